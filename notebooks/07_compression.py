@@ -93,29 +93,33 @@ def drawn(name, **options):
 
 
 # %%
+def draw_case(ax, samples, lines, colours):
+    """Samples of a case, and the lines that stand for them."""
+    ends = lines[["x_start", "y_start", "x_end", "y_end"]].to_numpy().reshape(-1, 2, 2)
+    ax.add_collection(LineCollection(ends, colors=[colours[1]], linewidths=2.4, alpha=0.6,
+                                     label="lines"))
+    ax.plot(samples.index, samples.to_numpy(), ".", color=colours[0], ms=1.2, label="samples",
+            rasterized=True)
+    ax.plot(lines["x_start"], lines["y_start"], "|", color="#333333", ms=5, mew=0.6,
+            label="a line begins")
+    ax.tick_params(labelbottom=False)
+
+# %%
 @plot.styled
 def draw_fits(cases, *, xlabel, ylabel, columns=2):
-    """Samples and the lines that stand for them, a panel a case; below, their distances."""
+    """A panel a case; below each, how far its samples lie from its lines."""
     figure, axes = plot.panels(list(cases), columns=columns, height=3.6)
-    of_samples, of_lines = plot.palette(2)
-    below = []
+    colours = plot.palette(2)
     for ax, (title, (samples, lines, distances)) in zip(axes, cases.items(), strict=True):
-        ends = lines[["x_start", "y_start", "x_end", "y_end"]].to_numpy().reshape(-1, 2, 2)
-        ax.add_collection(LineCollection(ends, colors=[of_lines], linewidths=2.4, alpha=0.6,
-                                         label="lines"))
-        look = {"color": of_samples, "rasterized": True}
-        ax.plot(samples.index, samples.to_numpy(), ".", ms=1.2, label="samples", **look)
-        ax.plot(lines["x_start"], lines["y_start"], "|", color="#333333", ms=5, mew=0.6,
-                label="a line begins")
+        draw_case(ax, samples, lines, colours)
         ax.set(title=title, ylabel=ylabel)
-        ax.tick_params(labelbottom=False)
         rest = ax.inset_axes([0, -0.42, 1, 0.3], sharex=ax)
-        rest.plot(distances.index, distances.to_numpy(), ".", ms=1, **look)
-        rest.axhline(0, color=of_lines, lw=1)
+        rest.plot(distances.index, distances.to_numpy(), ".", color=colours[0], ms=1,
+                  rasterized=True)
+        rest.axhline(0, color=colours[1], lw=1)
         rest.set(xlabel=xlabel, ylabel="off")
-        below.append(rest)
     axes[0].legend(loc="upper left")
-    return figure, [*axes, *below]
+    return figure, axes
 
 
 # %%

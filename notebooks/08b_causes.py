@@ -148,23 +148,27 @@ judged = pd.concat(judged, names=["program"]).reset_index()
 judged["event"] = short(judged["event"])
 
 # %%
+def draw_program(ax, rows, colours):
+    """What the model expects of each event moved alone, and what was observed."""
+    places = range(len(rows))
+    ax.axvline(0, color="#777777", lw=0.8)
+    ax.hlines(places, rows["low"], rows["high"], color=colours[1], lw=1.6)
+    ax.plot(rows["observed"], places, "o", ms=5, color=colours[1], label="observed, 95 %")
+    ax.plot(rows["expected"], places, "X", ms=6, color=colours[0], label="the model says")
+    ax.set_yticks(places, rows["event"] + ": " + rows["verdict"])
+    ax.set_ylim(max(len(rows), 1) - 0.5, -0.5)
+    ax.grid(True, axis="x")
+    ax.grid(False, axis="y")
+
+# %%
 @plot.styled
 def draw_verdicts(frame, programs, xlabel):
-    """What the model expects of an event moved alone, and what was observed: a panel a program."""
+    """A panel a program."""
     most = max([1, *frame["program"].value_counts()])
     figure, axes = plot.panels(programs, columns=1, height=0.9 + 0.24 * most, sharex=True)
-    expects, observes = plot.palette(2)
-    for ax, (name, rows) in zip(axes, ((name, frame.query("program == @name"))
-                                       for name in programs), strict=True):
-        places = range(len(rows))
-        ax.axvline(0, color="#777777", lw=0.8)
-        ax.hlines(places, rows["low"], rows["high"], color=observes, lw=1.6)
-        ax.plot(rows["observed"], places, "o", ms=5, color=observes, label="observed, 95 %")
-        ax.plot(rows["expected"], places, "X", ms=6, color=expects, label="the model says")
-        ax.set_yticks(places, rows["event"] + ": " + rows["verdict"])
-        ax.set_ylim(max(len(rows), 1) - 0.5, -0.5)
-        ax.grid(True, axis="x")
-        ax.grid(False, axis="y")
+    for ax, name in zip(axes, programs, strict=True):
+        rows = frame[frame["program"] == name]
+        draw_program(ax, rows, plot.palette(2))
         ax.set(title=name if len(rows) else f"{name}: no event was moved alone", xlabel=xlabel)
     if not len(frame):
         axes[0].set_xticks([])

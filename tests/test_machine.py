@@ -302,8 +302,14 @@ def test_processes_that_hold_perf_events_are_found_by_what_they_hold(tmp_path):
 
 # --- findings ---------------------------------------------------------------
 
-HEALTHY = machine.Facts(
-    machine={
+HEALTHY = {
+    "perf_complaint": "",
+    "privileged": False,
+    "watchdog": False,
+    "others": (),
+    "table": None,
+    "busy": "",
+    "machine": {
         "microarchitecture": "amd_zen4",
         "perf": "6.12",
         "mux_interval_ms": 4,
@@ -311,19 +317,19 @@ HEALTHY = machine.Facts(
         "processors": 8,
         "load_1min": 0.1,
     },
-    pmus=("cpu",),
-    paranoid=1,
-    names=412,
-    census=machine.check_census([copies(n, good=6) for n in range(1, 7)]),
-)
+    "pmus": ("cpu",),
+    "paranoid": 1,
+    "names": 412,
+    "census": machine.check_census([copies(n, good=6) for n in range(1, 7)]),
+}
 
 
 def changed(**facts):
-    return {f.id: f for f in machine.find(dataclasses.replace(HEALTHY, **facts))}
+    return {f.id: f for f in machine.find(HEALTHY | facts)}
 
 
 def of_machine(**values):
-    return {"machine": HEALTHY.machine | values}
+    return {"machine": HEALTHY["machine"] | values}
 
 
 def test_a_healthy_machine_has_nothing_to_do():

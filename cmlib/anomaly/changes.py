@@ -77,6 +77,20 @@ def changed_functions(old, new):
     return sorted(rows, key=lambda row: (row["location"], row["function"]))
 
 
+def mark_named(changed, names):
+    """Changed functions with ``in_verdict``: whether a verdict names them, or a region that they belong into."""
+
+    def last_names(functions):
+        return {name.replace("::", ".").rsplit(".", 1)[-1] for name in functions}
+
+    named = last_names(names)
+    return [
+        function
+        | {"in_verdict": not named.isdisjoint(last_names([function["function"], *function["targets"]]))}
+        for function in changed
+    ]
+
+
 def read_functions(tree):
     """All functions of a folder or file, lists by name; a ValueError if it holds no source."""
     root = Path(tree)

@@ -95,6 +95,24 @@ def depends_on_libc(*shares):
     return max(shares) > _MOST_IN_LIBC
 
 
+def blame_changes(tests, old, new, n_runs):
+    """The functions that changed counts come from: a row an event of `tests` and function, by :func:`blame`."""
+    rows = [
+        {
+            "counter": test.event,
+            "kind": test.kind,
+            "votes": n_runs,
+            "share": float(row.share),
+            "times_usual": float(row.ratio),
+            "function": function,
+            "location": row.file,
+        }
+        for test in tests.itertuples()
+        for function, row in blame(old, new, test.event).iterrows()
+    ]
+    return pd.DataFrame(rows)
+
+
 def blame(old, new, event):
     """Functions that account for a change of an event, by Callgrind's attribution of costs to functions
     themselves."""

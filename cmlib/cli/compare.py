@@ -174,16 +174,14 @@ def compare(
     settings["sources"] = (old_source, new_source) if old_source else None
     n_commands = sum(not name.endswith(".json") for name in (old, new))
     n_runs = settings.get("n_runs", _RUNS[source]) + REPEATS * settings.get("layouts", 0)
+    hidden = None if n_commands else True
     try:
         with (  # SIGTERM and SIGHUP end it as Ctrl-C does: with the program that runs, and what that started
             signals_handled((signal.SIGTERM, signal.SIGHUP), signal.default_int_handler),
-            tqdm(
-                total=n_runs * n_commands, unit="run", disable=None if n_commands else True, leave=False
-            ) as bar,
+            tqdm(total=n_runs * n_commands, unit="run", disable=hidden, leave=False) as bar,
         ):
-            comparison = judge(
-                old, new, notify=lambda text: say(text, err=True), progress=bar.update, **settings
-            )
+            notify = functools.partial(say, err=True)
+            comparison = judge(old, new, notify=notify, progress=bar.update, **settings)
     except BaseException as error:
         if as_json:
             _print_json(refusal("interrupted" if isinstance(error, KeyboardInterrupt) else str(error)))

@@ -40,9 +40,8 @@ def diagnose(context, command, recorded, keep, html, every_blocks, as_json, simu
     if keep and recorded:
         raise click.UsageError("--keep belongs to a command.")
     if choose_source(context, {SIMULATED: simulated is not None}) == SIMULATED:
-        _simulated(
-            list(command), recorded, html, as_json, keep=keep, every_blocks=every_blocks, caches=simulated
-        )
+        shown = {"html": html, "as_json": as_json}
+        _simulated(list(command), recorded, keep, every_blocks=every_blocks, caches=simulated, **shown)
         return
     from cmlib.experiments.single_run import check_counters, load_recorded, record_once
 
@@ -62,7 +61,7 @@ def diagnose(context, command, recorded, keep, html, every_blocks, as_json, simu
     _show(answer, as_json, html, lambda: diagnosis_page(answer, profiled, trained))
 
 
-def _simulated(command, recorded, html, as_json, *, keep, every_blocks, caches):
+def _simulated(command, recorded, keep, *, every_blocks, caches, html, as_json):
     from tqdm import tqdm
 
     from cmlib.collect.simulate import record_simulated

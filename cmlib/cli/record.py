@@ -176,9 +176,8 @@ def _sample(name, recorded, *, events, modifier, wait, period, compress, **_):
     from cmlib.collect.sampling import HARDWARE_GROUP, record_stream
 
     group = [event.strip() for event in events.split(",")] if events else HARDWARE_GROUP
-    out, metadata = record_stream(
-        name, recorded, group, modifier=modifier, wait=wait, period=period, compress=compress
-    )
+    settings = {"modifier": modifier, "wait": wait, "period": period, "compress": compress}
+    out, metadata = record_stream(name, recorded, group, **settings)
     form = f"{metadata['n_lines']} lines instead" if compress else "kept as perf printed them"
     say(f"{name}: {metadata['n_samples']} samples ({metadata['n_lost']} lost), {form}: {out}")
 

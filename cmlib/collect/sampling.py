@@ -81,9 +81,8 @@ def read_samples(source, events=None):
             pieces = iter(functools.partial(file.read, _PIECE), b"")
             if source.suffix == ".gz":
                 pieces = unpacked(file, os.fstat(file.fileno()).st_size, source)
-            counts = np.concatenate(
-                [np.empty((0, len(events)), np.int64), *parsed(pieces, SampleParser(events))]
-            )
+            none = np.empty((0, len(events)), np.int64)
+            counts = np.concatenate([none, *parsed(pieces, SampleParser(events))])
     except ArchiveError as error:
         raise SampleError(str(error)) from error
     if not len(counts):

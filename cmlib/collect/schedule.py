@@ -87,11 +87,8 @@ def _groups(events, n_counters, pinned, counters_of):
     for event in events:
         needed = (counters_of or {}).get(event, 1)
         if needed > width:
-            left = (
-                f"{event} needs {needed} and {width} are left"
-                if width > 0
-                else "none is left to count others"
-            )
+            left = f"{event} needs {needed} and {width} are left"
+            left = left if width > 0 else "none is left to count others"
             raise ValueError(
                 f"{n_counters} counters are good and {len(pinned)} events are pinned ({', '.join(pinned)}): {left}. "
                 "See `cmlib doctor`; leave the event out, pin fewer, or count software events."

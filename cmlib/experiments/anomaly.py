@@ -65,9 +65,8 @@ def recorded_programs(folder="", wanted="all"):
     """Read the recordings of the fifteen programs."""
     folder = Path(folder or places.hardware_first(places.data_dir() / "regions"))
     known = [program.name for program in kernels()]
-    names = resolve_names(
-        wanted, known, about="AutoPerf's programs, which are what is evaluated here", todo=INSTEAD
-    )
+    about = "AutoPerf's programs, which are what is evaluated here"
+    names = resolve_names(wanted, known, about=about, todo=INSTEAD)
     chosen = {}
     for program in kernels():
         both = [folder / program.name / f"{form}.json" for form in ("good", "bad")]

@@ -64,9 +64,8 @@ def _digest(inputs):
     digest = hashlib.sha256()
     for item in inputs:
         if isinstance(item, pd.DataFrame | pd.Series):
-            digest.update(
-                repr((type(item).__name__, item.shape, list(getattr(item, "columns", ())))).encode()
-            )
+            described = type(item).__name__, item.shape, list(getattr(item, "columns", ()))
+            digest.update(repr(described).encode())
             digest.update(pd.util.hash_pandas_object(item).to_numpy().tobytes())
         else:
             digest.update(repr(item).encode())

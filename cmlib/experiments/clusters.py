@@ -18,10 +18,8 @@ from cmlib.rank.clusters import ClusterRegression
 _SEEN_IN, _FEWEST_STEPS = 0.1, 20  # share of the steps in which an event must have happened; steps in all
 _N_BLOCKS, _N_FOLDS, _N_SHUFFLES, _N_DRAWS = 12, 4, 30, 200
 _FLAT = 0.2  # rank correlation that has a direction
-_DOZEN, _SECOND = (
-    12,
-    0.4,
-)  # members up to which a name tells topics; weight of a second one beside the first's
+_DOZEN = 12  # members up to which a name tells topics
+_SECOND = 0.4  # weight of a second topic beside the first's
 _LISTED = 8
 _CYCLES = ["cycles_per_kilo_instruction", "cycles_low", "cycles_high", "cycles_at_most"]
 
@@ -188,9 +186,7 @@ def _errors(model, holdout, X, cpi, fold, predicted, seed):
         there, ipc = holdout
         boosted = regressor(seed=seed).fit(X_sorted, cpi).predict(there[X_sorted.columns])
         tests["another pass"] = (1 / ipc, model.predict(there), boosted, cpi.mean())
-    rows = {
-        test: [relative_error(true, model) for model in models] for test, (true, *models) in tests.items()
-    }
+    rows = {test: [relative_error(true, of) for of in models] for test, (true, *models) in tests.items()}
     return pd.DataFrame(rows, ["linear", "boosted", "mean"]).T.rename_axis("test").reset_index()
 
 

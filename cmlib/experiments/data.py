@@ -128,18 +128,16 @@ def describe_source(url, programs):
 def describe_data(url, programs):
     """Say in Markdown what ran how often, on which machine, and whether the runs are the paper's."""
     runs, known = interval_runs(url, programs), program_tables.suites()
-    first = {
-        name: store.load(url, run_id) for name, run_id in runs.groupby("program")["run_id"].first().items()
-    }
+    first = runs.groupby("program")["run_id"].first()
+    first = {name: store.load(url, run_id) for name, run_id in first.items()}
     commands = {name: run.meta.get("command") or "command not known" for name, run in first.items()}
     called = [ran if ran.startswith(name) else f"{name} ({ran})" for name, ran in commands.items()]
     count = f"{len(runs)} run{'s' * (len(runs) > 1)} of {len(first)} program{'s' * (len(first) > 1)}"
     text = f"**Data.** {count}: {', '.join(called if len(first) <= 6 else first)}; "
     if simulated := describe_source(url, programs):
         return text + simulated
-    text += (
-        f"counted by `perf stat` on {' and '.join(dict.fromkeys(map(_describe_machine, first.values())))}."
-    )
+    machines = dict.fromkeys(map(_describe_machine, first.values()))
+    text += f"counted by `perf stat` on {' and '.join(machines)}."
     if theirs := of_suites(programs, ["HiBench", "CloudSuite 3.0"]):
         return f"{text} Not the paper's data: {', '.join(theirs)} are of its programs, run anew with other inputs."
     return text + " Not the paper's data." * bool(known.keys() & first.keys())

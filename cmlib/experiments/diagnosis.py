@@ -153,13 +153,11 @@ def simulated_profile(text, prefetched=False, in_order=None):
     table["class"] = _classes(by_phase) if prefetched else ""
     if prefetched and in_order:
         lines = in_order * _line(parts.caches, "LL") / _line(parts.caches, "D1")
-        table = _without_streams(
-            table, by_phase[["sim.l1d_load_misses", "sim.l1d_store_misses"]].sum(axis=1), lines
-        )
+        misses = by_phase[["sim.l1d_load_misses", "sim.l1d_store_misses"]].sum(axis=1)
+        table = _without_streams(table, misses, lines)
     kinds = _together(table, cycles, ["class", "label", "main"])
-    classes = _together(
-        table.assign(name=table["class"].where(table["class"] != "", table["label"])), cycles, ["name"]
-    )
+    named = table.assign(name=table["class"].where(table["class"] != "", table["label"]))
+    classes = _together(named, cycles, ["name"])
     caches = "; ".join(f"{name} {shape}" for name, shape in parts.caches.items())
     about = (
         f"Simulated by Valgrind's Callgrind {parts.version}, {counts['sim.instructions'].sum():,.0f} instructions in "
@@ -233,15 +231,11 @@ def _without_streams(table, misses, lines):
     kind = [table["class"], table["label"], table["main"]]
     first_level = misses.groupby(kind).transform("sum")
     unclassed = (table["class"] == "") & (table["label"] == FIRST_LEVEL)
-    streams = ((table["class"] == _CACHED) | unclassed) & (
-        first_level - (misses.sum() - lines) >= first_level / 2
-    )
-    return table.assign(
-        **{
-            "class": table["class"].mask(streams & ~unclassed, HEALTHY),
-            "label": table["label"].mask(streams, IN_ORDER),
-        }
-    )
+    mostly_in_order = first_level - (misses.sum() - lines) >= first_level / 2
+    streams = ((table["class"] == _CACHED) | unclassed) & mostly_in_order
+    named = table.assign(label=table["label"].mask(streams, IN_ORDER))
+    named["class"] = table["class"].mask(streams & ~unclassed, HEALTHY)
+    return named
 
 
 def _together(table, cycles, by):
@@ -254,9 +248,8 @@ def _together(table, cycles, by):
         n_phases=("start", "size"),
         share=("share", "sum"),
     )
-    return rows.assign(functions=_functions(cycles.groupby(number).sum())).sort_values(
-        "share", ascending=False
-    )
+    rows["functions"] = _functions(cycles.groupby(number).sum())
+    return rows.sort_values("share", ascending=False)
 
 
 def _functions(cycles):

@@ -18,12 +18,8 @@ def event_table(url):
     by_use = sorted(tables, key=lambda both: -both[0].index.isin(both[1]).sum())
     general = events.general_events()
     general = pd.concat([general, _simulated()[general.columns]])
-    joined = pd.concat(
-        [
-            *(table for table, seen in by_use if table.index.isin(seen).any()),
-            general[general.index.isin(everything)],
-        ]
-    )
+    of_processors = [table for table, seen in by_use if table.index.isin(seen).any()]
+    joined = pd.concat([*of_processors, general[general.index.isin(everything)]])
     joined = joined[~joined.index.duplicated()]
     return joined.assign(abbr=joined["abbr"].mask(joined["abbr"].duplicated(), ""))
 

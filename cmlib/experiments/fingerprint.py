@@ -54,20 +54,15 @@ class Fingerprints:
     def caveat(self):
         """What captions add of simulated counts, and of those that a stand-in of perf made up."""
         if self.simulated:
-            return (
-                f" **Simulated** by Valgrind's Callgrind {self.meta['simulator']['version']}, not measured."
-            )
+            version = self.meta["simulator"]["version"]
+            return f" **Simulated** by Valgrind's Callgrind {version}, not measured."
         made_up = "fake" in (self.meta["machine"]["perf"] or "")
         return " **Synthetic data:** these counts were made up, not measured." if made_up else ""
 
     @property
     def unmultiplexed(self):
-        """Events that can be counted at once beside the pinned ones; of a simulation, those the tree is trained on."""
-        return (
-            len(MODELLED_RATES)
-            if self.simulated
-            else self.meta["counters"]["good"] - len(self.meta["pinned"])
-        )
+        """How many measured events can be counted at once beside the pinned ones."""
+        return self.meta["counters"]["good"] - len(self.meta["pinned"])
 
 
 def load(folder=None, *, kinds=KINDS, with_all=True):
@@ -139,18 +134,15 @@ def key_event_curve(X, about, sizes, tree, *, seed=0):
 def table_2(micro, everything, others, tree, *, seed=0):
     """Cross-validation by random folds as in Table 2, by whole runs, and by working sets that neither the tree nor
     the choice of its events has seen."""
-    named = {"Micro-benchmarks": micro} | {
-        f"{kind[0].upper()}{kind[1:]} programs": sliced for kind, sliced in others.items()
-    }
+    named = {f"{kind[0].upper()}{kind[1:]} programs": sliced for kind, sliced in others.items()}
     parts = {
         name: validation.validate(tree, X, about["label"], runs=run_of(X), seed=seed)
-        for name, (X, about) in named.items()
+        for name, (X, about) in ({"Micro-benchmarks": micro} | named).items()
     }
     X, about = everything
     X, n = X.loc[:, X.nunique() > 1], micro[0].shape[1]
-    by_size = validation.nested_accuracy_curve(
-        X, about["label"], [min(n, X.shape[1])], tree, validation.leave_each_out(about["size"])
-    )
+    folds, sizes = validation.leave_each_out(about["size"]), [min(n, X.shape[1])]
+    by_size = validation.nested_accuracy_curve(X, about["label"], sizes, tree, folds)
     wrong, n_slices = (int(by_size[name].iloc[0]) for name in ("n_wrong", "n_slices"))
     parts["Micro-benchmarks"].loc["by size"] = [by_size["accuracy"].iloc[0], n_slices - wrong, wrong]
     table = pd.concat(parts, names=["benchmarks", "folds"]).reset_index()

@@ -144,9 +144,8 @@ def _rows(counts, seconds, target, per, n):
     seconds = seconds.groupby(bundle).sum().set_axis(counts.index)
     base, divisor = (counts[event] if event else seconds for event in (per, target.per))
     happened = (base > 0) & (divisor > 0) & ((target != IPC) | (counts[target.event] > 0))
-    X = target.factor * counts[[event for event in counts if not target.leaks_target(event)]].div(
-        base, axis=0
-    )
+    explaining = [event for event in counts if not target.leaks_target(event)]
+    X = target.factor * counts[explaining].div(base, axis=0)
     X, y = X[happened], (target.factor * counts[target.event] / divisor)[happened]
     return X, y.rename("ipc" if target == IPC else target.name)
 
@@ -166,10 +165,8 @@ def refine(data, *, step=10, test_share=0.2, seed=0):
     in_mean = partial(error_of_mean, mean=data.ipc.mean())
 
     def compute():
-        of_target = {
-            "leaks_target": data.target.leaks_target,
-            "error": None if data.target == IPC else in_mean,
-        }
+        error = None if data.target == IPC else in_mean
+        of_target = {"leaks_target": data.target.leaks_target, "error": error}
         refined = rank.refine(data.X, data.ipc, holdout=data.holdout, **options, **of_target)
         return {
             "history": refined.history,
@@ -179,9 +176,8 @@ def refine(data, *, step=10, test_share=0.2, seed=0):
             "rankings": pd.DataFrame({str(step): ranking for step, ranking in enumerate(refined.rankings)}),
         }
 
-    computed = cached(
-        ("refinement", data.target.name, options, data.X, data.ipc, *(data.holdout or ())), compute
-    )
+    inputs = ("refinement", data.target.name, options, data.X, data.ipc, *(data.holdout or ()))
+    computed = cached(inputs, compute)
     columns = [column.dropna().sort_index() for _, column in computed["rankings"].items()]
     rankings = [column.sort_values(ascending=False, kind="stable").rename("importance") for column in columns]
     chosen, baselines = int(computed["chosen"].at[0, "step"]), computed["baselines"]["error"]

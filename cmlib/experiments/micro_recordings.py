@@ -40,9 +40,8 @@ def stored_sweep(folder):
 
 def key_metadata(folder):
     """Metadata of some run of the key events; None if there is none."""
-    metas = (
-        meta for place in sorted(Path(folder).glob("micro-*/")) for meta in readable_runs(place).values()
-    )
+    runs = map(readable_runs, sorted(Path(folder).glob("micro-*/")))
+    metas = chain.from_iterable(of_program.values() for of_program in runs)
     return next((meta for meta in metas if meta["set"] == KEY), None)
 
 
@@ -115,9 +114,8 @@ def cut(series, *, slice_s=0.4):
         parts.setdefault((run.program, run.number), []).append(rates)
         notes[run.program] = run.about
     names = ["program", "pass", "slice"]
-    X = pd.concat(
-        {key: slices.join_parts(frames) for key, frames in parts.items()}, join="inner", names=names
-    )
+    joined = {key: slices.join_parts(frames) for key, frames in parts.items()}
+    X = pd.concat(joined, join="inner", names=names)
     ends = [frames[0].index[: min(map(len, frames))] for frames in parts.values()]
     programs = X.index.get_level_values("program")
     about = pd.DataFrame(
@@ -152,6 +150,5 @@ def _read_simulated(file, meta):
         )
     counts.index = pd.Index(np.arange(1.0, len(counts) + 1), name="interval")
     inner = counts.iloc[1:]  # the last slice is left out when the run is cut
-    return Series(
-        place.name, 0, _about(meta, file), inner, None, (*slices.MODELLED_RATES, *slices.EXACT_RATES)
-    )
+    rates = (*slices.MODELLED_RATES, *slices.EXACT_RATES)
+    return Series(place.name, 0, _about(meta, file), inner, None, rates)

@@ -115,19 +115,11 @@ def ratios(judged, *, seed=0):
         drawn = logs[rng.integers(len(logs), size=(2000, len(logs)))].mean(axis=1)
         low, high = np.exp(np.quantile(drawn, [0.05, 0.95]))
         covered = of_method["covered"].mean(), of_method["covered"].min()
-        rows[key] = (
-            len(logs),
-            len(of_method),
-            np.exp(logs.mean()),
-            low,
-            high,
-            of_method["ratio"].max(),
-            *covered,
-        )
+        sizes, worst = (len(logs), len(of_method)), of_method["ratio"].max()
+        rows[key] = (*sizes, np.exp(logs.mean()), low, high, worst, *covered)
     columns = ["programs", "files", "ratio", "low", "high", "worst", "covered", "least"]
-    return (
-        pd.DataFrame(rows, columns).T.rename_axis(["kind", "method"]).astype({"programs": int, "files": int})
-    )
+    table = pd.DataFrame(rows, columns).T.rename_axis(["kind", "method"])
+    return table.astype({"programs": int, "files": int})
 
 
 def listed(which=None):
@@ -286,13 +278,8 @@ def _lines_of_runs(name, text):
     for line in many.index:
         counted = many.loc[line].notna()
         truth = few.loc[line].where(counted)
-        yield _single(
-            f"line {line}",
-            many.loc[line],
-            counted.map({True: np.nan, False: 0.0}),
-            truth,
-            truth * error[line],
-        )
+        shares = counted.map({True: np.nan, False: 0.0})
+        yield _single(f"line {line}", many.loc[line], shares, truth, truth * error[line])
 
 
 def _single(name, *series):
@@ -316,13 +303,11 @@ def _aligned(counts, shares, runs):
     for event in counts.columns[shares.lt(1).any()]:
         others = [run for run, _ in runs if event in run]
         if len(others) > 1:
-            pair = [
-                pd.Series(
-                    np.diff(np.interp(progress, _progress(run), np.append(0, run[event].fillna(0).cumsum()))),
-                    counts.index,
-                )
-                for run in others[:2]
-            ]
+            pair = []
+            for run in others[:2]:
+                total = np.append(0, run[event].fillna(0).cumsum())
+                steps = np.diff(np.interp(progress, _progress(run), total))
+                pair.append(pd.Series(steps, counts.index))
             truth, error = sum(pair) / 2, _spread(pair[0] - pair[1]) * np.sqrt(3) / 2
             yield RepairCase("run", counts, shares, truth.to_frame(event), error.to_frame(event))
 
@@ -340,6 +325,5 @@ def _spread(apart, *, reach=4):
     around[reach] = 0
     sums, n = (np.convolve(part, around)[reach:-reach] for part in (squares, known.astype(float)))
     local = np.sqrt(np.maximum(sums / np.maximum(n, 1), max(1e-3 * squares[known].mean(), 1e-300)))
-    return pd.Series(
-        local * np.quantile(np.sqrt(squares[known]) / local[known], 0.9) / NINE_TENTHS, apart.index
-    )
+    scale = np.quantile(np.sqrt(squares[known]) / local[known], 0.9) / NINE_TENTHS
+    return pd.Series(local * scale, apart.index)

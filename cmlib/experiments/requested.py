@@ -18,7 +18,7 @@ def resolve_names(wanted, known, *, about, todo):
     for name in names:
         if name not in known:
             raise NothingRecordedError(
-                f"{name!r} is not among {about} ({_shown(name, known)}). {todo.replace('NAME', name)}"
+                f"{name!r} is not among {about} ({_nearest(name, known)}). {todo.replace('NAME', name)}"
             )
     return names
 
@@ -28,7 +28,7 @@ def split_names(text):
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _shown(name, known):
+def _nearest(name, known):
     """What there is: all of it, or, of many, those of a similar name, or the first."""
     if len(known) <= _MOST_SHOWN:
         return ", ".join(known) or "none"

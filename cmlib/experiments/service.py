@@ -90,9 +90,8 @@ def _select(runs, rows):
         first += len(counts)
         if len(selected_rows):
             ends = pd.Index(interval_lengths(counts)[selected_rows].cumsum())
-            selected.append(
-                (counts.iloc[selected_rows].set_axis(ends), running.iloc[selected_rows].set_axis(ends))
-            )
+            tables = (table.iloc[selected_rows].set_axis(ends) for table in (counts, running))
+            selected.append(tuple(tables))
     return selected
 
 

@@ -25,9 +25,8 @@ def emitted_of(options):
 def settings_of(options):
     """Values of Table IV's parameters as numbers."""
     chosen = ALWAYS | dict(options)
-    return {
-        abbr: quantity(chosen.get(parameter.name, parameter.default)) for abbr, parameter in TABLE_IV.items()
-    }
+    texts = {abbr: chosen.get(each.name, each.default) for abbr, each in TABLE_IV.items()}
+    return {abbr: quantity(text) for abbr, text in texts.items()}
 
 
 def quantity(text):

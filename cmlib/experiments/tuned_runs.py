@@ -41,10 +41,8 @@ def load_tuned(folder="", wanted="all"):
         rows.setdefault(program, []).append((file, metas[file], scale, options))
     if not rows:
         raise NothingRecordedError(f"nothing recorded yet: run `{RECORD}`, which takes programs on Spark")
-    about, todo = (
-        "the programs recorded under other settings of Spark",
-        f"If it runs on Spark: `{RECORD} --program NAME`",
-    )
+    about = "the programs recorded under other settings of Spark"
+    todo = f"If it runs on Spark: `{RECORD} --program NAME`"
     names = resolve_names(wanted, rows, about=about, todo=todo)
     if len(names) == 1:
         return {names[0]: _tuned(names[0], rows[names[0]])}

@@ -42,15 +42,13 @@ def fingerprint(profiles, *, program="", unit="s", per="cycle"):
 
 
 def _explain_slice(profile, number, slice_s, unit, per):
-    end, label, rule = (
-        profile.labelled.index[number - 1],
-        *profile.labelled.iloc[number - 1][["label", "rule"]],
-    )
-    meaning, remedy = advice(label)
+    end, row = profile.labelled.index[number - 1], profile.labelled.iloc[number - 1]
+    label, rule = html.escape(row["label"]), html.escape(row["rule"])
+    meaning, remedy = advice(row["label"])
     shown = " ".join(profile.pace.name.split())
     return paragraph(
         f"Slice {number} of {len(profile.labelled)}, {end - slice_s:.1f}–{end:.1f} {unit}: "
-        f"<strong>{html.escape(label)}</strong>, {shown}: {profile.pace.iloc[number - 1]:.2f}. {meaning.capitalize()}.",
-        f"Rule: <code>{html.escape(rule)}</code> (events per {per}).",
+        f"<strong>{label}</strong>, {shown}: {profile.pace.iloc[number - 1]:.2f}. {meaning.capitalize()}.",
+        f"Rule: <code>{rule}</code> (events per {per}).",
         html.escape(remedy),
     )

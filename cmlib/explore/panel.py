@@ -23,9 +23,8 @@ _STYLE = (
 
 def dropdown(label, options, value=None):
     """One of several options, as a list that opens; type a letter to get to the next that begins with it."""
-    control = widgets.Dropdown(
-        description=label, options=options, layout=widgets.Layout(width="auto", max_width="100%")
-    )
+    layout = widgets.Layout(width="auto", max_width="100%")
+    control = widgets.Dropdown(description=label, options=options, layout=layout)
     _choose(control, value)
     return control
 

@@ -56,11 +56,9 @@ def ranking(refined, draws, *, top=10):
 
 def _step(refined, n_events):
     """The step of a refinement that has (about) so many events."""
-    return (
-        refined.chosen
-        if n_events == _CHOSEN
-        else int((refined.history["n_events"] - n_events).abs().argmin())
-    )
+    if n_events == _CHOSEN:
+        return refined.chosen
+    return int((refined.history["n_events"] - n_events).abs().argmin())
 
 
 def _importances(refined, drawn, step):
@@ -71,9 +69,8 @@ def _importances(refined, drawn, step):
 
 def _compare(frames, first, n_common):
     either = list(dict.fromkeys(event for rows in first.values() for event in rows["event"]))
-    means = pd.DataFrame(
-        {each: frame["mean"].reindex(either, fill_value=0.0) for each, frame in frames.items()}
-    )
+    means = {each: frame["mean"].reindex(either, fill_value=0.0) for each, frame in frames.items()}
+    means = pd.DataFrame(means)
     correlation = means.corr(method="spearman").iloc[0, 1]
     return paragraph(
         f"{n_common} of the first {max(map(len, first.values()))} events are in both lists.",

@@ -18,9 +18,8 @@ def bars_by_program(frame, *, value, hue, ylabel, levels=None):
         ax.axhline(level, color=grey, linestyle="--", linewidth=1, label=f"{label}: {level:g}")
     ax.set(xlabel="", ylabel=ylabel, ylim=(0, None))
     if sum(map(len, frame["program"].unique())) > _LETTERS_IN_A_ROW:
-        ax.set_xticks(
-            ax.get_xticks(), [label.get_text() for label in ax.get_xticklabels()], rotation=40, ha="right"
-        )
+        names = [label.get_text() for label in ax.get_xticklabels()]
+        ax.set_xticks(ax.get_xticks(), names, rotation=40, ha="right")
     legend_right(ax, title="")
     return figure, ax
 
@@ -38,12 +37,8 @@ def dots_by_program(frame, *, value, hue, xlabel, paper=None, grey=()):
         look = {"color": GREY if name in grey else colour, "ms": 5, "label": name}
         ax.plot(rows[value], heights, _MARKERS[number], **look)
     if paper:
-        ax.plot(
-            list(paper.values()),
-            [programs.index(of) + 0.4 - step / 2 for of in paper],
-            label="paper",
-            **PAPER,
-        )
+        heights = [programs.index(of) + 0.4 - step / 2 for of in paper]
+        ax.plot(list(paper.values()), heights, label="paper", **PAPER)
     ax.set_yticks(range(len(programs)), programs)
     ax.set(xlabel=xlabel, ylim=(len(programs) - 0.5, -0.5))
     for row in range(1, len(programs)):

@@ -19,26 +19,19 @@ def diagnosis_page(answer, profile, trained):
         f"key events, trained on {len(trained.key['micro'])} runs of micro-benchmarks on "
         f"{trained.meta['machine']['microarchitecture']}."
     )
-    return _fill(
-        "diagnosis.html.j2",
-        phase_timeline(profile.labelled, profile.pace)[0],
-        title=answer["name"],
-        about=about,
-        **answer,
-    )
+    figure, _ = phase_timeline(profile.labelled, profile.pace)
+    return _fill("diagnosis.html.j2", figure, title=answer["name"], about=about, **answer)
 
 
 def simulated_page(answer, profile):
     """What is said of a simulated run, its phases, and its counts."""
     events, totals = simulated_events(), profile.counts.sum()
     table = events.assign(count=totals, rate=1000 * totals / totals["sim.instructions"])
-    return _fill(
-        "simulated_diagnosis.html.j2",
-        simulated_phases(contributions(profile.counts, events["weight"]), profile.phases["start"])[0],
-        title=f"{answer['name']} (simulated)",
-        **answer,
-        counts=table.rename_axis("event").reset_index().to_dict("records"),
-    )
+    parts = contributions(profile.counts, events["weight"])
+    figure, _ = simulated_phases(parts, profile.phases["start"])
+    counts = table.rename_axis("event").reset_index().to_dict("records")
+    title = f"{answer['name']} (simulated)"
+    return _fill("simulated_diagnosis.html.j2", figure, title=title, counts=counts, **answer)
 
 
 def _fill(page, figure, **values):

@@ -41,9 +41,8 @@ def _picture(metric, values, steps):
     rows = np.flatnonzero(np.isfinite(values))
     low, high = np.quantile(values[rows], [0.01, 0.99])
     x = _WIDTH * np.arange(len(values)) / max(1, len(values) - 1)
-    y = _HEIGHT * (
-        1 - np.clip((values - low) / (high - low) if high > low else np.full(len(values), 0.5), 0, 1)
-    )
+    share = (values - low) / (high - low) if high > low else np.full(len(values), 0.5)
+    y = _HEIGHT * (1 - np.clip(share, 0, 1))
     return {
         "metric": metric,
         "points": " ".join(f"{x[row]:.1f},{y[row]:.1f}" for row in rows),

@@ -98,17 +98,17 @@ class Parameter:
         if type(value) is not kind and not (kind is float and type(value) is int):
             hint = "; write it in quotes" if kind is str else ""
             raise ValueError(
-                f"{where}: {self.name} takes a {_KINDS.get(kind, kind.__name__)}, got {shown(value)}{hint} "
+                f"{where}: {self.name} takes a {_KINDS.get(kind, kind.__name__)}, got {written(value)}{hint} "
                 f"({self.comment})."
             )
         if isinstance(self.limits, tuple):
             if not self.limits[0] <= value <= self.limits[1]:
                 raise ValueError(
-                    f"{where}: {self.name} = {shown(value)} is outside {list(self.limits)} ({self.comment})."
+                    f"{where}: {self.name} = {written(value)} is outside {list(self.limits)} ({self.comment})."
                 )
         elif self.limits and value not in (choices := _choices(self.limits)):
             raise ValueError(
-                f"{where}: {self.name} = {shown(value)} is none of {', '.join(choices)}{_nearest(value, choices)}"
+                f"{where}: {self.name} = {written(value)} is none of {', '.join(choices)}{_nearest(value, choices)}"
             )
 
 
@@ -133,7 +133,7 @@ def unknown_parameter(name, known, where):
     """The message for a parameter nobody declares, with the nearest name that is."""
     hint = _nearest(name, known)
     others = f"; it takes {', '.join(known)}." if hint == "." else hint
-    return f"{where} has no parameter {shown(name)}{others}"
+    return f"{where} has no parameter {written(name)}{others}"
 
 
 def read_parameters(file):
@@ -141,7 +141,7 @@ def read_parameters(file):
     parameters = parse_parameters(Path(file).read_bytes(), str(file))
     settings = parameters.pop(SETTINGS, {})
     if not isinstance(settings, dict):
-        raise ValueError(f"{file}: settings takes a mapping, got {shown(settings)}.")
+        raise ValueError(f"{file}: settings takes a mapping, got {written(settings)}.")
     return parameters | settings
 
 
@@ -154,7 +154,7 @@ def parse_parameters(content, where):
     names = [key.value for key, _ in node.value] if parameters else []
     for name in parameters:
         if not isinstance(name, str):
-            raise ValueError(f"{where}: {shown(name)} is not a parameter name.")
+            raise ValueError(f"{where}: {written(name)} is not a parameter name.")
         if names.count(name) > 1:  # YAML's reader takes the last of them
             raise ValueError(f"{where}: {name} is given twice; delete one.")
     return parameters
@@ -170,7 +170,7 @@ def parse_value(text):
         raise ValueError(f"the value {hide(text)!r} is not YAML that can be read: put it in quotes") from None
 
 
-def shown(value):
+def written(value):
     """A value as it is written, cut short, and without passwords."""
     text = "a mapping" if isinstance(value, dict) else hide(repr(value))
     return text if len(text) <= 120 else f"{text[:117]}…"

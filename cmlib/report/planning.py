@@ -108,6 +108,5 @@ def _job(name, file, profile, extra):
     # Nobody is there to turn widgets; and one run has one folder.
     place = {"profile": place_of(profile, extra), "results_folder": ""}
     usual = {"interactive": False} | of_profile | here | place
-    return NotebookJob(
-        notebook, {name: value for name, value in usual.items() if name in declared}, tuple(declared)
-    )
+    chosen = {name: value for name, value in usual.items() if name in declared}
+    return NotebookJob(notebook, chosen, tuple(declared))

@@ -53,9 +53,8 @@ def reproduction(folder, sections):
         _status(item, (item.notebook, item.result) in made, n)
         for item, n in zip(items.itertuples(), n_programs, strict=True)
     ]
-    programs = [
-        f"{n} of {of}" if of and n is not None else "" for n, of in zip(n_programs, items["of"], strict=True)
-    ]
+    pairs = zip(n_programs, items["of"], strict=True)
+    programs = [f"{n} of {of}" if of and n is not None else "" for n, of in pairs]
     table = items.assign(status=status, programs=programs)
     table.loc[table["status"] == "not", "programs"] = ""
     return table[_COLUMNS]

@@ -194,9 +194,8 @@ class Results:
 
     def save(self):
         """Put the results in their place, and return the versions they were made with."""
-        self._record["versions"] = {"python": platform.python_version()} | {
-            name: importlib.metadata.version(name) for name in _STACK
-        }
+        libraries = {name: importlib.metadata.version(name) for name in _STACK}
+        self._record["versions"] = {"python": platform.python_version()} | libraries
         text = json.dumps(self._record, indent=1, ensure_ascii=False)
         (self._draft / "manifest.json").write_text(text + "\n", encoding="utf-8")
         shutil.rmtree(self._final, ignore_errors=True)

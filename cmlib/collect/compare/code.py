@@ -77,9 +77,8 @@ def _compared(old, new, notify):
     except CmlibError as error:
         raise CmlibError(f"{_listed(_demangled(names))} changed, and may not have run: {error}") from error
     ran = {name for key, name in unlike.items() if any(key in functions for functions in executed)}
-    return CodeComparison(
-        not ran, functions=_demangled(sorted(ran)[:_MOST_NAMED]), instructions=float(counts[1] / counts[0])
-    )
+    functions = _demangled(sorted(ran)[:_MOST_NAMED])
+    return CodeComparison(not ran, functions=functions, instructions=float(counts[1] / counts[0]))
 
 
 def _demangled(names):

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from cmlib.anomaly import speed
-from cmlib.anomaly.changes import changed_functions
+from cmlib.anomaly.changes import changed_functions, mark_named
 from cmlib.anomaly.compare import check_comparable, compare_versions
-from cmlib.anomaly.counts import blame, compare_counts, compare_estimates, depends_on_libc, spread
+from cmlib.anomaly.counts import blame_changes, compare_counts, compare_estimates, depends_on_libc, spread
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.collect.compare.code import compare_code
 from cmlib.collect.compare.layouts import check_layouts, time_layouts
@@ -99,6 +99,7 @@ def compare_programs(
     functions = counters.functions
     named = set(timed.tests.loc[timed.tests["verdict"] != speed.NO_CHANGE, "function"])
     named |= set(functions.loc[functions["anomalous"], "function"])
+    code_known = code is None or code["same"] is not None
     test = "Wilcoxon signed-rank" if pair.paired else "Mann-Whitney"
     return _report(
         pair.old,
@@ -110,9 +111,7 @@ def compare_programs(
         p_value=timed.p_value,
         code=code,
         layouts=over_layouts,
-        limited_by=speed.limits(
-            verdict, paired=pair.paired, code_known=code is None or code["same"] is not None
-        ),
+        limited_by=speed.limits(verdict, paired=pair.paired, code_known=code_known),
         rules={
             "test": f"{test} test of the logarithms of times, one-sided",
             "alpha": alpha,
@@ -130,7 +129,7 @@ def compare_programs(
             "functions": _rows(functions),
             "causes": _rows(counters.counters, unbounded=_UNBOUNDED),
         },
-        changed_functions=_in_verdict(changed, named),
+        changed_functions=mark_named(changed, named),
     )
 
 
@@ -179,10 +178,10 @@ def compare_simulated(
     old, new = map(_version, commands, texts)
     table = simulated_events()
     tests = compare_counts(old.runs, new.runs, table, smallest, smallest_modelled)
-    verdict, ratio, by_misses, threshold = compare_estimates(
-        tests, old.runs, new.runs, table["weight"], smallest_modelled
-    )
-    causes = _causes(tests[tests["verdict"] != speed.NO_CHANGE], old, new)
+    estimates = compare_estimates(tests, old.runs, new.runs, table["weight"], smallest_modelled)
+    verdict, ratio, by_misses, threshold = estimates
+    changes = tests[tests["verdict"] != speed.NO_CHANGE]
+    causes = _rows(blame_changes(changes, old.functions, new.functions, n_runs))
     by_libc = depends_on_libc(old.libc_share, new.libc_share)
     differing = max(spread(version.runs)[INSTRUCTIONS] for version in (old, new))
     return _report(
@@ -218,7 +217,7 @@ def compare_simulated(
             "functions": [],
             "causes": causes,
         },
-        changed_functions=_in_verdict(changed, {cause["function"] for cause in causes}),
+        changed_functions=mark_named(changed, {cause["function"] for cause in causes}),
     )
 
 
@@ -244,20 +243,6 @@ def _finite(value, unbounded):
     return None if isinstance(value, float) and not abs(value) < unbounded else value
 
 
-def _in_verdict(changed, named):
-    """Each changed function with whether the verdict names it, or a region that it belongs into."""
-
-    def last_names(names):
-        return {name.replace("::", ".").rsplit(".", 1)[-1] for name in names}
-
-    judged = last_names(named)
-    return [
-        function
-        | {"in_verdict": not judged.isdisjoint(last_names([function["function"], *function["targets"]]))}
-        for function in changed
-    ]
-
-
 def _simulated(version, run, options):
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         settings = {"environment": FIXED_LIBC, "limit_s": version.timeout}
@@ -278,20 +263,3 @@ def _version(version, texts):
     files = rows.loc[by_function["Ir"].idxmax()].set_index("function")["file"]
     share = float(rows.loc[rows["object"].str.contains(_LIBC), "Ir"].sum() / rows["Ir"].sum())
     return SimulatedVersion(version.command, runs, counts.assign(file=files), share, about)
-
-
-def _causes(tests, old, new):
-    """The functions that changed counts come from."""
-    return [
-        {
-            "counter": test.event,
-            "kind": test.kind,
-            "votes": len(new.runs),
-            "share": float(row.share),
-            "times_usual": _finite(float(row.ratio), np.inf),
-            "function": function,
-            "location": row.file,
-        }
-        for test in tests.itertuples()
-        for function, row in blame(old.functions, new.functions, test.event).iterrows()
-    ]

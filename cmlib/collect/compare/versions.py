@@ -42,9 +42,8 @@ class VersionRecording:
     @functools.cached_property
     def runs(self):
         """Normalized samples, a frame a run."""
-        return list(
-            regions.in_recording(self.name, regions.read_runs, self.text, per=self.about["per"]).values()
-        )
+        runs = regions.in_recording(self.name, regions.read_runs, self.text, per=self.about["per"])
+        return list(runs.values())
 
     @functools.cached_property
     def times(self):
@@ -251,9 +250,8 @@ def _count_part(version, run, part, events, per):
 
 def _count_regions(argv, events, file, timeout):
     counted = ",".join(f"{e.name}={e.config}" for e in events if e.name != INSTRUCTIONS.name)
-    times = run_timed(
-        argv, environment={"CMLIB_REGIONS": str(file), "CMLIB_EVENTS": counted}, timeout=timeout
-    )
+    environment = {"CMLIB_REGIONS": str(file), "CMLIB_EVENTS": counted}
+    times = run_timed(argv, environment=environment, timeout=timeout)
     if not file.exists():
         raise CmlibError(f"`{shlex.join(argv)}` passed regions when it was tried, and now none")
     return times

@@ -64,9 +64,8 @@ def supported(encodings):
     """Leave out the events that this machine can't count."""
     if shutil.which("perf") is None:
         return list(encodings)
-    text, _ = _perf_stat(
-        [argument for encoding in encodings.values() for argument in ("-e", encoding)], ["true"]
-    )
+    selected = [argument for encoding in encodings.values() for argument in ("-e", encoding)]
+    text, _ = _perf_stat(selected, ["true"])
     try:
         frame = perf.parse_stat(text)
     except perf.ParseError:

@@ -1,6 +1,6 @@
 """Is this machine fit to count on: findings with the numbers behind them, and what to do."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
@@ -22,23 +22,6 @@ class Finding:
     what: str
     numbers: str
     todo: str = "nothing to do"
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What the findings are drawn from; see the functions of :mod:`cmlib.collect.machine.host`."""
-
-    machine: dict
-    perf_complaint: str = ""
-    pmus: tuple[str, ...] = ()
-    paranoid: int | None = 2
-    privileged: bool = False
-    watchdog: bool = False
-    others: tuple[str, ...] = ()
-    names: int = 0
-    table: str | None = None
-    census: Census = field(default_factory=lambda: Census(0, 0))
-    busy: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,26 +55,26 @@ def examine(root="/"):
     except CountersBusy as error:
         busy = str(error)
         counted = Census(0, 0, complaint=busy)
-    facts = Facts(
-        machine=machine,
-        perf_complaint=host.perf_version()[1],
-        pmus=tuple(host.core_pmus(root)),
-        paranoid=host.paranoid_level(root),
-        privileged=host.is_privileged(root),
-        watchdog=host.has_watchdog(root),
-        others=others,
-        names=_count_names(host.perf_list()),
-        table=events.table_for(machine),
-        census=counted,
-        busy=busy,
-    )
+    facts = {
+        "machine": machine,
+        "perf_complaint": host.perf_version()[1],
+        "pmus": tuple(host.core_pmus(root)),
+        "paranoid": host.paranoid_level(root),
+        "privileged": host.is_privileged(root),
+        "watchdog": host.has_watchdog(root),
+        "others": others,
+        "names": _count_names(host.perf_list()),
+        "table": events.table_for(machine),
+        "census": counted,
+        "busy": busy,
+    }
     return Examination(counted.offered, counted.good, find(facts), machine)
 
 
 def find(facts):
-    """Draw findings from facts."""
+    """Draw findings from facts: what :func:`examine` asks of :mod:`cmlib.collect.machine.host`, by name."""
     texts = yaml.safe_load(Path(__file__).with_name("findings.yaml").read_text(encoding="utf-8"))
-    values = vars(facts) | facts.machine | _words(facts)
+    values = facts | facts["machine"] | _words(facts)
     return [
         Finding(name, **{key: text.format(**values) for key, text in texts[name][case].items()})
         for name, case in _cases(facts).items()
@@ -100,52 +83,49 @@ def find(facts):
 
 def _cases(facts):
     """Which case of each finding this machine is."""
-    interval, load, processors = (
-        facts.machine[key] for key in ("mux_interval_ms", "load_1min", "processors")
-    )
+    keys = ("mux_interval_ms", "load_1min", "processors")
+    interval, load, processors = map(facts["machine"].get, keys)
     return {
-        "perf": "missing" if facts.machine["perf"] is None else "ok",
-        "pmu": "ok" if facts.pmus else "missing",
+        "perf": "missing" if facts["machine"]["perf"] is None else "ok",
+        "pmu": "ok" if facts["pmus"] else "missing",
         "permission": _permission(facts),
         "counters": _counters(facts),
-        "watchdog": "on" if facts.watchdog else "ok",
-        "others": "some" if facts.others else "ok",
-        "names": "ok" if facts.names else "own" if facts.table else "none",
+        "watchdog": "on" if facts["watchdog"] else "ok",
+        "others": "some" if facts["others"] else "ok",
+        "names": "ok" if facts["names"] else "own" if facts["table"] else "none",
         "rotation": "unknown" if interval is None else "ok" if interval <= _LONGEST_ROTATION_MS else "rare",
-        "virtual": "virtual" if facts.machine["virtual"] else "ok",
+        "virtual": "virtual" if facts["machine"]["virtual"] else "ok",
         "load": "busy" if load is not None and processors and load > processors / 2 else "ok",
     }
 
 
 def _permission(facts):
-    if facts.paranoid is None:
+    if facts["paranoid"] is None:
         return "no_events"
-    if facts.privileged:
+    if facts["privileged"]:
         return "privileged"
-    return "none" if facts.paranoid > 2 else "user_mode" if facts.paranoid == 2 else "ok"
+    return "none" if facts["paranoid"] > 2 else "user_mode" if facts["paranoid"] == 2 else "ok"
 
 
 def _counters(facts):
-    if facts.busy:
+    if facts["busy"]:
         return "busy"
-    if not facts.census.offered:
+    if not facts["census"].offered:
         return "none"
-    return "ok" if facts.census.good == facts.census.offered else "untrue"
+    return "ok" if facts["census"].good == facts["census"].offered else "untrue"
 
 
 def _words(facts):
-    census = facts.census
+    census = facts["census"]
     broken = next((group for group in census.copies if len(group) > census.good), ())
     shares = ", ".join(f"{count / max(max(broken), 1):.3f}" for count in broken)
-    other = (
-        f"; found with another event, as this processor counts no {census.without}" if census.without else ""
-    )
+    other = f"; found with another event, as this processor counts no {census.without}"
     return {
-        "counted": f"{census.offered} offered, {census.good} good{other}",
+        "counted": f"{census.offered} offered, {census.good} good{other * bool(census.without)}",
         "broken": f"{len(broken)} copies of one event, relative to the largest: {shares}",
-        "listed_pmus": ", ".join(facts.pmus),
-        "first_pmu": next(iter(facts.pmus), "cpu"),
-        "listed_others": ", ".join(facts.others),
+        "listed_pmus": ", ".join(facts["pmus"]),
+        "first_pmu": next(iter(facts["pmus"]), "cpu"),
+        "listed_others": ", ".join(facts["others"]),
     }
 
 

@@ -42,9 +42,8 @@ def software_events():
 
 def default_events(known, modifier="u"):
     """The events to count of a processor when none are named."""
-    chosen = events.core_events(known) or supported(
-        {name: events.encode(name, known, modifier) for name in GENERAL}
-    )
+    general = {name: events.encode(name, known, modifier) for name in GENERAL}
+    chosen = events.core_events(known) or supported(general)
     if not chosen:
         raise CmlibError(
             "this processor counts none of the general events: name those to count, as in --events NAME,NAME. "

@@ -59,9 +59,8 @@ def perf_version():
     done = subprocess.run(["perf", "version"], capture_output=True, text=True)
     if match := re.search(r"perf version (\S+)", done.stdout):
         return match[1], ""
-    return None, (
-        done.stderr or done.stdout
-    ).strip() or f"perf version ended with exit code {done.returncode}"
+    complaint = (done.stderr or done.stdout).strip()
+    return None, complaint or f"perf version ended with exit code {done.returncode}"
 
 
 def perf_list():

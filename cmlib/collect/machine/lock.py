@@ -37,9 +37,8 @@ def counters_lock(purpose, *, wait=False):
 def lock_file():
     """Where the lock is: in a folder that all users share."""
     chosen = os.environ.get("CMLIB_LOCKS")
-    shared = (
-        folder for folder in _SHARED if Path(folder).is_dir() and os.stat(folder).st_mode & stat.S_IWOTH
-    )
+    there = filter(os.path.isdir, _SHARED)
+    shared = (folder for folder in there if os.stat(folder).st_mode & stat.S_IWOTH)
     return Path(chosen or next(shared, tempfile.gettempdir()), _NAME)
 
 

@@ -12,7 +12,7 @@ from cmlib import places
 from cmlib.collect import machine
 from cmlib.collect.record import session
 from cmlib.collect.record.execute import PerfOutcome, check_perf, run_perf, signals_handled, stat_command
-from cmlib.collect.record.protocol import Request, countable, encodings, plan_options
+from cmlib.collect.record.protocol import Request, encodings, fit_to_counters, plan_options
 from cmlib.collect.schedule import make_plans, with_second_reading
 from cmlib.io import events, perf
 from cmlib.io.archive import errors_as, locked, make_folder, remove_abandoned, working_folder
@@ -175,7 +175,7 @@ def record_attached(
 
 def _planned(name, running, request, existing):
     table = machine.known_events(about := machine.describe())
-    request, counters = countable(request, existing)
+    request, counters = fit_to_counters(request, existing)
     codes = encodings(request.events or "core", table, request.modifier)
     available, settings = plan_options(request, counters, table)
     (plan,) = make_plans("mlpx", list(codes), per_run=len(codes), **available, **settings)
@@ -189,9 +189,8 @@ def _planned(name, running, request, existing):
 
 def _record(target, plan, meta, running, seconds, lock, notify):
     meta = session.beginning(meta)
-    notify(
-        f"counting {_named(running)} for {seconds:g} s; Ctrl-C ends it earlier, and keeps what was counted"
-    )
+    kept = "Ctrl-C ends it earlier, and keeps what was counted"
+    notify(f"counting {_named(running)} for {seconds:g} s; {kept}")
     times = ("--interval-count", str(max(1, round(1000 * seconds / plan.interval_ms))))
     with working_folder(target / "attached") as folder:
         output = folder / "perf.csv"
@@ -210,9 +209,8 @@ def _record(target, plan, meta, running, seconds, lock, notify):
     with locked(target.parent):
         made = add_run(target, _placed(finished, existing_runs(target)), done.raw)
     if done.ended != "time":
-        notify(
-            f"{_ends(running)[done.ended]} after {finished['duration_s']:.1f} s: what was counted until then is kept"
-        )
+        end = f"{_ends(running)[done.ended]} after {finished['duration_s']:.1f} s"
+        notify(f"{end}: what was counted until then is kept")
     return made
 
 
@@ -259,6 +257,5 @@ def _placed(meta, existing):
 
 
 def _named(running):
-    return running.command.removesuffix(" (running)") + (
-        f" (process {', '.join(map(str, running.pids))})" if running.pids else ""
-    )
+    numbers = f" (process {', '.join(map(str, running.pids))})" if running.pids else ""
+    return running.command.removesuffix(" (running)") + numbers

@@ -123,10 +123,8 @@ def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
 def check_outcome(outcome, plan, command):
     """Raise RecordError if perf refused, or `command` (as text) failed: nothing that gets better by repeating."""
     if outcome.exit_code is None:
-        reason = (
-            last_lines(outcome.perf_stderr)
-            or f"perf wrote nothing, and ended with exit code {outcome.perf_code}"
-        )
+        nothing = f"perf wrote nothing, and ended with exit code {outcome.perf_code}"
+        reason = last_lines(outcome.perf_stderr) or nothing
         raise RecordError(
             f"perf could not count {', '.join([*plan.pinned, *plan.events])} under `{command}`:\n{reason}\n"
             "`cmlib doctor` tells what can be counted here."
@@ -218,12 +216,9 @@ def _processor_s():
 
 def run_perf(command, errors, lock=None, environment=()):
     """As :func:`run_supervised`, of perf, which writes numbers as in C."""
-    settings = {
-        "environment": dict(environment) | {"LC_ALL": "C"},
-        "stdout": subprocess.DEVNULL,
-        "stderr": errors,
-    }
-    return run_supervised(command, lock=lock, **settings)
+    environment = dict(environment) | {"LC_ALL": "C"}
+    streams = {"stdout": subprocess.DEVNULL, "stderr": errors}
+    return run_supervised(command, lock=lock, environment=environment, **streams)
 
 
 def stat_command(plan, encodings, output, *, options=(), command=()):

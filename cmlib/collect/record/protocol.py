@@ -51,7 +51,7 @@ def record_program(
         if lock
         else machine.counters_lock(command_line("cmlib", "record", name), wait=wait) as held
     ):
-        request, counters = countable(request, existing_runs(target), counters)
+        request, counters = fit_to_counters(request, existing_runs(target), counters)
         available, settings = plan_options(request, counters, table)
         how_kept = {"folder": recordings, "lock": held, "note": note, "on_demand": on_demand}
         save = functools.partial(record, name, program, counters=counters, **how_kept)
@@ -135,7 +135,7 @@ def _split(names):
     return [name.strip() for name in re.findall(r"(?:[^,/]|/[^/]*/)+", names)]
 
 
-def countable(request, existing, counters=None):
+def fit_to_counters(request, existing, counters=None):
     """What of a request this machine can count, and the counters for it."""
     if not any(map(needs_counter, [*request.pinned, *_split(request.events or "core")])):
         return request, _NO_COUNTERS

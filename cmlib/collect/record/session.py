@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import functools
+import itertools
 import os
 import shutil
 from pathlib import Path
@@ -81,11 +82,8 @@ def record(
         about = {"note": ""} | {key: value for key, value in about.items() if value is not None}
         about |= {"program": name, "command": program.command, "counters": dict(counters)}
         about["machine"] = machine.describe()
-        jobs = [
-            (plan, planned_metadata(plan, number, encodings, about))
-            for number in range(passes)
-            for plan in plans
-        ]
+        in_passes = itertools.product(range(passes), plans)
+        jobs = [(plan, planned_metadata(plan, number, encodings, about)) for number, plan in in_passes]
         _check_same_schedule(existing, plans, name)
         for _, meta in jobs:
             check_run(meta | _TO_COME, target / f"{meta['run']}.json")
@@ -169,7 +167,6 @@ def planned_metadata(plan, pass_number, encodings, about):
         "modifier": plan.modifier,
         "interval_ms": plan.interval_ms,
         "encodings": {event: encodings[again.get(event, event)] for event in plan.events},
-        "separator": ",",
     }
 
 

@@ -9,7 +9,8 @@ from cmlib import places
 from cmlib.collect import machine
 from cmlib.collect.record import RecordError, existing_runs
 from cmlib.collect.record.execute import TooLongError, find_program, noted
-from cmlib.collect.record.session import beginning
+from cmlib.collect.record.session import beginning, planned_metadata
+from cmlib.collect.schedule import Plan
 from cmlib.collect.simulate import valgrind
 from cmlib.io.archive import errors_as, locked, make_folder, remove_abandoned, working_folder
 from cmlib.io.archive.programs import add_run, check_comparable, check_names, read_raw
@@ -83,13 +84,8 @@ def record_simulated(
         options = [[*last, *([f"--toggle-collect={function}"] if function else [])] for last in options]
         about = {
             "program": name,
-            "set": set_name,
-            "part": 0,
-            "mode": "ocoe",
             "source": VALGRIND,
             "command": noted(command),
-            "modifier": "u",
-            "interval_ms": 0,
             "counters": {"offered": None, "good": None},
             "simulator": {"tool": "callgrind", "version": version},
             "machine": machine.describe(),
@@ -97,7 +93,7 @@ def record_simulated(
             "warnings": [],
             "note": note,
         }
-        check_comparable(existing.values(), about | _plan(0, about, options))
+        check_comparable(existing.values(), _planned(set_name, 0, options, about))
         runs = {number: run_name(set_name, number, 0) for number in range(passes or 3 - len(options))}
         missing = [number for number, run in runs.items() if run not in existing]
         if not missing:
@@ -113,7 +109,7 @@ def record_simulated(
             options = options[: len(outcomes)]
             notify(f"{runs[number]}: {message}")
             raw = b"".join(outcome.raw for outcome in outcomes)
-            meta = _finished(started | _plan(number, about, options), every, outcomes, raw)
+            meta = _finished(_planned(set_name, number, options, started), every, outcomes, raw)
             with locked(recordings):
                 made.append(add_run(target, meta, raw))
         _report_repeats(target, set_name, notify)
@@ -129,12 +125,8 @@ def _simulated(place, command, every, options, blocks):
             working_folder(place) as folder,
             tqdm(total=blocks, desc=title, unit=" basic blocks", unit_scale=True, mininterval=1) as bar,
         ):
-            settings = {"every_blocks": every, "options": of_one}
-            outcomes.append(
-                valgrind.simulate(
-                    command, folder, progress=lambda done, bar=bar: bar.update(done - bar.n), **settings
-                )
-            )
+            settings = {"progress": lambda done, bar=bar: bar.update(done - bar.n), "every_blocks": every}
+            outcomes.append(valgrind.simulate(command, folder, options=of_one, **settings))
             blocks = bar.n or blocks  # the next one executes as many
     return outcomes
 
@@ -149,14 +141,10 @@ def _checked(outcomes):
     if second is None:
         return outcomes[:1], f"{not_kept}: Valgrind took the same last level twice."
     apart = difference(last, as_events(second.totals))
+    differ = f"simulations differ by {100 * apart:.2g} % in instructions"
     if apart > REPEATS:
-        return outcomes[
-            :1
-        ], f"{not_kept}: the simulations differ by {100 * apart:.2g} % in instructions. {_WHY}"
-    return (
-        outcomes,
-        f"The simulations differ by {100 * apart:.2g} % in instructions, loads, stores and branches.",
-    )
+        return outcomes[:1], f"{not_kept}: the {differ}. {_WHY}"
+    return outcomes, f"The {differ}, loads, stores and branches."
 
 
 def _finished(meta, every, outcomes, raw):
@@ -173,19 +161,14 @@ def _finished(meta, every, outcomes, raw):
     }
 
 
-def _plan(number, about, options):
-    """What a run counts, and with which caches."""
+def _planned(set_name, number, options, about):
+    """The metadata of a run that counts what Callgrind does, with these caches."""
     first, second = [*options, None][:2]
     table = simulated_events(levels=3 if second else 2)
     pinned, *others = table.index
-    return {
-        "pass": number,
-        "run": run_name(about["set"], number, 0),
-        "pinned": [pinned],
-        "groups": [others],
-        "encodings": table["callgrind"].loc[others].to_dict(),
-        "simulator": about["simulator"] | {"options": first, "second_level": second},
-    }
+    plan = Plan(set_name, "ocoe", 0, (pinned,), (tuple(others),), interval_ms=0)
+    meta = planned_metadata(plan, number, table["callgrind"], about)
+    return meta | {"simulator": about["simulator"] | {"options": first, "second_level": second}}
 
 
 def _report_repeats(target, set_name, notify):

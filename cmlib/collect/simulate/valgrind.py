@@ -160,9 +160,8 @@ def simulate(
     meanwhile = (lambda: progress(blocks_so_far(folder))) if progress else None
     options += [f"--separate-callers2={_PYTHON_LOOP}"] if python else []
     environment = dict(environment) | ({"PYTHONPERFSUPPORT": "1"} if python else {})
-    log, seconds = _run(
-        command, folder, options, meanwhile=meanwhile, environment=environment, limit_s=limit_s
-    )
+    settings = {"meanwhile": meanwhile, "environment": environment, "limit_s": limit_s}
+    log, seconds = _run(command, folder, options, **settings)
     files = sorted(folder.glob("*.out"), key=lambda file: int(file.stem))
     raw = b"".join(_named(file) if python else file.read_bytes() for file in files)
     if not raw:
