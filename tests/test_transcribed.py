@@ -72,3 +72,20 @@ def test_arms_slots_are_the_account_of_a_processor_that_is_told(name, processor)
     assert [shares[name] for name in SHARES] == pytest.approx(
         [float(truth[name]) for name in SHARES], abs=ROUNDED
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "processor"),
+    [
+        ("likwid-tma-8360Y.txt", "intel_icelake"),
+        ("papi-hl.json", "intel_skylake"),
+        ("graviton2-default.txt", "arm"),
+    ],
+)
+def test_a_processor_is_told_by_the_file(name, processor):
+    """By a line that names it, or by what only Arm's cores count."""
+    assert summaries(name)[0]["processor"] == processor
+
+
+def test_it_is_said_where_kinds_of_core_have_no_names():
+    assert all("which is which" in " ".join(answer["remarks"]) for answer in summaries("rpl-metric-only.txt"))

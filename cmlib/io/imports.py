@@ -151,7 +151,8 @@ def _intended(target, sources, set_name, origin):
         facts = {"note": " ".join(filter(None, [origin["note"], source.remark]))}
         meta = _metadata(name, source, set_name, ready) | origin | facts
         core = events.core_pmu([*events_of(meta), *meta.get("names", {})])
-        meta["machine"] = meta["machine"] | told(core and events.processor_of(meta["machine"], core))
+        meta["machine"] = meta["machine"] | source.facts.get("machine", {})
+        meta["machine"] |= told(core and events.processor_of(meta["machine"], core))
         for run, raw in contents.items():
             if raw == source.raw:
                 raise RecordError(f"{source.file} is {name}/{run} already; nothing was imported.")

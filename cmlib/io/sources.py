@@ -19,6 +19,8 @@ from cmlib.io import events, perf
 from cmlib.io.archive import decompress, errors_as, read_file
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import MOST_EVENTS, RUNS, UNKNOWN
+from cmlib.processors import UnknownProcessorError, told
+from cmlib.processors import find as find_processor
 from cmlib.spelling import PINNED
 
 WITHOUT_TURN = (
@@ -74,10 +76,11 @@ def read_sources(files, machine, *, marks=(), place="", **options):
             text = raw.decode("utf-8", "surrogateescape")  # back to the same bytes
             if (refusal := recognise(raw)) and not perf.shares_alone(text):
                 raise RecordError(f"{file} {refusal}")
-            by_interval, whole = _read_amid(file, text, (marks, place, machine, options))
+            of_file = machine if events.processor_of(machine) else machine | told(_named_processor(text))
+            by_interval, whole = _read_amid(file, text, (marks, place, of_file, options))
         sources += by_interval
         totals += whole
-    sources += _totals(totals, machine, options)
+    sources += _totals(totals, options)
     for source in sources:
         check_size(source.file, source.raw)
     return sources
@@ -99,12 +102,12 @@ def _read_amid(file, text, about):
             if inside := perf.extract(text):
                 return _read(file, inside, *about, note=perf.NOTE)
         alone = [
-            (file, {"remark": _OF_ONE_KIND.format(kind) * bool(kind), "mark": kind}, lines, run)
+            (file, about[2], {"remark": _OF_ONE_KIND.format(kind) * bool(kind), "mark": kind}, lines, run)
             for kind, lines in perf.by_kind_of_core(text).items()
             for run in perf.shares_alone(lines)
         ]
         if alone:
-            return [], [(*about, lines if len(alone) == 1 else "", run) for *about, lines, run in alone]
+            return [], [(*whose, lines if len(alone) == 1 else "", run) for *whose, lines, run in alone]
         raise error
 
 
@@ -124,7 +127,7 @@ def _read(file, text, marks, place, machine, options, note=""):
             parts = [] if whole else perf.split_runs(lines)
             runs = (functools.partial(_marked, marks) if marks else _parts)(file, parts, machine, options)
         sources += [source.noted(**of_kind) for source in runs]
-        totals += [(file, of_kind, lines if len(whole) == 1 else "", total) for total in whole]
+        totals += [(file, machine, of_kind, lines if len(whole) == 1 else "", total) for total in whole]
     return sources, totals
 
 
@@ -139,21 +142,21 @@ def _errors_of(file):
         raise RecordError(f"{file} is not output of perf stat that can be read: {reason}") from error
 
 
-def _totals(totals, machine, options):
+def _totals(totals, options):
     """Runs of each program, from all files: named by their commands where one file holds several programs."""
     commands = [total.command for *_, total in totals]
-    several = any(not text for _, _, text, _ in totals) and len(set(commands)) > 1
+    several = any(not text for *_, text, _ in totals) and len(set(commands)) > 1
     names, groups = perf.program_names(commands) if several else {}, {}
-    for file, of_kind, text, total in totals:
+    for file, machine, of_kind, text, total in totals:
         key = (
             names.get(total.command, ""),
             of_kind["mark"],
             total.heading,
             perf.events_of(total),
         )
-        groups.setdefault(key, {}).setdefault(total.text, (file, of_kind, text, total))
+        groups.setdefault(key, {}).setdefault(total.text, (file, machine, of_kind, text, total))
     for (mark, *_), members in groups.items():
-        file, of_kind, text, _ = next(iter(members.values()))
+        file, machine, of_kind, text, _ = next(iter(members.values()))
         with _errors_of(file):
             runs = perf.joined([total for *_, total in members.values()])
         text = text if len(members) == 1 and text else runs.heading + runs.text
@@ -215,6 +218,8 @@ def _source(file, text, machine, options, frame=None, remarks=None):
     hidden = counts.columns[(counts.isna() & series.notna()).any()].tolist()
     counts, running = perf.add_modes(counts, running)
     counts.index = running.index = counts.index - options.get("start_s", 0.0)
+    if _only_arm_counts_so(frame) and not events.processor_of(machine):
+        machine = machine | told("arm")
     names = events.translate(counts, machine)
     counts, running = counts.rename(columns=names), running.rename(columns=names)
     facts = _facts(frame, counts, running, names, text)
@@ -222,12 +227,36 @@ def _source(file, text, machine, options, frame=None, remarks=None):
     facts |= {"running_shares": not frame["running"].isna().any(), "names": names}
     facts |= {"printed": shares} if (shares := perf.printed(text)) else {}
     facts |= {"zeros_uncounted": True} if hidden else {}
+    facts |= {"machine": machine} if events.processor_of(machine) else {}
     copies = [f"{n_copies:,} rows came twice, with equal counts: the copies are left out."] * bool(n_copies)
     remarks = [*remarks, *copies, *([f"{WITHOUT_TURN} {', '.join(hidden)}."] if hidden else [])]
     renamed = [f"{there} is taken for {here}." for there, here in names.items() if there.lower() != here]
     # Without what a terminal takes for orders, such as a cgroup's name may hold.
     remark = "".join(c if c.isprintable() else "\ufffd" for c in " ".join([*remarks, *renamed]))
     return ForeignRecording(file, raw, facts, counts, running, remark)
+
+
+# A processor that the file names, as likwid, PAPI, toplev, and comments like `# CPU: Neoverse-N1 (Ampere Altra)` do.
+_PROCESSOR = re.compile(
+    r"^[ \t#|*>\"]*(?:cpu(?:[ _](?:name|model|info))?|model name|processor)\"?[ \t]*[:=|][ \t\"]*(\w[^\n\"|]{2,80})"
+    r"|^ *# \S*-full\S* on ([^\n\[]{2,80})",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+def _named_processor(text):
+    """The processor that a file names in a line of its own; None where it names none."""
+    for match in itertools.islice(_PROCESSOR.finditer(text[:_HEAD]), _MOST_NAMED):
+        with contextlib.suppress(UnknownProcessorError):
+            return find_processor(re.split(r" \(|,", match[1] or match[2])[0].strip())
+    return None
+
+
+def _only_arm_counts_so(frame):
+    """Whether mispredicted branches were counted and branches can't be, and both kinds of stalls, as on Arm's cores."""
+    supported = frame.groupby(frame["event"].map(events.base_name))["supported"].any()
+    counted = {"stalled-cycles-frontend", "stalled-cycles-backend", "branch-misses"}
+    return counted <= set(supported.index[supported]) and not supported.get("branches", True)
 
 
 def _facts(frame, counts, running, names, text):
@@ -275,7 +304,10 @@ def _started(text):
     return None
 
 
-_HEAD = 1 << 18
+_HEAD, _MOST_NAMED = (
+    1 << 18,
+    20,
+)  # characters in which a file says what it is; lines that may name its processor
 # Events as perf writes them, whatever stands between the slashes of a PMU's, and kinds as in `task-clock [software]`.
 _NAME = re.compile(r"[^\s'\"`$;&|]+(?: \[\w+\])?|[\w-]+/[^/]*/\w*")
 # perf's shortest interval is 1 ms; no machine runs a third of a year without a count; no counter has more than 64 bits,

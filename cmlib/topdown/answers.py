@@ -24,6 +24,10 @@ _NOTHING = 0.005  # share of the slots that is shown as none
 _MOST_OF_IT = 0.5  # share of a category's lower bound from which on one of its parts is what to work on
 _ANY_TABLE = "amd_zen5"  # whose advice on level 1 is of any processor
 _DECIDED = ("counted", "decided", "likely")
+_GENERIC_STALLS = (
+    "front-end stall",
+    "back-end stall",
+)  # kinds of perf's own events, which each processor has its own way
 _NAMED = 0.9  # share of its category's upper bound from which on a part's says nothing
 
 
@@ -329,7 +333,9 @@ def _remarks(runs, hidden, core, processor, level, printed, exact):
     differs = ipc and printed_ipc and not 1 / _STANDS_OUT < ipc / printed_ipc < _STANDS_OUT
     ipcs = (printed_ipc, ipc) if differs else ()
     unknown_costs = core and not processor and not exact
-    text = _sentences().remarks(core, unknown_costs, sorted(hidden), untold, 100 * _THIN, thin, ipcs)
+    kinds = {event: read_costs().kind(event) for event in runs[0][0]} if not (processor or exact) else {}
+    stalls = [event for event, kind in kinds.items() if kind in _GENERIC_STALLS]
+    text = _sentences().remarks(core, unknown_costs, sorted(hidden), untold, 100 * _THIN, thin, ipcs, stalls)
     return text.split("\n")[:-1]
 
 

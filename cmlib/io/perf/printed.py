@@ -15,6 +15,7 @@ _CATEGORIES, _PARTS = _READ["names"], _READ["parts"]
 _LONGEST_LINE = 20_000  # of which shares are read
 IPC, CPI = "instructions a cycle", "cycles an instruction"
 _ALONE = "No event was counted: the values are the percentages that the tool printed."
+_UNNAMED = "Kinds of core stand beside each other, and the file does not tell which is which."
 LEVEL_1 = tuple(_PARTS)
 _NAMES = dict(zip(LEVEL_1, ("retiring", "bad_speculation", "frontend_bound", "backend_bound"), strict=True))
 _NUMBER = r"[0-9]{1,4}(?:[.,][0-9]{1,6})?"
@@ -46,6 +47,8 @@ _RATE = re.compile(
 )
 _HEADED = re.compile(rf"(?<![\w.])(?:% *)?(?:{_NAME})(?![\w.])(?: *%)?", re.IGNORECASE)
 _TABLE = re.compile(r"(?=^ *Performance counter stats for '(.*?)'.*:[ \t]*$)", re.MULTILINE)
+_FIRST_CELL = re.compile(r"^[^;|\t,]*[;|\t,]")
+_FEWEST_COLUMNS = 3  # separators of a table whose rows are named
 _VALUE = re.compile(rf"(?<![\w.:-]){_NUMBER}(?![\w.])")
 # One of these is in each line from which anything is read; looked for in a tenth of the time.
 _WORDS = _READ["words"]
@@ -78,7 +81,7 @@ def printed(text):
             rows += [_valued(match, match["share"]) for match in matches]
         elif len(named := [*_HEADED.finditer(line)]) > 1:
             heading = named
-        elif re.search(r"[a-z]{3}", line):
+        elif re.search(r"[a-z]{3}", _FIRST_CELL.sub("", line)):
             heading = []
         elif heading:
             rows += _below(heading, line)
@@ -92,18 +95,50 @@ def shares_alone(text):
     tables = [*_TABLE.finditer(text)]
     ends = [*(table.start() for table in tables), len(text)][1:]
     parts = [(text[table.start() : end], table[1]) for table, end in zip(tables, ends, strict=False)]
-    parts = parts if len(parts) > 1 else [(text, "")]
-    return [run for part, command in parts for run in _alone(part, command)]
+    sets = [] if len(parts) > 1 else _column_sets(text)
+    remark = _UNNAMED if sets else ""
+    parts = parts if len(parts) > 1 else sets or _named_rows(text) or [(text, "")]
+    return [run for part, command in parts for run in _alone(part, command, remark)]
 
 
-def _alone(text, command):
+def _named_rows(text):
+    """Each row of a table that names a function or program first and categories above, with the table's heading."""
+    heading, *rows = text.strip("\n").split("\n")
+    mark = next((mark for mark in ";|\t," if heading.count(mark) >= _FEWEST_COLUMNS), None)
+    named = len({named[0].lower() for named in _HEADED.finditer(heading)}) > 1
+    if not (mark and named and re.match("function|module|program|benchmark|name|process", heading, re.I)):
+        return []
+    return [
+        (f"{heading}\n{row}\n", row.split(mark)[0]) for row in rows if row.count(mark) == heading.count(mark)
+    ]
+
+
+def _column_sets(text):
+    """Each of several sets of the same columns, as kinds of core beside each other without their names have them."""
+    sets, heading = [], []
+    for line in text.split("\n"):
+        headed = [next(filter(None, match.groups())) for match in _HEADED.finditer(line)]
+        if len(headed) > 1 and len(set(headed)) < len(headed):
+            heading, size = headed, len(set(headed))
+            sets = sets or [[] for _ in range(len(headed) // size)]
+            cells = headed
+        else:
+            cells = [value[0] for value in _VALUE.finditer(line.replace("%", " "))][-len(heading) :]
+            if not heading or len(cells) < len(heading) or re.search("[a-z]", line):
+                continue
+        for k, lines in enumerate(sets):
+            lines.append("   ".join(cells[k * size : (k + 1) * size]))
+    return [("\n".join(lines) + "\n", f"cores {k}") for k, lines in enumerate(sets, 1)]
+
+
+def _alone(text, command, remark):
     shares = printed(text)
     rows = {_NAMES[name]: 100 * shares[name] for name in LEVEL_1 if name in shares}
     stalls = {f"stall_{match[1].lower()}end": _float(match[2]) for match in _STALLS.finditer(text)}
     if len(rows) < 2:
         rows = {"cycles": 100.0} | stalls if len(stalls) == 2 else {}
     table = as_table((1, name, value, np.nan, "%") for name, value in rows.items())
-    return [Totals(text, table, command, remarks=(_ALONE,))] if rows else []
+    return [Totals(text, table, command, remarks=(_ALONE, remark))] if rows else []
 
 
 def _valued(match, number):

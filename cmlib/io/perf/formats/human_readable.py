@@ -51,8 +51,8 @@ class HumanReadable(Format):
 
     def rows(self, interval_ms=None):
         expected = (
-            "is no line of the table that `perf stat` prints for whole programs. Metrics alone (--topdown) and counts "
-            "a thread can't be read; keep perf's output apart from the program's: -o FILE."
+            "is no line of the table that `perf stat` prints for whole programs. Metrics alone (--topdown) "
+            "can't be read; keep perf's output apart from the program's: -o FILE."
         )
         for start, row in match_lines(self.text, _ROW, _HEADING, expected):
             time, count, unit, event, unit_behind, share = row.groups()

@@ -1,4 +1,7 @@
-"""Counts of PAPI's events that a program prints, a line each: ``PAPI_L1_LDM : 159958``; the rest is left out."""
+"""Counts of PAPI's events, a line each: ``PAPI_L1_LDM : 159958``, or ``"PAPI_L1_LDM":"159958",``; the rest is left out.
+
+The second is how PAPI's high-level interface writes a region.
+"""
 
 import itertools
 import re
@@ -9,8 +12,8 @@ from cmlib.io.perf.formats.base import Format, Totals
 from cmlib.io.perf.formats.lines import NO_SHARES, as_table, whole_count
 
 _LINE = re.compile(
-    r"^[ \t]*+(PAPI_[A-Z0-9_]{2,40})[ \t]*(?:[:=][ \t]*|[ \t])((?i:[+-]?(?:\d\S*+|nan|inf(?:inity)?)|true|false"
-    r"|null))[ \t\r]*+$",
+    r"^[ \t]*+\"?(PAPI_[A-Z0-9_]{2,40})\"?[ \t]*(?:[:=][ \t]*|[ \t])\"?((?i:[+-]?(?:\d[^\s\",]*+|nan|inf(?:inity)?)"
+    r"|true|false|null))\"?,?[ \t\r]*+$",
     re.MULTILINE,
 )
 

@@ -1,4 +1,4 @@
-"""Counts a CPU, core, die, socket or node (``-A``, ``--per-…``), added up."""
+"""Counts a CPU, core, die, socket, node or thread (``-A``, ``--per-…``), added up."""
 
 import re
 
@@ -10,18 +10,21 @@ from cmlib.io.perf.formats.lines import SCHEMA, TIME
 from cmlib.io.perf.formats.separated import Separated
 from cmlib.io.perf.grammar import ParseError
 
-# With -A a CPU; with --per-… a place, and the number of CPUs in it.
+# With -A a CPU; with --per-… a place, and the number of CPUs in it; with --per-thread its name and number.
+_THREAD = r"[A-Za-z_][\w./:@+()\[\]#-]{0,40}-[0-9]{1,10}"
 _PLACE = re.compile(
-    rf"^( *(?:{TIME}([,;\t|!]))?)(?:CPU[0-9]+([,;\t|!])|[SN][0-9]+(?:-[A-Z]+[0-9]+)*([,;\t|!])[0-9]+\4)",
+    rf"^( *(?:{TIME}([,;\t|!]))?)(?:CPU[0-9]+([,;\t|!])|[SN][0-9]+(?:-[A-Z]+[0-9]+)*([,;\t|!])[0-9]+\4"
+    rf"|{_THREAD}([,;\t|!])(?=[0-9<]))",
     re.MULTILINE,
 )
 # The same in the table for people.
 _PLACE_IN_TABLE = re.compile(
-    rf"^( *(?:{TIME} +)?)(?:CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)* +[0-9]+)(?= +[0-9<])", re.MULTILINE
+    rf"^( *(?:{TIME} +)?)(?:CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)* +[0-9]+|{_THREAD})(?= +[0-9<])",
+    re.MULTILINE,
 )
-_NAME = re.compile(r"CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)*")
+_NAME = re.compile(rf"CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)*|{_THREAD}")
 _KEY = re.compile(
-    r'"(?:cpu|core|cluster|cache|die|socket|node)" *: *"([^"\n]*)" *, *'
+    r'"(?:cpu|core|cluster|cache|die|socket|node|thread)" *: *"([^"\n]*)" *, *'
     r'(?:"(?:aggregate-number|counters)" *: *[0-9]+ *, *)?'
 )
 _DATA = re.compile(r"^ *[^ #\n][^\n]*", re.MULTILINE)

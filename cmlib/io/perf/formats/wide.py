@@ -25,7 +25,20 @@ from cmlib.io.perf.grammar import ParseError, shown
 COUNT, LEVEL = "count", "level"
 
 # Columns that name what ran in a row.
-_PROGRAM = frozenset(["program", "benchmark", "bench", "name", "command", "app", "application", "workload"])
+_PROGRAM = frozenset(
+    [
+        "program",
+        "programm",
+        "programme",
+        "benchmark",
+        "bench",
+        "name",
+        "command",
+        "app",
+        "application",
+        "workload",
+    ]
+)
 _ROWS_ARE_RUNS = (
     "No column tells times: a row is taken for a whole run; give --interval-ms where it is an interval."
 )
@@ -35,6 +48,12 @@ _CELL = re.compile(r"(?:[+-]?[0-9.,]+(?:[eE][+-]?[0-9]+)?)?")
 _PLACE = re.compile(r"(?:cpu|core|socket|thread|hwthread|node|package|s|c)[ _#-]*[0-9]+", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]{1,300}(?:\.[0-9]{0,300})?(?:[eE][+-]?[0-9]{1,2})?|\.[0-9]{1,300}")
 _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{2,3})*,[0-9]{3}(?:\.[0-9]{1,300})?")
+# Units of counts in a heading, as spreadsheets have them: cycles [Mio], instructions (1e9).
+_UNIT = re.compile(
+    r"(.*\w) *[\[(](?:in )?(?:x ?)?([kmgb]|mio|mrd|bn|1e[369]|10\^[369]|thousands?|[mb]illions?)\.?[\])]",
+    re.IGNORECASE,
+)
+_SCALES = {"k": 1e3, "t": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "mrd": 1e9}
 _NOT_COUNTED = frozenset(["", "<not counted>", "<not supported>"])
 _NOTHING = _NOT_COUNTED | {"-", "na", "n/a", "null", "none"}
 _TIME = re.compile(
@@ -69,7 +88,8 @@ class Wide(Format):
 
     def __init__(self, text):
         super().__init__(text)
-        self.separator, self.names, self.places, self.start, self.end_of_heading = _find_heading(text)
+        self.separator, names, self.places, self.start, self.end_of_heading = _find_heading(text)
+        self.names, self.scales = zip(*map(_without_unit, names), strict=True)
         self.counts_a_line = len(self.names)
 
     def read(self, interval_ms=None, columns=None):
@@ -221,7 +241,8 @@ class Wide(Format):
             )
         wanted = [k for k, name in enumerate(self.names) if is_event(name) or name in columns]
         names = [self.names[k] for k in wanted]
-        counts = np.array([self._column(k) for k in wanted], dtype=float).reshape(len(wanted), -1)
+        counts = [np.multiply(self._column(k), self.scales[k]) for k in wanted]
+        counts = np.array(counts, dtype=float).reshape(len(wanted), -1)
         if self.places:
             added = pd.DataFrame(counts).groupby(np.array(names), sort=False).sum(skipna=False)
             names, counts = added.index.tolist(), added.to_numpy()
@@ -276,12 +297,21 @@ def _find_heading(text):
     if (
         len(names) < 2
         or any(name and _CELL.fullmatch(name) for name in names)
-        or not any(map(is_event, names))
+        or not any(is_event(_without_unit(name)[0]) for name in names)
     ):
         return None
     if len(first) != len(names) or 2 * sum(map(bool, map(_CELL.fullmatch, first))) < len(first):
         return None
     return separator, names, places, lines[0][1], lines[2 if places else 1][1]
+
+
+def _without_unit(name):
+    """A column's name without the unit of its counts, and how many one of it is."""
+    match = _UNIT.fullmatch(name)
+    if not match or not is_event(match[1]):
+        return name, 1.0
+    unit = match[2].lower().replace("10^", "1e")
+    return match[1], float(unit) if unit[0] == "1" else _SCALES.get(unit, _SCALES[unit[0]])
 
 
 def _number(cell):
