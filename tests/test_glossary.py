@@ -85,12 +85,8 @@ def identifiers(source):
 # Of what names say, nothing: they stand for anything, alone or as a part of a name.
 SAYING_NOTHING = {"one", "own", "how", "found", "given"}
 TOLD = {"say", "says", "said", "told", "kept", "beside", "foretold"}
-# What reads perf's forms, and what starts programs, still has some of them.
-PENDING = (
-    "io/perf",
-    "io/events/tables",
-    "topdown",
-)
+# What starts programs still has some of them.
+PENDING = ("topdown",)
 METHODS = (
     "anomaly clean compress cost experiments explore fingerprint interact merge plot rank topdown tuning"
 )

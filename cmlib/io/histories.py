@@ -55,11 +55,10 @@ def read_history(file):
         if set(table) >= _LONG
         else table.drop(columns=["date", "subject"], errors="ignore")
     )
-    values = (
-        metrics.drop(columns="commit")
-        .apply(pd.to_numeric, errors="coerce")
-        .replace([np.inf, -np.inf], np.nan)
-    )
+    values = metrics.drop(columns="commit")
+    texts = values.select_dtypes(exclude=["number", "bool"])
+    values = values.assign(**{name: pd.to_numeric(text, errors="coerce") for name, text in texts.items()})
+    values = values.replace([np.inf, -np.inf], np.nan)
     history = values.groupby(metrics["commit"], sort=False).median().dropna(axis="columns", how="all")
     check_history(history, file)
     return history, list(subjects.reindex(history.index))

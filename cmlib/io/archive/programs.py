@@ -14,7 +14,7 @@ from cmlib.io.archive.runs import (
     events_of,
     read_run_metadata,
     run_name,
-    shown,
+    shortened,
     source_of,
 )
 
@@ -85,8 +85,8 @@ def check_comparable(existing, intended):
         for key, (there, here) in pairs.items():
             if there != here and not (key == "interval_ms" and math.isclose(there, here, rel_tol=0.01)):
                 raise RecordError(
-                    f"{intended['program']}/{meta['run']} was recorded with another {key}: {shown(there)} there, "
-                    f"{shown(here)} now. Such runs can't be compared: record under another name or --set, or move "
+                    f"{intended['program']}/{meta['run']} was recorded with another {key}: {shortened(there)} there, "
+                    f"{shortened(here)} now. Such runs can't be compared: record under another name or --set, or move "
                     f"the old ones away."
                 )
 

@@ -67,7 +67,7 @@ def first_problem(meta, kind):
             return f"it has no {next(key for key in schema['required'] if key not in meta)!r}"
         key = error.path[1]
         described = schema["properties"][key].get("description", error.message)
-        return f"{key} is {shown(meta[key])} instead of {described}"
+        return f"{key} is {shortened(meta[key])} instead of {described}"
     return None
 
 
@@ -76,7 +76,7 @@ def is_text(value):
     return isinstance(value, str) and not any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value)
 
 
-def shown(value):
+def shortened(value):
     """A value in a message."""
     text = repr(value)
     return text if len(text) <= 120 else f"{text[:117]}…"
@@ -187,7 +187,7 @@ def _problem(meta, file):
             return f"{key} is {meta[key]} instead of a whole number"
     for key, name, what in (("program", file.parent.name, "folder"), ("run", file.stem, "file")):
         if meta[key] != name:
-            return f"{key} is {shown(meta[key])} instead of the {what}'s name, {name!r}"
+            return f"{key} is {shortened(meta[key])} instead of the {what}'s name, {name!r}"
     if meta["run"] != (name := run_name(meta["set"], meta["pass"], meta["part"])):
         return f"run is {meta['run']!r} instead of {name!r}"
     if source_of(meta) == VALGRIND and not meta.get("simulator"):

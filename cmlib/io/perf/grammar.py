@@ -61,7 +61,7 @@ def find_grammar(text):
     separator = _FIRST_FIELD.match(first[0])
     if separator is None:
         raise ParseError(
-            f"{shown(text, first.start())} does not begin as output of `perf stat` does, with -x, -j or "
+            f"{where(text, first.start())} does not begin as output of `perf stat` does, with -x, -j or "
             "without. Record with `perf stat -I 100 -x, -o FILE -- COMMAND`."
         )
     grammars = [_separated(separator[1], decimal) for decimal in ".,"]
@@ -73,7 +73,7 @@ def find_grammar(text):
         if not any(matches):
             return grammars[0]
     raise ParseError(
-        f"{shown(text, first.start())} counts no event, nor does any other line. Metrics by themselves can't be read, "
+        f"{where(text, first.start())} counts no event, nor does any other line. Metrics by themselves can't be read, "
         "nor fields separated by several characters: record with `perf stat -I 100 -x, -o FILE`."
     )
 
@@ -90,7 +90,7 @@ def run_starts(text):
     return starts
 
 
-def shown(text, start):
+def where(text, start):
     """Name the line that begins at `start`: its number and content."""
     line = text[start:].partition("\n")[0]
     content = line if len(line) <= 120 else f"{line[:117]}…"

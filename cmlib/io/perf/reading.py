@@ -9,7 +9,7 @@ from cmlib.clean.uncounted import zeros_without_turn
 from cmlib.io.perf.core_kinds import by_kind_of_core
 from cmlib.io.perf.formats import find_format
 from cmlib.io.perf.formats.lines import as_unicode
-from cmlib.io.perf.grammar import ParseError, run_starts, shown
+from cmlib.io.perf.grammar import ParseError, run_starts, where
 from cmlib.io.perf.layout import series
 from cmlib.io.perf.modes import add_modes
 from cmlib.io.perf.printed import shares_alone
@@ -82,7 +82,7 @@ def parse_stat(text, *, interval_ms=None, columns=None):
     starts = run_starts(text)
     if len(starts) > 1:
         raise ParseError(
-            f"{shown(text, starts[1])} begins another run, as `perf stat --append` writes it. Split the file there, "
+            f"{where(text, starts[1])} begins another run, as `perf stat --append` writes it. Split the file there, "
             "and read each part by itself, as `cmlib import` does."
         )
     frame = find_format(text).read(interval_ms, columns).to_pandas()
@@ -124,7 +124,7 @@ def split_runs(text):
     starts = find_format(text).run_starts()
     if len(starts) > MOST_PROGRAMS:
         raise ParseError(
-            f"{shown(text, starts[MOST_PROGRAMS])} begins another run, after {MOST_PROGRAMS:,} of them. Split the file."
+            f"{where(text, starts[MOST_PROGRAMS])} begins another run, after {MOST_PROGRAMS:,} of them. Split the file."
         )
     heading = text[: starts[0]]
     return [heading + text[start:end] for start, end in itertools.pairwise([*starts, len(text)])]

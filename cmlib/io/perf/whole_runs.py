@@ -50,7 +50,7 @@ def _tables(text):
         rows = _ROWS.match(text, table.end(), end)
         if not rows or "seconds time elapsed" in rows[1]:
             continue
-        form = PerPlace if PerPlace.recognises(rows[1]) else HumanReadable
+        form = PerPlace if PerPlace(rows[1]).recognises() else HumanReadable
         part = form(as_unicode(rows[1]))
         try:
             counts = part.read()

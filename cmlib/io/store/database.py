@@ -49,7 +49,7 @@ def reading(url):
         if version != SCHEMA:
             holds = "holds no store" if version is None else f"is a store of version {version}"
             raise StoreError(
-                f"{shown(url)} {holds}, and this cmlib reads version {SCHEMA}; make it anew: {_how_to_rebuild(url)}"
+                f"{url_shown(url)} {holds}, and this cmlib reads version {SCHEMA}; make it anew: {_how_to_rebuild(url)}"
             )
         yield connection
 
@@ -102,7 +102,7 @@ def _replacing_namespace(url):
         there = sa.inspect(connection)
         if there.has_schema(_NAMESPACE) and not there.has_table(VERSION, schema=_NAMESPACE):
             raise StoreError(
-                f"{shown(url)} has a schema {_NAMESPACE!r} that is not a store of cmlib; rename it, "
+                f"{url_shown(url)} has a schema {_NAMESPACE!r} that is not a store of cmlib; rename it, "
                 "or use another database."
             )
         connection.execute(sa.text(f"DROP SCHEMA IF EXISTS {draft} CASCADE"))
@@ -122,18 +122,18 @@ def _connection(url, *, at=None):
         with engine.begin() as connection:
             yield connection
     except ModuleNotFoundError as error:
-        raise StoreError(f"{shown(url)} needs {error.name}: pip install 'cmlib[postgres]'.") from error
+        raise StoreError(f"{url_shown(url)} needs {error.name}: pip install 'cmlib[postgres]'.") from error
     except (SQLAlchemyError, pd.errors.DatabaseError) as error:
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         raise StoreError(
-            f"{shown(url)}: {reason}. Is it the right database, running, and yours to use? A store is "
+            f"{url_shown(url)}: {reason}. Is it the right database, running, and yours to use? A store is "
             f"made by {_how_to_rebuild(url)}"
         ) from error
 
 
 def _how_to_rebuild(url):
     default = url.render_as_string() == default_url()
-    return "cmlib store rebuild" + ("" if default else f" --url {shown(url)}")
+    return "cmlib store rebuild" + ("" if default else f" --url {url_shown(url)}")
 
 
 class StoreError(CmlibError, ValueError):
@@ -173,17 +173,17 @@ def parse(url):
     backend = parsed.get_backend_name()
     if backend not in {"sqlite", "postgresql"}:
         raise StoreError(
-            f"{shown(parsed)}: a store is kept in sqlite or postgresql, which replace it in one piece."
+            f"{url_shown(parsed)}: a store is kept in sqlite or postgresql, which replace it in one piece."
         )
     if backend == "sqlite" and parsed.database in {None, "", ":memory:"}:
         raise StoreError(
-            f"{shown(parsed)}: a store in memory is gone when it is made; name a file, sqlite:///FILE."
+            f"{url_shown(parsed)}: a store in memory is gone when it is made; name a file, sqlite:///FILE."
         )
     if "@" in (parsed.host or ""):
-        raise StoreError(f"{shown(parsed)}: in a user's name or a password, an @ is written %40.")
+        raise StoreError(f"{url_shown(parsed)}: in a user's name or a password, an @ is written %40.")
     return parsed.set(drivername="postgresql+psycopg") if parsed.drivername == "postgresql" else parsed
 
 
-def shown(url):
+def url_shown(url):
     """A parsed URL as it may be shown."""
     return hide(url.render_as_string(hide_password=True))

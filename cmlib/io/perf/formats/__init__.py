@@ -40,4 +40,5 @@ FORMATS = (
 def find_format(text):
     """A text in the first form that recognises it."""
     lines = text.replace("\r\n", "\n")
-    return next(form for form in FORMATS if form.recognises(lines))(text)
+    form = next(form for form in (kind(lines) for kind in FORMATS) if form.recognises())
+    return form if lines == text else type(form)(text)

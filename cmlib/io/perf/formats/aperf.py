@@ -35,9 +35,8 @@ class APerf(Format):
         "cycles and instructions are those of ipc, and the others are as many as their ratios make of these.",
     )
 
-    @classmethod
-    def recognises(cls, text):
-        return bool(_TIME.search(text[:1000]) and _LINE.search(text[:1000]))
+    def recognises(self):
+        return bool(_TIME.search(self.text[:1000]) and _LINE.search(self.text[:1000]))
 
     def rows(self, interval_ms=None):
         times = list(_TIME.finditer(self.text))

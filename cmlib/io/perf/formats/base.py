@@ -56,8 +56,7 @@ class Totals:
 class Format:
     """A text in a form that is a class below this one.
 
-    A form has :meth:`recognises`, which looks at the first lines that hold something, and :meth:`rows` of time, event,
-    count or "<not …>", share and unit.
+    A form has :meth:`rows` of time, event, count or "<not …>", share and unit.
 
     Attributes
     ----------
@@ -80,6 +79,10 @@ class Format:
 
     def __init__(self, text):
         self.text = text
+
+    def recognises(self):
+        """Whether the text is in this form, by its first lines that hold something."""
+        return True
 
     def read(self, interval_ms=None, columns=None):
         """The columns of :func:`cmlib.io.perf.parse_stat`, as a table of pyarrow's."""

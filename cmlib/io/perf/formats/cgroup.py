@@ -5,7 +5,7 @@ import re
 from cmlib.io.perf.formats.base import Format
 from cmlib.io.perf.formats.lines import TIME, UNCOUNTED, first_line
 from cmlib.io.perf.formats.separated import Separated
-from cmlib.io.perf.grammar import ParseError, shown
+from cmlib.io.perf.grammar import ParseError, where
 
 _HEADING = re.compile(r" *(?:#.*)?$")
 # Perhaps time; count, unit and event; the cgroup, which is no number as the run time behind it is; run time and share.
@@ -22,9 +22,8 @@ class Cgroup(Format):
 
     name, lists_runs = "perf stat -G", True
 
-    @classmethod
-    def recognises(cls, text):
-        return _ROW.match(first_line(text, _HEADING)) is not None
+    def recognises(self):
+        return _ROW.match(first_line(self.text, _HEADING)) is not None
 
     def table(self, interval_ms=None):
         groups = ((row[3], row.start()) for row in _ROW.finditer(self.text))
@@ -32,7 +31,7 @@ class Cgroup(Format):
         for group, start in groups:
             if group != first:
                 raise ParseError(
-                    f"{shown(self.text, start)} counts cgroup {group}, and the first line cgroup {first}. Keep "
+                    f"{where(self.text, start)} counts cgroup {group}, and the first line cgroup {first}. Keep "
                     "the lines of one, or record one: `perf stat -I 100 -x, -o FILE -a -e EVENTS -G CGROUP`."
                 )
         return Separated(_ROW.sub(r"\1", self.text)).table()

@@ -27,9 +27,8 @@ class FewColumns(Format):
 
     name, notes, lists_runs = "perf stat -x without running shares", (NO_SHARES,), True
 
-    @classmethod
-    def recognises(cls, text):
-        row = _ROW.match(first_line(text, _HEADING))
+    def recognises(self):
+        row = _ROW.match(first_line(self.text, _HEADING))
         event = row[5].strip() if row else ","
         return "," not in re.sub(r"/[^/]*/", "", event) and bool(row[1] or is_event(event))
 

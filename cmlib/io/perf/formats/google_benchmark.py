@@ -27,9 +27,10 @@ class GoogleBenchmark(Format):
 
     name = "google-benchmark's JSON"
 
-    @classmethod
-    def recognises(cls, text):
-        return text.lstrip().startswith("{") and '"benchmarks"' in text and '"real_time"' in text
+    def recognises(self):
+        return (
+            self.text.lstrip().startswith("{") and '"benchmarks"' in self.text and '"real_time"' in self.text
+        )
 
     def rows(self, interval_ms=None):
         return (row for entry in self._entries for row in _rows(entry))

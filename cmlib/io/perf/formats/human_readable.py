@@ -5,7 +5,7 @@ import re
 from cmlib.io.events import is_event
 from cmlib.io.perf.formats.base import Format
 from cmlib.io.perf.formats.lines import TIME, UNCOUNTED, as_number, first_line, match_lines
-from cmlib.io.perf.grammar import ParseError, shown
+from cmlib.io.perf.grammar import ParseError, where
 
 # A blank that cannot be broken is written in the locale's encoding, which need not be UTF-8.
 _MARK = "[.,' \u00a0\u202f\ufffd\udca0]"
@@ -44,9 +44,8 @@ class HumanReadable(Format):
 
     name, lists_runs = "perf stat's table for people", True
 
-    @classmethod
-    def recognises(cls, text):
-        row = _ROW.match(first_line(text, _HEADING))
+    def recognises(self):
+        row = _ROW.match(first_line(self.text, _HEADING))
         return bool(row and not re.search(r"[,;|\t]", row[4].split("/")[0]))
 
     def rows(self, interval_ms=None):
@@ -64,7 +63,7 @@ class HumanReadable(Format):
             running = as_number(share) / 100 if share else 1.0
             if running > 1:
                 raise ParseError(
-                    f"{shown(self.text, start)} says that its event was counted for {share} % of the time."
+                    f"{where(self.text, start)} says that its event was counted for {share} % of the time."
                 )
             yield time, event, count, running, unit
 
@@ -72,7 +71,7 @@ class HumanReadable(Format):
         number = _NUMBER.fullmatch(cell)
         if not number or (number[4] and not unit) or number[4] in (number[2] or "-", number[3] or "-"):
             raise ParseError(
-                f"{shown(self.text, start)} has {cell!r} for a count, which perf writes in no locale."
+                f"{where(self.text, start)} has {cell!r} for a count, which perf writes in no locale."
             )
         whole, *_, decimals = number.groups()
         return float(re.sub(_MARK, "", whole) + (f".{decimals}" if decimals else ""))

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.io.perf.formats.base import Format
-from cmlib.io.perf.grammar import ParseError, shown
+from cmlib.io.perf.grammar import ParseError, where
 
 _HEADING = re.compile(
     r"^[ \t]*+# GID[|, ](EventCount|MetricsCount)[|, ]CpuCount[|, ]Total runtime \[s\]([|, ])(.+)$",
@@ -58,15 +58,19 @@ class Likwid(Format):
 
     name = "likwid-perfctr -t"
 
-    @classmethod
-    def recognises(cls, text):
-        return bool(_HEADING.search(text[:100_000]) or _THREADS.search(text[:100_000]))
+    def recognises(self):
+        return bool(_HEADING.search(self.text[:100_000]) or _THREADS.search(self.text[:100_000]))
 
-    def __init__(self, text):
-        super().__init__(text)
-        headings = list(_HEADING.finditer(text))
-        self.names = {group: line[3].rstrip().split(line[2]) for group, line in enumerate(headings, 1)}
-        self.in_metrics = not headings or headings[0][1].lower() == "metricscount"
+    @functools.cached_property
+    def names(self):
+        """What each group measures, as headings say."""
+        return {k: line[3].rstrip().split(line[2]) for k, line in enumerate(_HEADING.finditer(self.text), 1)}
+
+    @functools.cached_property
+    def in_metrics(self):
+        """Whether that is metrics."""
+        heading = _HEADING.search(self.text)
+        return heading is None or heading[1].lower() == "metricscount"
 
     def rows(self, interval_ms=None):
         """Rows of turns in which all groups were counted, extrapolated from what was counted of each event."""
@@ -118,7 +122,7 @@ class Likwid(Format):
                 cells = row[6].rstrip().split(row[2])
                 if len(cells) != n * n_threads or (self.names and len(self.names.get(group, ())) != n):
                     raise ParseError(
-                        f"{shown(self.text, start)} has not the counts of a group that a heading names."
+                        f"{where(self.text, start)} has not the counts of a group that a heading names."
                     )
                 nothing = _QUOTIENTS_OF_NOTHING if self.in_metrics else _NOTHING
                 values = np.array([read_count(self.text, start, cell, nothing) for cell in cells])
@@ -156,7 +160,7 @@ def read_count(text, start, cell, nothing=_NOTHING):
     if cell.lower() in nothing:
         return np.nan
     if not _COUNT.fullmatch(cell):
-        raise ParseError(f"{shown(text, start)} has {cell[:40]!r} for a count.")
+        raise ParseError(f"{where(text, start)} has {cell[:40]!r} for a count.")
     return float(cell)
 
 
@@ -166,7 +170,7 @@ def _guessed(text, lines):
     for line in lines:
         values, more = np.nan_to_num(line.values), len(line.values) - len(_ALWAYS)
         if more < 0 or np.ptp(values[0]) or values[2].max() >= 1e4:
-            raise ParseError(f"{shown(text, line.start)} holds metrics that no heading names.")
+            raise ParseError(f"{where(text, line.start)} holds metrics that no heading names.")
         is_cache = more == len(_CACHE) and np.allclose(values[6] * values[4], values[5])
         cache = [f"group {line.group} {name}" for name in _CACHE] if is_cache else [""] * more
         names.setdefault(line.group, [*_ALWAYS, *cache])

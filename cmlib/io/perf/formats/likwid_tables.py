@@ -30,9 +30,8 @@ class LikwidTables(Format):
     name = "likwid-perfctr's tables"
     notes = ("Counts of all hardware threads are added up, and of an event that several counters count.",)
 
-    @classmethod
-    def recognises(cls, text):
-        return "Counter" in text and bool(_TABLE.search(text))
+    def recognises(self):
+        return "Counter" in self.text and bool(_TABLE.search(self.text))
 
     def rows(self, interval_ms=None):
         return (row for table, end in self._tables for row in _rows(self.text, table, end)[0])

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cmlib.io.perf.grammar import ParseError, shown
+from cmlib.io.perf.grammar import ParseError, where
 
 _HEAD = 10_000  # characters among which the first line that is no heading is looked for
 # Cells that are always laid out as a table; beyond these, so many for each count.
@@ -43,7 +43,7 @@ def match_lines(text, row, heading, expected):
             if match := row.match(line):
                 yield start, match
             elif start + len(line) < len(text):
-                raise ParseError(f"{shown(text, start)} {expected}")
+                raise ParseError(f"{where(text, start)} {expected}")
         start += len(line) + 1
 
 
@@ -51,7 +51,7 @@ def whole_count(text, start, cell):
     """A count as counters hold it, in the line that begins at `start`; a ParseError for any other text."""
     if not re.fullmatch("[0-9]{1,20}", cell):
         raise ParseError(
-            f"{shown(text, start)} has {cell[:40]!r} for a count, which is no whole number from 0 to 10^20."
+            f"{where(text, start)} has {cell[:40]!r} for a count, which is no whole number from 0 to 10^20."
         )
     return int(cell)
 

@@ -23,9 +23,8 @@ class Papi(Format):
 
     name, notes = "lines of PAPI's events", (NO_SHARES,)
 
-    @classmethod
-    def recognises(cls, text):
-        return "PAPI_" in text and bool(_LINE.search(text))
+    def recognises(self):
+        return "PAPI_" in self.text and bool(_LINE.search(self.text))
 
     def rows(self, interval_ms=None):
         for line in _LINE.finditer(self.text):

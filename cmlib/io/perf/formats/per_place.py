@@ -35,9 +35,8 @@ class PerPlace(Format):
 
     name, lists_runs = "perf stat -A or --per-…", True
 
-    @classmethod
-    def recognises(cls, text):
-        first = _DATA.search(text)
+    def recognises(self):
+        first = _DATA.search(self.text)
         return first is not None and _place_of(first[0]) is not None
 
     def table(self, interval_ms=None):

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from cmlib.io.perf.formats.base import Format
 from cmlib.io.perf.formats.lines import SCHEMA, with_times
-from cmlib.io.perf.grammar import ParseError, find_grammar, shown
+from cmlib.io.perf.grammar import ParseError, find_grammar, where
 from cmlib.io.perf.plain import read_plain
 
 _CHUNK = 1 << 23  # characters
@@ -19,10 +19,6 @@ class Separated(Format):
     """Fields between separators, or JSON: what no other form recognises is read so, or refused with the line."""
 
     name, lists_runs = "perf stat -x or -j", True
-
-    @classmethod
-    def recognises(cls, text):
-        return True
 
     def table(self, interval_ms=None):
         grammar = find_grammar(self.text)
@@ -72,11 +68,11 @@ def _check_only_cut_off(text, grammar, start, end, found_any):
             continue
         if grammar.spread.match(line[0]):
             raise ParseError(
-                f"{shown(text, line.start())} counts one thread or cgroup of several. Record whole programs: "
+                f"{where(text, line.start())} counts one thread or cgroup of several. Record whole programs: "
                 "`perf stat -I 100 -x, -o FILE -- COMMAND`, without --per-thread, --for-each-cgroup."
             )
         raise ParseError(
-            f"{shown(text, line.start())} is no line that `perf stat` writes in this format. Keep perf's output apart "
+            f"{where(text, line.start())} is no line that `perf stat` writes in this format. Keep perf's output apart "
             "from the program's (-o FILE), one run and one format a file."
         )
 

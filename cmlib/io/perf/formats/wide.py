@@ -20,7 +20,7 @@ from cmlib.clean.uncounted import lengths_by_ends
 from cmlib.io.events import is_event
 from cmlib.io.perf.formats.base import Format, Totals
 from cmlib.io.perf.formats.lines import NO_SHARES, SCHEMA
-from cmlib.io.perf.grammar import ParseError, shown
+from cmlib.io.perf.grammar import ParseError, where
 
 COUNT, LEVEL = "count", "level"
 
@@ -82,22 +82,22 @@ class Wide(Format):
 
     name, first_row_begins = "wide table", True
 
-    @classmethod
-    def recognises(cls, text):
-        return _find_heading(text) is not None
+    def recognises(self):
+        return self.counts_a_line > 1
 
     def __init__(self, text):
         super().__init__(text)
-        self.separator, names, self.places, self.start, self.end_of_heading = _find_heading(text)
-        self.names, self.scales = zip(*map(_without_unit, names), strict=True)
-        self.counts_a_line = len(self.names)
+        if heading := _find_heading(text):
+            self.separator, names, self.places, self.start, self.end_of_heading = heading
+            self.names, self.scales = zip(*map(_without_unit, names), strict=True)
+            self.counts_a_line = len(self.names)
 
     def read(self, interval_ms=None, columns=None):
         columns = columns or {}
         names, counts = self._counts(columns)
         if self.times is None and interval_ms is None:
             raise ParseError(
-                f"{shown(self.text, self.start)} names no column of time. Give the length of an interval: "
+                f"{where(self.text, self.start)} names no column of time. Give the length of an interval: "
                 "--interval-ms N; or name the column time_s, time_ms or timestamp."
             )
         ends = np.arange(1, len(counts) + 1) * 1.0 if self.times is None else self._ends()
@@ -189,7 +189,7 @@ class Wide(Format):
                 rows[start] = cells
             elif end < len(self.text) or self.text.endswith("\n"):
                 raise ParseError(
-                    f"{shown(self.text, start)} has {len(cells)} cells, and the heading names {len(self.names)} "
+                    f"{where(self.text, start)} has {len(cells)} cells, and the heading names {len(self.names)} "
                     "columns."
                 )
         return rows
@@ -218,14 +218,14 @@ class Wide(Format):
             return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
         except (ValueError, OverflowError, OSError) as error:
             raise ParseError(
-                f"{shown(self.text, start)} has {cell[:40]!r} for a time: neither a number nor as 2026-11-21T03:00:46."
+                f"{where(self.text, start)} has {cell[:40]!r} for a time: neither a number nor as 2026-11-21T03:00:46."
             ) from error
 
     def _ends(self):
         """Ends of the intervals since the beginning of the first [s]; a ParseError where time goes back."""
         if len(back := np.flatnonzero(np.diff(self.times) <= 0)):
             raise ParseError(
-                f"{shown(self.text, self.starts[back[0] + 1])} goes back in time, or stays where it was, so another "
+                f"{where(self.text, self.starts[back[0] + 1])} goes back in time, or stays where it was, so another "
                 "run begins. Read each part by itself, as `cmlib import` does."
             )
         step = _step(self.times)
@@ -237,7 +237,7 @@ class Wide(Format):
         if unknown := [name for name in columns if name not in self.names]:
             listed = ", ".join(self.names)
             raise ParseError(
-                f"{shown(self.text, self.start)} names no column {unknown[0]!r}. It names {listed}."
+                f"{where(self.text, self.start)} names no column {unknown[0]!r}. It names {listed}."
             )
         wanted = [k for k, name in enumerate(self.names) if is_event(name) or name in columns]
         names = [self.names[k] for k in wanted]
@@ -258,7 +258,7 @@ class Wide(Format):
         if None in numbers:
             wrong = numbers.index(None)
             raise ParseError(
-                f"{shown(self.text, self.starts[wrong])} has {cells[wrong][:40]!r} for {self.names[k]}, "
+                f"{where(self.text, self.starts[wrong])} has {cells[wrong][:40]!r} for {self.names[k]}, "
                 "which is no count."
             )
         return numbers
@@ -267,7 +267,7 @@ class Wide(Format):
         """Raise ParseError before a long heading is put above each of many runs."""
         if n_parts * self.end_of_heading > _MOST_OF_HEADINGS:
             raise ParseError(
-                f"{shown(self.text, self.start)} is a heading of {self.end_of_heading:,} characters, and {n_parts:,} "
+                f"{where(self.text, self.start)} is a heading of {self.end_of_heading:,} characters, and {n_parts:,} "
                 "runs or programs come below it: was the file damaged? Split it, or leave out columns."
             )
 
