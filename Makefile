@@ -1,5 +1,5 @@
-# `make run` regenerates the report, `make test` runs the linter and all tests, `make check` the linter and what is
-# quick, `make lab` opens the notebooks.
+# `make run` regenerates the report, `make test` runs the linter and the tests, `make test-all` also those with a
+# browser, Valgrind and servers, `make check` the linter and what is quick, `make lab` opens the notebooks.
 # Each sets up the virtual environment first, if it is not there yet.
 
 PYTHON ?= python3
@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The lock file is whole. What is imported is compiled then: all of it would take longer than the rest.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile
 
-.PHONY: bench-smoke setup run lint test check fuzz lab notebooks docs lock pictures public clean
+.PHONY: bench-smoke setup run lint test test-all check fuzz lab notebooks docs lock pictures public clean
 
 setup: $(VENV)/ready
 
@@ -34,10 +34,13 @@ lint: setup
 	$(BIN)/ruff format --check --quiet . || { echo "format the code: $(BIN)/ruff format" >&2; exit 1; }
 
 test: lint
+	$(BIN)/python -m pytest -m "not full" $(TESTS)
+
+test-all: lint  # what the tests need beside Python is in .ci/run; TESTS="-m full" is what `make test` leaves out
 	$(BIN)/python -m pytest $(TESTS)
 
 check: lint  # what one runs while working: nothing slow, no browsers, servers, compilers, notebooks
-	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -m "not needs and not slow" -n "$$(nproc)" --ignore=tests/browser \
+	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -m "not needs and not slow and not full" -n "$$(nproc)" --ignore=tests/browser \
 	  --ignore-glob="tests/test_*notebook*.py" $(TESTS)
 
 lab: setup

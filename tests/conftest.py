@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 # jsonschema, which Jupyter loads, does as well without its parser of IRIs: it takes each process a second to build.
 sys.modules.setdefault("rfc3987_syntax", None)
 
+from cmlib.io.archive import locked  # noqa: E402
 from tests import databases, needs, small_runs, smoke_profile  # noqa: E402
 
 FAKE = Path(__file__).parent / "fake"
@@ -56,6 +57,9 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers", "slow: takes about a second of processor time or more; not in `make check`"
     )
+    config.addinivalue_line(
+        "markers", "full: in `make test-all` only: at length, or with what tests/needs.py calls large"
+    )
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -79,6 +83,9 @@ def pytest_runtest_setup(item):
 def pytest_collection_modifyitems(items):
     for item in smoke_profile.readers(items):
         item.add_marker("slow")
+    for item in items:
+        if needs.LARGE & set(needs.needed(item)):
+            item.add_marker("full")
     items[:] = smoke_profile.in_order(items)
 
 
@@ -158,10 +165,13 @@ def recordings(tmp_path):
 
 @pytest.fixture(scope="session")
 def micro_binaries(tmp_path_factory):
-    """The folder in which the micro-benchmarks are built."""
+    """The folder in which the micro-benchmarks are built, by the process that asks first."""
     from cmlib_workloads.micro import build
 
-    return build(tmp_path_factory.mktemp("micro"))
+    folder = smoke_profile.shared_folder(tmp_path_factory) / "micro"
+    folder.mkdir(exist_ok=True)
+    with locked(folder):
+        return build(folder)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 A test, or a file of them, says `pytest.mark.needs("c++", "boost")`. Where something of it is missing, exactly these
 tests are skipped, and say which package of Debian brings it. With `CI=true` they fail instead, so that nothing is left
-out unnoticed.
+out unnoticed. What needs one of LARGE is in `make test-all` and not in `make test`.
 """
 
 import functools
@@ -44,9 +44,11 @@ THINGS = {
     "lld": (lambda: shutil.which("ld.lld"), "lld"),
     "memcached": (lambda: shutil.which("memcached"), "memcached"),
     "perf": (perf_works, "linux-perf"),
-    "postgres": (lambda: POSTGRES, "postgresql; then .ci/with_postgres make test"),
+    "postgres": (lambda: POSTGRES, "postgresql; then .ci/with_postgres make test-all"),
     "valgrind": (lambda: shutil.which("valgrind"), "valgrind"),
 }
+
+LARGE = {"boost", "chromium", "java", "lld", "memcached", "postgres", "valgrind"}
 
 
 @functools.cache
@@ -55,10 +57,14 @@ def is_there(name):
     return bool(THINGS[name][0]())
 
 
+def needed(item):
+    """Names of what a test needs, each once."""
+    return list(dict.fromkeys(name for mark in item.iter_markers("needs") for name in mark.args))
+
+
 def missing(item):
     """Names of what a test lacks."""
-    wanted = dict.fromkeys(name for mark in item.iter_markers("needs") for name in mark.args)
-    return [name for name in wanted if not is_there(name)]
+    return [name for name in needed(item) if not is_there(name)]
 
 
 def check(item):

@@ -28,6 +28,12 @@ _LONGEST = (
 )
 
 
+def shared_folder(tmp_path_factory):
+    """The folder of a run of the suite, the same for all its processes."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
 def folder_of(tmp_path_factory):
     """Where the results are, or will be; the same for all processes of a run of the suite.
 
@@ -35,8 +41,7 @@ def folder_of(tmp_path_factory):
     """
     if made := os.environ.get("CMLIB_SMOKE"):
         return Path(made)
-    base = tmp_path_factory.getbasetemp()
-    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "smoke"
+    shared = shared_folder(tmp_path_factory) / "smoke"
     shared.mkdir(exist_ok=True)
     return shared / "results with a space"
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
@@ -27,7 +27,6 @@ from tests.naive import cleaning as naive
 from tests.notebook_functions import functions_of
 from tests.planted_series import multiplexed_run, multiplexed_series
 
-few = settings(max_examples=80, deadline=None, derandomize=True)
 counts = st.one_of(st.just(0.0), st.floats(1, 1e6), st.floats(1e7, 1e9), st.just(math.nan))
 SEEDS = range(10)
 
@@ -50,7 +49,6 @@ def multiplexed(draw):
     return values, running
 
 
-@few
 @given(counter_series(), st.sampled_from([0.7, 2.3, 3.0, 5.0]))
 def test_replace_outliers_is_its_definition(values, n_std):
     before = values.copy()
@@ -60,7 +58,6 @@ def test_replace_outliers_is_its_definition(values, n_std):
     npt.assert_array_equal(values, before)
 
 
-@few
 @given(counter_series(), st.integers(1, 8), st.randoms(use_true_random=False))
 def test_fill_missing_is_its_definition(values, k, random):
     missing = np.array([math.isnan(v) or random.random() < 0.3 for v in values])
@@ -77,7 +74,6 @@ def test_of_two_neighbours_at_the_same_distance_the_earlier_is_nearer():
     assert fill_missing(values, missing, k=5)[3] == (1 + 10 + 100 + 1000 + 10000) / 5
 
 
-@few
 @given(counter_series())
 def test_counterminer_without_shares_is_the_paper(values):
     cleaned, changed = clean_series(values)
@@ -87,7 +83,6 @@ def test_counterminer_without_shares_is_the_paper(values):
 
 
 @pytest.mark.slow
-@few
 @given(multiplexed())
 def test_counterminer_as_printed_knows_no_shares(series):
     values, running = series
@@ -98,7 +93,6 @@ def test_counterminer_as_printed_knows_no_shares(series):
 
 
 @pytest.mark.slow
-@few
 @given(multiplexed())
 def test_interpolation_is_the_area_below_the_lines(series):
     values, running = series
@@ -107,7 +101,6 @@ def test_interpolation_is_the_area_below_the_lines(series):
     )
 
 
-@few
 @given(multiplexed(), st.sampled_from(SERIES_METHODS))
 def test_what_was_counted_all_the_time_stays(series, method):
     values, running = series
@@ -118,7 +111,6 @@ def test_what_was_counted_all_the_time_stays(series, method):
     assert not changed[exact].any()
 
 
-@few
 @given(multiplexed(), st.sampled_from(SERIES_METHODS), st.sampled_from([1e-3, 1000.0]))
 def test_changing_the_unit_changes_no_decision(series, method, factor):
     values, running = series
@@ -235,7 +227,6 @@ def test_run_refuses_what_does_not_fit():
         clean_run(frame)
 
 
-@settings(few)
 @given(counter_series(elements=st.floats(1, 1e3), shortest=8))
 def test_gaussian_statistic_is_its_definition_and_scipys(values):
     assume(np.ptp(values) > 1)
@@ -308,7 +299,6 @@ def test_only_a_last_interval_that_was_cut_short_is_not_whole():
     assert whole_intervals([0.1, 0.1, 0.05]).all() and whole_intervals([0.01]).all()
 
 
-@few
 @given(hnp.arrays(np.int64, 40, elements=st.integers(1, 7)))
 def test_zeros_without_a_turn_run_to_the_end_of_the_list(first):
     assume(len({at for at in first if at < 7}) >= 3 and (first < 7).sum() >= 10)

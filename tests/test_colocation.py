@@ -40,6 +40,7 @@ def run(data, folder, pairs="all"):
     return page.parent / "09_colocation"
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_the_notebook_finds_what_was_planted(data, monkeypatch):
     monkeypatch.setenv("CMLIB_DATA", str(data))

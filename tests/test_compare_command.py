@@ -127,6 +127,7 @@ def kept(
     return save_recording(folder / f"{name}.json", pieces, about)
 
 
+@pytest.mark.full
 @pytest.mark.needs("cc", "perf")
 def test_a_slower_program_is_found_and_what_was_kept_is_compared_again(built, tmp_path):
     old, new = f"{built}/work 2", f"{built}/work 5"
@@ -157,6 +158,7 @@ def test_a_slower_program_is_found_and_what_was_kept_is_compared_again(built, tm
     assert "not in pairs" in mixed.stdout and "relevant from 25 %" in mixed.stdout
 
 
+@pytest.mark.full
 @pytest.mark.needs("cc", "perf")
 def test_a_faster_program_is_no_anomaly(built):
     done = compared(*SOFTWARE, f"{built}/work 5", f"{built}/work 2", code=0)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from dtaidistance import dtw as other
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -14,16 +14,13 @@ from tests.naive import distance as naive
 
 counts = st.floats(0, 1e9, allow_nan=False).map(lambda x: round(x, 3))
 series = hnp.arrays(np.float64, st.integers(1, 25), elements=counts)
-few = settings(max_examples=60, deadline=None)
 
 
-@few
 @given(series, series)
 def test_dtw_is_its_recurrence(a, b):
     assert dtw(a, b) == pytest.approx(naive.dtw(a, b), rel=1e-12, abs=1e-12)
 
 
-@few
 @given(series, series)
 def test_dtw_is_symmetric_and_knows_equal_series(a, b):
     assert dtw(a, b) == pytest.approx(dtw(b, a), rel=1e-12)
@@ -31,7 +28,6 @@ def test_dtw_is_symmetric_and_knows_equal_series(a, b):
     assert dtw(np.repeat(a, 3), a) == 0, "time is warped away"
 
 
-@few
 @given(series, series, st.sampled_from([0.5, 1000.0]))
 def test_dtw_scales_with_the_unit(a, b, factor):
     assert dtw(a * factor, b * factor) == pytest.approx(dtw(a, b) * factor, rel=1e-9)
@@ -63,7 +59,6 @@ def test_dtw_says_what_it_cannot_compare(a, b, message):
         dtw(a, b)
 
 
-@few
 @given(series, series, series)
 def test_error_is_equations_1_to_4(ocoe_1, ocoe_2, mlpx):
     assume(dtw(mlpx, ocoe_1) > 0)

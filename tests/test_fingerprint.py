@@ -320,6 +320,7 @@ def test_wrong_usage_ends_with_2(wrong):
 # --- the notebook -------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_the_notebook_runs_to_its_end(in_data, tmp_path):
     page = report.run_profile("smoke", ["05_fingerprinting"], results=tmp_path)
     folder = page.parent / "05_fingerprinting"

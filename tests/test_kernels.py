@@ -22,10 +22,14 @@ from cmlib_workloads.kernels import build, execute, executions, kernels, numa_no
 from cmlib_workloads.kernels import executions as overhead
 
 pytestmark = pytest.mark.needs("c++")
-# Each kernel with what its own source needs.
+# Each kernel with what its own source needs; one of them is compiled in `make test`.
 KERNELS = [
     pytest.param(
-        program, id=program.name, marks=pytest.mark.needs("boost") if program.name == "spinlock_pool" else ()
+        program,
+        id=program.name,
+        marks={"parallel_scalar_sum": (), "spinlock_pool": pytest.mark.needs("boost")}.get(
+            program.name, pytest.mark.full
+        ),
     )
     for program in kernels()
 ]

@@ -94,6 +94,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.full
 def test_all_recordings_are_made_in_one_go_and_only_once(recorder, micro_binaries, tmp_path, monkeypatch):
     for name, value in {"SECONDS": 1, "PASSES": 2, "ALL_PER_RUN": 4, "KEY_EVENTS": 3}.items():
         monkeypatch.setattr(case_runs, name, value)

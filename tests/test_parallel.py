@@ -176,13 +176,14 @@ def test_no_scheduler_is_said(monkeypatch):
         list(parallel_map(tasks.square, [1], Workers(executor="dask", scheduler="tcp://127.0.0.1:9")))
 
 
+@pytest.mark.full
 def test_a_cluster_gives_the_same_results_and_errors(cluster):
     assert list(parallel_map(len, ["a", "bb", "", "dddd"], on(cluster))) == [1, 2, 0, 4]
     with pytest.raises(TypeError):
         list(parallel_map(len, [1], on(cluster)))
 
 
-@pytest.mark.parametrize("where", ["processes", "dask"])
+@pytest.mark.parametrize("where", ["processes", pytest.param("dask", marks=pytest.mark.full)])
 def test_interrupted_a_script_leaves_no_process_and_no_task(where, tmp_path, request):
     told, client = [], None
     if where == "dask":
@@ -237,6 +238,7 @@ def test_an_interrupted_run_leaves_nothing_half_written(tmp_path):
     assert left <= {".lock"}  # the lock is the system's; its file stays
 
 
+@pytest.mark.full
 def test_a_worker_killed_at_work_costs_a_cluster_nothing_but_time(cluster, tmp_path):
     _, workers = cluster
     once = functools.partial(tasks.die_once, folder=tmp_path)
@@ -244,12 +246,14 @@ def test_a_worker_killed_at_work_costs_a_cluster_nothing_but_time(cluster, tmp_p
     until(lambda: any(worker.poll() is not None for worker in workers))
 
 
+@pytest.mark.full
 def test_another_version_is_refused(cluster, monkeypatch):
     monkeypatch.setattr(cmlib, "__version__", "99.0")
     with pytest.raises(ValueError, match=r"has cmlib .*; this is cmlib 99.0. Install it there"):
         list(parallel_map(len, ["a"], on(cluster)))
 
 
+@pytest.mark.full
 def test_a_worker_without_the_package_is_refused(cluster, start):
     client, _ = cluster
     before = len(client.scheduler_info()["workers"])

@@ -8,7 +8,7 @@ import pytest
 
 from tests.soft_recordings import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 READ_ONLY = """
 package=$1 home=$2; shift 2

@@ -111,6 +111,7 @@ def test_a_diagnosis_says_what_it_lacks():
     assert done.exit_code == 2 and "cmlib diagnose --simulate" in done.stderr
 
 
+@pytest.mark.full
 @pytest.mark.needs("perf")
 def test_two_versions_are_compared(monkeypatch):
     quick = Autoencoder(n_starts=1, epochs=50)

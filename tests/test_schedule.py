@@ -1,7 +1,7 @@
 """Laws of plans: nothing counted twice, nothing left out, no group wider than the good counters."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.collect.schedule import make_plans, needs_counter, with_second_reading
@@ -11,7 +11,6 @@ from cmlib.io.events.naming import SOFTWARE_NAMES
 event_lists = st.permutations(range(60)).flatmap(
     lambda order: st.integers(1, 60).map(lambda n: [f"event_{i}" for i in order[:n]])
 )
-laws = settings(max_examples=60, deadline=None)
 counters = st.integers(3, 9)
 per_runs = st.integers(1, 30)
 
@@ -24,7 +23,6 @@ def plans_of_every_kind(events, n_counters, per_run):
     ]
 
 
-@laws
 @given(event_lists, counters, per_runs)
 def test_every_event_is_counted_exactly_once_a_pass_in_the_order_given(events, n_counters, per_run):
     for plans in plans_of_every_kind(events, n_counters, per_run):
@@ -32,7 +30,6 @@ def test_every_event_is_counted_exactly_once_a_pass_in_the_order_given(events, n
         assert [plan.part for plan in plans] == list(range(len(plans)))
 
 
-@laws
 @given(event_lists, counters, per_runs)
 def test_no_group_needs_more_counters_than_the_pinned_events_leave(events, n_counters, per_run):
     for plans in plans_of_every_kind(events, n_counters, per_run):
@@ -40,7 +37,6 @@ def test_no_group_needs_more_counters_than_the_pinned_events_leave(events, n_cou
             assert all(1 <= len(group) <= n_counters - len(plan.pinned) for group in plan.groups)
 
 
-@laws
 @given(event_lists, counters)
 def test_an_unmultiplexed_run_has_one_group_and_no_fewer_runs_would_do(events, n_counters):
     plans = make_plans("ocoe", events, n_counters)
@@ -48,7 +44,6 @@ def test_an_unmultiplexed_run_has_one_group_and_no_fewer_runs_would_do(events, n
     assert len(plans) == -(-len(events) // (n_counters - 2))
 
 
-@laws
 @given(event_lists, counters, per_runs)
 def test_a_multiplexed_run_holds_at_most_the_events_asked_for(events, n_counters, per_run):
     plans = make_plans("mlpx", events, n_counters, per_run=per_run)
@@ -56,7 +51,6 @@ def test_a_multiplexed_run_holds_at_most_the_events_asked_for(events, n_counters
     assert {plan.set for plan in plans} == {f"mlpx{per_run}"}
 
 
-@laws
 @given(event_lists, st.lists(st.sampled_from(sorted(SOFTWARE_NAMES)), min_size=1, unique=True), counters)
 def test_events_the_kernel_counts_take_no_counter(events, software, n_counters):
     (alone,) = make_plans("ocoe", software, 0, pinned=())
@@ -68,7 +62,6 @@ def test_events_the_kernel_counts_take_no_counter(events, software, n_counters):
     assert all(map(needs_counter, ["instructions:u", "r412e:uD", "L1-dcache-loads:P"]))
 
 
-@laws
 @given(event_lists, counters, per_runs)
 def test_one_event_is_read_twice_half_a_rotation_apart_where_events_take_turns(events, n_counters, per_run):
     ungrouped = make_plans("ungrouped", events, n_counters)

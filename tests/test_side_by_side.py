@@ -151,6 +151,7 @@ assert list(parallel_map(abs, range(-9, 0), Workers(2))) == list(range(9, 0, -1)
 """
 
 
+@pytest.mark.full
 def test_nothing_is_imported_from_the_current_folder(profile, tmp_path):
     """Neither from the one that the command is given in nor from the results, where kernels work."""
     names = (

@@ -11,7 +11,7 @@ import pytest
 
 from cmlib import places
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 NAME = "simulated-bzip2"
 SHOWN = ("01_collection", "01a_first_look", "03_ranking")

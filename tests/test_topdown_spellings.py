@@ -6,7 +6,7 @@ import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmlib import topdown
@@ -61,6 +61,7 @@ def respell(data, event):
 
 
 @pytest.mark.parametrize("name", topdown.tables())
+@settings(max_examples=5)
 @given(data=st.data())
 def test_any_spelling_of_a_tables_events_gives_the_same_account(name, data):
     table = topdown.read_table(name)
