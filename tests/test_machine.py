@@ -5,6 +5,8 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,11 +18,14 @@ from cmlib.collect.machine.host import (
     counting_processes,
     has_watchdog,
     is_privileged,
+    metric_group,
     paranoid_level,
     perf_list,
 )
+from cmlib.experiments.summary import summarize_runs
 from cmlib.io import events
 
+GOLDEN = Path(__file__).parent / "golden" / "perf-list"
 NAN = float("nan")
 
 
@@ -184,7 +189,7 @@ def test_a_description_has_the_keys_that_recordings_have():
     recorded = json.loads(
         (Path(__file__).parents[1] / "data/recordings/gcc/ocoe-p0-00.json").read_text(encoding="utf-8")
     )
-    assert set(machine.describe()) == set(recorded["machine"])
+    assert set(machine.describe()) - {"metric_group"} == set(recorded["machine"])
 
 
 def test_a_hybrid_processor_is_described(tmp_path):
@@ -251,6 +256,31 @@ def test_perf_s_own_list_comes_before_the_table_of_a_vendor_s_file(fake_perf, mo
     known = machine.known_events(haswell)
     assert known.loc["uops_issued.any", ["code", "umask", "named"]].tolist() == [0x7E, 3, True]
     assert known.at["only.perf_s", "named"] and not known.at["resource_stalls.any", "named"]
+
+
+@pytest.mark.parametrize(
+    ("listed", "group"),
+    [("amdzen4.json", "PipelineL1"), ("neoverse-v1.json", "TopdownL1"), ("skylakex.txt", "TopdownL1")],
+)
+def test_the_metrics_that_perf_lists_are_asked_for_before_events(
+    listed, group, fake_perf, monkeypatch, tmp_path
+):
+    text = (GOLDEN / listed).read_text(encoding="utf-8").partition("\n")[2]
+    monkeypatch.setattr("cmlib.collect.machine.host.perf_list", lambda: text)
+    known = machine.describe(tree(tmp_path, ZEN5_IN_KVM))
+    assert known["metric_group"] == group
+    counts = pd.DataFrame({"instructions": [1e9] * 9, "cycles": [1e9] * 9}, index=np.arange(1.0, 10.0))
+
+    def decide(about):
+        return summarize_runs("x", [{"machine": about}], [(counts, counts**0)])["account"]["decide"]
+
+    assert f"-M {group} -e instructions,cycles" in decide(known)
+    known.pop("metric_group")
+    assert "-M" not in decide(known) and "event=" in decide(known)
+
+
+def test_a_perf_without_such_metrics_names_no_group(fake_perf):
+    assert metric_group() is None and "metric_group" not in machine.describe()
 
 
 def test_of_an_empty_host_nothing_is_known(tmp_path, no_perf):

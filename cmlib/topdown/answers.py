@@ -41,7 +41,18 @@ _RARE, _INSTANT = 1e-6, 1e-6  # times a cycle; seconds
 _CLOCKS = ["task-clock", "cpu-clock", "duration_time", "instructions"]  # of which levels tell
 
 
-def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core="", notes=(), printed=None):
+def summarize(
+    name,
+    runs,
+    *,
+    processor=None,
+    modifier="",
+    whole_runs=False,
+    core="",
+    notes=(),
+    printed=None,
+    metric_group="",
+):
     """Summarize a recording: levels, the account with bounds, and what would decide it, as plain values.
 
     Parameters
@@ -63,6 +74,9 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
         Of the recording, as they were made when it was imported.
     printed : dict of str to float, optional
         What the recording tool itself printed, as :func:`cmlib.io.perf.printed` reads it.
+    metric_group : str, default ""
+        By which the recording machine's perf computes level 1, such as ``TopdownL1``: what would decide it is asked
+        for by that.
 
     Returns
     -------
@@ -81,7 +95,9 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
     by_phase, changed, phases_text = _compare_phases(by_phase, runs[0], costs, level.get("GHz"))
     n_rows = sum(len(counts) for counts, _ in runs)
     interval_ms = 1000 if whole_runs else _interval_ms(runs)
-    account = _account(runs, processor, modifier, interval_ms, level.get("GHz"), printed or {}, core, misses)
+    account = _account(
+        runs, processor, modifier, interval_ms, level.get("GHz"), printed or {}, core, misses, metric_group
+    )
     hidden = {event for zeros in hidden for event in zeros if zeros[event].any()}
     exact = bool(account) and account["how"] == "counted"
     return {
@@ -138,12 +154,12 @@ def _misses(runs, costs, ghz):
     return savings_without_misses(runs, costs, ghz=ghz, shares=shares)
 
 
-def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses):
+def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses, metric_group):
     runs = [_with_cycles(counts, running) for counts, running in runs]
     costs, found = read_costs(processor or UNKNOWN), totals([run for run in runs if "cycles" in run[0]])
     bounded = bounds(found, costs, ghz=ghz, printed=printed, savings=misses)
     verdict = find_bottleneck(bounded, found.drop(index=list(bounded.doubtful)), costs)
-    metrics = read_costs("intel" if core else costs.name).metrics
+    metrics = {"": metric_group} if metric_group else read_costs("intel" if core else costs.name).metrics
     table = read_table(costs.table or _ANY_TABLE)
     informative = "instructions" in found.index or bounded.gap or bounded.printed
     if verdict.how == "open" and not informative:
@@ -158,7 +174,14 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses)
         "stalls": {name: _percent(share) for name, share in verdict.stalls.items()},
         "contradiction": _percent(bounded.contradiction),
         "doubtful": list(bounded.doubtful),
-        "decide": _command(verdict, metrics, modifier, interval_ms, core or processors.core_pmu(costs.name)),
+        "decide": _command(
+            verdict,
+            metrics,
+            bool(metric_group),
+            modifier,
+            interval_ms,
+            core or processors.core_pmu(costs.name),
+        ),
         "advice": [] if bounded.gap else _advice(bounded.shares, verdict, table),
     }
     return answer | {"text": _sentences().limits(answer, LOSSES)}
@@ -222,9 +245,12 @@ def describe_misses(savings, of="cycles"):
     return _sentences().misses(savings, of).split("\n")[:-1]
 
 
-def _command(verdict, metrics, modifier, interval_ms, core):
-    """The perf line that counts what decides it: events, in the processor's own spelling, or perf's metrics."""
-    if verdict.decide:
+def _command(verdict, metrics, are_listed, modifier, interval_ms, core):
+    """The perf line that counts what decides it: metrics that perf lists, else events as the processor spells them.
+
+    Metrics take all of level 1, and are asked for in general where no events are known either.
+    """
+    if verdict.decide and not are_listed:
         spelled = [_spelled(event, modifier, core) for event in ("instructions", "cycles", *verdict.decide)]
         return perf_stat(spelled, interval_ms)
     if verdict.how not in ("open", "likely") or not metrics:

@@ -21,7 +21,7 @@ def _names():
 
 
 def describe(root="/"):
-    """Describe the machine, for the metadata of a recording."""
+    """Describe the machine, for the metadata of a recording; ``metric_group`` where perf lists level 1."""
     root = Path(root)
     first = (_read(root / "proc/cpuinfo") or "").split("\n\n")[0]
     pairs = (line.partition(":") for line in first.splitlines())
@@ -31,19 +31,24 @@ def describe(root="/"):
     release = _read(root / "proc/sys/kernel/osrelease")
     devices = root / "sys/bus/event_source/devices"
     rotations = (_integer(_read(devices / pmu / "perf_event_mux_interval_ms")) for pmu in core_pmus(root))
-    return {
-        "vendor": vendor,
-        "model_name": cpu.get("model name"),
-        "family": family,
-        "model": model,
-        "microarchitecture": _microarchitecture(vendor, family, model),
-        "processors": len(re.findall(r"^processor\s*:", _read(root / "proc/cpuinfo") or "", re.M)) or None,
-        "virtual": _hypervisor(root, cpu),
-        "kernel": f"Linux {release}" if release else None,
-        "perf": perf_version()[0],
-        "mux_interval_ms": next((interval for interval in rotations if interval is not None), None),
-        "load_1min": load_1min(root),
-    } | identity(cpu)
+    return (
+        {
+            "vendor": vendor,
+            "model_name": cpu.get("model name"),
+            "family": family,
+            "model": model,
+            "microarchitecture": _microarchitecture(vendor, family, model),
+            "processors": len(re.findall(r"^processor\s*:", _read(root / "proc/cpuinfo") or "", re.M))
+            or None,
+            "virtual": _hypervisor(root, cpu),
+            "kernel": f"Linux {release}" if release else None,
+            "perf": perf_version()[0],
+            "mux_interval_ms": next((interval for interval in rotations if interval is not None), None),
+            "load_1min": load_1min(root),
+        }
+        | identity(cpu)
+        | ({"metric_group": group} if (group := metric_group()) else {})
+    )
 
 
 def load_1min(root="/"):
@@ -72,6 +77,19 @@ def perf_list():
         if done.returncode == 0:
             return done.stdout
     return ""
+
+
+# Groups of metrics that are the account's level 1, in the JSON that perf lists since 6.2 and in the text before.
+_LEVEL_1 = re.compile(
+    r'"MetricGroup" *: *"(?:[^"\n;]+;)*(TopdownL1|PipelineL1)\b|^(TopdownL1|PipelineL1):$',
+    re.MULTILINE,
+)
+
+
+def metric_group():
+    """The group of metrics by which this machine's perf computes level 1 of the account; None where it has none."""
+    match = _LEVEL_1.search(perf_list())
+    return match and (match[1] or match[2])
 
 
 def core_pmus(root="/"):

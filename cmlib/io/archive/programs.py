@@ -73,7 +73,7 @@ def check_comparable(existing, intended):
             "source of counts": (source_of(meta), source_of(intended)),
             "command": (meta["command"], intended["command"]),
         }
-        for key in intended["machine"].keys() - {"load_1min"}:
+        for key in intended["machine"].keys() - {"load_1min", "metric_group"}:
             pairs[key] = (meta["machine"].get(key), intended["machine"][key])
         if meta["set"] == intended["set"]:
             pairs["counters"] = (meta["counters"], intended["counters"])
