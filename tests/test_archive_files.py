@@ -201,22 +201,26 @@ ENDLESS = ["sh", "-c", "while :; do :; done; : 76.54321"]
 
 @pytest.mark.needs("perf")
 @pytest.mark.parametrize("compress", [None, {}], ids=["samples", "lines"])
-def test_sampling_that_is_killed_leaves_nothing_running_and_what_it_leaves_is_removed(tmp_path, compress):
-    group, how = ["task-clock", "page-faults"], {"period": 100_000, "compress": compress, "folder": tmp_path}
+def test_sampling_that_is_killed_leaves_nothing_running_and_what_it_leaves_is_removed(
+    tmp_path, monkeypatch, compress
+):
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    folder = tmp_path / "samples/p"
+    group, how = ["task-clock", "page-faults"], {"period": 100_000, "compress": compress}
     sampling = multiprocessing.get_context("spawn").Process(
         target=sample_streams.record_stream, args=("p", ENDLESS, group), kwargs=how
     )
     sampling.start()
-    begun = wait_until(lambda: any(file.stat().st_size for file in (tmp_path / "p").glob("*/*")))
+    begun = wait_until(lambda: any(file.stat().st_size for file in folder.glob("*/*")))
     running = processes("76.54321")
     sampling.kill()
     sampling.join()
     assert begun and len(running) >= 2 and wait_until(lambda: not processes("76.54321"))
-    (left,) = (tmp_path / "p").iterdir()
+    (left,) = folder.iterdir()
     assert left.suffix == ".partial"
     out, _ = sample_streams.record_stream("p", BUSY, group, **how)
-    assert {file.name.partition(".")[0] for file in (tmp_path / "p").iterdir()} == {out.name}
-    assert not list((tmp_path / "p").glob("*.partial"))
+    assert {file.name.partition(".")[0] for file in folder.iterdir()} == {out.name}
+    assert not list(folder.glob("*.partial"))
 
 
 @pytest.mark.parametrize("read", [regions.read_regions, archive.read_file])

@@ -126,26 +126,14 @@ _UNCHANGED = ("no change", "same", "inconclusive")
 @simulating_options
 @click.pass_context
 def compare(
-    context,
-    old,
-    new,
-    history,
-    page,
-    any_change,
-    strict,
-    old_source,
-    new_source,
-    markdown,
-    as_json,
-    simulated,
-    recordings,
-    load,
-    **settings,
+    context, old, new, history, page, any_change, strict, markdown, as_json, simulated, recordings, **settings
 ):
     """Compare the NEW version of a program with the OLD one."""
     asked = {_HISTORY: history is not None, _RECORDINGS: recordings, SIMULATED: simulated is not None}
     source = choose_source(context, asked)
     settings = {name: value for name, value in settings.items() if value is not None}
+    sources = [settings.pop(name, None) for name in ("old_source", "new_source")]
+    load = settings.pop("load")
     if "smallest" in settings:
         settings["smallest"] /= 100
     if (old or new) if source == _HISTORY else new is None:
@@ -157,7 +145,7 @@ def compare(
         verdict = _compare_recordings(old, new, as_json, load=load, **limits)
         changed = any_change and verdict == "differs"
         context.exit(1 if changed else 3 if strict and verdict == "not comparable" else 0)
-    if (old_source is None) != (new_source is None):
+    if None in sources and any(sources):
         raise click.UsageError("--old-source and --new-source belong together.")
     if "build" in settings and "layouts" not in settings:
         raise click.UsageError("--build is for --layouts.")
@@ -171,7 +159,7 @@ def compare(
     if source == SIMULATED:
         judge = functools.partial(compare_simulated, caches=simulated)
         del settings["seed"]
-    settings["sources"] = (old_source, new_source) if old_source else None
+    settings["sources"] = sources if all(sources) else None
     n_commands = sum(not name.endswith(".json") for name in (old, new))
     n_runs = settings.get("n_runs", _RUNS[source]) + REPEATS * settings.get("layouts", 0)
     hidden = None if n_commands else True

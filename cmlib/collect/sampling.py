@@ -202,22 +202,14 @@ def _encodings(events):
 
 
 def record_stream(
-    name,
-    command,
-    group=HARDWARE_GROUP,
-    *,
-    period=1_000_000,
-    compress=False,
-    modifier="u",
-    folder=None,
-    wait=False,
+    name, command, group=HARDWARE_GROUP, *, period=1_000_000, compress=False, modifier="u", wait=False
 ):
     """Sample a program once, and keep perf's sample stream, or only its lines, under its name."""
     check_names(name, "samples")
     table = machine.known_events(machine.describe())
     encodings = {events.base_name(event): events.encode(event, table, modifier) for event in group}
     program = as_program(command)
-    target = Path(folder or samples_dir()) / name
+    target = samples_dir() / name
     with (
         machine.counters_lock(command_line("cmlib", "record", name, "--samples"), wait=wait),
         program.prepare() as counted,

@@ -1,7 +1,6 @@
 """Figures: each takes results and returns ``(figure, axes)``; nothing is computed here."""
 
-from cmlib.plot.comparing import bars_by_program, counts, dots_by_program, heat, points, run_times
-from cmlib.plot.compression import by_case
+from cmlib.plot.comparing import bars_by_program, by_case, counts, dots_by_program, heat, points, run_times
 from cmlib.plot.flow import flow
 from cmlib.plot.ranking import UNDECIDED, ranking, refinement
 from cmlib.plot.series import series, series_by_program, simulated_phases, stack_estimate

@@ -1,4 +1,4 @@
-"""Methods, programs and kinds side by side."""
+"""Bars, dots, heat maps and points that set methods, programs and cases side by side."""
 
 import seaborn as sns
 
@@ -6,6 +6,7 @@ from cmlib.plot.style import GREY, PAPER, legend_right, palette, panels, single,
 
 _LETTERS_IN_A_ROW = 70
 _MARKERS = "osD^v"
+_MARKS_OF_CASES = "os^DvP"
 
 
 @styled
@@ -94,5 +95,24 @@ def run_times(frame, *, ylabel):
         seconds = frame.loc[frame["program"] == name, "seconds"].to_numpy()
         ax.plot(range(1, len(seconds) + 1), seconds, "o-", color=colour, ms=3.5, lw=0.9, label=name)
     ax.set(xlabel="run", ylabel=ylabel, ylim=(0, None))
+    legend_right(ax)
+    return figure, ax
+
+
+@styled
+def by_case(frame, *, ylabel, levels=None, log=True):
+    """A mark a case and column, cases from left to right, with dashed lines to compare with."""
+    figure, ax = single(3.4)
+    places = range(len(frame))
+    for column, colour, mark in zip(frame, palette(frame.shape[1]), _MARKS_OF_CASES, strict=False):
+        ax.plot(places, frame[column].to_numpy(), mark, color=colour, ms=4.5, label=column, alpha=0.9)
+    for (label, level), style in zip((levels or {}).items(), ("--", ":", "-."), strict=False):
+        ax.axhline(level, color="#333333", lw=1, ls=style, label=f"{label}: {level:g}")
+    ax.set_xticks(places, frame.index, rotation=90)
+    ax.set(ylabel=ylabel, xlim=(-0.7, len(frame) - 0.3))
+    if log:
+        ax.set_yscale("log")
+    else:
+        ax.set_ylim(0, None)
     legend_right(ax)
     return figure, ax

@@ -1,4 +1,4 @@
-"""Models and what matters in them."""
+"""Figures of event refinement, and of rankings of events."""
 
 from matplotlib.patches import Patch
 

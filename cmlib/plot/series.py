@@ -1,4 +1,4 @@
-"""Series over time or progress."""
+"""Figures of counts over time, or over progress in instructions."""
 
 from cmlib.plot.style import legend_below, legend_right, palette, panels, single, styled
 

@@ -237,7 +237,7 @@ def _streams(counters, names=(), lines=False):
     kind, group, period = ("software", SOFTWARE_GROUP, 500_000)  # ns: of task-clock
     if counters["offered"]:
         kind, group, period = ("hardware", HARDWARE_GROUP, 1_000_000)
-    how = {"period": period, "compress": lines, "folder": samples_dir()}
+    how = {"period": period, "compress": lines}
     for case in catalog.cases():
         if not names or case.name in names:
             file = samples_dir() / case.name / f"{kind}{'-lines' if lines else ''}-00.json"

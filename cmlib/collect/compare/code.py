@@ -136,7 +136,7 @@ def _paired(old, new):
 def _executed(version):
     """Functions that a command executes, by file, and the number of its instructions."""
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
-        settings = {"environment": FIXED_LIBC, "limit_s": version.timeout or _LONGEST_S}
+        settings = {"env": FIXED_LIBC, "limit_s": version.timeout or _LONGEST_S}
         outcome = simulate(version.argv(0), Path(folder), options=_EXECUTED, **settings)
     functions = read_functions(outcome.raw.decode(errors="replace"), strings_once=True)
     names = {(file, name.partition("'")[0]) for _, name, _, file in functions.index}

@@ -59,7 +59,7 @@ def compare_programs(
     commands = [Version(name, timeout=timeout) for name in (old, new) if not name.endswith(".json")]
     if layouts:
         check_layouts(commands, build)
-    settings = {"event_list": events, "n_runs": n_runs, "timeout": timeout, "alpha": alpha, "seed": seed}
+    settings = {"events": events, "n_runs": n_runs, "timeout": timeout, "alpha": alpha, "seed": seed}
     with closing(open_pair(old, new, notify=notify, progress=progress, **settings)) as looks:
         for pair in looks:
             machines = {"good_machine": pair.old.about["machine"], "new_machine": pair.new.about["machine"]}
@@ -245,7 +245,7 @@ def _finite(value, unbounded):
 
 def _simulated(version, run, options):
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
-        settings = {"environment": FIXED_LIBC, "limit_s": version.timeout}
+        settings = {"env": FIXED_LIBC, "limit_s": version.timeout}
         options = [*options, *EACH_INSTRUCTION]
         outcome = simulate(version.argv(run), Path(folder), options=options, **settings)
         return outcome.raw.decode(errors="replace")

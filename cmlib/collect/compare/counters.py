@@ -1,4 +1,4 @@
-"""Which events AutoPerf counts on which processor, and the part some of them play."""
+"""The events that two versions are compared by if none are named, by processor, and the role of some of them."""
 
 import pandas as pd
 

@@ -1,4 +1,4 @@
-"""A history of comparisons that were kept: a folder a commit."""
+"""Read what `cmlib compare --keep` wrote, a folder a commit, as a history of run times."""
 
 from pathlib import Path
 

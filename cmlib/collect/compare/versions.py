@@ -62,22 +62,13 @@ class VersionPair:
 
 
 def open_pair(
-    old,
-    new,
-    *,
-    event_list=None,
-    n_runs=40,
-    alpha=0.002,
-    timeout=None,
-    seed=0,
-    notify=say,
-    progress=lambda: None,
+    old, new, *, events=None, n_runs=40, alpha=0.002, timeout=None, seed=0, notify=say, progress=lambda: None
 ):
     """Read the recordings and record the commands."""
     names = dict(zip(FORMS, (old, new), strict=True))
     recordings = {form: _read(name) for form, name in names.items() if name.endswith(".json")}
     if len(recordings) == 2:
-        if event_list:
+        if events:
             raise CmlibError("--events is for commands: recordings have the events they were made with")
         first, second = (recording.about.get("session") for recording in recordings.values())
         yield VersionPair(**recordings, paired=first is not None and first == second, n_looks=1)
@@ -87,9 +78,9 @@ def open_pair(
     if len({bool(version.functions) for version in versions.values()}) > 1:
         have = next(version.command for version in versions.values() if version.functions)
         raise CmlibError(f"only `{have}` has regions: build both versions with them, or neither")
-    events = _wanted(event_list, next(iter(recordings.values()), None), describe())
+    counted = _wanted(events, next(iter(recordings.values()), None), describe())
     looks = _looks(n_runs, versions, alpha) if not recordings else [n_runs]
-    yield from _recorded(versions, recordings, events, looks, random.Random(seed), notify, progress)
+    yield from _recorded(versions, recordings, counted, looks, random.Random(seed), notify, progress)
 
 
 def check_free(folder):

@@ -1,4 +1,4 @@
-"""How many counters are offered, and how many tell the truth."""
+"""Find how many hardware counters this machine offers, and how many of them count right."""
 
 import math
 import shutil

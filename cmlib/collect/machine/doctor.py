@@ -1,4 +1,4 @@
-"""Is this machine fit to count on: findings with the numbers behind them, and what to do."""
+"""Examine whether this machine can count: findings with the numbers behind them, and what to do."""
 
 from dataclasses import dataclass
 from pathlib import Path

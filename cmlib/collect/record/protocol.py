@@ -53,8 +53,8 @@ def record_program(
     ):
         request, counters = fit_to_counters(request, existing_runs(target), counters)
         available, settings = plan_options(request, counters, table)
-        how_kept = {"folder": recordings, "lock": held, "note": note, "on_demand": on_demand}
-        save = functools.partial(record, name, program, counters=counters, **how_kept)
+        kept = {"folder": recordings, "lock": held, "note": note, "on_demand": on_demand}
+        save = functools.partial(record, name, program, counters=counters, **kept)
         made = {}
         for set_name, mode, chosen in _wanted(request):
             codes = encodings(chosen, table, request.modifier)
@@ -65,8 +65,8 @@ def record_program(
                 probe = make_plans("mlpx", seen, per_run=_PROBED, set_name=PROBE, **available, **settings)
                 made[PROBE] = save(probe, encodings=codes)
                 counting = counted_in_probe(target)
-            how_many = {"per_run": request.per_run, "set_name": set_name}
-            plans = make_plans(mode, counting or list(codes), **how_many, **available, **settings)
+            sizes = {"per_run": request.per_run, "set_name": set_name}
+            plans = make_plans(mode, counting or list(codes), **sizes, **available, **settings)
             # Runs to come have a second reading if those that are there have one, so that passes are alike.
             before = not of_set or any(map(events.second_readings, map(events_of, of_set)))
             if request.second_reading and before:

@@ -143,15 +143,7 @@ def check_valgrind():
 
 
 def simulate(
-    command,
-    folder,
-    *,
-    every_blocks=None,
-    options=(),
-    progress=None,
-    python=False,
-    limit_s=None,
-    environment=(),
+    command, folder, *, every_blocks=None, options=(), progress=None, python=False, limit_s=None, env=()
 ):
     """Run a command once under Callgrind; with `python`, an interpreter's work is split by Python's functions."""
     intervals = [] if every_blocks is None else [f"--dump-every-bb={every_blocks}"]
@@ -159,8 +151,8 @@ def simulate(
     options = [*_CALLGRIND, *verbose, *intervals, *options, f"--callgrind-out-file={_escaped(folder)}/%p.out"]
     meanwhile = (lambda: progress(blocks_so_far(folder))) if progress else None
     options += [f"--separate-callers2={_PYTHON_LOOP}"] if python else []
-    environment = dict(environment) | ({"PYTHONPERFSUPPORT": "1"} if python else {})
-    settings = {"meanwhile": meanwhile, "environment": environment, "limit_s": limit_s}
+    env = dict(env) | ({"PYTHONPERFSUPPORT": "1"} if python else {})
+    settings = {"meanwhile": meanwhile, "env": env, "limit_s": limit_s}
     log, seconds = _run(command, folder, options, **settings)
     files = sorted(folder.glob("*.out"), key=lambda file: int(file.stem))
     raw = b"".join(_named(file) if python else file.read_bytes() for file in files)
@@ -187,7 +179,7 @@ def _named(file):
     return re.sub(pattern, lambda match: functions.get(match[1], _PYTHON_LOOP.encode()), raw)
 
 
-def _run(command, folder, options, *, meanwhile=None, environment=(), limit_s=None):
+def _run(command, folder, options, *, meanwhile=None, env=(), limit_s=None):
     """Valgrind's log, and the elapsed time [s]."""
     check_valgrind()
     resolved = find_program(command)
@@ -196,7 +188,7 @@ def _run(command, folder, options, *, meanwhile=None, environment=(), limit_s=No
     started = time.monotonic()
     with (
         errors.open("wb") as stderr,
-        run_supervised(watched, environment=environment, stdout=subprocess.DEVNULL, stderr=stderr) as process,
+        run_supervised(watched, environment=env, stdout=subprocess.DEVNULL, stderr=stderr) as process,
     ):
         code = _wait(process, command, meanwhile, limit_s)
     seconds = time.monotonic() - started
