@@ -75,6 +75,7 @@ def test_four_programs_fit_with_their_pictures_and_unfold(four, new_page, pictur
 def test_on_a_phone_wide_tables_scroll_in_their_own_boxes_and_figures_stay_legible(four, new_page):
     page = new_page(width=390, height=844)
     page.goto(four.as_uri())
+    page.evaluate("() => document.querySelectorAll('section details').forEach(folded => folded.open = true)")
     boxes = page.locator("section .scroll").all()
     scrolls = [
         box.evaluate("e => e.scrollWidth > e.clientWidth && e.clientWidth < innerWidth") for box in boxes
