@@ -18,7 +18,7 @@
 #
 # **Question.** Which events were counted on which programs, and with how many counters?
 #
-# *Reads* the raw `perf stat` output under `data/recordings`. *Writes* the *store*, the database of all runs that every other notebook reads (SQLite unless `database` says otherwise).
+# *Reads* the *store*, the database of all recorded runs, made of the raw `perf stat` output under `data/recordings` (SQLite unless `database` says otherwise); every other notebook reads it as well. *Writes* which events were counted how, and where counts can't be.
 #
 # A processor has a handful of counters and hundreds of events. **OCOE** (one counter, one event) counts as many events as there are counters, all the time, and needs a run for each handful.
 # **MLPX** (multiplexing) lets groups of events take turns on the counters every few milliseconds, and perf extrapolates each count by the share of time its group was on (CounterMiner, §II-A).
@@ -95,7 +95,7 @@ results.table(machines, "machines",
 # ## What is recorded
 #
 # A *set* is a family of runs made to one plan: `ocoe` counts a dozen events all the time, in several runs; `mlpx12` lets the same events take turns in one run; `sweep` goes through the other events of the processor, a dozen or so a run. A *pass* goes through the whole plan once, so that two passes count everything twice.
-# `instructions` and `cycles` have a counter of their own all the time, so every interval of every run knows its IPC (instructions a cycle).
+# (Names such as `mlpx12-p0-00` are the set, the pass from 0, and the part of the pass.) `instructions` and `cycles` have a counter of their own all the time, so every interval of every run knows its IPC (instructions a cycle).
 
 # %%
 def describe_set(own):
@@ -167,7 +167,7 @@ def impossible(run):
     cycles = run.counts.get("cycles", pd.Series(np.inf, run.counts.index))
     return run.counts.gt(1000 * cycles, axis=0)
 
-
+# %%
 def rates_of(run):
     """Total of each studied event without impossible counts; its rates by instructions and time."""
     counts = run.counts.mask(impossible(run))
@@ -183,34 +183,46 @@ def rates_of(run):
 counting = pd.concat(map(rates_of, recordings))
 counting = counting.groupby(["event", "program"], sort=False).mean().reset_index("program")
 counting.insert(1, "unit", event_table(url)["unit"].reindex(counting.index).fillna("other"))
-counting.insert(2, "counts", (counting["total"] > 0).astype(int))
-counting.insert(3, "always zero", (counting["total"] == 0).astype(int))
+KINDS = {"happened": counting["total"] > 0, "always zero": counting["total"] == 0,
+         "no count": counting["total"].isna()}
+for place, (kind, rows) in enumerate(KINDS.items(), 2):
+    counting.insert(place, kind, rows.astype(int))
 unwanted = ["total", "per second"] if first.simulated else ["total"]
 counting = counting.drop(columns=unwanted).sort_values(["unit", "program"], kind="stable")
 
 # %%
 wrong = [(run, event, at) for run in recordings if (beyond := impossible(run)).any(axis=None)
          for at, event in beyond.stack()[lambda found: found].index]
+n_counts = sum(run.counts.notna().to_numpy().sum() for run in recordings)
 for run, event, at in wrong:
-    print(f"Impossible: {run.counts.at[at, event]:,.0f} {event} in the interval to {at:.1f} s of "
-          f"{run.meta['program']}, {run.meta['run']}")
+    cycles = run.counts.at[at, "cycles"]
+    print(f"Impossible: {run.counts.at[at, event]:,.0f} {event} in {cycles:,.0f} cycles, in the "
+          f"interval to {at:.1f} s of {run.meta['program']}, {run.meta['run']}")
 
 # %%
-by_unit = counting.groupby("unit")[["counts", "always zero"]].sum() / len(programs)
-n_events, zeros = counting.index.nunique(), by_unit["always zero"]
+by_unit = counting.groupby("unit")[list(KINDS)].sum() / len(programs)
+by_unit = by_unit.loc[:, by_unit.sum() > 0]
+n_events, zeros = counting.index.nunique(), counting.groupby("unit")["always zero"].sum()
+zeros = zeros / len(programs)
+lacking = list(counting.groupby("event")["no count"].min().loc[lambda least: least > 0].index)
 figure, _ = plot.counts(by_unit, ylabel="events (mean of programs)")
 results.figure(figure, "counting",
                f"**Figure.** {n_events} events by unit of the core, mean of {len(programs)} "
-               "programs: those that happened at least once, and those that read zero from "
-               f"beginning to end. *See:* on average {zeros.sum():.0f} events of a program read "
-               f"zero, most of the unit {zeros.idxmax()}.")
+               "programs: those that happened at least once, those that read zero from beginning "
+               "to end, and those for which perf printed no count (not supported). Heights are "
+               "numbers of events, not how often they happen. *See:* on average "
+               f"{zeros.sum():.0f} events of a program read zero, most of the unit "
+               f"{zeros.idxmax()}; {len(lacking)} gave no count in any program.")
 
 # %%
-often = counting.sort_values("per 1000 instructions", ascending=False, kind="stable")
-results.table(often.reset_index(), "events",
-              f"**Table.** The 10 most frequent of {len(often)} rows, an event and a program each "
-              "(all in events.csv): mean count per thousand instructions, and per second where "
-              "time was measured.", rows=10, decimals=1)
+often = counting.drop(columns=list(KINDS))
+often = often.sort_values("per 1000 instructions", ascending=False, kind="stable")
+if "per second" in often:
+    often["million a second"] = often.pop("per second") / 1e6
+display(results.table(
+    often.reset_index(), "events", f"**Table.** The 10 most frequent of {len(often)} rows, an "
+    "event and a program each (all in events.csv): mean count per thousand instructions, and "
+    "millions a second where time was measured.", rows=10, decimals=0))
 
 # %% [markdown]
 # ## Sums that must hold
@@ -233,7 +245,8 @@ def check_sums(run):
 
 columns = ["program", "whole", "parts", "same group", "difference [%]", "counts an interval"]
 sums = pd.DataFrame([row for run in recordings for row in check_sums(run)], columns=columns)
-sums = sums.sort_values("difference [%]", key=abs, ascending=False, kind="stable")
+sums = sums.sort_values("difference [%]", key=abs, ascending=False, kind="stable",
+                        ignore_index=True)
 off = sums[columns[4:]].abs().groupby(sums["same group"]).max()
 WHERE = {True: "counted at the same time", False: "that took turns"}
 agree = " and ".join(f"{one['difference [%]']:.2g} % (events {WHERE[same]})"
@@ -241,11 +254,14 @@ agree = " and ".join(f"{one['difference [%]']:.2g} % (events {WHERE[same]})"
 
 # %%
 if len(sums):
-    shown = min(10, len(sums))
-    caption = (f"**Table.** The {shown} largest of {len(sums)} differences between an event and "
-               "the sum of its parts, in one run each (all in sums.csv); *same group*: all were on "
-               f"counters at the same time. *See:* sums are at most {agree} off.")
-    display(results.table(sums.drop(columns=columns[5]), "sums", caption, rows=shown))
+    largest = sums.groupby("same group").head(4).sort_values("same group", kind="stable")
+    sums, n_ends = pd.concat([largest, sums.drop(largest.index)]), len(largest)
+    caption = ("**Table.** The 4 largest differences between an event and the sum of its parts "
+               "where they took turns, and the 4 largest where all were on counters at the same "
+               f"time (*same group*), of {len(sums)}, in one run each (all in sums.csv). *See:* "
+               f"sums are at most {agree} off.")
+    display(results.table(sums.drop(columns=columns[5]), "sums", caption, rows=n_ends,
+                          decimals=5))
 if True in off.index:
     print(f"Counted at the same time, they are at most {off.at[True, 'counts an interval']:.1f} "
           "counts an interval off: perf rounds what it extrapolates.")
@@ -254,7 +270,7 @@ if True in off.index:
 # Sums whose events were counted at the same time should agree but for rounding, or a counter or a table is wrong; those whose events took turns, or were counted in different runs, differ by what multiplexing loses.
 
 # %%
-counted = int(counting.query("counts > 0").index.nunique())
+counted = int(counting.query("happened > 0").index.nunique())
 together = int(sums["same group"].sum())
 if len(sums):
     results.number("sums measured in one group", together, "sums")
@@ -266,20 +282,24 @@ results.number("events that counted in some program", counted, "events")
 
 # %%
 SETS = {"ocoe": "all the time", "mlpx": "taking turns"}
-by_mode = {mode: {event for run in recordings if run.meta["mode"] == mode for event in run.studied}
-           for mode in SETS}
+by_mode = {mode: {event for run in recordings if run.meta["mode"] == mode for event in run.studied
+                  if event not in lacking} for mode in SETS}
 ways = ", ".join(f"{len(events)} {SETS[mode]}" for mode, events in by_mode.items() if events)
 good = {run.meta["counters"]["good"] for run in recordings if run.meta.get("counters")}
-text = (f"In {len(recordings)} runs of {', '.join(programs)}, {n_events} events were counted "
-        f"beside instructions and cycles ({ways or 'all in every interval'}); {counted} of them "
-        "happened at least once.")
+n_counted = n_events - len(lacking)
+text = (f"In {len(recordings)} runs of {', '.join(programs)}, {n_counted} events were counted "
+        f"beside instructions and cycles ({ways or 'all in every interval'}): {counted} happened "
+        f"at least once, {n_counted - counted} in no program."
+        + (f" {len(lacking)} more were asked for and gave no count." if lacking else "")
+        + (" The paper measured 229, of another processor." if program == "all" else ""))
 if good:
     text += (f" The processor has {' or '.join(map(str, sorted(good)))} counters that count "
              "correctly, so that most events had to take turns.")
 display(results.finding(text))
 if len(sums):
     display(results.finding(f"Events that are sums of others are at most {agree} off the sum; "
-                            f"{len(wrong)} counts of all are impossible."))
+                            f"{len(wrong)} of {n_counts:,} counts can't be (above a thousand "
+                            "a cycle) and are left out; smaller errors are not seen so."))
 for name, own in runs.items():
     names = {event for run in own for event in run.counts}
     known = own[0].simulated or own[0].machine.get("vendor") is not None
@@ -293,7 +313,7 @@ for name, own in runs.items():
 #
 # ## This machine
 #
-# What `cmlib doctor` says of the machine on which this page was made, which need not be that of the recordings: whether hardware events can be recorded here, and what to do if not.
+# The recordings above were made on the machine in the first table. Here is what `cmlib doctor` says of the one on which this page was made: whether it could record hardware events, and what to do if not.
 
 # %%
 if not notebook.of_program:
@@ -307,7 +327,7 @@ if not notebook.of_program:
 # %% [markdown]
 # ## On your own program
 #
-# `cmlib record NAME -- COMMAND`, then `cmlib run live 01_collection -p program=NAME`; it says whether what the other notebooks conclude of the recording can be believed. `program` is the one parameter: several names, separated by commas, are put side by side.
+# `cmlib record NAME -- COMMAND`, then `cmlib run live 01_collection -p program=NAME`; look whether events took turns, how many read zero, and whether sums hold. `program` is the one parameter: several names, separated by commas, are put side by side.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §II-A and §III-A.
 

@@ -145,16 +145,16 @@ def find_phases(series, gain=0.1, shortest=0.04):
 # %%
 found = {name: find_phases(next(iter(by_run.values()))) for name, by_run in ipc.items()}
 if found:
-    most = max(found, key=lambda name: len(found[name]))
+    most = max(map(len, found.values()))
+    where = ", ".join(name for name, phases in found.items() if len(phases) == most)
     display(results.table(pd.concat(found, names=["program"]).reset_index("program"), "ipc-phases",
                           "**Table.** Phases of IPC in the first run of each program: from and to "
-                          f"[s], and mean IPC. *See:* most phases has {most}, "
-                          f"{len(found[most])}."))
+                          f"[s], and mean IPC. *See:* at most {most} phases ({where})."))
 
 # %% [markdown]
 # ## Where the estimated cycles of a simulated program go
 #
-# (Nothing is drawn here on a page of measured programs; notebook 02a has where their cycles go.) A simulation counts no cycles. KCachegrind's estimate is a weighted sum: 1 for each instruction, 10 for each misprediction and miss of a first-level cache, 100 for each miss of the last level. A phase begins where the shares of this sum change, and is called after the largest of them beside instructions, from a tenth on. Functions have names where the program has symbols: build it with `-g`, or install the package with its debug symbols. A class is named where streams were prefetched: recordings made before `cmlib record` did so have none.
+# Only for programs that Valgrind simulated instead of a processor (none, where nothing is drawn below). A simulation counts no cycles. The viewer KCachegrind's estimate is a weighted sum: 1 for each instruction, 10 for each misprediction and miss of a first-level cache, 100 for each miss of the last level. A phase begins where the shares of this sum change, and is called after the largest of them beside instructions, from a tenth on. Functions have names where the program has symbols: build it with `-g`, or install the package with its debug symbols.
 
 # %%
 from cmlib.experiments import diagnosis
@@ -225,22 +225,32 @@ def summarize(name, own):
     return summarize_runs(name, metas, whole, machines=[own[0].machine],
                           processor=notebook.processor)
 
-
+# %%
 answers = {name: summarize(name, own) for name, own in runs.items() if not first.simulated}
 bounds = {name: pd.DataFrame(one["account"]["categories"])[["name", "parent", "low", "high"]]
           for name, one in answers.items() if one["account"]}
 if bounds:
     table = pd.concat(bounds, names=["program"]).reset_index("program")
     table = table.sort_values("parent", key=lambda parent: parent != "", kind="stable")
+    advised = {(name, one["category"]) for name, answer in answers.items() if answer["account"]
+               for one in answer["account"]["advice"]}
+    named = table.set_index(["program", "name"]).index.isin(list(advised))
     upper = table[table["parent"] == ""]
+    table = pd.concat([upper, table[named & (table["parent"] != "")],
+                       table[~named & (table["parent"] != "")]])
+    n_rows = len(upper) + int((named & (table["parent"] != "")).sum())
     display(results.table(table, "bounds",
                           "**Table.** Least and most that each category takes of a program's "
-                          f"slots [%], the first level: {len(upper)} of {len(table)} rows (all in "
-                          "bounds.csv). *See:* the bounds are at most "
-                          f"{(upper['high'] - upper['low']).max():.1f} points apart.",
-                          rows=len(upper), decimals=1))
+                          "slots [%], from the totals of all its runs: the first level, and below "
+                          f"it what is advised on ({n_rows} of {len(table)} rows, all in "
+                          "bounds.csv). *See:* on the first level they are at most "
+                          f"{(upper['high'] - upper['low']).max():.1f} points apart; they hold "
+                          "for these counts, and say nothing of how runs differ.",
+                          rows=n_rows, decimals=1))
 
 # %% [markdown]
+# Retired counts operations, IPC instructions: two that are fused, such as a compare and its branch, are one operation, so IPC can be above eight times the retired share; and IPC is drawn of the runs without turns, the bounds are of all.
+#
 # `summarize_runs` computes these bounds, of all levels at once. Two checks for the first program: its bounds are such that the formula narrows them no further; and if the last category had not been counted (0 to 100 %), the formula would still bound it by the others.
 
 # %%
@@ -260,7 +270,7 @@ for name in list(bounds)[:1]:
 # %% [markdown]
 # ## What is said of each program
 #
-# The sentences of the report's first page, a program each. What a remedy brings *at most* is the upper bound of the category that it is for, as if all of it vanished; only what limits a program most gets advice. Without instructions and cycles there is no IPC, and what changes is told of the rates: of each, how far the phase that differs most is from the longest.
+# The sentences of the report's first page, a program each. What a remedy brings *at most* is the upper bound of the category that it is for, often a part of the front or back end (the table's last rows), as if all of it vanished; only what limits a program most gets advice. Without instructions and cycles there is no IPC, and what changes is told of the rates: of each, how far the phase that differs most is from the longest.
 
 # %%
 from cmlib.experiments.targets import CLOCKS

@@ -62,7 +62,7 @@ LEAST = 0.001  # of all slots, to be drawn
 # %% [markdown]
 # ## The data
 #
-# Of each program, the table of its processor, or that which its events fit best. Where none does, the events that it would take are named on the report's first page.
+# What events mean differs between processors, so the formulas of each stand in a table (`data/topdown`). Where a program's processor is not known, that table is taken whose events were counted.
 
 # %%
 def choose_table(name):
@@ -117,14 +117,14 @@ for one in {tables[name].name: tables[name] for name in programs}.values():
 # %% [markdown]
 # ## The account
 #
-# Runs are aligned by progress, the share of the program's instructions that have retired. Instructions and cycles were counted in every run, so each event's rate is moved to the mean speed of all runs by the
+# Each run is cut into steps of equal instructions, so that the same step of two runs is the same work (*progress*). Instructions and cycles were counted in every run, so each event's rate is moved to the mean speed of all runs by the
 # regression of that event on IPC within its own run (Cochran, §7.1; *adjusted to IPC* below, *as counted* without it). With $e_{r,t}$ the rate of an event a cycle in step $t$ of run $r$, of $R$ runs that counted it, and $m_t$ the mean IPC of all runs:
 #
 # $$\hat{e}_t = \frac{1}{R} \sum_r \left( e_{r,t} + b_r \, (m_t - \mathrm{IPC}_{r,t}) \right), \quad b_r = \frac{\mathrm{cov}_t(e_r, \mathrm{IPC}_r)}{\mathrm{var}_t(\mathrm{IPC}_r)}.$$
 #
-# Each category's share of the slots is a formula over such rates, as the table of the processor has it (below). The dotted line is all slots: the nearer the stack comes to it, the better the counts agree.
+# Each category's share of the slots is a formula over such rates, as the table of the processor has it (below). The dotted line is all slots: the nearer the stack comes to it, the better the counts agree. (IPC can be above the retired operations a cycle: two instructions that are fused, such as a compare and its branch, are one operation.)
 #
-# A step of slow instructions holds more slots than one of fast ones, so the mean of the steps' shares is no share of the run's slots. What is said of the whole run comes from its totals: the same formulas over the sum of each event's counts over the sum of the cycles in which it was counted. In the figures, steps are as wide as their cycles, so that areas are shares of the slots.
+# A step of slow instructions holds more slots than one of fast ones, so the mean of the steps' shares is no share of the run's slots. What is said of the whole run comes from its totals: the same formulas over the sum of each event's counts over the sum of the cycles in which it was counted. In the figures, steps are as wide as their cycles, so that areas are shares of the slots, and the axis is the share of the run's cycles so far.
 
 # %%
 def separate_sums(name):
@@ -262,7 +262,7 @@ def stack_shares(axes, shares, ipc, colours):
     chosen, heights = [colours[name] for name in shares], shares.clip(lower=0).T.to_numpy()
     stack = below.stackplot(middles, heights, colors=chosen, lw=0)
     below.axhline(1.0, color="#333333", lw=0.8, ls=":")
-    below.set(xlabel="progress [share of the run's cycles]", xlim=(0, 1), ylim=(0, 1.1))
+    below.set(xlabel="share of the run's cycles so far", xlim=(0, 1), ylim=(0, 1.1))
     return stack
 
 
@@ -299,6 +299,7 @@ def draw_accounts(shares, ipcs, parents):
         shown = frame[[name for name in frame if name in colours]]
         stack_shares((above, below), shown, ipcs[program], colours)
         above.set_title(program)
+        below.set(xlabel="cycles so far [share]", xticks=[0.25, 0.5, 0.75])
     axes[0, 0].set_ylabel("IPC")
     axes[1, 0].set_ylabel("share of slots")
     handles = [Patch(color=colour, label=name) for name, colour in colours.items()]
@@ -319,10 +320,11 @@ widest = max(rising, key=lambda name: rising[name].max())
 what = rising[widest].idxmax()
 n_runs = " or ".join(dict.fromkeys(str(one.n_runs) for one in accounts.values()))
 results.figure(
-    figure, "account", "**Figure.** IPC (above) and what became of the slots (below), by progress, "
-    f"of {len(levels)} programs, {n_runs} runs of each merged; dotted: all slots. *See:* a loss "
-    f"changes most in {widest}: {what} takes {100 * levels[widest][what].min():.0f} to "
-    f"{100 * levels[widest][what].max():.0f} % of a step's slots.")
+    figure, "account", "**Figure.** IPC (above) and what became of the slots (below), over "
+    f"the run, of {len(levels)} programs, {n_runs} runs of each merged; dotted: all slots. *See:* "
+    f"a loss changes most in {widest}: {what} takes {100 * levels[widest][what].min():.0f} to "
+    f"{100 * levels[widest][what].max():.0f} % of a single step's slots. That the stack ends at "
+    "the line does not test how retired and bad speculation are split (below).")
 
 # %%
 from cmlib.plot.style import single
@@ -385,13 +387,17 @@ categories = pd.DataFrame(rows)
 formulas = categories.drop_duplicates("category").set_index("category")["formula"]
 shares = categories.pivot(index="category", columns="program", values="share of slots [%]")
 shares = shares.loc[formulas.index, list(by_step)].reset_index()
-display(results.table(shares, "shares", "**Table.** Share of the run's slots of every category and "
-                      "program [%]; – : could not be split.", rows=40, decimals=1))
+shown = shares[shares[list(by_step)].max(axis=1) >= 0.5]
+shares = pd.concat([shown, shares.drop(shown.index)])
+display(results.table(shares, "shares", "**Table.** Share of the run's slots by category and "
+                      f"program [%]: the {len(shown)} of {len(shares)} that take 0.5 % or more of "
+                      "some program (all in shares.csv); – : could not be split.",
+                      rows=len(shown), decimals=1))
 categories = categories.sort_values("share of slots [%]", ascending=False, kind="stable")
-caption = (f"**Table.** The formulas of the 12 largest of {len(categories)} shares, by program "
+caption = (f"**Table.** The formulas of the 6 largest of {len(categories)} shares, by program "
            "(all in categories.csv), and percentiles of the steps, which are of equal "
            "instructions.")
-results.table(categories, "categories", caption, rows=12, decimals=1)
+display(results.table(categories, "categories", caption, rows=6, decimals=1))
 
 # %% [markdown]
 # ## Does it add up?
@@ -409,7 +415,7 @@ results.table(categories, "categories", caption, rows=12, decimals=1)
 # **No error in retired, nor in how what was dispatched is split into retired and bad speculation, can show here.** The share of a sibling thread is zero where its event was not counted (`0 * cycles`): assumed, not measured. So is every split of a category into its parts.
 #
 # *sums* is a second test, independent of the first: some events are by their umasks the sum of others, and are compared with that sum where no run counted the whole together with a part.
-# A way of cleaning or merging that is better by one test should be better by the other.
+# A way of cleaning or merging that is better by one test should be better by the other; whether it is stands in the finding below.
 #
 # *worst step* is the part of the squared distances that one single step makes up, and *its sum* the sum of its shares. Where that step is the last, in which the program exits, and slots are missing however runs are cleaned and merged: in user mode
 # only was counted; what the processor does on its way into the kernel and back may be missing there, but no event recorded tells.
@@ -452,8 +458,15 @@ closures = pd.concat([closures[first], closures[~first]])
 results.table(closures, "closure", caption, rows=max(1, first.sum()), decimals=3)
 
 # %%
+by_sums = 100 * closures.groupby(["cleaning", "merging"])["sums"].mean()
+second = ""
+if {BEFORE, AFTER} <= set(by_sums.dropna().index):
+    steps = [by_sums[BEFORE], by_sums["scaling", AFTER[1]], by_sums[AFTER]]
+    agree = "Both tests fall" if steps == sorted(steps)[::-1] else "The tests do not agree"
+    second = (f" {agree}: the second, sums of events, goes from {steps[0]:.1f} % by {steps[1]:.1f} "
+              f"(adjusted) to {steps[2]:.1f} % ({method}).")
 if len(by_way):
-    display(results.finding(f"Do the counts add up? {see[0].upper()}{see[1:]}."))
+    display(results.finding(f"Do the counts add up? {see[0].upper()}{see[1:]}.{second}"))
 judged = closures.dropna(subset=["rms"]).set_index(["program", "cleaning", "merging"])["rms"]
 for name in judged.index.unique("program"):
     before = judged[name, "scaling", "as counted"]
@@ -472,7 +485,7 @@ for name in judged.index.unique("program"):
 # %% [markdown]
 # ## Where they go, program by program
 #
-# These pictures stand on the report's first page, beside what limits each program by notebook 01a: IPC above, shares of the slots below, steps as wide as their cycles; in the legend the shares of the whole run. The axes of IPC differ between programs. Losses are split into their parts where these were counted; shades of a colour are parts of one category.
+# Which events make up each sum, and what it can test. (A picture of each program, its losses split into their parts, stands on the report's first page, beside what limits it by notebook 01a.) Sums here are of whole runs, weighed by the time that events were counted; those in the table above are of merged steps.
 
 # %%
 def describe_shares(whole):
@@ -568,7 +581,9 @@ for name, one in accounts.items():
     figure, _ = account_card(one.account.shares[losses_by_part(whole)], whole.shares, one.ipc,
                              one.account.table.parents)
     alt = f"{name}: IPC over progress, and what became of the slots. {limits}"
-    display(results.overview_picture(name, figure, alt))
+    picture = results.overview_picture(name, figure, alt)
+    if notebook.of_program:  # of several programs the figure above has them all
+        display(picture)
     if closure["mean"] is not None:
         display(results.finding(describe_sum(one, closure), program=name))
     display(results.overview(name, sure=judge_sum(one, closure),
@@ -610,9 +625,7 @@ panel = explore.Panel(draw_account, {
     "cleaning": explore.dropdown("cleaning", every[1], every[1][-1]),
     "merging": explore.dropdown("merging", every[2], every[2][-1]),
 })
-caption = ("**Figure.** The panel that JupyterLab shows here, at its first setting: "
-           f"{every[0][0]}, cleaned by {every[1][-1]}, {every[2][-1]}.")
-panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
+panel if notebook.interactive else Markdown("The panel needs JupyterLab, and is not shown here.")
 
 # %% [markdown]
 # ## What this doesn't show
@@ -627,9 +640,6 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 #
 # **References.** Yasin, *A top-down method for performance analysis and counters architecture*, ISPASS 2014. AMD, Processor Programming Reference, guidance for pipeline utilization analysis.
 # Cochran, *Sampling Techniques*, §7.1 (regression estimator).
-
-# %%
-results.numbers()
 
 # %%
 results.save()
