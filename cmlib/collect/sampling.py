@@ -117,9 +117,8 @@ def record_samples(command, events, period, out, *, label=None):
     with draft(out, SAMPLES) as (file, metadata, folder):
         data, errors = folder / "perf.data", folder / "script.stderr"
         with data.open("xb") as stream:
-            metadata |= _sample(
-                command, encodings, period, folder, label, lambda blocks: sum(map(len, blocks)), stream
-            )
+            settings = {"store": lambda blocks: sum(map(len, blocks)), "copy": stream}
+            metadata |= _sample(command, encodings, period, folder, label, **settings)
         metadata |= {"kind": "samples"}
         with (
             errors.open("xb") as stderr,

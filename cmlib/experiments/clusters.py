@@ -73,10 +73,8 @@ def _explain(data, table, cycles, costs, n_models, seed):
     grouped = clusters.cluster_events(X, what["kind"])
     model = ClusterRegression(grouped).fit(X, cpi, fold)
     drawn = [clusters.resample_blocks(len(X), number) for number in range(seed, seed + n_models)]
-    models = [
-        ClusterRegression(grouped, penalty=model.penalty_).fit(X.iloc[rows], cpi.iloc[rows]) for rows in drawn
-    ]
-    added = [fitted.event_contributions(X) for fitted in models]
+    again = ClusterRegression(grouped, penalty=model.penalty_)
+    added = [again.fit(X.iloc[rows], cpi.iloc[rows]).event_contributions(X) for rows in drawn]
     order = _draws(added, grouped).mean().sort_values(ascending=False, kind="stable").index
     grouped = grouped.map({number: place for place, number in enumerate(order, 1)})
     held_out, predicted = clusters.held_out(grouped, X, cpi, fold)
@@ -193,13 +191,12 @@ def _errors(model, holdout, X, cpi, fold, predicted, seed):
 def _stability(added, grouped, kinds, seed):
     """Overlap of the first five clusters of resampled models, and of clusters whose members are shuffled."""
     shuffled = [clusters.shuffle_members(grouped, kinds, seed + number) for number in range(_N_SHUFFLES)]
+    overlaps = [clusters.overlap(_draws(added, numbers)) for numbers in shuffled]
     row = {
         "clusters": grouped.nunique(),
         "largest": grouped.value_counts().max(),
         "overlap": clusters.overlap(_draws(added, grouped)),
-        "overlap, members shuffled": np.mean(
-            [clusters.overlap(_draws(added, numbers)) for numbers in shuffled]
-        ),
+        "overlap, members shuffled": np.mean(overlaps),
     }
     return pd.DataFrame([row])
 

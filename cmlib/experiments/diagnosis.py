@@ -89,10 +89,9 @@ def find(name, recordings):
 
 def explain(profile):
     """Phases of a program with what each class means and what to do about it."""
-    advised = [advice(label) for label in profile.phases["label"]]
-    return profile.phases.drop(columns="n_slices").assign(
-        meaning=[meaning for meaning, _ in advised], remedy=[remedy for _, remedy in advised]
-    )
+    explained = profile.phases.drop(columns="n_slices")
+    advised = [advice(label) for label in explained["label"]]
+    return explained.join(pd.DataFrame(advised, explained.index, columns=["meaning", "remedy"]))
 
 
 def answer_measured(name, profile, caveat=""):

@@ -61,7 +61,9 @@ class Fingerprints:
 
     @property
     def unmultiplexed(self):
-        """How many measured events can be counted at once beside the pinned ones."""
+        """Events that can be counted at once beside the pinned ones; of a simulation, those the tree is trained on."""
+        if self.simulated:
+            return len(MODELLED_RATES)
         return self.meta["counters"]["good"] - len(self.meta["pinned"])
 
 

@@ -133,9 +133,8 @@ def read_simulated_series(folder, kind="micro"):
     """Read the simulated runs of a kind of programs, with three levels of caches; one that can't be read is left out
     by name."""
     runs = {place: readable_runs(place) for place in sorted(Path(folder).glob(f"{kind}-*/"))}
-    first = {
-        place / f"{run}.json": of_place[run] for place, of_place in runs.items() for run in [*of_place][:1]
-    }
+    firsts = ((place, next(iter(of_place.items()))) for place, of_place in runs.items() if of_place)
+    first = {place / f"{run}.json": meta for place, (run, meta) in firsts}
     return list(readable(lambda file: _read_simulated(file, first[file]), first).values())
 
 

@@ -246,9 +246,8 @@ def _replays(counted, rotations, pinned=("instructions",)):
     """Rotations that hide a part of what was counted all the time."""
     counted = counted.iloc[:_MOST_SLOTS]
     pinned = [event for event in pinned if event in counted]
-    turning = [
-        event for event in counted if event not in pinned and (counted[event] > 0).mean() >= _HAPPENS_IN
-    ]
+    happens = counted.columns[(counted > 0).mean() >= _HAPPENS_IN]
+    turning = [event for event in happens if event not in pinned]
     for n, slots in rotations:
         if len(counted) // slots >= _FEWEST_INTERVALS:
             groups = [turning[number::n] for number in range(n)]

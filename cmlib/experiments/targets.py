@@ -95,9 +95,8 @@ def possible_targets(url, runs):
         counts, running = store.load(url, run_id).whole()
         happens = (counts > 0).sum() >= _HAPPENS_IN * counts.notna().sum()
         shares.append(running.mean().fillna(0.0)[happens & (counts.nunique() > 1)])
-    common = (
-        [event for event in shares[0].index if all(event in of_run for of_run in shares)] if shares else []
-    )
+    first = shares[0].index if shares else []
+    common = [event for event in first if all(event in of_run for of_run in shares)]
     common = [event for event in common if event not in (*CLOCKS, INSTRUCTIONS)]
     if _simulated(runs):
         charged = charged_shares(url, runs["run_id"])[common]

@@ -27,9 +27,8 @@ def ranking(refined, draws, *, top=10):
             rows["lists"] = ["both" if event in common else "one" for event in rows["event"]]
         spread = {"low": "low", "high": "high"} if drawn else {}
         hue = "lists" if other else None
-        figure, _ = plot.ranking(
-            first, value="mean", label="event", xlabel="importance [%]", columns=2, hue=hue, **spread
-        )
+        look = {"xlabel": "importance [%]", "columns": 2, "hue": hue} | spread
+        figure, _ = plot.ranking(first, value="mean", label="event", **look)
         models = "".join(_model(each, refined[each].history.iloc[steps[each]], drawn) for each in programs)
         compared = _compare(frames, first, len(common)) if other else ""
         return figure, compared + models + _list(frames, first[program]["event"])

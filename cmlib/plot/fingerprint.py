@@ -72,9 +72,8 @@ def phase_timeline(labelled, pace, *, title="", marked=None):
         ends_of_class = ends[(labelled["label"] == label).to_numpy()]
         bars = [(end - length, length) for end in ends_of_class]
         band.broken_barh(bars, (lane - 0.42, 0.84), color=COLOURS[label], lw=0)
-        line.broken_barh(
-            bars, (0, 1), color=COLOURS[label], lw=0, alpha=0.35, transform=line.get_xaxis_transform()
-        )
+        look = {"color": COLOURS[label], "lw": 0, "alpha": 0.35}
+        line.broken_barh(bars, (0, 1), transform=line.get_xaxis_transform(), **look)
         percent = 100 * len(ends_of_class) / len(labelled)
         share.barh(lane, percent, color=COLOURS[label], height=0.84)
         share.text(percent + 3, lane, f"{percent:.1f} %", va="center", fontsize=8)

@@ -267,9 +267,8 @@ def _has_named_index(frame):
 
 def _html(frame, decimals):
     """The frame as a table: text to the left, numbers to the right."""
-    table = frame.rename_axis(columns=None).to_html(
-        index=False, na_rep="–", border=0, float_format=lambda value: f"{float(value):z,.{decimals}f}"
-    )
+    look = {"na_rep": "–", "border": 0, "float_format": lambda value: f"{float(value):z,.{decimals}f}"}
+    table = frame.rename_axis(columns=None).to_html(index=False, **look)
     sides = itertools.cycle([kind.kind not in "iufc" for kind in frame.dtypes])
     return re.sub("<(t[hd])>", lambda cell: f"<{cell[1]} {_LEFT}>" if next(sides) else cell[0], table)
 

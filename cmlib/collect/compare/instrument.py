@@ -67,9 +67,8 @@ def _library():
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         compiler = find_compiler("CC", "cc", "regions of Python programs", "gcc and libc6-dev")
-        compile_to(
-            target, compiler, ["-O2", "-shared", "-fPIC", "-pthread"], sources, include_dir().glob("*.h")
-        )
+        options = ["-O2", "-shared", "-fPIC", "-pthread"]
+        compile_to(target, compiler, options, sources, include_dir().glob("*.h"))
     except CmlibError as error:
         warnings.warn(f"cmlib region: nothing is counted: {error}", RuntimeWarning, stacklevel=4)
         return None
