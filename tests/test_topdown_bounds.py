@@ -97,7 +97,7 @@ def test_where_all_events_are_there_it_is_the_account(program):
     npt.assert_array_less(truth, told.shares.loc[LEVEL_1, "high"] + 1e-9)
     assert (told.shares["high"] - told.shares["low"]).loc[LEVEL_1].max() < 0.02
     verdict = find_bottleneck(told, rates, ZEN5)
-    assert verdict.how == "counted" and truth[list(topdown.LOSSES)].idxmax() in verdict.limits
+    assert verdict.certainty == "counted" and truth[list(topdown.LOSSES)].idxmax() in verdict.limits
 
 
 def planted(seed):
@@ -175,13 +175,13 @@ def test_bounds_are_never_narrower_than_a_linear_program_s(seed, kept):
 def test_the_front_end_is_decided_where_half_of_the_cycles_had_no_op():
     rates = of({"instructions": 1.0, "de_op_queue_empty": 0.6})
     told = bounds(rates, ZEN5)
-    assert find_bottleneck(told, rates, ZEN5).how == "decided"
+    assert find_bottleneck(told, rates, ZEN5).certainty == "decided"
     assert find_bottleneck(told, rates, ZEN5).limits == ("front end",)
     rates = of({"instructions": 1.0, "de_op_queue_empty": 0.2})
     verdict = find_bottleneck(bounds(rates, ZEN5), rates, ZEN5)
-    assert verdict.how == "open" and set(verdict.limits) == set(topdown.LOSSES)
+    assert verdict.certainty == "open" and set(verdict.limits) == set(topdown.LOSSES)
     rates = of({"instructions": 7.0, "branches": 0.5})
-    assert find_bottleneck(bounds(rates, ZEN5), rates, ZEN5).how == "little lost"
+    assert find_bottleneck(bounds(rates, ZEN5), rates, ZEN5).certainty == "little lost"
 
 
 def test_counts_that_contradict_each_other_are_told():

@@ -29,7 +29,8 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
     """
     first, names = metas[0], list(dict.fromkeys(event for counts, _ in runs for event in counts))
     known = [machine for machine in machines if machine] or [first.get("machine", {})]
-    machines_told = known
+    groups = (machine.get("metric_group") for machine in known)
+    metric_group = next(filter(None, groups), "")
     known = [processors.told(processor)] if processor else known
     spelled = [*names, *first.get("names", {})]
     core = events.core_pmu(spelled)
@@ -43,7 +44,7 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
         core=core,
         notes=import_notes(metas),
         printed=printed_shares(metas),
-        metric_group=next(filter(None, (machine.get("metric_group") for machine in machines_told)), ""),
+        metric_group=metric_group,
     )
 
 

@@ -1,7 +1,6 @@
 """Answer what limits a recorded program: levels, the account with bounds, and what would decide it."""
 
 import functools
-import math
 
 import numpy as np
 import pandas as pd
@@ -141,10 +140,8 @@ def _interval_ms(runs):
 
 def _levels(runs, *, timed):
     """Median over the runs."""
-    each = [levels(counts, timed=timed) for counts, _ in runs]
-    names = dict.fromkeys(level for found in each for level in found)
-    medians = {name: float(np.median([found[name] for found in each if name in found])) for name in names}
-    return {name: value for name, value in medians.items() if math.isfinite(value)}
+    medians = pd.DataFrame([levels(counts, timed=timed) for counts, _ in runs]).median().astype(float)
+    return medians[np.isfinite(medians)].to_dict()
 
 
 def _misses(runs, costs, ghz):
@@ -156,16 +153,16 @@ def _misses(runs, costs, ghz):
 
 def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses, metric_group):
     runs = [_with_cycles(counts, running) for counts, running in runs]
-    costs, found = read_costs(processor or UNKNOWN), totals([run for run in runs if "cycles" in run[0]])
-    bounded = bounds(found, costs, ghz=ghz, printed=printed, savings=misses)
-    verdict = find_bottleneck(bounded, found.drop(index=list(bounded.doubtful)), costs)
+    costs, counted = read_costs(processor or UNKNOWN), totals([run for run in runs if "cycles" in run[0]])
+    bounded = bounds(counted, costs, ghz=ghz, printed=printed, savings=misses)
+    verdict = find_bottleneck(bounded, counted.drop(index=list(bounded.doubtful)), costs)
     metrics = {"": metric_group} if metric_group else read_costs("intel" if core else costs.name).metrics
     table = read_table(costs.table or _ANY_TABLE)
-    informative = "instructions" in found.index or bounded.gap or bounded.printed
-    if verdict.how == "open" and not informative:
+    informative = "instructions" in counted.index or bounded.gap or bounded.printed
+    if verdict.certainty == "open" and not informative:
         return None
     answer = {
-        "how": verdict.how,
+        "how": verdict.certainty,
         "limits": list(verdict.limits),
         "categories": [_category(row) for row in _shown(bounded.shares)],
         "adds_up_to": _percent(1 + bounded.gap),
@@ -209,11 +206,11 @@ def _advice(shares, verdict, table):
     What is surely lost most comes first. Where it is open, nothing is advised against what may be nothing.
     """
     limits = sorted(verdict.limits, key=lambda name: shares.at[name, "low"], reverse=True)
-    if verdict.how == "open":
+    if verdict.certainty == "open":
         limits = [name for name in limits if shares.at[name, "low"] > _NOTHING]
         if not limits:
             return []
-    texts = {one.name: one.advice for one in table.categories if one.advice}
+    texts = {category.name: category.advice for category in table.categories if category.advice}
     advised = []
     for name in limits or ("retired",):
         surely = max(_MOST_OF_IT * shares.at[name, "low"], _NOTHING)
@@ -222,8 +219,8 @@ def _advice(shares, verdict, table):
         action = f"{texts[part][0].lower()}{texts[part][1:].rstrip('.')}"
         # With no slot lost there, that share of the cycles would go.
         at_most = _percent(shares.at[part, "high"]) if name in LOSSES else None
-        found = {"category": part, "action": action, "at_most": at_most}
-        advised.append(found | {"text": _sentences().advice(found)})
+        entry = {"category": part, "action": action, "at_most": at_most}
+        advised.append(entry | {"text": _sentences().advice(entry)})
     return advised
 
 
@@ -253,7 +250,7 @@ def _command(verdict, metrics, are_listed, modifier, interval_ms, core):
     if verdict.decide and not are_listed:
         spelled = [_spelled(event, modifier, core) for event in ("instructions", "cycles", *verdict.decide)]
         return perf_stat(spelled, interval_ms)
-    if verdict.how not in ("open", "likely") or not metrics:
+    if verdict.certainty not in ("open", "likely") or not metrics:
         return ""
     group = next(iter(metrics.values())) if len(metrics) == 1 else "GROUP"
     counted = ["-e", "instructions,cycles", "-o", "FILE", "--", "COMMAND"]
@@ -279,9 +276,11 @@ def _compare_phases(rows, run, costs, ghz):
     ratios = rows[cut_by] / rows.loc[longest, cut_by].astype(float)
     strength = np.log(ratios).abs().max(axis=1)
     most = strength.idxmax()
-    found = _totals_by_phase(rows, *_with_cycles(*run))
-    shares = [bounds(one, costs, ghz=ghz).shares.loc[list(LOSSES), ["low", "high"]] * 100 for one in found]
-    for name in LOSSES if found else ():
+    by_phase = _totals_by_phase(rows, *_with_cycles(*run))
+    shares = [
+        bounds(phase, costs, ghz=ghz).shares.loc[list(LOSSES), ["low", "high"]] * 100 for phase in by_phase
+    ]
+    for name in LOSSES if by_phase else ():
         rows[f"{name} [%]"] = ["{:.0f}–{:.0f}".format(*share.loc[name]) for share in shares]
     if not strength[most] > np.log(_STANDS_OUT):
         return rows, [], ""
@@ -291,8 +290,8 @@ def _compare_phases(rows, run, costs, ghz):
         for name, ratio in ratios.loc[most].items()
         if abs(np.log(ratio)) > np.log(DIFFERS)
     ]
-    changed = _changed_events(found[most], found[longest]) if found else []
-    accounts = [shares[k].T.to_dict() for k in (longest, most)] if found else []
+    changed = _changed_events(by_phase[most], by_phase[longest]) if by_phase else []
+    accounts = [shares[k].T.to_dict() for k in (longest, most)] if by_phase else []
     text = _sentences().contrast(
         rows[alike].to_dict("records"),
         changes,
@@ -347,8 +346,8 @@ def _in_order(rows, parent=""):
 
 
 def _category(row):
-    found = {"name": row.Index, "parent": row.parent, "low": _percent(row.low), "high": _percent(row.high)}
-    return found | {"events": list(row.events)}
+    entry = {"name": row.Index, "parent": row.parent, "low": _percent(row.low), "high": _percent(row.high)}
+    return entry | {"events": list(row.events)}
 
 
 def _remarks(runs, hidden, core, processor, level, printed, exact):

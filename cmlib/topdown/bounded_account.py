@@ -100,10 +100,10 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     doubtful = _doubtful(totals, costs)
     totals = totals.drop(index=list(doubtful))
     counted, exact, gap, error = _counted(totals, costs, printed)
-    given = [*counted, *_instructions(totals, costs), *_costs(totals, costs, ghz)]
+    stated = [*counted, *_instructions(totals, costs), *_costs(totals, costs, ghz)]
     if not exact:
-        given += [Bound(("back end",), low, 1.0, (event,)) for event, low in surely_saved(savings)]
-    low, high, contradiction = _tighten(given, abs(gap))
+        stated += [Bound(("back end",), low, 1.0, (event,)) for event, low in surely_saved(savings)]
+    low, high, contradiction = _tighten(stated, abs(gap))
     disputed = {
         name: share
         for name, share in printed.items()
@@ -116,15 +116,15 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
         taken, gap = False, -untold
     if taken:
         exact, gap = whole, untold if whole else 0.0
-        given += [
+        stated += [
             Bound((name,), share - _ROUNDED, share + _ROUNDED, ())
             for name, share in printed.items()
             if name in low
         ]
-        low, high, contradiction = _tighten(given, abs(gap))
+        low, high, contradiction = _tighten(stated, abs(gap))
     parents = _parents()
     direct = {name: [] for name in parents}
-    for bound in given:
+    for bound in stated:
         for name in bound.categories if len(bound.categories) == 1 else ():
             direct[name] += bound.events
     shares = pd.DataFrame(
@@ -182,7 +182,7 @@ def _counted(totals, costs, printed):
         steps.loc[row, event] *= 1 + totals.at[event, "error"]
     fitting = fitting_tables(rates.index, costs.table, rates, printed)
     accounts = [account(steps, table) for table in fitting if table.of_slots]
-    tables = [_known_shares(found, rates) for found in accounts]
+    tables = [_known_shares(computed, rates) for computed in accounts]
     if not tables:
         return [], False, 0.0, 0.0
     same = [name for name in tables[0] if all(name in table for table in tables)]
@@ -195,7 +195,9 @@ def _counted(totals, costs, printed):
         )
         for name in same
     ]
-    exact = all({part.name for part in found.table.parts()} - {SIBLING} <= set(same) for found in accounts)
+    exact = all(
+        {part.name for part in computed.table.parts()} - {SIBLING} <= set(same) for computed in accounts
+    )
     # Counts must add up whatever a processor's own formula divides them by.
     counts = [account(steps, table) for table in linux_tables(rates.index)]
     gap = max(map(sum_gap, [*accounts, *counts]), key=abs) if exact else 0.0
@@ -203,20 +205,20 @@ def _counted(totals, costs, printed):
     return counted, exact, gap, float(np.sqrt(sum((bound.high - bound.low) ** 2 for bound in level))) / 2
 
 
-def _known_shares(found, rates):
+def _known_shares(computed, rates):
     """The shares that were computed from something counted, and not from cycles alone."""
-    at = found.shares.iloc[0]
-    error = np.sqrt(((found.shares - at) ** 2).sum())
+    at = computed.shares.iloc[0]
+    error = np.sqrt(((computed.shares - at) ** 2).sum())
     taken = {
         name: tuple(
             event for event in rates.index if spelling(event) in set(map(spelling, names_in(formula)))
         )
-        for name, formula in found.formulas.items()
+        for name, formula in computed.formulas.items()
     }
     return {
         name: Bound((name,), at[name] - error[name], at[name] + error[name], events)
         for name, events in taken.items()
-        if name in _parents() and (events or found.formulas[name] == REMAINDER)
+        if name in _parents() and (events or computed.formulas[name] == REMAINDER)
     }
 
 
@@ -254,15 +256,15 @@ def _parents():
     return {part: "" if name == "all" else name for name, inside in parts.items() for part in inside}
 
 
-def _tighten(given, gap):
+def _tighten(stated, gap):
     """Least and most of every category under sums and bounds, and by how much these contradict each other.
 
     SciPy's linear programs give the same where there is a solution, in 80 times the time (105 against 1.3 ms).
     What is rare is taken as none where nothing bounds it. Level 1 may miss all slots by a gap: where each of it was
     counted, they add up as well as they were counted.
     """
-    named = {name for bound in given for name in bound.categories}
-    given = [*given, *(Bound((name,), 0.0, 0.0, ()) for name in common()["none"] if name not in named)]
+    named = {name for bound in stated for name in bound.categories}
+    stated = [*stated, *(Bound((name,), 0.0, 0.0, ()) for name in common()["none"] if name not in named)]
     forms = [
         ({name: 1.0} | dict.fromkeys(parts, -1.0), *((-gap, gap) if name == "all" else (0.0, 0.0)))
         for name, parts in common()["parts"].items()
@@ -270,7 +272,7 @@ def _tighten(given, gap):
     forms += [
         ({name: 1.0} | dict.fromkeys(parts, -1.0), 0.0, 1.0) for name, parts in common()["more"].items()
     ]
-    forms += [(dict.fromkeys(bound.categories, 1.0), bound.low, bound.high) for bound in given]
+    forms += [(dict.fromkeys(bound.categories, 1.0), bound.low, bound.high) for bound in stated]
     low = dict.fromkeys(_parents(), 0.0) | {"all": 1.0}
     high = dict.fromkeys(low, 1.0)
     worst = 0.0
@@ -294,9 +296,9 @@ def _range(form, name, low, high, least, most):
     """What an inequality leaves for one category, given the ranges of the others."""
     sign = form[name]
     others = [
-        (low[one], high[one]) if by > 0 else (-high[one], -low[one])
-        for one, by in form.items()
-        if one != name
+        (low[part], high[part]) if by > 0 else (-high[part], -low[part])
+        for part, by in form.items()
+        if part != name
     ]
     smallest, largest = sum(other[0] for other in others), sum(other[1] for other in others)
     ends = sign * (least - largest), sign * (most - smallest)

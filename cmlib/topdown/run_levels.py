@@ -37,11 +37,11 @@ def totals(runs):
     parts = {}
     for counts, running in runs:
         cycles, share = counts["cycles"].to_numpy(float), running.to_numpy(float)
-        own = _noise(cycles, share[:, counts.columns.get_loc("cycles")])
+        cycles_error = _noise(cycles, share[:, counts.columns.get_loc("cycles")])
         for column, event in enumerate(counts):
             if event != "cycles":
                 values = counts[event].to_numpy(float)
-                parts.setdefault(event, []).append(_total(values, cycles, share[:, column], own))
+                parts.setdefault(event, []).append(_total(values, cycles, share[:, column], cycles_error))
     pooled = {event: _pooled(several) for event, several in parts.items()}
     return pd.DataFrame(pooled, index=["rate", "error", "dropped"]).T.dropna(subset="rate")
 
@@ -84,7 +84,7 @@ def phases(counts):
     lengths = interval_lengths(counts)
     bundle = np.arange(len(counts)) // max(1, -(-len(counts) // _POINTS))
     series = pd.DataFrame(
-        [_levels(counts[bundle == one], lengths[bundle == one]) for one in range(bundle.max() + 1)]
+        [_levels(counts[bundle == number], lengths[bundle == number]) for number in range(bundle.max() + 1)]
     )
     X = series[[name for name in CUT_BY if name in series]].dropna(axis=1)
     X = X.loc[:, (X > 0).all()]
@@ -97,9 +97,9 @@ def phases(counts):
         return pd.DataFrame()
     first = np.searchsorted(bundle, starts)
     rows = []
-    for one, end in zip(first, [*first[1:], len(counts)], strict=True):
-        found = _levels(counts.iloc[one:end], lengths[one:end])
-        rows.append({"start": counts.index[one] - lengths[one], "end": counts.index[end - 1], **found})
+    for start, end in zip(first, [*first[1:], len(counts)], strict=True):
+        level = _levels(counts.iloc[start:end], lengths[start:end])
+        rows.append({"start": counts.index[start] - lengths[start], "end": counts.index[end - 1], **level})
     frame = pd.DataFrame(rows)
     quantities = frame.drop(columns=["start", "end", "seconds", "instructions"], errors="ignore")
     often = [
@@ -187,22 +187,22 @@ def _levels(counts, lengths):
 
     counted = {name: counts[name] for name in counts if counts[name].notna().any()}
     instructions, cycles, clock = map(counted.get, ("instructions", "cycles", "task-clock"))  # clock: [ms]
-    found = {"seconds": lengths.sum(min_count=1)}
+    level = {"seconds": lengths.sum(min_count=1)}
     if instructions is not None:
-        found["instructions"] = instructions.sum()
-        found["instructions a second"] = quotient(instructions, lengths)
-        found["instructions a cycle"] = quotient(instructions, cycles)
+        level["instructions"] = instructions.sum()
+        level["instructions a second"] = quotient(instructions, lengths)
+        level["instructions a cycle"] = quotient(instructions, cycles)
     apart = _by_mode(counted)
     if clock is not None:
-        found["GHz"] = quotient(cycles / 1e6, clock) if cycles is not None else None
-        found["CPUs"] = quotient(clock / 1e3, lengths)
+        level["GHz"] = quotient(cycles / 1e6, clock) if cycles is not None else None
+        level["CPUs"] = quotient(clock / 1e3, lengths)
     for name, events in _A_SECOND.items():
-        event = next((one for one in events if one in counted), None)
+        event = next(filter(counted.__contains__, events), None)
         if event is not None:
-            found[name] = quotient(counted[event], lengths)
+            level[name] = quotient(counted[event], lengths)
     leads = apart.get("kernel cycles", 0.0) >= _KERNEL_LEADS
-    found = apart | found if leads else found | apart
-    return {name: float(value) for name, value in found.items() if pd.notna(value)}
+    level = apart | level if leads else level | apart
+    return {name: float(value) for name, value in level.items() if pd.notna(value)}
 
 
 def _by_mode(counted):
@@ -215,9 +215,9 @@ def _by_mode(counted):
     cycles, all_cycles = kernel.get("cycles", (0.0, 0.0))
     if not all_cycles:
         return {}
-    found = {"kernel cycles": 100 * cycles / all_cycles}
+    shares = {"kernel cycles": 100 * cycles / all_cycles}
     if "instructions" in kernel and 0 < cycles < all_cycles:
         instructions, all_instructions = kernel["instructions"]
-        found["kernel instructions a cycle"] = instructions / cycles
-        found["user instructions a cycle"] = (all_instructions - instructions) / (all_cycles - cycles)
-    return found
+        shares["kernel instructions a cycle"] = instructions / cycles
+        shares["user instructions a cycle"] = (all_instructions - instructions) / (all_cycles - cycles)
+    return shares

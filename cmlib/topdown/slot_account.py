@@ -160,37 +160,37 @@ def fitting_tables(events, machine="", rates=None, printed=None):
     accounts = [account(pd.DataFrame([rates]), table) for table in fitting]
     for misfit in (
         _off_width,
-        lambda found: abs(sum_gap(found)),
-        lambda found: _off_printed(found, printed or {}),
+        lambda computed: abs(sum_gap(computed)),
+        lambda computed: _off_printed(computed, printed or {}),
     ):
-        misfits = [misfit(found) for found in accounts]
+        misfits = [misfit(computed) for computed in accounts]
         accounts = [
-            found for found, by in zip(accounts, misfits, strict=True) if by <= min(misfits) + _ADDS_UP
+            computed for computed, by in zip(accounts, misfits, strict=True) if by <= min(misfits) + _ADDS_UP
         ]
-    return [found.table for found in accounts]
+    return [computed.table for computed in accounts]
 
 
 def _arm_slots(scores, machine, rates):
     """The table of Arm's slots, of an Arm core told: by the erratum's count of them, or where its own lacks events."""
-    own = scores.get(machine) if (machine or "").startswith("arm_") and rates is not None else None
-    for name in ("arm_slots_off_by_one", "arm_slots") if own is not None else ():
-        lacks = name != "arm_slots" or own < scores[name]
+    own_score = scores.get(machine) if (machine or "").startswith("arm_") and rates is not None else None
+    for name in ("arm_slots_off_by_one", "arm_slots") if own_score is not None else ():
+        lacks = name != "arm_slots" or own_score < scores[name]
         if scores[name] and lacks:
-            found = account(pd.DataFrame([rates]), read_table(name))
+            computed = account(pd.DataFrame([rates]), read_table(name))
             slots = evaluate(read_table(machine).slots[0], {"cycles": 1.0})
-            if abs(found.slots.iloc[0] / slots - 1) < _LIKE_WIDTH:
-                return found.table
+            if abs(computed.slots.iloc[0] / slots - 1) < _LIKE_WIDTH:
+                return computed.table
     return None
 
 
-def _off_width(found):
+def _off_width(computed):
     """By what share the slots of a cycle are other than those of any processor that the table can be of."""
-    return min((abs(found.slots.iloc[0] / width - 1) for width in found.table.widths), default=0.0)
+    return min((abs(computed.slots.iloc[0] / width - 1) for width in computed.table.widths), default=0.0)
 
 
-def _off_printed(found, printed):
+def _off_printed(computed, printed):
     """By how much the account differs most from what the recording tool printed."""
-    level = found.level()
+    level = computed.level()
     return max((abs(level[name].iloc[0] - printed[name]) for name in level if name in printed), default=0.0)
 
 
@@ -220,11 +220,11 @@ def choose_table(events, machine=None, rates=None):
     return next(iter(fitting_tables(events, machine, rates)), None)
 
 
-def sum_gap(found):
+def sum_gap(computed):
     """By how much level 1 is more than all slots; 0 where a category is not counted, or is what the others leave."""
-    level = found.level()
-    complete = {part.name for part in found.table.parts()} <= set(level)
-    complete &= all(found.formulas[name] != REMAINDER for name in level)
+    level = computed.level()
+    complete = {part.name for part in computed.table.parts()} <= set(level)
+    complete &= all(computed.formulas[name] != REMAINDER for name in level)
     return float(level.iloc[0].sum() - 1) if complete else 0.0
 
 

@@ -20,7 +20,7 @@ class Bottleneck:
 
     Attributes
     ----------
-    how : str
+    certainty : str
         ``counted`` (every category of level 1 was), ``decided`` (by bounds), ``likely`` (by cycles without any
         operation issued), ``open``, or ``little lost``.
     limits : tuple of str
@@ -31,13 +31,13 @@ class Bottleneck:
         Events whose recording would decide it, as the costs name them; empty where it is decided.
     """
 
-    how: str
+    certainty: str
     limits: tuple
     stalls: dict
     decide: tuple
 
 
-def find_bottleneck(found, totals, costs):
+def find_bottleneck(bounded, totals, costs):
     """Tell what limits a program.
 
     It is decided if one category's lower bound is above the others' upper bounds. If not, stalls of front end and back
@@ -46,7 +46,7 @@ def find_bottleneck(found, totals, costs):
 
     Parameters
     ----------
-    found : Bounds
+    bounded : Bounds
         From :func:`cmlib.topdown.bounds`.
     totals : DataFrame
         What it was made of.
@@ -56,18 +56,18 @@ def find_bottleneck(found, totals, costs):
     -------
     Bottleneck
     """
-    if found.gap:
+    if bounded.gap:
         return Bottleneck("open", LOSSES, {}, _deciding(LOSSES, totals, costs))
-    level = found.shares.loc[list(LOSSES)].sort_values(["low", "high"], ascending=False)
-    if found.shares.at["retired", "low"] >= LITTLE_LOST:
+    level = bounded.shares.loc[list(LOSSES)].sort_values(["low", "high"], ascending=False)
+    if bounded.shares.at["retired", "low"] >= LITTLE_LOST:
         return Bottleneck("little lost", (), {}, ())
     first = level.index[0]
     if level["low"].iloc[0] > level["high"].iloc[1:].max():
-        return Bottleneck("counted" if found.exact else "decided", (first,), {}, ())
+        return Bottleneck("counted" if bounded.exact else "decided", (first,), {}, ())
     # Whatever can be the largest loss, and is not a small one at the most.
     least = max(level["low"].max(), _SMALL * level["high"].max())
     possible = tuple(name for name in level.index if level.at[name, "high"] > least)
-    if found.exact:
+    if bounded.exact:
         return Bottleneck("counted", possible, {}, ())
     decide = _deciding(possible, totals, costs)
     if stalls := _telling_stalls(totals, costs):
