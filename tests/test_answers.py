@@ -1,11 +1,15 @@
 """What the first page says of a program before anything is computed."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from cmlib import topdown
+from cmlib.collect.machine.host import metric_group
+from cmlib.experiments.summary import summarize_runs
 from cmlib.report.page import build_index
 from cmlib.report.results import Results
 
@@ -44,3 +48,22 @@ def test_what_fewer_misses_would_save_is_drawn_and_what_is_not_known_is_said(tmp
         "Without L2 misses: at most 0.4&nbsp;% fewer cycles.",
         "Without L1D misses: not known, as misses hardly vary.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("listed", "group"),
+    [("amdzen4.json", "PipelineL1"), ("neoverse-v1.json", "TopdownL1"), ("skylakex.txt", "TopdownL1")],
+)
+def test_the_metrics_that_perf_lists_are_asked_for_before_events(listed, group, monkeypatch):
+    file = Path(__file__).parent / "golden" / "perf-list" / listed
+    text = file.read_text(encoding="utf-8").partition("\n")[2]
+    monkeypatch.setattr("cmlib.collect.machine.host.perf_list", lambda: text)
+    assert metric_group() == group
+    zen5 = {"vendor": "AuthenticAMD", "family": 26, "model": 2}
+    counts = pd.DataFrame({"instructions": [1e9] * 9, "cycles": [1e9] * 9}, index=np.arange(1.0, 10.0))
+
+    def decide(about):
+        return summarize_runs("x", [{"machine": about}], [(counts, counts**0)])["account"]["decide"]
+
+    assert f"-M {group} -e instructions,cycles" in decide(zen5 | {"metric_group": group})
+    assert "-M" not in decide(zen5) and "event=" in decide(zen5)

@@ -5,8 +5,6 @@ import json
 import os
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,10 +20,8 @@ from cmlib.collect.machine.host import (
     paranoid_level,
     perf_list,
 )
-from cmlib.experiments.summary import summarize_runs
 from cmlib.io import events
 
-GOLDEN = Path(__file__).parent / "golden" / "perf-list"
 NAN = float("nan")
 
 
@@ -256,27 +252,6 @@ def test_perf_s_own_list_comes_before_the_table_of_a_vendor_s_file(fake_perf, mo
     known = machine.known_events(haswell)
     assert known.loc["uops_issued.any", ["code", "umask", "named"]].tolist() == [0x7E, 3, True]
     assert known.at["only.perf_s", "named"] and not known.at["resource_stalls.any", "named"]
-
-
-@pytest.mark.parametrize(
-    ("listed", "group"),
-    [("amdzen4.json", "PipelineL1"), ("neoverse-v1.json", "TopdownL1"), ("skylakex.txt", "TopdownL1")],
-)
-def test_the_metrics_that_perf_lists_are_asked_for_before_events(
-    listed, group, fake_perf, monkeypatch, tmp_path
-):
-    text = (GOLDEN / listed).read_text(encoding="utf-8").partition("\n")[2]
-    monkeypatch.setattr("cmlib.collect.machine.host.perf_list", lambda: text)
-    known = machine.describe(tree(tmp_path, ZEN5_IN_KVM))
-    assert known["metric_group"] == group
-    counts = pd.DataFrame({"instructions": [1e9] * 9, "cycles": [1e9] * 9}, index=np.arange(1.0, 10.0))
-
-    def decide(about):
-        return summarize_runs("x", [{"machine": about}], [(counts, counts**0)])["account"]["decide"]
-
-    assert f"-M {group} -e instructions,cycles" in decide(known)
-    known.pop("metric_group")
-    assert "-M" not in decide(known) and "event=" in decide(known)
 
 
 def test_a_perf_without_such_metrics_names_no_group(fake_perf):
