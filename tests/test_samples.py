@@ -234,7 +234,7 @@ while time.monotonic() < end:
         sys.exit(0)
 sys.exit(3)
 """
-    command = [sys.executable, "-S", "-c", waiting, str(tmp_path / "lines.csv.*.partial/lines.csv")]
+    command = [sys.executable, "-S", "-c", waiting, str(tmp_path / "lines.json.*.partial/lines.csv")]
     monkeypatch.setattr("cmlib.collect.sampling._BUFFER_PAGES", 4)
     record_lines(command, EVENTS, EVERY, tmp_path / "lines")
     assert len(read_lines(tmp_path / "lines")[0]) > 10

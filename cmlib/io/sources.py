@@ -148,12 +148,7 @@ def _totals(totals, options):
     several = any(not text for *_, text, _ in totals) and len(set(commands)) > 1
     names, groups = perf.program_names(commands) if several else {}, {}
     for file, machine, of_kind, text, total in totals:
-        key = (
-            names.get(total.command, ""),
-            of_kind["mark"],
-            total.heading,
-            perf.events_of(total),
-        )
+        key = names.get(total.command, ""), of_kind["mark"], total.heading, perf.events_of(total)
         groups.setdefault(key, {}).setdefault(total.text, (file, machine, of_kind, text, total))
     for (mark, *_), members in groups.items():
         file, machine, of_kind, text, _ = next(iter(members.values()))
@@ -304,10 +299,8 @@ def _started(text):
     return None
 
 
-_HEAD, _MOST_NAMED = (
-    1 << 18,
-    20,
-)  # characters in which a file says what it is; lines that may name its processor
+_HEAD = 1 << 18  # characters in which a file says what it is
+_MOST_NAMED = 20  # lines that may name its processor
 # Events as perf writes them, whatever stands between the slashes of a PMU's, and kinds as in `task-clock [software]`.
 _NAME = re.compile(r"[^\s'\"`$;&|]+(?: \[\w+\])?|[\w-]+/[^/]*/\w*")
 # perf's shortest interval is 1 ms; no machine runs a third of a year without a count; no counter has more than 64 bits,

@@ -1,5 +1,6 @@
 """Read, check and write the metadata of a recorded run."""
 
+import contextlib
 import functools
 import itertools
 import json
@@ -90,18 +91,26 @@ def _finite(text):
     return number if math.isfinite(number := float(text)) else _refuse_constant(text)
 
 
-def write_recording(description, packed, meta, *, schema, suffix=".csv.gz"):
-    """Write a recording: first its content, then the metadata that make it exist."""
-    description = Path(description)
-    text = as_text({"schema": schema, **meta, "sha256": digest(packed)}, description)
+@contextlib.contextmanager
+def recording_draft(description, *, schema, suffix=".csv.gz"):
+    """A place for a recording's content, and a dictionary for its metadata, which make it exist."""
+    description, meta = Path(description), {}
     with working_folder(description) as folder:
-        drafts = {folder / "content": description.with_suffix(suffix), folder / "metadata": description}
-        for draft, content in zip(drafts, (packed, text.encode()), strict=True):
-            draft.write_bytes(content)
+        content, metadata = folder / description.with_suffix(suffix).name, folder / description.name
+        yield content, meta
+        text = as_text({"schema": schema, **meta, "sha256": digest(content)}, description)
+        metadata.write_text(text, encoding="utf-8")
         # Between the two files, there must not be metadata of another content.
         description.unlink(missing_ok=True)
-        for draft, target in drafts.items():
-            atomic_replace(draft, target)
+        atomic_replace(content, description.with_suffix(suffix))
+        atomic_replace(metadata, description)
+
+
+def write_recording(description, packed, meta, *, schema, suffix=".csv.gz"):
+    """Write a recording: first its content, then its metadata."""
+    with recording_draft(description, schema=schema, suffix=suffix) as (content, metadata):
+        content.write_bytes(packed)
+        metadata |= meta
 
 
 def read_content(description, sha256, *, suffix=".csv.gz"):

@@ -8,7 +8,7 @@ import pandas as pd
 import yaml
 
 from cmlib.io.perf.formats.base import Totals
-from cmlib.io.perf.formats.lines import as_table
+from cmlib.io.perf.formats.lines import as_number, as_table
 
 _READ = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 _CATEGORIES, _PARTS = _READ["names"], _READ["parts"]
@@ -20,32 +20,16 @@ LEVEL_1 = tuple(_PARTS)
 _NAMES = dict(zip(LEVEL_1, ("retiring", "bad_speculation", "frontend_bound", "backend_bound"), strict=True))
 _NUMBER = r"[0-9]{1,4}(?:[.,][0-9]{1,6})?"
 _NAME = "|".join(f"(?P<c{k}>{names})" for k, names in enumerate(_CATEGORIES.values()))
-_SHARE = re.compile(
-    rf"(?<![\w.])(?P<share>{_NUMBER})[^\w\n.%]*(?:metric-unit\W+)?(?:%|percent of slots) *(?:{_NAME})(?![\w%])",
-    re.IGNORECASE,
-)
-# As toplev's `FE Frontend_Bound % Slots 42.0`; and as `Frontend_Bound: 42%`, `Frontend_Bound,42.0,% Slots`,
-# `TMA_Frontend_Bound(%),42.0` or `Retiring.. 4% slots`, with lines of a box between.
-_TOOLS = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"\b(?:FE|BE|BAD|RET)(?:/\w+)?[ ,;]+(?:{_NAME})[ ,;:]+(?:% *Slots[ ,;<]+)?(?P<share>{_NUMBER})\b",
-        rf"(?<![\w.])(?:metric_)?(?:{_NAME})(?P<unit> *[(\[]%[)\]])?[ .,;:|│\"]+(?P<share>{_NUMBER})"
-        r"(?(unit)(?![\w.])|[ ,;|│]*(?:%|percent of slots))",
-        rf"^[0-9][,;\t](?:{_NAME})[,;\t](?P<share>{_NUMBER})\s*$",  # VTune's level, name and value
-    )
-)
-_STALLS = re.compile(rf"\b(front|back)end Stalled Cycles[ .,│]+({_NUMBER})[ ,│]*%", re.IGNORECASE)
+
+
+def _pattern(text):
+    meanings = {"NAME": _NAME, "NUMBER": _NUMBER, "IPC": _CATEGORIES[IPC], "CPI": _CATEGORIES[CPI]}
+    return re.compile(re.sub("<([A-Z]+)>", lambda word: meanings[word[1]], text), re.IGNORECASE)
+
+
+_SHARES = [_pattern(text) for text in _READ["shares"]]
+_IPC, _RATE, _STALLS, _HEADED = (_pattern(_READ[key]) for key in ("ipc", "rate", "stalls", "heading"))
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
-_IPC = re.compile(
-    rf"({_NUMBER})[^\w\n.%]*(?:metric-unit\W+)?(?:instructions +)?insns?[_ ]per[_ ]cycle", re.IGNORECASE
-)
-_RATE = re.compile(
-    rf"(?<![A-Za-z])(?:{_CATEGORIES[IPC]}|(?P<inverse>{_CATEGORIES[CPI]}))[ .,:;|│\t]+(?:(?:Core)?Metric[ ,]+)?"
-    r"(?P<rate>[0-9]{1,2}(?:[.,][0-9]{1,6})?)(?![\w;])",
-    re.IGNORECASE,
-)
-_HEADED = re.compile(rf"(?<![\w.])(?:% *)?(?:{_NAME})(?![\w.])(?: *%)?", re.IGNORECASE)
 _TABLE = re.compile(r"(?=^ *Performance counter stats for '(.*?)'.*:[ \t]*$)", re.MULTILINE)
 _FIRST_CELL = re.compile(r"^[^;|\t,]*[;|\t,]")
 _FEWEST_COLUMNS = 3  # separators of a table whose rows are named
@@ -72,12 +56,11 @@ def printed(text):
     rows, heading = [], []
     for line in _ESCAPE.sub("", text).split("\n"):
         lowered = line.lower()
-        is_said = heading or any(word in lowered for word in _WORDS)
-        if len(line) > _LONGEST_LINE or not is_said:
+        if len(line) > _LONGEST_LINE or not (heading or any(word in lowered for word in _WORDS)):
             continue
         if "{" in line and "metric-unit" not in line:
             rows += _of_object(line)
-        elif matches := next(filter(None, ([*way.finditer(line)] for way in (*_TOOLS, _SHARE))), []):
+        elif matches := next(filter(None, ([*share.finditer(line)] for share in _SHARES)), []):
             rows += [_valued(match, match["share"]) for match in matches]
         elif len(named := [*_HEADED.finditer(line)]) > 1:
             heading = named
@@ -85,8 +68,10 @@ def printed(text):
             heading = []
         elif heading:
             rows += _below(heading, line)
-        rows += [(IPC, _float(match[1])) for match in _IPC.finditer(line)]
-        rows += [(CPI if match["inverse"] else IPC, _float(match["rate"])) for match in _RATE.finditer(line)]
+        rows += [(IPC, as_number(match[1])) for match in _IPC.finditer(line)]
+        rows += [
+            (CPI if match["inverse"] else IPC, as_number(match["rate"])) for match in _RATE.finditer(line)
+        ]
     return _means(pd.DataFrame(rows, columns=["category", "value"]))
 
 
@@ -134,7 +119,7 @@ def _column_sets(text):
 def _alone(text, command, remark):
     shares = printed(text)
     rows = {_NAMES[name]: 100 * shares[name] for name in LEVEL_1 if name in shares}
-    stalls = {f"stall_{match[1].lower()}end": _float(match[2]) for match in _STALLS.finditer(text)}
+    stalls = {f"stall_{match[1].lower()}end": as_number(match[2]) for match in _STALLS.finditer(text)}
     if len(rows) < 2:
         rows = {"cycles": 100.0} | stalls if len(stalls) == 2 else {}
     table = as_table((1, name, value, np.nan, "%") for name, value in rows.items())
@@ -144,11 +129,7 @@ def _alone(text, command, remark):
 def _valued(match, number):
     """Category of a match, and its value: a share from percent."""
     name = next(name for k, name in enumerate(_CATEGORIES) if match[f"c{k}"])
-    return name, _float(number) / (1 if name in (IPC, CPI) else 100)
-
-
-def _float(text):
-    return float(text.replace(",", "."))
+    return name, as_number(number) / (1 if name in (IPC, CPI) else 100)
 
 
 def _of_object(line):

@@ -8,18 +8,8 @@ import pandas as pd
 
 from cmlib import places
 from cmlib.errors import CmlibError, NothingRecordedError
-from cmlib.io.archive import (
-    as_text,
-    atomic_replace,
-    digest,
-    errors_as,
-    parse_csv,
-    read_file,
-    read_object,
-    readable,
-    working_folder,
-)
-from cmlib.io.archive.runs import first_problem
+from cmlib.io.archive import digest, errors_as, parse_csv, read_file, read_object, readable
+from cmlib.io.archive.runs import first_problem, recording_draft
 
 SCHEMA = 1
 LINES, SAMPLES = ".csv", ".txt.gz"
@@ -63,23 +53,17 @@ def read_metadata(table):
 @contextlib.contextmanager
 def draft(out, suffix):
     """Write a table so that it exists in full, with its metadata, or not at all."""
-    table, description = Path(f"{out}{suffix}"), Path(f"{out}.json")
+    description = Path(f"{out}.json")
     if description.exists():
         raise SampleError(
             f"{description} exists, and recordings are never overwritten: name another, or move it away."
         )
-    metadata = {}
-    with errors_as(SampleError, table.parent):
-        table.parent.mkdir(parents=True, exist_ok=True)
-    with errors_as(SampleError, table.parent), working_folder(table) as folder:
-        partial = folder / table.name
-        packed = suffix == SAMPLES
-        with gzip.open(partial, "wb") if packed else open(partial, "w", encoding="utf-8", newline="") as file:
-            yield file, metadata, folder
-        text = as_text({"schema": SCHEMA, **metadata, "sha256": digest(partial)}, description)
-        (folder / description.name).write_text(text, encoding="utf-8")
-        atomic_replace(partial, table)
-        atomic_replace(folder / description.name, description)
+    with errors_as(SampleError, description.parent):
+        description.parent.mkdir(parents=True, exist_ok=True)
+        with recording_draft(description, schema=SCHEMA, suffix=suffix) as (table, metadata):
+            packed = suffix == SAMPLES
+            with gzip.open(table, "wb") if packed else open(table, "w", encoding="utf-8", newline="") as file:
+                yield file, metadata, table.parent
 
 
 def samples_dir():
