@@ -283,7 +283,7 @@ display(results.finding(
 # %% [markdown]
 # ## What this doesn't show
 #
-# A replayed rotation is coarser than perf's: slots of half a second or of 100 million instructions, where perf changes every 4 ms. Where a program's phases keep time with a rotation, no run tells: on other rotations than the nine tried here, 200.sixtrack of SPEC CPU2000 errs more after shrinkage than as perf prints it. In the second kind and the third the truth errs as well, by as much as is seen between two readings or runs, so that a perfect repair would not reach 0. Files of one set are of one machine; intervals over files don't cover other machines. Totals of one interval (*cloudsuite-hybrid*, *mlpx-ocoe*) can't be repaired at all, only judged by their intervals.
+# A replayed rotation is coarser than perf's: slots of half a second or of 100 million instructions, where perf changes every 4 ms. Where a program's phases keep time with a rotation, no run tells: on other rotations than the nine tried here, 171.swim, 200.sixtrack and 253.perlbmk of SPEC CPU2000 err more after shrinkage than as perf prints them. In the second kind and the third the truth errs as well, by as much as is seen between two readings or runs, so that a perfect repair would not reach 0. Files of one set are of one machine; intervals over files don't cover other machines. Totals of one interval (*cloudsuite-hybrid*, *mlpx-ocoe*) can't be repaired at all, only judged by their intervals.
 #
 # ## On your own program
 #

@@ -144,24 +144,18 @@ def _complete(values, share, filled, carriers, by_others, shared):
         return filled, (1 - share) * (
             (_FEW_SAMPLES * filled) ** 2 + (np.var(values[seen]) if seen.any() else 0.0)
         )
-    estimate, cut = filled, not unknown and (~seen).mean() > _FEW_GAPS
+    turns, estimate, cut = share[share > 0], filled, not unknown and (~seen).mean() > _FEW_GAPS
     if cut:
         drawn = interpolate(values, share)
         estimate = np.where(seen & (share < 1), values + _TO_LINES * (drawn - values), filled)
-    elif not (unknown or _whole_rotations(share)):
-        in_step = len(np.unique(share[share > 0].round(4))) <= _FEW_SHARES
+    elif not (unknown or turns.std() < _EVEN * turns.mean()):
+        in_step = len(np.unique(turns.round(4))) <= _FEW_SHARES
         noise_share, errors = _IN_STEP if in_step else _FREE
         apart, level = _level(filled, carriers, by_others)
         noise = noise_share * _noise(filled, errors) / max(apart, 1e-300)
         weight = np.minimum((1 - np.maximum(share, shared)) * noise, 1)
         estimate = np.where(seen, np.maximum(filled - weight * (filled - level), 0), filled)
     return estimate, _variance(values, share, cut)
-
-
-def _whole_rotations(share):
-    """Return True if the running share is the same in all intervals with a turn."""
-    turns = share[share > 0]
-    return turns.std() < _EVEN * turns.mean()
 
 
 def _level(values, carriers, by_others):
