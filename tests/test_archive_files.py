@@ -6,8 +6,11 @@ import json
 import lzma
 import multiprocessing
 import os
+import resource
 import stat
+import struct
 import sys
+import zlib
 
 import pytest
 import zstandard
@@ -115,6 +118,21 @@ def test_a_bomb_of_another_kind_is_refused_before_it_fills_memory(tmp_path, pack
     (tmp_path / "bomb").write_bytes(pack(bytes(65 << 20)))
     with pytest.raises(record.RecordError, match=r"unpack to more than 67,108,864"):
         record.import_files("p", [tmp_path / "bomb"], folder=tmp_path)
+
+
+def test_a_file_that_asks_for_more_memory_than_there_is_is_refused(tmp_path):
+    packed = bytearray(lzma.compress(b"1.0,5,,cycles,10,100.00,,\n"))
+    packed[packed.index(b"\x21\x01", 12) + 2] = 40  # the size of its dictionary: 4 GiB
+    end = 12 + 4 * packed[12]
+    packed[end : end + 4] = struct.pack("<I", zlib.crc32(packed[12:end]))
+    (tmp_path / "asks.xz").write_bytes(packed)
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (int(4e9), before[1]))
+    try:
+        with pytest.raises(ArchiveError, match="asks.xz can't be unpacked: it asks for too much memory"):
+            archive.decompress(bytes(packed), tmp_path / "asks.xz")
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def test_what_packs_as_well_as_perf_s_output_is_no_bomb(monkeypatch, tmp_path):

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.io import store
+from cmlib.io.archive import readable
+from cmlib.io.archive.runs import read_run_metadata
 from cmlib.io.store import StoreError
 from tests.small_runs import add_run
 
@@ -76,6 +79,21 @@ def test_one_bad_metadata_file_leaves_the_other_programs_stored(tmp_path, change
     assert store.rebuild(recordings, url)["run_id"].tolist() == ["good/ocoe-p0-00"]
     assert store.refused(url)["name"].tolist() == ["recordings/bad/ocoe-p0-00"]
     assert store.is_current(recordings, url)
+
+
+def test_names_of_files_that_are_no_utf8_are_told_in_digits_and_stop_nothing(tmp_path, capsys):
+    url, recordings = f"sqlite:///{tmp_path}/s.sqlite", tmp_path / "recordings"
+    for name in ("good", os.fsdecode(b"na\xefve"), os.fsdecode(b"\xff\xfe")):
+        file = add_run(recordings, name, "ocoe", 0, 0, [("x", 1.0)])
+    file.rename(file.with_stem(os.fsdecode(b"\xff")))
+    assert store.rebuild(recordings, url)["run_id"].tolist() == ["good/ocoe-p0-00"]
+    names = set(store.refused(url)["name"])
+    assert names == {r"recordings/na\udcefve/ocoe-p0-00", r"recordings/\udcff\udcfe/\udcff"}
+    assert store.is_current(recordings, url)
+    assert readable(read_run_metadata, recordings.glob("*/*.json")).keys() == {
+        recordings / "good/ocoe-p0-00.json"
+    }
+    assert r"na\udcefve" in capsys.readouterr().err
 
 
 values = st.recursive(

@@ -55,6 +55,7 @@ def readable(read, files):
     contents = {}
     for file in files:
         try:
+            str(file).encode()  # no table holds a name that is no UTF-8
             contents[file] = read(file)
         except Exception as error:  # whatever a stranger's file makes of its reader stops no other
             reason = error if str(file) in str(error) else f"{file}: {error or type(error).__name__}"
@@ -188,8 +189,15 @@ def unpacked(content, size, file):
                 yield piece
     except EOFError as error:
         raise ArchiveError(f"{file} is cut off: its compressed content has no end.") from error
-    except (OSError, zlib.error, lzma.LZMAError) as error:
-        raise ArchiveError(f"{file} can't be unpacked: {error}.") from error
+    except (
+        OSError,
+        zlib.error,
+        lzma.LZMAError,
+        MemoryError,
+    ) as error:  # xz asks for the memory that a file names
+        raise ArchiveError(
+            f"{file} can't be unpacked: {str(error) or 'it asks for too much memory'}."
+        ) from error
 
 
 def digest(content):

@@ -10,7 +10,7 @@ from cmlib import places
 from cmlib.clean.uncounted import lengths_by_ends
 from cmlib.errors import NothingRecordedError
 from cmlib.io.store.database import REFUSED, RUNS, StoreError, default_url, replacing, with_password
-from cmlib.io.store.raw import SERIES, find_sources, read_counts, read_table
+from cmlib.io.store.raw import SERIES, as_utf8, find_sources, read_counts, read_table
 from cmlib.io.store.reading import id_of, is_current, runs
 
 _LONGEST_NAME = 48
@@ -63,7 +63,7 @@ def rebuild(recordings_dir=None, url=None, *, samples_dir=None, progress=False):
             try:
                 stored.append(_add(connection, number, source))
             except StoreError as error:
-                refused.append((source.name, source.state(), str(error)))
+                refused.append((source.name, source.state(), as_utf8(error)))
         if not stored:
             raise StoreError(refused[0][-1])
         pd.DataFrame(stored).astype({"exit_code": "Int64"}).to_sql(RUNS, connection, index=False)

@@ -41,7 +41,7 @@ class RawRecording:
     @property
     def name(self):
         """Such as ``recordings/gcc/ocoe-p0-00``."""
-        return f"{self.kind}/{self.file.parent.name}/{self.file.stem}"
+        return as_utf8(f"{self.kind}/{self.file.parent.name}/{self.file.stem}")
 
     def state(self):
         """Sizes and times of its files, by which one that was put right is noticed."""
@@ -78,6 +78,11 @@ def recorded_programs():
     recordings = places.recordings_dir()
     folders = (recordings, recordings.absolute().parent / "samples")
     return sorted({file.parent.name for folder in folders for file in folder.glob("*/*.json")})
+
+
+def as_utf8(text):
+    """Text in which bytes of a file's name that are no UTF-8, which no table holds, are written in digits."""
+    return str(text).encode(errors="backslashreplace").decode()
 
 
 def read_counts(file, meta):
@@ -142,10 +147,10 @@ def _source(kind, file, read):
     try:
         return RawRecording(kind, file, read(file))
     except ArchiveError as error:
-        return RawRecording(kind, file, {}, str(error))
+        return RawRecording(kind, file, {}, as_utf8(error))
     except Exception as error:
         problem = f"{file} is no metadata: {error or type(error).__name__}. {_HOW}"
-        return RawRecording(kind, file, {}, problem)
+        return RawRecording(kind, file, {}, as_utf8(problem))
 
 
 def _read_lines(file):
