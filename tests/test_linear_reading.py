@@ -15,7 +15,7 @@ from cmlib.io.sources import recognise
 from cmlib.report.inline import to_html
 
 FACTOR, MOST = 8, 30  # times the length; times the time: quadratic time has a ratio of 64
-_LONGEST = 80_000  # characters
+_LONGEST = 40_000  # characters
 
 
 def read(text):

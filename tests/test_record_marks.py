@@ -102,6 +102,7 @@ def test_marks_are_seconds_or_as_their_heading_says(tmp_path, text, expected):
     "text, told",
     [
         ("name,start,end\n", "holds no mark. A mark is a line"),
+        ("," * (5 << 20), "has 5,242,880 bytes, and a file of marks 4,194,304 at most"),
         ("a,1,2\nb,2\n", "line 2: 'b 2' is no mark"),
         ("a,1,2\nb,2,x\n", "line 2: 'b 2 x' is no mark"),
         ("a,2,1\n", "line 1: 'a' ends at 1, before it begins"),

@@ -19,8 +19,8 @@ from benchmarks.fuzz_metadata import (
 RUNS, REGIONS = good_metas(), region_metas()
 
 
-@settings(max_examples=2)
-@given(st.lists(st.sampled_from(changes(RUNS)), min_size=5, max_size=5))
+@settings(max_examples=1)
+@given(st.lists(st.sampled_from(changes(RUNS)), min_size=8, max_size=8))
 def test_any_value_of_the_metadata_may_be_absurd(several):
     metas = [forged(RUNS, change) for change in several]
     with tempfile.TemporaryDirectory() as root:

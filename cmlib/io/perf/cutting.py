@@ -18,6 +18,7 @@ _NUMBER = re.compile(r"[0-9]{1,20}(?:\.[0-9]{0,20})?")
 _NS_OF_UNIT = {"s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}
 _UNIT = re.compile(r"[(\[_ -](s|ms|us|µs|ns)[)\]]?$", re.IGNORECASE)
 _EPOCH_NS = 10**17
+_MOST_BYTES = 4 << 20
 _FORM = "A mark is a line `name,start,end`, in seconds, or in nanoseconds where the heading says start_ns."
 
 
@@ -86,7 +87,12 @@ class Mark:
 def read_marks(file):
     """Read a file of marks."""
     with errors_as(RecordError, file):
-        lines = decompress(read_file(Path(file)), file).decode(errors="replace").splitlines()
+        content = decompress(read_file(Path(file)), file)
+    if len(content) > _MOST_BYTES:
+        raise RecordError(
+            f"{file} has {len(content):,} bytes, and a file of marks {_MOST_BYTES:,} at most. {_FORM}"
+        )
+    lines = content.decode(errors="replace").splitlines()
     marks, unit = [], None
     rows = [(k, _cells(line)) for k, line in enumerate(lines, 1) if line.strip("# ")]
     for k, cells in rows:
