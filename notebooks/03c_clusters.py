@@ -70,7 +70,7 @@ if aim != study.IPC:
 # %% [markdown]
 # ## The data
 #
-# A row is a step of progress, the same share of retired instructions in all runs (or an interval of time, where one run counted all events); a column is an event per instruction. What is explained is CPI, cycles per instruction, the inverse of IPC. Each event is of one kind: stall cycles (nothing is dispatched, executed or retired), bad speculation (mispredicted branches and the *wrong-path ops* dispatched before they are found out), instruction supply, data supply, instruction mix (`data/events/kinds.yaml`). Left out are events that happen in less than a tenth of the rows, those that are cycles per instruction by definition, and those that happen at a fixed rate in time.
+# A row is a step of progress, the same share of retired instructions in all runs (or an interval of time, where one run counted all events); a column is an event per instruction. What is explained is CPI, cycles per instruction, the inverse of IPC. Each event is of one kind: stall cycles (nothing is dispatched, executed or retired), bad speculation (mispredicted branches and the *wrong-path ops* dispatched before they are found out), instruction supply, data supply, instruction mix (`data/events/kinds.yaml`; ops that are dispatched, and the op-cache lookups that fetch them, are counted whether they are of the right path or not, and are put to bad speculation). Runs that multiplex are cleaned first (*shrinkage* draws each reading towards the event's mean by as much as its noise calls for, notebook 02c). Left out are events that happen in less than a tenth of the rows, those that are cycles per instruction by definition, and those that happen at a fixed rate in time.
 
 # %%
 display(Markdown(describe_data(url, programs)))
@@ -142,16 +142,18 @@ shares = listed[listed["cluster"] <= 5].groupby("program")["importance"].sum()
 results.figure(figure, "clusters",
                "**Figure.** The five most important clusters of each program, on one scale, by the "
                f"kind of their events. Bars: mean importance in {n_models} models of resampled "
-               "rows, lines: the range of 90 % of them, for the same clusters in all (that the "
-               "grouping itself is sure they don't say). A cluster of up to a dozen events is "
-               "named by what they "
+               "rows (stretches of the run, drawn with replacement), lines: the range of 90 % of "
+               "them, for the same clusters in all (that the grouping itself is sure they don't "
+               "say). They are shares of a linear model's terms, not of cycles. A cluster of up "
+               "to a dozen events is named by what they "
                "count, a larger one by its kind and size. *See:* the five make "
                f"{shares.min():.0f} ({shares.idxmin()}) to {shares.max():.0f} % "
                f"({shares.idxmax()}) of what the model adds and takes away.")
 
 # %%
 columns = ["program", "cluster", "name", "class", "n_events", "importance", "low", "high"]
-results.table(listed.sort_values(["cluster", "program"])[columns], "clusters",
+ordered = pd.concat([listed[listed["cluster"] <= 3], listed[listed["cluster"] > 3]])
+results.table(ordered[columns], "clusters",
               "**Table.** The clusters by falling importance [%] with the range of 90 % of the "
               "models (*low* to *high*); *class*: stalls, misses (of supply, and of prediction "
               "with the ops it wastes), or instruction mix. The first three of each program: "
@@ -169,7 +171,7 @@ results.table(first, "members",
 # %% [markdown]
 # ## The cycles that go with a cluster
 #
-# These are of the data and not of the model: cycles per 1,000 instructions in the tenth of the rows with most of an event, less those in the tenth with least. The event is the cluster's first that costs cycles at all (a miss, a stall, a wrong-path op); a cluster of events that cost nothing, such as cache hits, has none. Below zero, more of the event goes with fewer cycles. *At most* is the same difference of the event's counts times the most that one of them can cost (`data/cost`); stall cycles have none, as they are cycles. Where even the lower end of the cycles is above it (*exceeded*), the cluster only goes along with what costs these cycles; where only the mean is, it may (*perhaps exceeded*).
+# These are of the data and not of the model: cycles per 1,000 instructions in the tenth of the rows with most of an event, less those in the tenth with least. The event is the cluster's first that costs cycles at all (a miss, a stall, a wrong-path op); a cluster of events that cost nothing, such as cache hits, has none. Below zero, more of the event goes with fewer cycles. *At most* is the same difference of the event's counts times the most that one of them can cost (`data/topdown/costs`): of an event that is itself cycles without ops from the front end, one cycle each; of other stall cycles no bound is known. Where even the lower end of the cycles is above it (*exceeded*), the cluster only goes along with what costs these cycles; where only the mean is, it may (*perhaps exceeded*; a bound that is passed or missed by a few cycles decides nothing). Where the bound is many times the cycles, as of misses that other work hides, it says nothing.
 
 # %%
 cycles = listed[listed["cycles_event"] != ""].rename(columns={
@@ -187,8 +189,8 @@ def exceeds(row):
 
 # %%
 cycles["at most"] = most.map("{:,.0f}".format, na_action="ignore") + cycles.apply(exceeds, axis=1)
-cycles = cycles.sort_values(["cluster", "program"])
-cycles = cycles.iloc[cycles.groupby("program").cumcount().argsort(kind="stable")]
+place = cycles.groupby("program").cumcount()
+cycles = pd.concat([cycles[place < 3], cycles[place >= 3]])
 columns = ["program", "cluster", "event", "cycles", "from", "to", "at most", "top-down"]
 results.table(cycles[columns], "cycles",
               "**Table.** Cycles per 1,000 instructions more where there is most of the event than "
@@ -197,8 +199,8 @@ results.table(cycles[columns], "cycles",
               "parts all cycles, notebook 02a) that is most correlated with what the cluster adds. "
               "It need not be the category of the cluster's own events, as several categories rise "
               "and fall together. The first three clusters of each program that have such an "
-              f"event, {min(len(cycles), 3 * len(clusters))} of {len(cycles)}; all in cycles.csv.",
-              decimals=0, rows=3 * len(clusters))
+              f"event, {(place < 3).sum()} of {len(cycles)}; all in cycles.csv.",
+              decimals=0, rows=int((place < 3).sum()))
 
 # %% [markdown]
 # ## What does the grouping prove?
@@ -224,7 +226,7 @@ results.figure(figure, "overlap",
                f"grouping beats shuffled members in {better.sum()} of {len(judged)} "
                f"program{'s' * (len(judged) > 1)} (means {judged['overlap'].mean():.2f} and "
                f"{judged[shuffled].mean():.2f}), and is less stable than they in {worse.sum()}; "
-               "why, was not measured.")
+               "grey is the mean of 30 draws, whose spread was not kept.")
 
 # %% [markdown]
 # Whether the model behind the clusters says something is another matter: its error on rows that it never saw, beside that of the mean and of a boosted model (gradient boosted trees) of the same single events.
@@ -274,7 +276,10 @@ if agreement:
     same = (agreement["category"] == agreement["varies most"]).sum()
     caption = ("**Table.** The first cluster of stalls or misses, the category of the top-down "
                "account that is most correlated with it, and the category that varies most over "
-               f"the run. *See:* they are the same in {same} of {len(agreement)}.")
+               f"the run. *See:* they are the same in {same} of {len(agreement)}; that the "
+               f"first is always {agreement['varies most'].mode()[0]} would be right in "
+               f"{(agreement['category'] == agreement['varies most'].mode()[0]).sum()}, so that "
+               "this is no test of the clusters.")
     display(results.table(agreement, "account", caption))
 
 # %% [markdown]
@@ -312,7 +317,8 @@ def varies(found):
     if costly.empty:
         return ""
     row = costly.iloc[0]
-    category = f", where the top-down account has {row['category']}" if row["category"] else ""
+    category = (f", in step with the top-down account's {row['category']}" if row["category"]
+                else "")
     first = found.table["name"].iloc[0]
     why = "" if row["name"] == first else (
         f"; speed goes along with {first} more closely, but not surely with more cycles for more "
@@ -341,12 +347,12 @@ for name, c in clusters.items():
                       f"{row.high:.0f})" for row in c.table.head(3).itertuples(index=False))
     still, of_shuffled = 100 * c.stability.loc[0, ["overlap", shuffled]]
     error = c.errors.loc[0]
-    display(results.finding(
+    results.finding(
         f"Cycles per instruction go with {named}: shares of what a linear model adds and takes "
         f"away. It errs by {error['linear']:.1f} % on held-out stretches, a boosted model of "
         f"single events by {error['boosted']:.1f} %, the mean by {error['mean']:.1f} %. Of the "
         f"first five clusters two resampled models share {still:.0f} %, of clusters with shuffled "
-        f"members {of_shuffled:.0f} %.", program=name))
+        f"members {of_shuffled:.0f} %.", program=name)
 
 # %% [markdown]
 # ## The answer
@@ -356,12 +362,13 @@ def lead(table):
     """The first cluster of a program, its importance, and whether it can cost what goes with it."""
     row = table.iloc[0]
     many, most = row["cycles_low"], row["cycles_at_most"]
-    along = "costs nothing itself" if not row["cycles_event"] else ""
+    along = "" if row["cycles_event"] else "no misses or stalls"
     if many > most:
         along = (f"only goes along: {row['cycles_per_kilo_instruction']:.0f} cycles per 1,000 "
                  f"instructions more, of which it can cost {most:.0f}")
     share = f"{row['importance']:.1f} %"
-    return f"{row['name']} ({'; '.join(filter(None, [share, along]))})"
+    unsure = "not surely the first" if (row["low"] <= table["high"].iloc[1:2]).any() else ""
+    return f"{row['name']} ({'; '.join(filter(None, [share, unsure, along]))})"
 
 
 # %%
@@ -371,12 +378,13 @@ if len(core):
     again = (f" On another recording of the core events it errs by {core['linear'].mean():.1f} %, "
              f"boosted trees by {core['boosted'].mean():.1f} %.")
 display(results.finding(
-    f"The cluster that goes most with cycles per instruction: {leading}. The grouping proves "
-    f"{'something' if (judged['overlap'] > judged[shuffled] + 0.1).all() else 'little'}: it is "
-    f"more stable than clusters with shuffled members in {better.sum()} of {len(judged)} "
-    f"program{'s' * (len(judged) > 1)}, less in {worse.sum()}; two resampled models share "
-    f"{judged['overlap'].mean():.2f} of the first five clusters, and {judged[shuffled].mean():.2f} "
-    "of shuffled ones."))
+    f"The cluster that goes most with cycles per instruction (its share of what a linear model "
+    f"adds and takes away): {leading}. The grouping proves "
+    f"{'something' if (judged['overlap'] > judged[shuffled] + 0.1).all() else 'little'}: two "
+    f"resampled models share {judged['overlap'].mean():.2f} of the first five clusters, and "
+    f"{judged[shuffled].mean():.2f} if members are shuffled; it wins in {better.sum()} of "
+    f"{len(judged)} program{'s' * (len(judged) > 1)}, and loses in {worse.sum()} "
+    f"({', '.join(judged['program'][worse]) or 'none'})."))
 display(results.finding(
     f"The linear model behind the clusters errs by {judged['linear'].mean():.1f} % on held-out "
     f"stretches, boosted trees by {judged['boosted'].mean():.1f} %, the mean by "

@@ -82,7 +82,9 @@ if len(programs) < 2 or (program != "all" and len(programs) < len(recorded)):
 # %% [markdown]
 # ## The data: one matrix a program
 #
-# Each run of a program counted other events. Runs are aligned by progress: the same share of a program's retired instructions is taken to be the same place in all its runs. A row is a step of progress, a column an event per cycle, and what is explained is IPC, the mean of the runs.
+# Each run of a program counted other events. Runs are aligned by progress: the same share of a program's retired instructions is taken to be the same place in all its runs. A row is a step of progress (one of some hundred equal shares of the instructions), a column an event per cycle, and what is explained is IPC, the mean of the runs. Runs that multiplex are cleaned first (*shrinkage* draws each reading towards the event's mean by as much as its noise calls for, notebook 02c).
+#
+# Per cycle, a kind of instructions (branches, fused pairs, dispatched operations) is IPC times the share of that kind, and cycles without retirement are what IPC lacks: such events follow IPC in any program, and that they lead says little of a bottleneck. Both papers' events are counts per interval, which share this; notebook 03c takes events per instruction.
 
 # %%
 clean = partial(study.recorded_runs, url, method=method, workers=workers)
@@ -110,7 +112,7 @@ results.table(data.reset_index(), "data",
 # %% [markdown]
 # ## Can one model stand for all programs?
 #
-# The model *perf* takes the values of the events and gives IPC. Its error (GBRT paper, Eq. 8) is relative to what was measured:
+# The model *perf* (the papers' name, not the tool) takes the values of the events and gives IPC. Its error (GBRT paper, Eq. 8) is relative to what was measured:
 #
 # $$err = \frac{|IPC_{meas} - IPC_{pred}|}{IPC_{meas}} \times 100\,\% \tag{8}$$
 #
@@ -159,13 +161,14 @@ results.figure(
     f"look at no event. {len(programs)} programs, {len(X)} rows. *See:* the model of all "
     f"programs errs by {errors[MIX].mean():.1f} % on average, models of single programs by "
     f"{errors[ALONE].mean():.1f} %; fitted without a program, a model errs by "
-    f"{unseen.min():.1f} to {unseen.max():.1f} % for it, and by more than the mean of the others, "
-    f"which looks at no event, for {', '.join(lost) or 'none'}.")
+    f"{unseen.min():.1f} to {unseen.max():.1f} % for it: by more than the mean of the others, "
+    f"which looks at no event, for {', '.join(lost) or 'none'}, by more than the program's own "
+    f"mean for {', '.join(errors.index[unseen > errors[MEAN]]) or 'none'}.")
 
 # %% [markdown]
 # ## Which events lead in each program, and in all together?
 #
-# Events are ranked as in notebook 03 (event importance refinement): fit *perf*, drop the least important events, fit again, and keep the most accurate model. Importance is the squared error that the splits on an event take away, in percent of all events'. Mix also has to tell the programs apart, whose mean IPC differs: an event that does so counts as important there, even if it explains nothing inside any program.
+# Events are ranked as in notebook 03 (event importance refinement): fit *perf*, drop the least important events, fit again, and keep the model that is most accurate on unseen stretches. Importance is the squared error that the splits on an event take away, in percent of all events'. Mix also has to tell the programs apart, whose mean IPC differs: an event that does so counts as important there, even if it explains nothing inside any program.
 
 # %%
 data = matrices | {"Mix": study.Matrix(X, IPC, None)}
@@ -210,7 +213,7 @@ results.figure(
     f"which {top} are drawn. The paper's in all "
     f"eight programs and in Mix, on another processor: {printed}. *See:* the first event of Mix, "
     f"`{in_mix.index[0]}`, is among the first ten of {in_mix.iloc[0]} of {len(programs)} programs; "
-    "that it leads may only say that it tells the programs apart.")
+    "that it leads may only say that it tells the programs apart, or that it is IPC times a share.")
 
 # %%
 named = pd.concat(leading, names=["program", "event"]).reset_index()
@@ -291,7 +294,7 @@ results.table(shared.reset_index(), "common",
 # %% [markdown]
 # ## What the paper printed, and what was measured here
 #
-# The GBRT paper has eight programs of HiBench, on a Haswell-E, and prints that ILD_STALL.IQ_FULL (ISIF) and BR_INST_EXEC.ALL_BRANCHES (BIEB) are important in all of them. Beside it stand programs of HiBench only.
+# The GBRT paper has eight programs of HiBench, on a Haswell-E, and prints that ILD_STALL.IQ_FULL (ISIF) and BR_INST_EXEC.ALL_BRANCHES (BIEB) are important in all of them. Beside its number stand programs of HiBench only; the other rows are of all programs here, and the paper prints no error of its Mix.
 
 # %%
 of_paper = study.of_suites(programs, ["HiBench"])
@@ -316,17 +319,31 @@ shared_by = ("No event is among the ten most important of every program: " if mo
              else "")
 best, worst = unseen.idxmin(), unseen.idxmax()
 same_suite = [name for name in programs if suite_of[name] == suite_of[best] and name != best]
-beside = f", whose suite {suite_of[best]} is also {same_suite[0]}'s" if same_suite else ""
+beside = ""
+if same_suite and len(programs) > 2:  # is it the program of the same suite that helps?
+    fitted = ~program_of.isin([best, *same_suite])
+    perf = regressor(seed=seed).fit(X[fitted], IPC[fitted])
+    of_best = IPC[program_of == best]
+    without = 100 * ((perf.predict(X[program_of == best]) - of_best).abs() / of_best).mean()
+    beside = (f"; fitted without {', '.join(same_suite)} too, of the same suite {suite_of[best]}, "
+              f"it errs by {without:.1f} %, though these share "
+              + ", ".join(f"{10 * square.at[best, name]:.0f}" for name in same_suite)
+              + " of their first ten events")
+if beside:
+    display(Markdown(f"The model of the other programs does best for {best}{beside}."))
+
+# %%
 results.finding(
     f"{shared_by}{leaders} are among those of {most} of {len(programs)} programs, and two programs "
     f"share {10 * pairs['shared'].mean():.1f} of ten on average (two halves of one program's "
     f"models {10 * itself['shared'].mean():.1f}, ten drawn at random {10 * at_random:.1f}). One "
     f"model of all programs errs by {errors[MIX].mean():.1f} % on stretches that it was not fitted "
     f"on, models of single programs by {errors[ALONE].mean():.1f} %, the mean of each program by "
-    f"{errors[MEAN].mean():.1f} %. Fitted without a program, a model errs for it by "
-    f"{unseen[best]:.1f} % at best ({best}{beside}) and by {unseen[worst]:.1f} % at worst "
-    f"({worst}), where the mean of the other programs, without any event, errs by "
-    f"{errors.at[worst, MEAN_OF_OTHERS]:.1f} %.")
+    f"{errors[MEAN].mean():.1f} %. For a program that it was not fitted on it can't be trusted: "
+    f"there it errs by {unseen[best]:.1f} % at best ({best}) and by {unseen[worst]:.1f} % at worst "
+    f"({worst}), and loses to the mean of the other programs, without any event, for "
+    f"{', '.join(lost) or 'none'}, to the program's own mean for "
+    f"{', '.join(errors.index[unseen > errors[MEAN]]) or 'none'}.")
 
 # %% [markdown]
 # ## Explore
@@ -343,12 +360,12 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 # %% [markdown]
 # ## What this doesn't show
 #
-# A few programs are no sample of all: the GBRT paper has eight, of HiBench. The committed recordings are of one machine; on another, other events may be shared.
+# A few programs are no sample of all: the GBRT paper has eight, of HiBench. The recordings that come with cmlib are of one machine; on another, other events may be shared.
 # Importance is of a model and no cause: of events that rise and fall together, one may lead in one program and another in the next (notebook 03c takes them as one cluster).
 #
 # ## On your own programs
 #
-# `cmlib record NAME -- COMMAND` for each, then `cmlib run live 03d_across_programs -p program=NAME,OTHER`. Change `top` first, to see more events.
+# `cmlib record NAME -- COMMAND` for each, then `cmlib run live 03d_across_programs -p program=NAME,OTHER`. Change `method` first, the cleaning of the runs before they are merged; `top` shows more events.
 #
 # **References.** Lv, Sun, Yu, *Mining CPU performance data based on gradient boosting regression tree*, 2018 (in Chinese), §4. Lv et al., *CounterMiner*, MICRO 2018, §V-B.
 

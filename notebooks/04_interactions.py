@@ -33,7 +33,6 @@ seed: int = 0  # of the models
 settings: dict = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
 
 # %%
-import textwrap
 from functools import cache, partial
 from itertools import combinations
 
@@ -85,7 +84,7 @@ counterminer = paper("counterminer")["interactions"]
 #
 # $$v^{\mathrm{residual}}_{ab} = \sum_{i=1}^{n} (p_i - \hat f(x_{ia}, x_{ib}, \bar x))^2$$
 #
-# *Friedman's H* (Friedman and Popescu 2008): how much of the model's joint effect of two events is not the sum of their single effects. $F$ is a centred partial dependence: the mean prediction with the named events as in row $i$, and the others as in all rows.
+# *Friedman's H* (Friedman and Popescu 2008; the sum below is the numerator of their $H^2$): how much of the model's joint effect of two events is not the sum of their single effects. $F$ is a centred partial dependence: the mean prediction with the named events as in row $i$, and the others as in all rows.
 #
 # $$v^{H}_{ab} = \sum_{i=1}^{n} (F_{ab}(x_{ia}, x_{ib}) - F_a(x_{ia}) - F_b(x_{ib}))^2$$
 #
@@ -119,7 +118,7 @@ def v_H(a, b):
     return ((F(a, b) - F(a) - F(b)) ** 2).sum()
 
 # %% [markdown]
-# A pair's importance $I_i$ is its share of the intensities of all $n$ pairs. It is a share of pair effects, and no share of IPC: of pairs that do nothing one still has the largest.
+# A pair's importance $I_i$ is its share of the intensities of all pairs (the paper's $i$ and $n$ now count pairs, and no rows). It is a share of pair effects, and no share of IPC: of pairs that do nothing one still has the largest.
 #
 # $$I_i = \frac{v_i}{\sum_{j=1}^{n} v_j} \times 100\,\% \tag{13}$$
 
@@ -183,7 +182,7 @@ if len(planted):
 #
 # ## The model, and its most important events
 #
-# The model is that of notebook 03: all events of a program, by progress or, of one run, by intervals of time, refined to the most accurate set. A pair takes a model of two events or more; programs whose model keeps one are named, and left out.
+# The model is that of notebook 03: all events of a program, by progress (equal shares of the instructions) or, of one run, by intervals of time, the least important dropped until the model is most accurate on unseen stretches. Runs that multiplex are cleaned first (*shrinkage*, notebook 02c). Pairs are effects of one model, so its own first events are paired; notebook 03's figure has means of resampled models, in which other events may come first. A pair takes a model of two events or more; programs whose model keeps one are named, and left out.
 
 # %%
 url = notebook.database
@@ -230,25 +229,61 @@ figure, axes = plot.ranking(first, value="importance", label="label", xlabel="im
 for ax in axes:
     ax.set_xlim(0, 1.05 * max(pairs["importance"].max() for pairs in first.values()))
 strongest = {name: pairs.iloc[0] for name, pairs in first.items()}
-sizes = {name: len(pairs["h_statistic"]) for name, pairs in ranked.items()}
+sizes = sorted({len(pairs["h_statistic"]) for pairs in ranked.values()})
 results.figure(figure, "fig11-h",
                f"**{figures}, by Friedman's H.** The first {SHOWN} of "
-               + ", ".join(f"{n} pairs ({name})" for name, n in sizes.items())
-               + " whose joint effect differs most from the sum of their single effects: shares of "
-               "all pair effects [%], on one scale. They are no shares of IPC. *See:* the first "
+               f"{' to '.join(map(str, sizes))} pairs of each program, "
+               "whose joint effect differs most from the sum of their single effects: shares of "
+               "all pair effects [%], on one scale. They are no shares of IPC (an empty bar: below "
+               "what can be drawn). *See:* the first "
                "pair has " + ", ".join(f"{pair['importance']:.0f} % ({name})"
                                        for name, pair in strongest.items()) + ".")
 
+# %% [markdown]
+# How sure is a first pair? Two tests: the same rows and events, but five models with other seeds; and the same five with a target in which no two events act together (what a model of trees with a single split predicts), so that all that H finds there is noise.
+
 # %%
-highest = {MEASURES[way]: [ranked[name][way]["importance"].iloc[0] for name in programs]
-           for way in MEASURES}
+def rank_again(data_and_model):
+    """Rankings by H of models with other seeds: of the target, and of one without interactions."""
+    data, one = data_and_model
+    X = data.X[sorted(one.events)]
+    additive = regressor(boosting=Boosting(leaves=2), seed=seed).fit(X, data.ipc).predict(X)
+    targets = {"measured": data.ipc, "additive": data.ipc * 0 + additive}
+    return {what: [rank_pairs(X, target, one.events[:n_events], method="h_statistic", seed=seed,
+                              fitted=regressor(seed=seed + 1 + more).fit(X, target))
+                   for more in range(5)] for what, target in targets.items()}
+
+
+reseeded = dict(zip(programs, parallel_map(rank_again, models, workers=workers), strict=True))
+sure = {}
+for name, tests in reseeded.items():
+    pair = strongest[name]["pair"]
+    shares = [r.set_index("pair").at[pair, "importance"] for r in tests["measured"]]
+    noise = max(r["intensity"].max() for r in tests["additive"])
+    sure[name] = {"first pair": pair, "share [%]": strongest[name]["importance"],
+                  "other seeds, least": min(shares), "other seeds, most": max(shares),
+                  "first in": sum(r["pair"].iloc[0] == pair for r in tests["measured"]),
+                  "intensity": strongest[name]["intensity"], "largest without": noise}
+
+# %%
+sure = pd.DataFrame(sure).T.rename_axis("program").infer_objects()
+steady = list(sure.index[(sure["first in"] == 5) & (sure["intensity"] > sure["largest without"])])
+results.table(sure.reset_index(), "first-pairs",
+              "**Table.** The first pair of each program and its share of all pair effects; its "
+              "share in five models of the same rows with other seeds (least, most), and in how "
+              "many of the five it comes first; its intensity [IPC²], and the largest of any pair "
+              "in five models of a target without interactions. *See:* first in all five, and "
+              "above what such a target gives, it is for "
+              f"{', '.join(steady) or 'none'} of {len(sure)}.", decimals=3)
+
+# %%
 drawn = counterminer["dominant_percent"]
-Markdown("The first pair has " + "; ".join(
-    f"by {way} {min(shares):.0f} to {max(shares):.0f} %" for way, shares in highest.items())
-    + ". As Eq. 12 is printed, the shares lie close together: first pairs of "
-    f"{min(drawn.values()):.0f} % ({min(drawn, key=drawn.get)}) to {max(drawn.values()):.0f} % "
-    f"({max(drawn, key=drawn.get)}), as the paper draws them, would need other pairs that leave "
-    "hardly anything over.")
+as_printed = [pairs["printed"]["importance"].iloc[0] for pairs in ranked.values()]
+Markdown(f"As Eq. 12 is printed, all pairs have nearly the same share: the first has "
+         f"{min(as_printed):.0f} to {max(as_printed):.0f} %. The paper draws first pairs of "
+         f"{min(drawn.values()):.0f} % ({min(drawn, key=drawn.get)}) to "
+         f"{max(drawn.values()):.0f} % ({max(drawn, key=drawn.get)}): Eq. 12 can't have given "
+         "these on data like ours.")
 
 # %%
 flat = {(name, way): pairs for name, ways in ranked.items() for way, pairs in ways.items()}
@@ -257,13 +292,13 @@ results.table(flat.drop(columns="pair").reset_index(drop=True), "pairs",
               "**Table.** Pairs by each measure: intensity (Eq. 12 and its readings) [IPC²], "
               "importance (Eq. 13) [%], and *h*: for H, the part of the pair's own joint effect "
               "that is not the sum of the single ones (0: none, 1: all), so that a pair that does "
-              f"little may have a large one. The first {top} of {programs[0]}, of {len(flat)} "
-              "rows; all in pairs.csv.", rows=top, decimals=3)
+              f"little may have a large one. The first {SHOWN} of {programs[0]}, of {len(flat)} "
+              "rows; all in pairs.csv.", rows=SHOWN, decimals=3)
 
 # %% [markdown]
 # ## Pairs of clusters
 #
-# Single events that say the same share an interaction as they share importance, and which of them shows it is decided by noise. Here the clusters of notebook 03c are paired, groups of events that rise and fall together. Three models explain cycles per instruction by what each of the first six clusters adds (in a step, by ridge regressions that were fitted without the step's fold), all on the same steps and folds: a boosted one, in which clusters act *together*; one of trees of a single split, in which each acts *alone*; and least squares, which takes a *sum*. Where the first does not err less than both of the others by more than its blocks vary (*low* to *high*: a 90 % interval over twelve blocks of how much less it errs), nothing shows that any two clusters act together, whatever the shares of the bars.
+# Single events that say the same share an interaction as they share importance, and which of them shows it is decided by noise. Here the clusters of notebook 03c are paired, groups of events that rise and fall together. Three models explain cycles per instruction by what each of the first six clusters adds (in a step, by ridge regressions that were fitted without the step's fold), all on the same steps and folds: a boosted one, in which clusters act *together*; one of trees of a single split, in which each acts *alone*; and least squares, which takes a *sum*. Where the first does not err less than both of the others by more than its blocks vary (*low* to *high*: a 90 % interval over twelve blocks of how much less it errs), nothing shows that any two clusters act together.
 
 # %%
 explain = partial(study.event_clusters, url, table=table, method=method, seed=seed)
@@ -300,20 +335,7 @@ for name, c in clusters.items():
 # %%
 cluster_errors = pd.DataFrame({name: errors_of_six(c) for name, c in clusters.items()}).T
 surely = [name for name, error in cluster_errors.iterrows() if error["low"] > 0]
-first = {name: p.head(3).assign(label=p["label"].map(
-             lambda text: textwrap.fill(text, 60, break_long_words=False)))
-         for name, p in together.items()}
-if first:
-    figure, axes = plot.ranking(first, value="importance", label="label", columns=1,
-                                xlabel="importance [%]", row_height=0.45)
-    for ax in axes:
-        ax.set_xlim(0, 1.05 * max(p["importance"].max() for p in first.values()))
-    display(results.figure(figure, "clusters",
-                           "**Figure.** The first three pairs of clusters by Friedman's H, as a "
-                           "share of all pairs of a program's first six clusters [%]. The bars "
-                           "rank effects in a model and don't show that there are any. *See:* that "
-                           "clusters act together at all is shown (table below) for "
-                           f"{len(surely)} of {len(first)} programs."))
+worse = [name for name, error in cluster_errors.iterrows() if error["high"] < 0]
 
 # %%
 if together:
@@ -327,7 +349,10 @@ if together:
                           "*high*); and the first pair with its share of the pair effects [%]. "
                           "*See:* where *low* is below 0, nothing shows that clusters act "
                           "together; it is above for "
-                          f"{', '.join(surely) or 'none'} of {len(judged)}."))
+                          f"{', '.join(surely) or 'none'} of {len(judged)}; where *high* is, the "
+                          "first model is the worse one: "
+                          f"{', '.join(worse) or 'none'}. Whether the test would notice a pair "
+                          "that is there was not tried."))
 
 # %% [markdown]
 # ## How far do the measures agree, and how often are branches involved?
@@ -388,15 +413,24 @@ checked = ("On synthetic data with pairs that are known, H puts these first in "
            f"{found_by['H']} of {n_planted} data sets, the residual variance in "
            f"{found_by['residual variance']}, and Eq. 12 as printed in "
            f"{found_by['Eq. 12 as printed']}. " if found_by else "")
-shown_or_not = (f"Of groups of events (clusters) nothing shows that any two act together in "
-                f"{len(cluster_errors) - len(surely)} of {len(cluster_errors)} programs: a model "
-                "in which they do does not err less by more than it varies."
-                if len(cluster_errors) else "")
+shown_or_not = (f"Of groups of events (clusters, notebook 03c) nothing shows that any two act "
+                f"together in {len(cluster_errors) - len(surely)} of {len(cluster_errors)} "
+                "programs; a model in which they do errs by surely more for "
+                f"{', '.join(worse) or 'none'}." if len(cluster_errors) else "")
+names = ", ".join(steady)
+seeded = ", ".join(f"{row['other seeds, least']:.0f} to {row['other seeds, most']:.0f} % ({name})"
+                   for name, row in sure.iterrows())
+
+# %%
 if len(programs) > 1:
     display(results.finding(
-        f"By Friedman's H the first pair, with its share of all pair effects, is {first_pairs}: "
-        "hints to follow up, as the measures disagree (mean rank correlation of H and the residual "
-        f"variance {correlation.mean():.2f}). {checked}{shown_or_not}"))
+        f"Which two is {'sure for few programs' if steady else 'not sure for any program'}. By "
+        "Friedman's H the first pair, with its share of all pair effects (not of IPC), is "
+        f"{first_pairs}; in five models with other seeds these have {seeded}. First in all five, "
+        "and above what a target without interactions gives, are "
+        f"{len(steady)} of {len(sure)}{f' ({names})' if steady else ''}. The measures disagree: "
+        f"the mean rank correlation of H and the residual variance is {correlation.mean():.2f}."))
+    display(results.finding(f"{checked}{shown_or_not}"))
 
 # %%
 for name in programs:
@@ -404,11 +438,11 @@ for name in programs:
     first = "; ".join(f"`{pair.event_a}` with `{pair.event_b}` ({pair.importance:.0f} % of all "
                       "pair effects)" for pair in by_h.head(2).itertuples())
     place = list(other["pair"]).index(by_h["pair"].iloc[0]) + 1
-    sure = (f"by the residual variance of the same model the first of them comes at place {place} "
-            f"of {len(other)}")
-    text = f"What acts together: {first}, by Friedman's H. How sure: {sure}."
+    among = (f"it comes first in {sure.at[name, 'first in']} of 5 models with other seeds, and by "
+             f"the residual variance of the same model at place {place} of {len(other)}")
+    text = f"What acts together: {first}, by Friedman's H. How sure is the first of them: {among}."
     single = f"The model keeps two events, {first.partition(' (')[0]}: one pair has no ranking."
-    display(results.finding(text if len(by_h) > 1 else single, program=name))
+    results.finding(text if len(by_h) > 1 else single, program=name)
 for name, pairs in together.items():
     error = cluster_errors.loc[name]
     best = error[["alone", "sum"]].min()
@@ -416,10 +450,10 @@ for name, pairs in together.items():
             f"({pairs.at[0, 'importance']:.0f} % of all)")
     judgement = (f"Clusters act together: {most}" if error["low"] > 0 else
                  f"Nothing shows that clusters act together; in a model {most}")
-    display(results.finding(
+    results.finding(
         f"{judgement}. A model in which clusters act together errs by "
         f"{error['together']:.1f} % on held-out stretches, the best in which each acts alone by "
-        f"{best:.1f} %.", program=name))
+        f"{best:.1f} %.", program=name)
 results.numbers()
 
 # %% [markdown]

@@ -151,13 +151,13 @@ def test_clusters_explain_cycles_better_than_the_mean_and_stand_beside_shuffled_
 
 
 def test_runs_put_together_explain_ipc_better_than_the_mean(smoke):
-    errors = pd.read_csv(smoke / "03a_merging_runs/fusions.csv").set_index(["program", "fusion"])
+    errors = pd.read_csv(smoke / "03a_merging_runs/fusions.csv").set_index(["program", "merged"])
     judged = ["each run", "mean of runs"]
     for name, own in errors.groupby("program"):
-        models = own.drop(index="none", level="fusion")[judged]
+        models = own.drop(index="none", level="merged")[judged]
         assert (models < own.loc[(name, "none"), judged] / 1.5).all(axis=None)
     shape = pd.read_csv(smoke / "03a_merging_runs/shape.csv")
-    assert (shape["filled, stacked [%]"] < 100 / shape["runs"] + 5).all()
+    assert (shape["counted, stacked [%]"] < 100 / shape["runs"] + 5).all()
 
 
 def test_one_model_of_all_programs_explains_ipc_better_than_the_mean(smoke):
