@@ -321,7 +321,7 @@ def varies(found):
                 else "")
     first = found.table["name"].iloc[0]
     why = "" if row["name"] == first else (
-        f"; speed goes along with {first} more closely, but not surely with more cycles for more "
+        f"; speed goes along more closely with {first}, but not surely with more cycles for more "
         "of it")
     return (f"the tenth of the run with most of **{row['name']}** ({first_event(row)}) takes "
             f"{row['cycles_per_kilo_instruction']:.0f} cycles per 1,000 instructions more than the "
