@@ -58,7 +58,8 @@ def pytest_configure(config):
         "markers", "slow: takes about a second of processor time or more; not in `make check`"
     )
     config.addinivalue_line(
-        "markers", "full: in `make test-all` only: at length, or with what tests/needs.py calls large"
+        "markers",
+        "full: in `make test-all` only: takes long, compiles much, or needs what is large in tests/needs.py",
     )
 
 
@@ -84,7 +85,7 @@ def pytest_collection_modifyitems(items):
     for item in smoke_profile.readers(items):
         item.add_marker("slow")
     for item in items:
-        if needs.LARGE & set(needs.needed(item)):
+        if needs.LARGE & set(needs.needed(item)) or "micro_binaries" in item.fixturenames:
             item.add_marker("full")
     items[:] = smoke_profile.in_order(items)
 

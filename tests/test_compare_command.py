@@ -166,6 +166,7 @@ def test_a_faster_program_is_no_anomaly(built):
     assert " to 40 pairs of runs, until the result is clear." in done.stderr
 
 
+@pytest.mark.full
 @pytest.mark.needs("cc", "perf")
 def test_a_version_is_no_anomaly_of_itself(built):
     same = f"{built}/work 1 {{run}}"

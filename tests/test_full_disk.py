@@ -8,6 +8,8 @@ import pytest
 
 from tests.soft_recordings import ROOT
 
+pytestmark = pytest.mark.full
+
 # A disk of its own, which is gone with the process that it was made for.
 MOUNTED = 'mount -t tmpfs -o size=2m none "$1" && cd "$1" && shift && exec "$@"'
 BEFORE = """
@@ -54,7 +56,6 @@ def on_small_disk(folder, script, **environment):
     return done.stdout
 
 
-@pytest.mark.slow
 def test_a_recording_says_so_before_and_after_the_program(fake_perf, tmp_path):
     said = on_small_disk(
         tmp_path,
@@ -72,7 +73,6 @@ print(left())
     assert rest == "[]"
 
 
-@pytest.mark.slow
 def test_import_compression_and_the_store_say_so(tmp_path):
     said = on_small_disk(
         tmp_path,
@@ -114,7 +114,6 @@ print(left())
     assert rest == "[]"
 
 
-@pytest.mark.slow
 @pytest.mark.needs("valgrind")
 def test_a_simulation_says_so(tmp_path):
     """Valgrind goes on without a word, and leaves counts that are cut off."""

@@ -1,5 +1,7 @@
 """A recording is one type, whatever counted it: its source, its axis, its rates."""
 
+import shutil
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -44,7 +46,10 @@ def test_what_came_from_elsewhere_says_so_and_what_its_file_does_not_tell():
 @pytest.mark.slow
 def test_an_example_is_a_real_recording_as_the_store_has_it(tmp_path):
     run = load_example("gcc")
-    store.rebuild(places.recordings_dir(), url := f"sqlite:///{tmp_path / 'store.sqlite'}")
+    (tmp_path / "recordings/gcc").mkdir(parents=True)
+    for file in (places.recordings_dir() / "gcc").glob("mlpx12-p0-00.*"):
+        shutil.copy(file, tmp_path / "recordings/gcc")
+    store.rebuild(tmp_path / "recordings", url := f"sqlite:///{tmp_path / 'store.sqlite'}")
     stored = store.load(url, "gcc/mlpx12-p0-00")
     pd.testing.assert_frame_equal(run.counts, stored.counts)
     pd.testing.assert_frame_equal(run.running, stored.running)

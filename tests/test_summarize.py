@@ -1,5 +1,6 @@
 """`cmlib summarize`: what it says of a file and of a program, and that it stores nothing."""
 
+import functools
 import json
 import re
 import subprocess
@@ -63,14 +64,20 @@ def test_what_would_decide_it_is_spelt_for_the_recorded_processor(answer):
     assert summarize("x", [(counts, running)], processor="arm_cortex_a15")["account"]["decide"] == ""
 
 
+@functools.cache
+def events_of_tables():
+    return {processor: set(events.table(processor).index) for processor in events.known_tables()}
+
+
 @pytest.mark.parametrize("processor", topdown.known_costs())
 def test_every_processor_s_events_are_its_own(processor):
     counts, running = made(instructions=0.5)
     account = summarize("x", [(counts, running)], processor=processor)["account"]
     assert account["how"] == "open"
-    known = set(events.table(processor).index) if processor in events.known_tables() else set()
+    tables = events_of_tables()
+    known = tables.get(processor, set())
     for name in re.findall(r"name=([\w.]+)/", account["decide"]):
-        listed = {one for other in events.known_tables() for one in events.table(other).index}
+        listed = set().union(*tables.values())
         assert name in known or not known and name not in listed - known or processor.startswith("intel")
 
 

@@ -44,6 +44,7 @@ def counted(rates):
     return {row[2]: float(row[0]) / SECONDS for row in rows}
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_every_event_is_made_at_its_rate_and_brings_along_what_is_declared():
     """On a busy machine others' work interrupts: one count of twenty must be right."""
