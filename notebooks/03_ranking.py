@@ -495,6 +495,8 @@ named = "; ".join(
     f"{name} `{s.index[0]}` ({s['mean'].iloc[0]:.0f} % of the importance, among the first three "
     f"in {100 * sure[name][s.index[0]]:.0f} % of the models)" for name, s in spread.items())
 n_shown = sum(map(len, leading.values()))
+span = {column: " to ".join(map(str, sorted({errors[column].min(), errors[column].max()})))
+        for column in counts}
 again = ""
 if core:
     losing = [name for name in tested["program"] if name not in beaten]
@@ -515,11 +517,11 @@ display(results.finding(
     f"three in at least 95 % of {n_seeds} resampled models. On average comes first: {named} "
     "(notebook 03c takes events in groups)."))
 display(results.finding(
-    f"Dropping events gains little: with all ({errors['all'].min()} to {errors['all'].max()}) the "
+    f"Dropping events gains little: with all ({span['all']}) the "
     f"error on unseen blocks is {mean['blocks, all']:.2f} %, by nested choice "
-    f"{mean['nested blocks']:.2f} %, with the last {errors['few'].min()} to {errors['few'].max()} "
-    f"{mean['blocks, few']:.1f} %. How many are needed is not settled: {errors['kept'].min()} to "
-    f"{errors['kept'].max()} are kept, without a part of the program {errors['fewest'].min()} to "
+    f"{mean['nested blocks']:.2f} %, with the last {span['few']} "
+    f"{mean['blocks, few']:.1f} %. How many are needed is not settled: "
+    f"{span['kept']} are kept, without a part of the program {errors['fewest'].min()} to "
     f"{errors['most'].max()}. That one to three events matter significantly more, which "
     f"CounterMiner calls a law, can hold for {holds.sum()} of {len(holds)}, by whether resampled "
     f"models agree which these are.{again}"))
