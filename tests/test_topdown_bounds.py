@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 from cmlib import places, topdown
 from cmlib.io.archive import read_content, read_object
 from cmlib.io.perf import read_run
-from cmlib.topdown import bounds, find_bottleneck, read_costs, totals
+from cmlib.topdown import bounds, find_bottleneck, phases, read_costs, totals
 from cmlib.topdown.costs import common
 from tests.perf_output import GOLDEN
 
@@ -256,3 +256,18 @@ def test_no_program_of_605_stalls_longer_for_a_miss_than_its_latency():
     most = costs.cycles("L3")[1] * (measured["llcrpkc"] - measured["llcmpkc"]).clip(lower=0)
     most += costs.cycles("memory", ghz=2.2)[1] * measured["llcmpkc"]
     assert (hits <= most + 1e-9).all()
+
+
+@pytest.mark.parametrize("n", [20, 60])
+def test_intervals_that_differ_by_chance_are_one_phase(n):
+    """With a tenth of all variation as the only penalty, nearly all such runs of 20 intervals had several."""
+    chance = np.random.default_rng(1)
+    several = 0
+    for _ in range(10):
+        counts = pd.DataFrame(
+            1e8 * (1 + chance.normal(0, 0.05, (n, 2))), np.arange(1, n + 1) * 0.1, ["instructions", "cycles"]
+        )
+        several += len(phases(counts)) > 0
+    assert several <= 1
+    counts.iloc[n // 2 :, 0] *= 2
+    assert len(phases(counts)) == 2

@@ -89,3 +89,12 @@ def test_a_processor_is_told_by_the_file(name, processor):
 
 def test_it_is_said_where_kinds_of_core_have_no_names():
     assert all("which is which" in " ".join(answer["remarks"]) for answer in summaries("rpl-metric-only.txt"))
+
+
+def test_arms_stalls_tell_as_much_where_the_core_is_known():
+    """What limits it is not less sure of Neoverse N1 than of any Arm core."""
+    ((program, metas, runs),) = read_programs(str(FOLDER / "graviton2-default.txt"), {})
+    accounts = [
+        summarize_runs(program, metas, runs, processor=name)["account"] for name in ("arm", "arm_neoverse_n1")
+    ]
+    assert [(account["how"], account["limits"]) for account in accounts] == [("likely", ["front end"])] * 2

@@ -15,6 +15,8 @@ _FEWEST_A_SECOND = 10  # of switches, faults and the like, below which a phase's
 CUT_BY = ("GHz", "CPUs", "instructions a second", "instructions a cycle")
 _KERNEL_LEADS = 20  # percent of the cycles
 _GAIN, _SHORTEST = 0.1, 0.04
+# Times the noise and the logarithm of their number: what the best cut of intervals gains that differ by chance alone.
+_BY_CHANCE = 3.0
 
 
 def totals(runs):
@@ -91,7 +93,8 @@ def phases(counts):
     X = np.log(X) - np.log(X).mean()
     if X.empty or not (X**2).to_numpy().any():
         return pd.DataFrame()
-    penalty = _GAIN * (X**2).to_numpy().sum()
+    noise = (X.diff() ** 2).mean().sum() / 2  # as neighbours tell it
+    penalty = max(_GAIN * (X**2).to_numpy().sum(), _BY_CHANCE * np.log(len(X)) * noise)
     starts = segment_starts(X.to_numpy(), penalty=penalty, shortest=round(_SHORTEST * len(X)))
     if len(starts) == 1:
         return pd.DataFrame()

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from cmlib.spelling import spelling
 from cmlib.topdown.bounded_account import LOSSES
+from cmlib.topdown.costs import read_costs
 
 LITTLE_LOST = 0.75  # share of the slots from which on, where so many retired, little is lost
 _SMALL = 0.25  # of the largest upper bound: what is below is not named as what may limit a program
@@ -77,6 +78,8 @@ def find_bottleneck(bounded, totals, costs):
 
 def _telling_stalls(totals, costs):
     """Cycles without any operation issued, by their cause, if these tell what limits a program; else none."""
+    if costs.name.startswith("arm_"):  # stalls are the architecture's, and mean the same on all its cores
+        costs = read_costs("arm")
     rates = {}
     for event, rate in totals["rate"].items():
         rates.setdefault(costs.kind(event), rate)
