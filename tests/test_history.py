@@ -114,7 +114,19 @@ def test_both_kinds_of_tables_are_one_history(tmp_path):
     assert set(subjects) == {"x"}
 
 
-@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "commit,a\n", "commit,a\nx,y\n", 'commit,a\n"', "\0\xff"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"commit,a\nx,{'9' * 400}\n",
+        f"commit,benchmark,value\nx,b,{'9' * 400}\ny,b,z\n",
+        "",
+        "a,b\n1,2\n",
+        "commit,a\n",
+        "commit,a\nx,y\n",
+        'commit,a\n"',
+        "\0\xff",
+    ],
+)
 def test_what_is_no_history_is_refused(tmp_path, text):
     file = tmp_path / "history.csv"
     file.write_text(text, encoding="latin-1")

@@ -3,6 +3,7 @@
 import ast
 import codecs
 import datetime
+import itertools
 import math
 import re
 
@@ -279,6 +280,12 @@ def test_what_yaml_writes_is_read_back(made, encoding):
 
 # --- the command line
 
+# Nine lists of nine lists each, and so on: a line of 300 letters that would be 10^13 words.
+_LISTS = [
+    f",&{name} [{','.join([f'*{before}'] * 9)}]" for before, name in itertools.pairwise("abcdefghijklm")
+]
+_ALIASES = f"[&a [x,x,x,x,x,x,x,x,x]{''.join(_LISTS)}]"
+
 
 @pytest.mark.parametrize(
     ("given", "says"),
@@ -289,6 +296,9 @@ def test_what_yaml_writes_is_read_back(made, encoding):
         (["-p", "method=[joint]"], "takes a str, got ['joint']"),
         (["-p", "program=505"], "takes a str, got 505; write it in quotes"),
         (["-p", "profile=live"], "the profile is the command's first argument, 'smoke'"),
+        (["-p", f"program={_ALIASES}"], "program takes a str, got [['x', 'x'"),
+        (["-p", "program=!!timestamp x"], "program: the value '!!timestamp x' is not YAML that can be read"),
+        (["-p", f"program={'[' * 5000}"], "[[[[… is not YAML that can be read"),
         (["-p", "n_seeds=2026-13-45"], "n_seeds: the value '2026-13-45' is not YAML that can be read: month"),
     ],
 )

@@ -57,7 +57,7 @@ def read_history(file):
     )
     values = metrics.drop(columns="commit")
     texts = values.select_dtypes(exclude=["number", "bool"])
-    values = values.assign(**{name: pd.to_numeric(text, errors="coerce") for name, text in texts.items()})
+    values = values.assign(**{name: _numbers(text, file) for name, text in texts.items()})
     values = values.replace([np.inf, -np.inf], np.nan)
     history = values.groupby(metrics["commit"], sort=False).median().dropna(axis="columns", how="all")
     check_history(history, file)
@@ -75,6 +75,14 @@ def check_history(history, path):
         )
 
 
+def _numbers(texts, file):
+    """A column as numbers, NaN where a text is none."""
+    try:
+        return pd.to_numeric(texts, errors="coerce")
+    except OverflowError:
+        raise CmlibError(f"{file}: a value of {texts.name} is larger than any number. {HOW}") from None
+
+
 def _spread(table, file):
     """A row a value becomes a row a commit, the order of the commits kept."""
     metric = table["benchmark"].astype(str)
@@ -82,6 +90,6 @@ def _spread(table, file):
         metric = table["series"].astype(str) + " · " + metric
     if table["commit"].nunique() * metric.nunique() > _MOST_CELLS:
         raise CmlibError(f"{file} is refused: commits by benchmarks are more than {_MOST_CELLS:,} values.")
-    values = pd.to_numeric(table["value"], errors="coerce")
+    values = _numbers(table["value"], file)
     wide = values.groupby([table["commit"], metric]).median().unstack()
     return wide.reindex(table["commit"].unique()).rename_axis("commit").reset_index()

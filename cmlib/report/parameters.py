@@ -5,6 +5,7 @@ import difflib
 import importlib
 import json
 import re
+import reprlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,9 @@ SHARED = {
 }
 _QUESTION = re.compile(r"\*\*Question\.\*\*\s+(.+?)\s*(?:\n\s*\n|\Z)", re.S)
 _LIMITS = re.compile(r"^limits = ", re.M)
+# Lists of lists that name each other in YAML have no end when they are written.
+_REPR = reprlib.Repr()
+_REPR.maxlevel, _REPR.maxstring, _REPR.maxother, _REPR.maxlong = 3, 10_000, 10_000, 10_000
 _KINDS = {int: "whole number", float: "number"}
 
 
@@ -163,16 +167,18 @@ def parse_parameters(content, where):
 def parse_value(text):
     """One value, as it would stand behind `name:` in a file."""
     try:
-        return _load(text, f"the value {text!r}")[1]
+        return _load(text, f"the value {written(text)}")[1]
     except ValueError:
         if hide(text) == text:
             raise
-        raise ValueError(f"the value {hide(text)!r} is not YAML that can be read: put it in quotes") from None
+        raise ValueError(
+            f"the value {written(text)} is not YAML that can be read: put it in quotes"
+        ) from None
 
 
 def written(value):
     """A value as it is written, cut short, and without passwords."""
-    text = "a mapping" if isinstance(value, dict) else hide(repr(value))
+    text = "a mapping" if isinstance(value, dict) else hide(_REPR.repr(value))
     return text if len(text) <= 120 else f"{text[:117]}…"
 
 
@@ -182,7 +188,7 @@ def _load(content, where):
         loader = yaml.SafeLoader(content)
         node = loader.get_single_node()
         return node, None if node is None else loader.construct_document(node)
-    except (yaml.YAMLError, ValueError, LookupError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, LookupError, RecursionError, AttributeError) as error:
         reason = " ".join(str(error).split())[:300]
         raise ValueError(f"{where} is not YAML that can be read: {reason}") from None
 
