@@ -395,7 +395,8 @@ unseen = methods[tuned == "others"]
 if len(unseen) and len(unseen) < len(methods):
     ratio = unseen.groupby("method")["distance_ratio"].mean()
     apart = pairs.loc[unseen["program"].unique()]
-    text += (f" On {', '.join(unseen['program'].unique())}, on which shrinkage was not tuned, "
+    text += (f" On {', '.join(unseen['program'].unique())}, on which "
+             "no constant of shrinkage was set, "
              f"it is {ratio['scaling']:.2f} as perf prints it; {describe_ratios(unseen)}. There "
              f"shrinkage is nearer than perf on {(apart['shrinkage'] < apart['scaling']).sum()} of "
              f"{len(apart)} pairs, and nearer than straight lines on "

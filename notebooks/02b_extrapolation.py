@@ -328,7 +328,7 @@ by_program = ", ".join(f"{name} {int(rows['thin'].sum())} of {len(rows)}"
 display(results.finding(
     f"Of {n_turns} events that took turns, {n_thin} are too thinly counted to be believed from "
     f"interval to interval by what the run itself tells (noise of {most_noise:g} % or more: "
-    f"{by_program}). {verdict} So no single run says enough: count an event without turns before "
+    f"{by_program}). {verdict} Count an event without turns before "
     "anything is concluded from its ups and downs."))
 for name, scores in judged.items():
     results.number(f"{name}: events too thinly counted", int(scores["thin"].sum()), "events",

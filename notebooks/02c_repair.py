@@ -47,7 +47,7 @@ LABELS = {"lines": "straight lines", "counterminer": "CounterMiner's way"}
 # %% [markdown]
 # ## The files
 #
-# `data/public/repair.csv` has two lists: *tuning*, on which the constants of shrinkage were set, and *judging*, by which it is judged here. Sets that don't come with cmlib are fetched by `cmlib fetch NAME`, or lie in the folder that the variable `CMLIB_PUBLIC` names.
+# `data/public/repair.csv` has two lists: *tuning*, on which the constants of shrinkage were set (some also on one recording of the other list, `1-vnf`; see *How it was chosen*), and *judging*, by which it is judged here. Sets that don't come with cmlib are fetched by `cmlib fetch NAME`, or lie in the folder that the variable `CMLIB_PUBLIC` names.
 
 # %%
 files["cases"] = [len(repair.cases(file)) for file in files["file"]]
@@ -273,7 +273,7 @@ display(results.finding(
     f"Its intervals of 90 % hold {held['covered'].min():.0f} to {held['covered'].max():.0f} % of "
     f"the true counts on average and {held['least'].min():.0f} % in the worst file: they are a "
     "little wide, and too narrow for some files. The form of the method was found with these files "
-    "in sight, so this is no test on unseen data."))
+    "in sight, and some constants on one of them, so this is no test on unseen data."))
 
 # %% [markdown]
 # ## How it was chosen
@@ -283,7 +283,7 @@ display(results.finding(
 # %% [markdown]
 # ## What this doesn't show
 #
-# A replayed rotation is coarser than perf's: slots of half a second or of 100 million instructions, where perf changes every 4 ms. Where a program's phases keep time with a rotation, no run tells: on other rotations than the nine tried here, 171.swim, 200.sixtrack and 253.perlbmk of SPEC CPU2000 err more after shrinkage than as perf prints them. In the second kind and the third the truth errs as well, by as much as is seen between two readings or runs, so that a perfect repair would not reach 0. Files of one set are of one machine; intervals over files don't cover other machines. Totals of one interval (*cloudsuite-hybrid*, *mlpx-ocoe*) can't be repaired at all, only judged by their intervals.
+# A replayed rotation is coarser than perf's: slots of half a second to two seconds, where perf changes every 4 ms. Where a program's phases keep time with a rotation, no run tells: on other rotations than the nine tried here, 171.swim, 200.sixtrack and 253.perlbmk of SPEC CPU2000 err more after shrinkage than as perf prints them. In the second kind and the third the truth errs as well, by as much as is seen between two readings or runs, so that a perfect repair would not reach 0. Files of one set are of one machine; intervals over files don't cover other machines. Totals of one interval (*cloudsuite-hybrid*, *mlpx-ocoe*) can't be repaired at all, only judged by their intervals.
 #
 # ## On your own program
 #

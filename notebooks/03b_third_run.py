@@ -370,17 +370,19 @@ results.numbers()
 
 # %%
 display(results.finding(
-    f"Almost exactly, for programs that do the same in every run: aligned by instructions, a run "
-    f"errs by {place['by instructions']:.2f} % on the third run's intervals (median of "
+    "In programs that do the same in every run, aligned by instructions, a run errs by "
+    f"{place['by instructions']:.2f} % on the third run's intervals (median of "
     f"{len(errors)}: {len(cases)} cases of {n_programs} programs, two events each; "
     f"{errors['by instructions'].max():.2f} % at most). It wins in {nearest} of {len(errors)}: "
     f"aligned by the share of the time the error is {place['by time']:.2f} %, by the third run's "
     f"own previous interval {place['previous interval']:.2f} %, by the mean {place['mean']:.2f} %. "
     f"The totals of these runs differ by {furthest:.3f} % at most."))
 display(results.finding(
-    "A model fitted on two merged runs is as good as one of the third run itself: it errs by "
-    f"{model['by instructions']:.2f} % on the third run's unseen blocks, against "
-    f"{model['third run alone']:.2f} %; with one event in random order by "
+    "A model fitted on two merged runs errs by "
+    f"{model['by instructions']:.2f} % on the third run's unseen blocks, one fitted on the third "
+    f"run itself by {model['third run alone']:.2f} % (by more than the merged one in {better} of "
+    f"{len(models)}), one of runs merged by time {model['by time']:.2f} %; with one event in "
+    "random order by "
     f"{model['shuffled']:.2f} %, by the pace alone {model['pace alone']:.2f} % (more than the "
     f"merged one in {by_events} of {len(models)}), the mean by {model['mean']:.2f} %. A merge that "
     f"is off by one interval loses much of this: its error is {spread.loc[1, 'median']:.2f} of the "
