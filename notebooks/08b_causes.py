@@ -16,11 +16,11 @@
 # %% [markdown]
 # # Cause or correlation: does a Spark program's time change when an important event is moved alone?
 #
-# **Question.** Which of the events that are important in a model of a Spark program's time cause it?
+# **Question.** Which of the events that are important in a model of a Spark program's time cause that time?
 #
 # *Reads* runs of Spark programs under settings drawn at random, and runs beside which a small program made events happen. *Writes* a verdict on each important event, with the change of the time that the model expects and the one observed.
 #
-# CounterMiner (§V-D) tunes the parameters that go with important events, as if these were causes. But importance is of a model: an event that merely accompanies a long time is as important in it as its cause. Here the events are moved one at a time; the paper has nothing of the kind. [Notebook 08](08_tuning.ipynb) ranks the parameters, [notebook 08a](08a_number_of_runs.ipynb) asks how many runs that takes. The programs are ours, with HiBench's tasks and names, on generated input.
+# CounterMiner (§V-D) tunes the parameters that go with important events, as if these were causes. But importance is of a model: an event that merely accompanies a long time is as important in it as its cause. Here a small program beside makes more of these events happen; the paper has nothing of the kind. Several kinds of event are made in the same runs, each at a rate drawn independently of the others. *Moved alone* means of an event: the rate drawn for it moves it, and none of the other important events, so that runs with much and with little of it differ, on average, in nothing else that is important. [Notebook 08](08_tuning.ipynb) ranks the parameters, [notebook 08a](08a_number_of_runs.ipynb) asks how many runs that takes. The programs are ours, with HiBench's tasks and names, on generated input.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all that are recorded
@@ -59,19 +59,24 @@ one.runs.rates.iloc[:5, :3].assign(seconds=one.runs.seconds)
 #
 # ## The experiments
 #
-# What is drawn at random has no causes among the events. If it moves one important event and no other, its runs are an experiment on that event: if the time changes as the model expects, the event (or something uncounted that changes with it) is a cause; if the time stays, the event only accompanies it.
+# What is drawn at random has no causes among the events. If it moves one important event and no other, its runs are an experiment on that event, whatever else is drawn in them: if the time changes as the model expects, the event (or something uncounted that changes with it) is a cause; if the time stays, the event only accompanies it.
 #
-# Spark's parameters are drawn at random, but most of them move many events at once. So there are further runs in which a small program beside the executors makes one kind of event happen (*emits* it), at random rates up to those of the slowest runs: with all of Spark's parameters at their defaults (*default*), or with one of them, `executor.cores`, at the upper end of its range (*exc-high*).
+# Spark's parameters are drawn at random, but most of them move many events at once. So there are further runs in which a small program beside the executors makes events happen (*emits* them), each kind at a random rate, often none, up to those of the slowest runs. All kinds share these runs: with all of Spark's parameters at their defaults, but `executor.cores` at 1 (*default*), or with `executor.cores` at the upper end of its range, 2 (*exc-high*).
 
 # %%
 sizes = [(name, "Spark's parameters", "", each.runs) for name, each in tuned.items()]
-sizes += [(name, "emitted events", at, runs)
+sizes += [(name, "rates of emitted events", at, runs)
           for name, each in tuned.items() for at, runs in each.emitted.items()]
-sizes = [(name, drawn, runs.parameters.shape[1], at, len(runs)) for name, drawn, at, runs in sizes]
-pd.DataFrame(sizes, columns=["program", "drawn at random", "how many", "at setting", "runs"])
+sizes = [(name, drawn, runs.parameters.shape[1],
+          f"{runs.parameters.gt(0).sum(axis=1).median():.0f}", at, len(runs))
+         for name, drawn, at, runs in sizes]
+pd.DataFrame(sizes, columns=["program", "drawn at random", "how many", "of these in a run, median",
+                             "at setting", "runs"])
 
 # %% [markdown]
 # ## One experiment, step by step
+#
+# In the code, `examples` and `performance` are the inputs and the output of the model by events: a row a run (an interval, where cycles were counted); `FEW_ROWS` are settings of the boosted model for so few rows; `EMITTERS` says of an event that can be emitted what it brings along by its nature (a system call counts among all system calls).
 #
 # Runs with the highest third of the emitted rates are compared with those with the lowest third (or those without the event, where they are many). *Observed* is by how much their mean times $\bar t$ differ. *Expected* is by how much the model's predictions differ, where $\hat t_e$ is the model's mean prediction with event $e$ as in the run of the experiment and all other events $o$ as in each run $i$ that it learned from (partial dependence, Friedman 2001):
 #
@@ -108,8 +113,8 @@ by_hand = {(e, at): experiment(e, tried) for at, tried in one.emitted.items()
 # The library does this for all events and all experiments. It adds a 95 % interval of the observed change (runs drawn with replacement), and asks whether runs exchanged at random between high and low differ as much. Of several experiments on an event the one is taken in which the model expects most.
 #
 # - *causes*: the time changes (p ≤ 5 % for all events together, by Holm) in the direction expected, and by its interval at least half as far.
-# - *correlates only*: the time changes less than half as far, or no change is seen and the interval ends before what the model expects.
-# - *not shown*: nothing moves the event alone, or the interval is too wide to decide.
+# - *correlates only*: the time changes less than half as far, or no change is seen and the interval leaves out what the model expects: it ends before that, or lies on the other side of 0.
+# - *not shown*: nothing moves the event alone, or the interval holds both what the model expects and no change.
 
 # %%
 def short(names):
@@ -170,6 +175,7 @@ def draw_verdicts(frame, programs, xlabel):
         rows = frame[frame["program"] == name]
         draw_program(ax, rows, plot.palette(2))
         ax.set(title=name if len(rows) else f"{name}: no event was moved alone", xlabel=xlabel)
+        ax.tick_params(labelbottom=True)
     if not len(frame):
         axes[0].set_xticks([])
     plot.legend_below(figure, axes[0], 2)
@@ -185,11 +191,12 @@ emitted = ", ".join(f"{len(runs)} of {name} ({at})" for name, each in tuned.item
 results.figure(
     figure,
     "causes",
-    f"**Figure.** What the {measure} of a run does when one event is moved alone, from its lowest "
-    "to its highest rates: as the model by events expects (cross), and as observed (dot, 95 % "
+    f"**Figure.** By how much the {measure} of runs with the most of one emitted event differs "
+    "from that of runs with the least: as the model by events expects (cross), and as observed "
+    "(dot, 95 % "
     f"interval). Runs with emitted events: {emitted or 'none'}; {source} *See:* of {len(shown)} "
-    f"events that were moved, {len(far)} have the cross outside of the interval: the model expects "
-    "something else than happens.",
+    f"events that were moved alone, {len(far)} have the cross outside of the interval: the model "
+    "expects something else than happens.",
 )
 
 # %% [markdown]
@@ -201,20 +208,23 @@ results.table(
     judged[telling],
     "causes",
     f"**Table.** The important events, most important first: change of the {measure} expected and "
-    "observed, with its 95 % interval [%], and what moved the event alone (*factor*; empty: "
-    "nothing did).",
+    "observed, with its 95 % interval [%], and what moved the event, and no other important one "
+    "(*factor*; empty: nothing did).",
     rows=30,
     decimals=1,
 )
 
 # %%
+brought = ["with"] if judged["with"].ne("").any() else []
 results.table(
-    judged[["program", "event", "moved_by", "with", "before", "after", "beyond", "p"]],
+    judged[["program", "event", "moved_by", *brought, "before", "after", "beyond", "p"]],
     "moves",
-    "**Table.** How the events were moved: all that moves an event, what its factor brings along, "
-    "its mean rate in the runs with its lowest rates (*before*) and its highest (*after*), share "
-    "of these runs beyond what the model has seen [%], and p of the observed change. "
-    "*with*, empty: nothing.",
+    "**Table.** How the events were moved: all that moves an event (what also moves another "
+    "important one is no *factor* above)"
+    + (", what the factor brings along by its nature (*with*)" if brought else "")
+    + ", mean rate in the runs with its lowest rates (*before*) and its highest (*after*), share "
+    "of these runs whose rate is beyond what the model has seen [%], and p of the observed change. "
+    "Beyond, a model of trees expects what it does at the highest rate seen, perhaps too little.",
     rows=30,
     decimals=4,
 )
@@ -226,15 +236,30 @@ of_each = (f"{shown_to} shown to cause it, {n.get(CORRELATES, 0)} only correlate
            f"with it, and of {n.get(NOT_SHOWN, 0)} neither is shown")
 text = (f"Of the {len(judged)} important events of {' and '.join(tuned)} in a model of the "
         f"{measure}, {of_each}.")
+unmoved = judged["expected"].isna().sum()
+text += f" {unmoved} of the {n.get(NOT_SHOWN, 0)} could not be moved alone." if unmoved else ""
+
+# %%
 if len(shown):
     row = shown.loc[shown["expected"].abs().idxmax()]
-    text += (f" The model expects most of {row['event']} in {row['program']}, a change by "
-             f"{row['expected']:.1f} %; when it was moved alone, the {measure} changed by "
-             f"{row['observed']:.1f} % (95 % interval {row['low']:.1f} to {row['high']:.1f}).")
-    half = (shown["high"] - shown["low"]) / 2
-    text += (f" For {(shown['expected'].abs() < half).sum()} of the {len(shown)} events that were "
-             f"moved the model expects less than half the interval's width (median "
-             f"{half.median():.1f} points): so small a change these runs could not show.")
+    text += (f" The model expects the largest change for {row['event']} in {row['program']}, "
+             f"{row['expected']:+.1f} %; in runs with more of it the {measure} differed by "
+             f"{row['observed']:+.1f} % (95 % interval {row['low']:+.1f} to {row['high']:+.1f}).")
+    against = shown[(shown["verdict"] == CORRELATES)
+                    & (shown["expected"] * shown["observed"] < 0)
+                    & (shown["expected"].abs() < shown["observed"].abs())]
+    text += "".join(f" For {row.event} in {row.program} it expects {row.expected:+.1f} %, and "
+                    f"{row.observed:+.1f} % was observed: the other way, if there is a change."
+                    for row in against.itertuples())
+    undecided = shown[shown["verdict"] == NOT_SHOWN]
+    half = (undecided["high"] - undecided["low"]) / 2
+    if len(undecided):
+        text += (f" For {(undecided['expected'].abs() < half).sum()} of the {len(undecided)} that "
+                 "were moved alone and are undecided the model expects less than half the "
+                 f"interval's width (median {half.median():.1f} points): so small a change these "
+                 "runs could not show.")
+    text += (" What was added are bare calls in a process beside the program; what the program "
+             "does with such calls may still cost time.")
 results.finding(text)
 
 # %% [markdown]
