@@ -18,9 +18,9 @@
 #
 # **Question.** What does a last-level miss cost a program in cycles, by the intervals of one run, and is that what it saves when the cache is larger?
 #
-# *Reads* what larger caches and other prefetchers changed in 20 programs of SPEC CPU2006 and 9 of CPU2017 (`data/cost`, comes with cmlib), and for some sections their intervals, the set `spec-llc` (CPU2017: `spec-llc-2017` of `CMLIB_PUBLIC`). *Writes* predictions beside measurements, with intervals, and the same for what is simpler.
+# *Reads* what larger caches and other prefetchers changed in 20 programs of SPEC CPU2006 and 9 of CPU2017 (`data/cost`, comes with cmlib), and for some sections their intervals, the set `spec-llc` (CPU2017: `spec-llc-2017` of `CMLIB_PUBLIC`); all are others' published measurements on a Xeon Gold 5120, none of the five papers'. *Writes* predictions beside measurements, with intervals, and the same for what is simpler.
 #
-# A ranking says which events go with cycles. Here somebody changed the cause: the same programs ran with 2, 4, 8 and 11 times the cache, so that a prediction made with the small one can be wrong. The same function says on the report's first page what a program of your own would save: `cmlib import NAME FILE`, then `cmlib run live -p program=NAME`.
+# A ranking says which events go with cycles. Here somebody changed the cause: the same programs ran with 2, 4, 8 and 11 times the cache, so that a prediction made with the small one can be wrong.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs shown by their intervals, separated by commas, or all
@@ -47,10 +47,10 @@ X, y = cost.changes()  # of larger caches
 shown = resolve_names(program, X["program"].unique(), about="these programs",
                       todo="This notebook is about programs whose misses others have changed.")
 SIZES = list(X["setting"].unique())
-X.head()
+X.head()[["program", "setting", "cycles", "misses", "change", "slope", "stderr"]].round(5)
 
 # %% [markdown]
-# A row is a program and a size: `cycles`, `misses` (of loads) and `stores` (misses of stores) per instruction with 1.75 MiB of last-level cache on a Xeon Gold 5120; `change` and `stores_change`, how many fewer misses with the larger one. `setting` is the larger cache; `slope` and `stderr` come from the intervals, below. Measured for each row, but not in the table, is $y$, the change of cycles per instruction; no model is fitted to that of the program it predicts.
+# A row is a program and a size: `cycles`, `misses` (of loads) and `stores` (misses of stores) per instruction with 1.75 MiB of last-level cache on a Xeon Gold 5120; `change` and `stores_change`, how these change with the larger one (negative: fewer misses). The columns of stores are not shown. `setting` is the larger cache; `slope` and `stderr` come from the intervals, below. Measured for each row, but not in the table, is $y$, the change of cycles per instruction; no model is fitted to that of the program it predicts.
 #
 # ## The intervals
 #
@@ -83,31 +83,32 @@ print("" if intervals else how_to_get("spec-llc"))
 # %% [markdown]
 # ## What a miss costs
 #
-# With $y_t$ cycles and $m_t$ misses per instruction in interval $t$, stretches of $2^j$ intervals are compared with the stretches beside them (Haar's wavelets). Neighbours are alike, so levels tell little that is not also in the phases; differences are nearly independent, and each time scale $j$ is confounded by phases in its own way. The slope is least squares over all differences, a scale weighed by the squared correlation $r_j^2$ of its differences; its standard error leaves out one scale at a time:
+# With $y_t$ cycles and $m_t$ misses per instruction in interval $t$, stretches of $2^j$ intervals are compared with the stretches beside them (Haar's wavelets). Neighbours are alike, so levels tell little that is not also in the phases; differences are nearly independent, and each time scale $j$ is confounded by phases in its own way. The slope is least squares over all differences, a scale weighed by the squared correlation $r_j^2$ of its differences; its standard error leaves out one of the $J$ scales at a time ($b_{(-j)}$, their mean $\bar b$):
 #
 # $$d_{jk}(x) = 2^{-(j+1)/2}\Big(\sum_{t\,\in\,\text{right}} x_t - \sum_{t\,\in\,\text{left}} x_t\Big),\qquad b = \frac{\sum_j r_j^2 \sum_k d_{jk}(m)\,d_{jk}(y)}{\sum_j r_j^2 \sum_k d_{jk}(m)^2},\qquad s^2 = \frac{J-1}{J}\sum_{j=1}^{J} \big(b_{(-j)} - \bar b\big)^2$$
 #
-# A program's cost $c$ of a miss of a load is one of a population. Misses of stores come with it, $\rho$ a miss of a load, each at a share $w$ of the cost; memory's latency $L$ and the program's own cycles bound it:
+# A program's cost $c$ of a miss of a load is one of a population. Misses of stores come with it, $\rho$ a miss of a load, each at a share $w$ of the cost; memory's latency $L$ and the program's own cycles $\bar y$ bound it, of which a quarter of a cycle an instruction is needed in any case (four retire in a cycle):
 #
 # $$\log c \sim N\!\left(\log[\kappa\,(1 + w\rho)],\ \tau^2\right),\qquad 0 < c \le \min\Big\{L\,(1 + w\rho),\ \frac{\bar y - 1/4}{\bar m}\Big\},\qquad b \mid c \sim t_4\!\left(c,\ s^2 + (\gamma b)^2\right)$$
 #
 # $$\widehat{\Delta y} = E[c \mid b]\,\Delta m\ \pm\ q\,\sqrt{(\mathrm{sd}[c \mid b]\,\Delta m)^2 + (0.01\,\bar y)^2}$$
 #
-# $\kappa, \tau, \gamma, w$ are learned from the largest change of each other program by a larger cache, and $q$ is what 90 % of the changes needed, those with fewer misses and those with more (other prefetchers) apart; a program's changes are not independent, so that the rank counts programs. The columns, the bounds, $t_4$ and the one percent (what cycles differ by from run to run) were argued for beforehand, but kept after other choices had been tried on the same programs (the page on this notebook lists them), the weights $r_j^2$ with both suites in sight: errors below flatter by so much.
+# $\kappa, \tau, \gamma, w$ are learned from the largest change of each other program by a larger cache: the cost in a middle program, how far programs' logarithms scatter, how far slopes are off beyond their standard errors, and the weight of stores. $t_4$ is Student's distribution with four degrees of freedom, and $q$ is by how many standard deviations an interval must extend on each side to hold 90 % of the changes, those with fewer misses and those with more (other prefetchers) apart; a program's changes are not independent, so that the rank counts programs. The columns, the bounds, $t_4$ and the one percent (what cycles differ by from run to run) were argued for beforehand, but kept after other choices had been tried on the same programs ([the page on this notebook](../docs/cost.md) lists them), the weights $r_j^2$ with both suites in sight: errors below flatter by so much.
 
 # %%
 model = cost.default_cost_model()
 learned = pd.Series({"κ [cycles]": model.center_, "τ": model.spread_, "γ": model.slope_error_,
-                     "w": model.store_weight_, "q, fewer misses": model.quantiles_[0],
+                     "w": model.store_weight_, "L, given [cycles]": model.latency,
+                     "q, fewer misses": model.quantiles_[0],
                      "q, more misses": model.quantiles_[1]})
 display(results.table(learned.rename("value").rename_axis("constant").reset_index(), "constants",
-                      "**Table.** Learned from all 29 programs: a miss costs a middle program κ "
-                      "cycles, and slopes are off by γ beyond their standard errors."))
+                      "**Table.** Learned from all 29 programs, but for L: a miss costs a middle "
+                      "program κ cycles, and slopes are off by γ beyond their standard errors."))
 programs = X.drop_duplicates("program").set_index("program")
 costs = programs[["slope", "stderr"]].join(model.posterior(programs))
 display(results.table(costs.reset_index(), "costs", "**Table.** Cycles a miss, learned from all "
                       "programs: own slope, pooled cost with its standard deviation, and the most "
-                      "it can be.", decimals=0))
+                      "it can be (*limit*).", decimals=0))
 
 # %% [markdown]
 # ## Predicted and measured
@@ -217,11 +218,17 @@ both = {"this processor": everything,
         "as if of another": cost.held_out(unasked, effect, other_processor=True)}
 parts = {name: at.groupby(["suite", "setting"], sort=False).apply(coverage, include_groups=False)
          for name, at in both.items()}
-display(results.table(pd.concat(parts, names=["model"]).reset_index(), "suites",
+suites = pd.concat(parts, names=["model"])
+apart = "; ".join(f"{name} {suites.at[(name, 'CPU2006', SIZES[-1]), 'mean']:.1f} and "
+                  f"{suites.at[(name, 'CPU2006', 'none'), 'mean']:.0f} %" for name in both)
+display(results.table(suites.reset_index(), "suites",
                       "**Table.** Each suite predicted by the other: errors in percent of all "
                       "cycles, how many 90 % intervals hold, and how wide they are [points]; by "
-                      "size of the cache, and by the prefetchers left on. Misses of stores are not "
-                      "given here, as they are below."))
+                      "size of the cache, and by the prefetchers left on (explained below). Misses "
+                      "of stores are not given here, as they are below. *See:* mean error over "
+                      f"CPU2006 with {SIZES[-1]}, and without any prefetcher: {apart}. To know the "
+                      "processor helps where misses become fewer; where they multiply it can "
+                      "mislead."))
 
 # %%
 inside = held_out["measured"].between(held_out["low"], held_out["high"])
@@ -245,7 +252,7 @@ results.number("90 % intervals that hold, all sizes", 100 * inside.mean(), "%",
 # %% [markdown]
 # ## Where it doesn't know
 #
-# A slope of less than two standard errors tells nothing: cycles go with misses on some time scales and not on others. And where stores miss more than twice as often as loads, most of what a cache saves was not asked for. Such an answer is *not known*; its numbers are what other programs would show.
+# A slope of less than two standard errors tells nothing: cycles go with misses on some time scales and not on others. And where stores miss more than twice as often as loads, most of what a cache saves was not asked for. Such an answer is *not known*; its numbers are what other programs would show. A slope that is far above what a miss can cost, but surely above nothing, counts as known: then the bound decides (*limit* in the table of costs).
 
 # %%
 plain = X.drop(columns="stores_change")  # as before the change
@@ -254,7 +261,7 @@ largest_cache = held_out[at_largest].drop(columns=["setting", "off", "label"])
 asked = plain[plain["setting"] == SIZES[-1]]
 largest_cache["reason"] = [reason_unreliable(row) for _, row in asked.iterrows()]
 unknown = largest_cache[largest_cache["reason"] != ""]
-display(results.table(unknown, "unknown", "**Table.** Programs whose intervals don't tell, 11 "
+display(results.table(unknown, "unknown", "**Table.** Programs whose answer is not known, 11 "
                       "times the cache [% of all cycles; cycles a miss, learned from the other "
                       "suite only, so not those of the table above].", decimals=1))
 known = largest_cache[largest_cache["reason"] == ""]
@@ -288,7 +295,7 @@ print("" if len(recorded) == len(programs) else how_to_get("spec-llc"))
 # %% [markdown]
 # ## Other causes: the prefetchers
 #
-# With prefetchers off, misses multiply; the cost of a miss was learned with all on. Here misses of stores are given, since they change otherwise than those of loads. What can't be foreseen: a prefetch that comes late hides a part of a miss, and without it the same miss costs more; and many misses in a row overlap, and each costs less.
+# The processor has four prefetchers: two of the first level, by the instruction's stride (DCUI) and of the next line (DCUP), two of the second, of the adjacent line (L2A) and of streams (L2P). With prefetchers off, misses multiply; the cost of a miss was learned with all on. Here misses of stores are given, since they change otherwise than those of loads. What can't be foreseen: a prefetch that comes late hides a part of a miss, and without it the same miss costs more; and many misses in a row overlap, and each costs less.
 
 # %%
 other = cost.held_out(P, effect)
@@ -305,22 +312,28 @@ display(results.figure(figure, "prefetchers", "**Figure.** Cycles lost (negative
 # %%
 rows = [{"left on": name, **judged(at["predicted"], at["measured"]),
          "nothing: median": at["measured"].abs().median(),
+         "nothing: mean": at["measured"].abs().mean(),
          "inside [%]": 100 * at["measured"].between(at["low"], at["high"]).mean()}
         for name, at in other.groupby("setting", sort=False)]
 table = pd.DataFrame(rows)
+beaten = table.loc[table["mean"] > table["nothing: mean"], "left on"]
+ranks = table["rank correlation"]
 display(results.table(table, "prefetcher-errors", "**Table.** Errors in percent of the cycles with "
-                      "all prefetchers on, and how many 90 % intervals hold."))
+                      "all prefetchers on, those of saying that nothing changes, and how many 90 % "
+                      f"intervals hold. *See:* rank correlations are {ranks.min():.2f} to "
+                      f"{ranks.max():.2f}; by the mean error nothing is better with these left on: "
+                      f"{', '.join(beaten) or 'no setting'}."))
 results.number("prefetchers: 90 % intervals that hold", table["inside [%]"].mean(), "%",
                note=f"median error {table['median'].mean():.0f} %, nothing "
                     f"{table['nothing: median'].mean():.0f} %, rank correlation "
-                    f"{table['rank correlation'].mean():.2f}, means of six settings less one")
+                    f"{table['rank correlation'].mean():.2f}, means of these {len(table)} settings")
 
 # %% [markdown]
-# The order is right and the size is not; the intervals hold because what prefetchers changed in the other suite set their width, several times that for larger caches. The sixth setting, all on, is the one from which the others depart.
+# The order is about right, and the size is far off for a few programs; the intervals hold because what prefetchers changed in the other suite set their width, several times that for larger caches. All on is the setting from which these depart.
 #
 # ## Another machine
 #
-# 55 programs with 1 to 11 ways of another cache (`pbbcache/cachesim`), totals only. There the misses of prefetches count, too, and a miss costs less (a number below): what was learned on one machine's event says little of another's. What can be known of another processor before it was measured is the latency of its memory: `cost.default_cost_model(other_processor=True)` takes any cost from a cycle to that latency for as likely, on a logarithmic scale, and the program's own slope decides. Without intervals, as here, that is all there is. The share of cycles that stall for the last level, which that set has, times the share of misses saved is far better than any of it: where such an event is counted, take it.
+# 55 programs with 1 to 11 ways (the equal parts into which it is divided) of another machine's cache (`pbbcache/cachesim`), totals only. There the misses of prefetches count, too, and a miss costs less (a number below): what was learned on one machine's event says little of another's. What can be known of another processor before it was measured is the latency of its memory: `cost.default_cost_model(other_processor=True)` takes any cost from a cycle to that latency for as likely, on a logarithmic scale, and the program's own slope decides. Without intervals, as here, that is all there is. The share of cycles that stall for the last level, which that set has, times the share of misses saved is far better than any of it: where such an event is counted, take it.
 
 # %%
 def totals(file):
@@ -354,13 +367,25 @@ if second and second.is_file():
     at = Z["setting"] == 11
     rows = [{"by": name, **judged(values[at], gained[at]), "inside, all sizes [%]": held.get(name)}
             for name, values in ways.items()]
+else:
+    print("Not shown: CMLIB_PUBLIC has no totals/cache-ways.")
+
+# %%
+elsewhere = ""
+if second and second.is_file():
     display(results.table(pd.DataFrame(rows), "second",
-                          "**Table.** 55 programs, 11 ways against 1: errors [% of all cycles]."))
+                          f"**Table.** {at.sum()} programs, 11 ways against 1: errors [% of all "
+                          "cycles]."))
+    off = pd.DataFrame(rows).set_index("by")["median"]
+    elsewhere = (
+        f" On a second machine ({at.sum()} programs, totals only) the model of the Xeon errs by "
+        f"{off['programs of the Xeon']:.1f} %, the one for another processor, by which a report's "
+        f"first page is made, by {off['another processor']:.1f}, and saying that nothing is saved "
+        f"by {off['nothing']:.1f}; cycles stalled for such misses, where they are counted, by "
+        f"{off['stalls × misses saved']:.1f}.")
     results.number("second machine: cycles a miss, middle program", here.center_,
                    note=f"spread {here.spread_:.2f}; on the Xeon {model.center_:.0f} and "
                         f"{model.spread_:.2f}")
-else:
-    print("Not shown: CMLIB_PUBLIC has no totals/cache-ways.")
 
 # %% [markdown]
 # ## Where most misses go
@@ -388,24 +413,38 @@ results.number("as if on an unknown processor: error, median", quality["median"]
                note=f"mean {quality['mean']:.1f} %, rank correlation "
                     f"{quality['rank correlation']:.2f}; {100 * held.mean():.0f} % of the 90 % "
                     "intervals hold")
-rivals = largest["median"].drop("pooled").nsmallest(2).map("{:.1f}".format)
+
+# %%
+rivals = largest.drop("pooled").nsmallest(2, "median")
+rivals = [f"{row.Index} {row.median:.1f} (mean {row.mean:.1f})"
+          for row in rivals[["median", "mean"]].itertuples()]
 at_size = errors.pivot(index="size", columns="by", values="median").loc[SIZES]
 worse = [size for size in SIZES if at_size.loc[size].idxmin() != "pooled"]
+by_stores = unknown["reason"].str.startswith("stores")
 display(results.finding(
-    f"How many cycles 11 times the cache saves was predicted with an error of "
+    "How many cycles 11 times the cache saves was predicted with an error of "
     f"{largest.at['pooled', 'median']:.1f} % of all cycles (median of {len(largest_cache)} "
-    "programs, each suite by what was learned from the other). Next best: "
-    f"{', '.join(f'{name} {error}' for name, error in rivals.items())}; one latency for all "
+    f"programs, mean {largest.at['pooled', 'mean']:.1f}; each suite by what was learned from the "
+    "other, and the change of misses known). Next best: "
+    f"{', '.join(rivals)}; one latency for all "
     f"{largest.at['one latency for all', 'median']:.1f}, nothing saved "
-    f"{largest.at['nothing', 'median']:.1f}. Something simpler errs less at: "
-    f"{', '.join(map(str, worse)) or 'no size'}. {100 * inside.mean():.0f} % of the 90 % intervals "
-    f"hold, but they are wide (±{table_of_sizes['half-width, median'].iloc[-1]:.0f} points). For "
-    f"{len(unknown)} of the programs the intervals don't tell."))
+    f"{largest.at['nothing', 'median']:.1f}."
+    + (f" At {' and '.join(worse)} something simpler errs less." if worse else "")
+    + elsewhere
+    + " The 90 % intervals are wider than they should be: at 11 times the cache "
+    f"{table_of_sizes['inside [%]'].iloc[-1]:.0f} % hold, at "
+    f"±{table_of_sizes['half-width, median'].iloc[-1]:.0f} points. For {len(unknown)} programs the "
+    f"answer is not known: for {len(unknown) - by_stores.sum()} since cycles don't follow misses "
+    f"alike on all time scales, for {by_stores.sum()} since it is mostly stores that miss."))
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# The change of misses is given here, as measured; how many a larger cache would save must be known from elsewhere. The cost is one number a program: misses that stay in a large cache are others than those that go (astar, omnetpp), and overlap changes when neighbours go. Other programs on the machine, bandwidth that is used up, and pages are not in it. 29 programs on one processor are few, and the nine of CPU2017 were looked at when the weights of the scales were chosen; the page on this notebook says which choices were tried on them and dropped.
+# The change of misses is given here, as measured; how many a larger cache would save must be known from elsewhere. The cost is one number a program: misses that stay in a large cache are others than those that go (astar, omnetpp), and overlap changes when neighbours go. Other programs on the machine, bandwidth that is used up, and pages are not in it. 29 programs on one processor are few, and the nine of CPU2017 were looked at when the weights of the scales were chosen; [the page on this notebook](../docs/cost.md) says which choices were tried on them and dropped.
+#
+# ## On your own program
+#
+# This page is about published data. What a program of your own would save is on the report's first page: `cmlib import NAME FILE`, then `cmlib run live -p program=NAME`. Here, change `program` first: it chooses whose intervals are read and drawn (`-p program=429.mcf.1`); the errors are over all programs in any case.
 #
 # **References.** Navarro-Torres et al., *Memory hierarchy characterization of SPEC CPU2006 and SPEC CPU2017 on the Intel Xeon Skylake-SP*, PLOS ONE 2019. Friedman, *Greedy function approximation*, 2001. Vovk et al., *Algorithmic Learning in a Random World*, 2005. Percival and Walden, *Wavelet Methods for Time Series Analysis*, 2000.
 
