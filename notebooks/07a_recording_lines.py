@@ -57,6 +57,7 @@ results, workers, url = notebook.results, notebook.workers, notebook.database
 # %%
 printed = paper("online_linear_regression")
 totals = load_samples(cases, program=program, kind=streams)
+# Recorded in intervals: with a counter for each event (ocoe) or with events taking turns (mlpx).
 programs = experiments.programs(url, program, modes=["ocoe", "mlpx"])
 name, one = next(iter(totals.items()))
 timer, event = one.columns[:2]
@@ -119,15 +120,21 @@ def fit(counts):
     return quality.astype({"n_samples": int, "n_lines": int})
 
 
+# %%
 happened = {name: counts for name, counts in totals.items() if np.ptp(counts[event]) > 0}
 fits = pd.concat({name: fit(counts) for name, counts in happened.items()},
                  names=["case", "method"])
+by_method = fits.groupby(level="method")[["reduction", "largest"]].median()
 results.table(
     fits[["n_samples", "n_lines", "reduction", "mnesd", "largest"]].reset_index(),
     "fits",
-    f"**Table.** First cases, `{event}` by `{timer}`: samples, lines, samples a line (reduction), "
-    "largest standard deviation of a line (*MNESD*) and largest distance of a sample from its line "
-    f"[shares of the count]. {source.capitalize()}.",
+    f"**Table.** First 10 of {len(fits)} rows (all in fits.csv), `{event}` by `{timer}`: samples, "
+    "lines, samples a line (reduction), largest standard deviation of the samples about any line "
+    f"(*MNESD*) and largest distance of a sample from its line [shares of the event's count]. "
+    f"{source.capitalize()}. *See:* over {len(happened)} cases the median reduction is "
+    f"{by_method['reduction']['printed']:.0f} as printed, {by_method['reduction']['drift']:.0f} "
+    f"with the drift test; the median of the largest distance "
+    f"{100 * by_method['largest']['printed']:.2g} and {100 * by_method['largest']['drift']:.2g} %.",
     rows=10,
     decimals=4,
 )
@@ -140,7 +147,7 @@ results.table(
 # $$\mathrm{overhead} = f\,\frac{t}{n} \times 100\,\%$$
 #
 # - *Regression, replayed*: the recorded samples are put through the regression afterwards, in one call. Caches are warm and there is no cost per interrupt, so this is a lower bound, not the paper's measurement.
-# - *Recording process*: measured while the program ran: all that cmlib did to read perf's binary stream of two events, run the regression with the drift test and store the lines, without perf's own work. Where a program ran for less than a second, starting takes most of it.
+# - *Recording process*: measured while the program ran: all that cmlib did to read perf's binary stream of two events, run the regression with the drift test and store the lines, without perf's own work (so it isn't the paper's quantity either, which is measured inside the sampling tool). Where a program ran for less than a second, starting takes most of it.
 
 
 # %%
@@ -174,7 +181,7 @@ results.figure(
     f"processor time], a mark a case, n = {len(overhead)}: the regression alone, replayed, and all "
     "of the recording as it ran; dashed: below this the paper has all programs of SPEC CPU2006 on "
     f"its Xeon. {source.capitalize()}. *See:* recording is below the paper's bound in {below} of "
-    f"{counted} cases; the regression alone takes {overhead.iloc[:, 0].max():.2g} % at most.",
+    f"{counted} cases; the regression alone takes {overhead.iloc[:, 0].max():.2f} % at most.",
 )
 
 # %% [markdown]
@@ -208,7 +215,7 @@ def draw(data, seeds):
 def change(name):
     """Rank correlation of a program's events by lines, and by other models, with the recordings."""
     clean = partial(experiments.cleaned_runs, method="interpolate", workers=Workers(1))
-    runs = clean(url, name, ["ocoe", "sweep"])
+    runs = clean(url, name, ["ocoe", "sweep"])  # sweep: all events, some in each run
     read, stored = zip(*map(through_lines, runs["counts"]), strict=True)
     data, lined = experiments.matrix(runs), experiments.matrix(runs.assign(counts=list(read)))
     seeds, others = range(n_seeds), range(n_seeds, 2 * n_seeds)
@@ -244,16 +251,19 @@ spearman = pd.concat(agreements).query("measure == 'spearman'")
 by_way = spearman.pivot(index="program", columns="compared", values=["low", "high", "value"])
 lower = by_way["high", "with lines"] < by_way["low", "with itself"]
 mean = by_way["value"].mean()
+fewer = int((by_way["value", "with lines"] < by_way["value", "with itself"]).sum())
 figure, _ = draw_agreement(spearman)
 ratios = ", ".join(f"{name} {ratio:.1f}" for name, ratio in zip(programs, saved, strict=True))
 results.figure(
     figure,
     "ranking",
     "**Figure.** How far a ranking of events by lines agrees with that by the recorded intervals, "
-    f"and how far this one agrees with itself by other models; 90 % intervals over {n_seeds} "
-    "models; hardware events of our recordings. Numbers recorded for each number of a line: "
-    f"{ratios}. *See:* agreement with lines is lower beyond both intervals for "
-    f"{', '.join(lower.index[lower]) or 'no program'}.",
+    f"and how far this one agrees with itself by other models. A mark is the agreement of the mean "
+    f"importances of {n_seeds} models, its line the middle 90 % when models are drawn from these "
+    "at random (fewer different ones, so the mark may lie at its upper end). Hardware events, "
+    f"recorded for cmlib each 100 ms. Samples take so many times the numbers of lines: {ratios}. "
+    f"*See:* agreement with lines is the lower one in {fewer} of {len(lower)} programs, beyond "
+    f"both intervals for {', '.join(lower.index[lower]) or 'no program'}.",
 )
 
 # %% [markdown]
@@ -263,20 +273,34 @@ results.figure(
 
 # %%
 for part, shares in overhead.dropna(axis=1, how="all").items():
-    note = f"whose data: {source}; median {shares.median():.2g} %, {rate:,} samples a second"
+    note = f"whose data: {source}; median {shares.median():.3f} %, {rate:,} samples a second"
     results.number(f"overhead of the {part}, greatest", shares.max(), "%", paper=limit, note=note)
 middle = fits["reduction"].xs("printed", level="method").median()
 results.number("reduction at the paper's rate of samples, median", middle, "x", note=source)
 name = "rank correlation of events, lines against recordings, mean"
 results.number(name, mean["with lines"], note=f"other models alone: {mean['with itself']:.2f}")
+
+# %%
+most = overhead.iloc[:, -1].max()
+kept = mean["with lines"] >= mean["with itself"]
 display(results.finding(
-    f"Time: finding lines while a program runs took at most {overhead.iloc[:, -1].max():.2f} % "
-    f"of its processor time at {rate:,} samples a second (the paper: below {limit} %). Ranking: "
-    f"that of events by lines agrees with that by intervals to {mean['with lines']:.2f} (mean rank "
-    f"correlation), one by intervals with itself to {mean['with itself']:.2f}; for "
-    f"{lower.sum()} of {len(lower)} programs it is clearly lower (90 % intervals apart). At so few "
-    f"intervals lines save little: {min(saved):.1f} to {max(saved):.1f} numbers for each of theirs "
-    "(below 1: lines are larger)."))
+    f"Time: {'yes' if most < limit else 'no'}. Finding lines while a program runs took at most "
+    f"{most:.2f} % of its processor time at {rate:,} samples a second (the paper: below {limit} "
+    f"%). Ranking: {'yes, kept' if kept else 'no, it changes'}. By lines it "
+    f"agrees with that by intervals to {mean['with lines']:.2f} (mean rank "
+    f"correlation), that by intervals with itself to {mean['with itself']:.2f}: lower "
+    f"with lines in {fewer} of {len(lower)} programs, though the 90 % "
+    f"intervals are apart in {lower.sum()} only."))
+display(results.finding(
+    "The two halves are of different recordings. At the paper's rate of samples (software events) "
+    f"a line stands for {middle:.0f} samples, in the median; there nothing was ranked. The ranking "
+    "is of hardware events each 100 ms, where samples take only "
+    f"{min(saved):.1f} to {max(saved):.1f} times the numbers of lines (below 1: lines are larger): "
+    "lines change the ranking there and save little."
+    if not kept else
+    "The ranking is of intervals of 100 ms, where samples take only "
+    f"{min(saved):.1f} to {max(saved):.1f} times the numbers of lines; at the paper's rate nothing "
+    "was ranked."))
 results.numbers()
 
 # %% [markdown]
@@ -286,7 +310,7 @@ results.numbers()
 #
 # ## On your own program
 #
-# `cmlib record-samples`, then `cmlib run paper 07a -p program=NAME`; the ranking needs the program recorded in intervals as well. To change first: `drift`; a lower threshold makes more and closer lines.
+# `cmlib record-samples --case gcc-2` (without `--case`, all) samples the programs of this page; `cmlib record NAME --samples -- COMMAND` samples one of your own, and `cmlib record NAME -- COMMAND` records it in intervals, which the ranking needs. Then `cmlib run paper 07a -p program=NAME`. To change first: `drift`; a lower threshold makes more and closer lines.
 #
 # **References.** Wu and Mencer, *Online Linear Regression of Sampling Data from Performance Event Counters*.
 
