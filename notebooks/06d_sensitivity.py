@@ -139,7 +139,7 @@ print(f"{len(compared)} comparisons of {len(programs)} kernels with themselves: 
 # %% [markdown]
 # ## Small slowdowns: diluted sharing
 #
-# To have slowdowns of different size, the fault of three kernels was *diluted*: only a part of the updates go to the place that the threads contend for (the *share in contention*), the rest to each thread's own. Each is compared with a good form that takes the same path through the code.
+# The paper's own rule is not tried here. To have slowdowns of different size, the fault of three kernels was *diluted*: only a part of the updates go to the place that the threads contend for (the *share in contention*), the rest to each thread's own. Each is compared with a good form that takes the same path through the code.
 
 # %%
 def dilute(recorded, topology):
@@ -240,22 +240,34 @@ drawn = "two recordings" if twice else "the good runs"
 alarms = 100 * compared["anomalous"].mean()
 note = f"{len(overhead)} kernels; the paper's text (§5.9): 13 programs"
 measured = [("false alarms between recordings of one version", alarms, None,
-             f"of {len(compared)} pairs, drawn from {drawn} of each kernel; at most 1 by the rule"),
-            ("false alarms, by time alone", 100 * compared["by time"].mean(), None, "baseline"),
-            ("smallest slowdown found", hits.min(), None, f"time, diluted fault, {found_in}"),
+             f"{compared['anomalous'].sum()} of {len(compared)} pairs, drawn from "
+             f"{drawn} of each kernel; the rule's aim: 1 % or less"),
+            ("false alarms, by time alone", 100 * compared["by time"].mean(), None,
+             f"baseline; {compared['by time'].sum()} of {len(compared)} pairs"),
+            ("smallest slowdown found", hits.min(), None,
+             f"time, diluted fault, {found_in}; not a limit (see the answer)"),
             ("profiling overhead, mean", overhead["overhead"].mean(),
              100 * (printed["mean"] - 1), note)]
 for name, value, of_paper, note in measured:
     if np.isfinite(value):
         results.number(name, value, "%", paper=of_paper, note=note)
 display(results.numbers())
-slow = (f"Of {len(diluted)} small slowdowns (a diluted fault) the detector finds {len(hits)}, all "
-        f"in {found_in}: {seen}; time alone finds {diluted['by time'].sum()} of them. "
-        if len(diluted) else "No diluted fault was recorded. ")  # fmt: skip
+
+# %%
+same = (diluted["by time"] == diluted["found"]).all()
+times = diluted["slowdown"]
+slow = (f"Of {len(diluted)} comparisons with a diluted fault (time {times.min():+.1f} to "
+        f"{times.max():+.1f} %) the detector finds {len(hits)}, all in {found_in}: {seen}; time "
+        f"alone finds {'the same ' if same else ''}{diluted['by time'].sum()}. This is no limit "
+        "of what can be found: between two recordings the time differs by up to "
+        f"{max(0.0, -times.min()):.1f} % the other way."
+        if len(diluted) else "No diluted fault was recorded.")  # fmt: skip
+display(results.finding(slow))
 results.finding(
-    f"{slow}Two recordings of one version are called different in "
+    "Two recordings of one version are called different in "
     f"{compared['anomalous'].sum()} of {len(compared)} comparisons, by time alone in "
-    f"{compared['by time'].sum()}. Counting costs "
+    f"{compared['by time'].sum()} (pairs of a kernel share runs: so few say no more than that both "
+    "are rare). Counting costs "
     f"{overhead['overhead'].mean():.1f} % of the time in the mean, at most "
     f"{overhead['overhead'].max():.1f} %; the paper has {100 * (printed['mean'] - 1):.1f} % in the "
     "mean.")
