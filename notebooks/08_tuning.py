@@ -33,6 +33,7 @@ settings: dict = {}  # jobs, executor, scheduler, interactive, profile, results_
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from scipy import stats
 
 from cmlib import explore, plot, tuning
 from cmlib.experiments.spark_settings import TABLE_IV
@@ -83,13 +84,16 @@ results.table(pd.DataFrame(of_setting).T.rename_axis("abbr"), "table4", about)
 seconds = {name: one.runs.seconds for name, one in tuned.items()}
 times = pd.concat(seconds, names=["program"]).reset_index()
 figure, _ = plot.run_times(times, ylabel="execution time [s]")
-results.figure(figure, "times", f"**Figure.** Execution time of every run. {source}")
+drift = {name: stats.spearmanr(range(len(of)), of) for name, of in seconds.items()}
+drift = "; ".join(f"{name} {of.statistic:.2f} (p = {of.pvalue:.2f})" for name, of in drift.items())
+results.figure(figure, "times", f"**Figure.** Execution time of every run. {source} *See:* rank "
+               f"correlation of the time with the order of the runs: {drift}.")
 
 
 # %% [markdown]
 # ## The effect of a single parameter
 #
-# The simplest experiment: one parameter at a time at both ends of its range, all others at the defaults of Table IV, except that executors have one processor each, without which nothing goes over the network: *default* of exc is so 1, the same as low, and not Spark's. Runs of all levels alternate. Where two levels are the same setting (*exc* low and default), their circles show the run-to-run noise.
+# The simplest experiment: one parameter at a time at both ends of its range, all others at the defaults of Table IV, except that executors have one processor each, without which nothing goes over the network. So *default* of exc (`executor.cores`) is 1 here, the same as low, and not the 2 of Table IV. Runs of all levels alternate. Where two levels are the same setting (*exc* low and default), their circles show the run-to-run noise.
 #
 # The paper tunes two parameters of sort this way (its Figure 14): *bbs*, tied to the most important event, changes the time by 111.3 %, and *nwt*, tied to a lesser one, by 29.4 %. Here *nwt* was changed, without an effect that these runs could show. ***bbs* was not changed alone**, so the paper's largest number has no counterpart on this page; `cmlib record-tuning --program sort` records it, on the machine that made the other runs.
 
@@ -142,14 +146,17 @@ for (name, parameter), own in tried.groupby(["program", "parameter"], sort=False
     times = own.groupby("level")["seconds"].apply(list)
     rows.append({"program": name, "parameter": parameter, **variation(times)})
 varied = pd.DataFrame(rows, columns=["program", "parameter", "variation", "low", "high", "p"])
-alone = ", ".join(f"{len(own)} of {name}" for name, own in tried.groupby("program", sort=False))
+at_default = tried["level"] == "default"  # runs that all parameters share
+shared = tried[at_default].groupby(["program", "parameter"]).size().groupby("program").max()
+alone = ", ".join(f"{len(own)} of {name} and {shared.get(name, 0)} with none"
+                  for name, own in tried[~at_default].groupby("program", sort=False))
 figure, _ = times_by_level(tried.groupby(["program", "parameter"], sort=False))
 results.figure(
     figure,
     "fig14",
     "**CounterMiner, Fig. 14.** Execution time by the level of one parameter, a circle a run; the "
-    f"bar is their mean. Ends and defaults are in Table IV. Runs with one parameter "
-    f"changed: {alone or 'none'}. *See:* "
+    f"bar is their mean. Ends and defaults are in Table IV, but exc's default, which is 1 here. "
+    f"Runs with one parameter changed: {alone or 'none'}. *See:* "
     + ("; ".join(f"{row.program} by {full_name(row.parameter)} {row.variation:.0f} %"
                  for row in varied.sort_values("variation").tail(2)[::-1].itertuples())
        or "no parameter was changed alone") + ".",
@@ -161,8 +168,10 @@ results.table(
     varied,
     "variation",
     "**Table.** How much longer the slowest level takes than the fastest [%], with its 95 % "
-    "interval; p: how often runs exchanged between the levels at random vary as much (0.000: below "
-    "0.001; each parameter by itself, where notebook 08a corrects for all that were tried). "
+    "interval by resampled runs of just these two levels, which is too high, as they were picked "
+    "for being apart: that it leaves out 0 shows nothing, p does; p: how often runs exchanged "
+    "between the levels at random vary as much (0.000: below 0.001; each parameter by itself; "
+    "notebook 08a multiplies by how many were tried, from other exchanges). "
     f"The paper, for sort: bbs {tied['variation_percent']} %, "
     f"nwt {tied['loosely_tied_variation_percent']} %.",
     decimals=3,
@@ -210,15 +219,15 @@ results.figure(
 #
 # $$\vec v = (e_1, e_2, \dots, e_n, p_1, p_2, \dots, p_m) \tag{9}$$
 #
-# CounterMiner ranks pairs by what a plane leaves of the **observed** performance (its Eq. 12, predicted $p_i$, observed $\bar p$)
+# CounterMiner ranks pairs by what a plane over both leaves of the **observed** performance of its $n$ examples (its Eq. 12 in its letters, predicted $p_i$, observed $\bar p$; $v$ is here a number, not the vector of Eq. 9)
 #
 # $$v = \sum_{i=1}^n (p_i - \bar p)^2, \tag{12}$$
 #
-# which puts first the pairs that explain least (notebook 04). Here the plane is fitted to the **model's predictions** $\hat t$ at the pair's values $x_i$, all other inputs at their means (Elith, Leathwick and Hastie):
+# which puts first the pairs that explain least (notebook 04). Here the plane is fitted to the **model's predictions** $\hat t$ at the pair's values $x_i$, all other inputs at their means, over the $n$ runs (Elith, Leathwick and Hastie 2008):
 #
 # $$v = \sum_{i=1}^{n} \big(\hat t(x_i) - a - b^\top x_i\big)^2$$
 #
-# This residual variance takes any nonlinear effect of a single input for an interaction: where one event is in all of its first pairs with nearly equal shares, it ranks that event's nonlinearity, and the order of the parameters has no meaning. Friedman's H measures only the joint effect. The figure has H, the table both.
+# This residual variance takes any nonlinear effect of a single input for an interaction: where one event is in all of its first pairs with nearly equal shares, it ranks that event's nonlinearity, and the order of the parameters has no meaning. Friedman's H measures only the joint effect: with $F_{ep}$ the model's mean prediction by the pair, and $F_e$, $F_p$ those by each alone, all with mean 0, $H^2 = \sum_i (F_{ep} - F_e - F_p)^2 / \sum_i F_{ep}^2$; a pair's importance is its share of the numerators of all pairs. The figure has H, the table both.
 
 # %%
 def couple(runs, measure):
@@ -324,16 +333,21 @@ def summarize(name):
         return f"{text}None that was changed alone is known to change it."
     effect = varied.set_index(["program", "parameter"]).at[(name, truth[name]), "variation"]
     text += f"Of the parameters changed alone, {full_name(truth[name])} changes it most "
-    text += f"({effect:.0f} %). By way of events (method A) the strongest pair names "
+    text += f"({effect:.0f} %). Method A, by way of events, names by its strongest pair "
     ways = {"the residual variance": by_plane, "Friedman's H": by_h}
     named = {way: ranked[name]["event_b"].iloc[0] for way, ranked in ways.items()}
-    verdicts = {True: "right", False: "another"}
+    verdicts = {True: "the same parameter", False: "not that one"}
     return text + " and ".join(f"{full_name(own)} by {way} ({verdicts[own == truth[name]]})"
                                for way, own in named.items()) + "."
 
 
 for name in tuned:
     display(results.finding(summarize(name), program=name))
+same = {way: sum(ranked[name]["event_b"].iloc[0] == truth[name] for name in truth)
+        for way, ranked in {"Friedman's H": by_h, "the residual variance": by_plane}.items()}
+agreeing = " and ".join(f"in {n} of {len(truth)} programs by {way}" for way, n in same.items())
+print(f"The papers say that both methods name the same parameter. Here method A names the one that "
+      f"changes the time most {agreeing}.")
 
 # %% [markdown]
 # ## Explore
@@ -389,7 +403,7 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 #
 # A program on Spark: `cmlib record-tuning --program NAME`, then `cmlib run paper 08 -p program=NAME`. To change first: `n_events`; more events give more pairs, each known less well.
 #
-# **References.** Lv et al., *CounterMiner*, MICRO 2018, §V-D. Lv, Sun, Yu, on gradient boosting and processor events, 2018, §4.3. Friedman and Popescu, *Predictive learning via rule ensembles*, 2008.
+# **References.** Lv et al., *CounterMiner*, MICRO 2018, §V-D. Lv, Sun, Yu, on gradient boosting and processor events, 2018, §4.3. Friedman and Popescu, *Predictive learning via rule ensembles*, 2008. Elith, Leathwick and Hastie, *A working guide to boosted regression trees*, 2008.
 
 # %%
 results.save()
