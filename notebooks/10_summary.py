@@ -78,7 +78,7 @@ results.table(items, "reproduced",
 #
 # $$r_q = \frac{q_{here}}{q_{paper}}.$$
 #
-# A ratio far from 1 is no mistake as such: another processor, another decade, other programs and inputs. The note says of which programs a number is the mean. Only programs that a paper measured too enter a mean that stands beside its value.
+# A ratio far from 1 is no mistake as such: another processor, another decade, other programs and inputs. The note says of which programs a number is the mean. Where programs of a paper were recorded, only these enter the mean that stands beside its value.
 
 # %%
 summary = read_results(profile, folder)
@@ -86,7 +86,7 @@ results.mark(summary.origin)  # simulated numbers say so
 printed = summary.numbers.dropna(subset=["paper"]).copy()
 printed.insert(3, "ratio", printed["value"] / printed["paper"])
 near = printed["ratio"].between(1 / CLOSE, CLOSE)
-far = printed[printed["ratio"] > 0].loc[lambda rows: ~rows["ratio"].between(1 / FAR, FAR)]
+far = printed[~printed["ratio"].between(1 / FAR, FAR)]  # of the other sign, too
 display(results.finding(
     f"Of {len(printed)} quantities that a paper prints too, {near.sum()} are within {CLOSE:g} "
     f"times the paper's value, {len(far)} beyond {FAR:g} times."))
@@ -123,10 +123,10 @@ results.table(printed.sort_values("ratio"), "printed", (
 # %% [markdown]
 # ## What each notebook answers
 #
-# The first sentences of each; what else each found, by program, is in `findings.csv` and on its page.
+# The first sentences of each, which answer the question that heads its page; what else each found, by program, is in `findings.csv` and on its page.
 
 # %%
-answers = summary.findings.groupby("notebook", sort=False).first()[["finding"]].reset_index()
+answers = summary.findings.groupby("notebook", sort=False).first().reset_index()
 results.table(answers, "answers", "**Table.** The answer of each notebook.", rows=100)
 
 # %%
@@ -137,7 +137,7 @@ results.number("quantities that a paper also prints", len(printed))
 # %% [markdown]
 # ## What this doesn't show
 #
-# Whether the papers' programs would give the papers' numbers on this processor: most have no recordings by hardware counters here. Own recordings are of one processor in a virtual machine; others' are of other processors, as the first table says. Whatever a notebook's data can't show is said at its end.
+# Whether the papers' programs would give the papers' numbers on this processor: most have no recordings by hardware counters here. Own recordings by hardware counters are of one processor in a virtual machine; others' are of other processors, as the first table says. What is counted (programs, kernels, events) differs from row to row; each notebook says why. Whatever a notebook's data can't show is said at its end.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018. Alam et al., *AutoPerf*, NeurIPS 2019. The other papers are named in the notebooks of the table.
 

@@ -169,10 +169,11 @@ def micro_binaries(tmp_path_factory):
     """The folder in which the micro-benchmarks are built, by the process that asks first."""
     from cmlib_workloads.micro import build
 
-    folder = smoke_profile.shared_folder(tmp_path_factory) / "micro"
-    folder.mkdir(exist_ok=True)
-    with locked(folder):
-        return build(folder)
+    shared = smoke_profile.shared_folder(tmp_path_factory)
+    lock = shared / "building-micro"  # the compiler's output has a lock of its own, in its folder
+    lock.mkdir(exist_ok=True)
+    with locked(lock):
+        return build(shared / "micro")
 
 
 @pytest.fixture(scope="module")
