@@ -285,16 +285,17 @@ SETS = {"ocoe": "all the time", "mlpx": "taking turns"}
 by_mode = {mode: {event for run in recordings if run.meta["mode"] == mode for event in run.studied
                   if event not in lacking} for mode in SETS}
 ways = ", ".join(f"{len(events)} {SETS[mode]}" for mode, events in by_mode.items() if events)
-good = {run.meta["counters"]["good"] for run in recordings if run.meta.get("counters")}
+good = {(run.meta.get("counters") or {}).get("good") for run in recordings} - {None}
 n_counted = n_events - len(lacking)
-text = (f"In {len(recordings)} runs of {', '.join(programs)}, {n_counted} events were counted "
-        f"beside instructions and cycles ({ways or 'all in every interval'}): {counted} happened "
+text = (f"In {len(recordings)} run{'s' * (len(recordings) > 1)} of {', '.join(programs)}, "
+        f"{n_counted} events were counted beside instructions and cycles "
+        f"({ways or 'all in every interval'}): {counted} happened "
         f"at least once, {n_counted - counted} in no program."
         + (f" {len(lacking)} more were asked for and gave no count." if lacking else "")
         + (" The paper measured 229, of another processor." if program == "all" else ""))
 if good:
     text += (f" The processor has {' or '.join(map(str, sorted(good)))} counters that count "
-             "correctly, so that most events had to take turns.")
+             f"correctly{', so that most events had to take turns' * bool(by_mode['mlpx'])}.")
 display(results.finding(text))
 if len(sums):
     display(results.finding(f"Events that are sums of others are at most {agree} off the sum; "
