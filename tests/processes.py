@@ -16,6 +16,14 @@ def processes(marker):
     return found
 
 
+def has_ended(pid):
+    """Whether a process is gone, or only waits for its parent to notice."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
 def wait_until(condition, seconds=120.0):
     """Wait for a condition, on however slow a machine; what it is at last."""
     end = time.monotonic() + seconds

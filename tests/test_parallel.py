@@ -16,6 +16,7 @@ from distributed import Client
 import cmlib
 from cmlib.parallel import Workers, WorkersLostError, parallel_map
 from tests import tasks
+from tests.processes import has_ended, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -63,14 +64,6 @@ def waits(pid):
     return all(sleeps() for _ in range(10))
 
 
-def until(condition, seconds=120):
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
-    return found
-
-
 @contextlib.contextmanager
 def as_from_a_terminal(*command, **options):
     """A Python process in a group of its own, which gets Ctrl-C with all it has started; killed at the end."""
@@ -81,14 +74,6 @@ def as_from_a_terminal(*command, **options):
             yield process
         finally:
             process.kill()
-
-
-def alive(pid):
-    """Whether a process runs; one that has ended and that nobody has asked about counts as ended."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def pids(folder):
@@ -121,7 +106,7 @@ def cluster(start, tmp_path_factory):
     options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", file)
     start("-m", "distributed.cli.dask_scheduler", *options)
     workers = [start("-m", "distributed.cli.dask_worker", "--scheduler-file", file, *WORKER) for _ in "12"]
-    until(file.exists)
+    assert wait_until(file.exists)
     with Client(scheduler_file=str(file), set_as_default=False) as client:
         client.wait_for_workers(2, timeout=300)
         yield client, workers
@@ -194,22 +179,23 @@ def test_interrupted_a_script_leaves_no_process_and_no_task(where, tmp_path, req
     with as_from_a_terminal(script, tmp_path, *told) as running:
         assert [running.stdout.readline() for _ in range(3)] == ["0\n", "1\n", "2\n"]
         # Python drops an interrupt that comes while a future is deleted: it must come while the next one is waited for.
-        until(lambda: waits(running.pid))
+        assert wait_until(lambda: waits(running.pid))
         os.killpg(running.pid, signal.SIGINT)
         _, said = running.communicate(timeout=300)
     assert (running.returncode, said) == (1, "interrupted\n")
     if client is None:
-        until(lambda: not any(map(alive, pids(tmp_path))))
+        assert wait_until(lambda: all(map(has_ended, pids(tmp_path))))
     else:
-        until(lambda: client.run_on_scheduler(lambda dask_scheduler: not dask_scheduler.tasks))
+        assert wait_until(lambda: client.run_on_scheduler(lambda dask_scheduler: not dask_scheduler.tasks))
 
 
 def test_processes_end_with_a_parent_that_was_killed(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     with as_from_a_terminal(script, tmp_path):
-        workers = until(lambda: pids(tmp_path))
-    until(lambda: not any(map(alive, workers)))
+        assert wait_until(lambda: pids(tmp_path))
+        workers = pids(tmp_path)
+    assert wait_until(lambda: all(map(has_ended, workers)))
 
 
 def test_an_interrupted_run_leaves_nothing_half_written(tmp_path):
@@ -228,12 +214,12 @@ def test_an_interrupted_run_leaves_nothing_half_written(tmp_path):
     )
     environment = os.environ | {"CMLIB_RESULTS": str(tmp_path / "results")}
     with as_from_a_terminal("-c", command, tmp_path, "run", "tiny", env=environment) as running:
-        until(lambda: len(pids(tmp_path)) == 3 or running.poll() is not None)
+        assert wait_until(lambda: len(pids(tmp_path)) == 3 or running.poll() is not None)
         os.killpg(running.pid, signal.SIGINT)
         said, complained = running.communicate(timeout=300)
     assert (running.returncode, said) == (2, ""), complained
     assert complained.strip().endswith("Aborted!") and "Traceback" not in complained
-    until(lambda: not any(map(alive, pids(tmp_path))))
+    assert wait_until(lambda: all(map(has_ended, pids(tmp_path))))
     left = {file.name for file in (tmp_path / "results").glob("*/*")}
     assert left <= {".lock"}  # the lock is the system's; its file stays
 
@@ -243,7 +229,7 @@ def test_a_worker_killed_at_work_costs_a_cluster_nothing_but_time(cluster, tmp_p
     _, workers = cluster
     once = functools.partial(tasks.die_once, folder=tmp_path)
     assert list(parallel_map(once, range(20), on(cluster))) == list(range(20))
-    until(lambda: any(worker.poll() is not None for worker in workers))
+    assert wait_until(lambda: any(worker.poll() is not None for worker in workers))
 
 
 @pytest.mark.full

@@ -4,7 +4,6 @@ import gzip
 import json
 import random
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +22,7 @@ from cmlib.compress import compress, reconstruct
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.io.samples import SampleError, SampleParser, find_lines, find_streams, read_lines
 from cmlib_workloads.catalog import cases
+from tests.processes import has_ended, wait_until
 from tests.small_runs import store_lines
 
 GOLDEN = Path(__file__).parent / "golden/samples/perf_script_lost.txt"
@@ -309,11 +309,8 @@ def test_when_it_is_interrupted_the_program_ends_and_nothing_is_left(tmp_path, m
     command = [sys.executable, "-S", "-c", endless, str(tmp_path / "pid")]
     with pytest.raises(KeyboardInterrupt):
         record_lines(command, EVENTS, EVERY, tmp_path / "run")
-    process = Path("/proc", (tmp_path / "pid").read_text())
-    gone = time.monotonic() + 300
-    while process.exists() and "Z" not in (process / "stat").read_text().split()[2]:
-        assert time.monotonic() < gone
-        time.sleep(0.01)
+    pid = (tmp_path / "pid").read_text()
+    assert wait_until(lambda: has_ended(pid))
     assert [file.name for file in tmp_path.iterdir()] == ["pid"]
 
 

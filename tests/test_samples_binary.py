@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import tracemalloc
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from cmlib.collect.sampling import record_lines
 from cmlib.io.samples import SampleError, SampleParser, SampleReader
 from tests import made_up_stream as made_up
 from tests.made_up_stream import GROUP, IDENTIFIER, IP, LOST, READ, TID, TIME, TIMES, USUAL, WITH_ID
+from tests.processes import has_ended, wait_until
 
 GOLDEN = Path(__file__).parent / "golden/samples"
 STREAM = gzip.decompress((GOLDEN / "perf_record_pipe.data.gz").read_bytes())
@@ -276,18 +276,13 @@ def test_ctrl_c_while_nothing_comes_ends_the_program_too(tmp_path):
     command = [sys.executable, "-c", script, str(tmp_path / "pid"), str(tmp_path / "out/run")]
     recorder = subprocess.Popen(command, stderr=subprocess.PIPE)
     try:
-        end = time.monotonic() + 300
-        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
-            assert time.monotonic() < end
-            time.sleep(0.02)
+        assert wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
         recorder.send_signal(signal.SIGINT)
         assert b"KeyboardInterrupt" in recorder.communicate(timeout=300)[1]
     finally:
         recorder.kill()
         recorder.wait()
     assert recorder.returncode == -signal.SIGINT
-    process = Path("/proc", (tmp_path / "pid").read_text())
-    while process.exists() and "Z" not in (process / "stat").read_text().split()[2]:
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    pid = (tmp_path / "pid").read_text()
+    assert wait_until(lambda: has_ended(pid))
     assert list((tmp_path / "out").iterdir()) == []
