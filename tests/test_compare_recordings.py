@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from cmlib import places
 from cmlib.cli import main
+from cmlib.collect.compare.versions import is_recording
 
 
 def compared(*arguments, code=0):
@@ -101,3 +102,10 @@ def test_what_recordings_have_no_part_for_is_refused(tmp_path, options, message)
     file = served(tmp_path / "a.csv", [100] * 20)
     done = CliRunner().invoke(main, ["compare", "--recordings", str(file), str(file), *options])
     assert done.exit_code in (1, 2) and message in done.stderr
+
+
+def test_a_command_may_end_in_json_and_a_recording_have_blanks_in_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my old.json").write_text("{}", encoding="utf-8")
+    assert is_recording("my old.json") and is_recording("new.json")
+    assert not is_recording("cat input.json") and not is_recording("./app")

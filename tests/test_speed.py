@@ -141,6 +141,16 @@ def test_p_values_are_corrected_for_tests_and_looks():
     assert compare_times(*both, n_looks=3).p_value == pytest.approx(6 * alone.p_value)
 
 
+def test_a_function_that_ran_seldom_hinders_no_other():
+    rng = np.random.default_rng(7)
+    old, new = table(elapsed=times(rng, 40)), table(elapsed=times(rng, 40, factor=1.5))
+    for frame in (old, new):
+        frame["seldom", ELAPSED] = np.where(np.arange(40) < 4, 1.0, np.nan)
+    speed = compare_times(old, new)
+    assert speed.verdict == "slower" and speed.untested == (("seldom", ELAPSED),)
+    assert set(speed.tests["function"]) == {WHOLE}
+
+
 def test_elapsed_time_decides_where_processor_time_disagrees():
     rng = np.random.default_rng(6)
     one = table(elapsed=times(rng, 20), processor=times(rng, 20))

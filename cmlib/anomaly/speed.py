@@ -15,9 +15,9 @@ ELAPSED, PROCESSOR = "elapsed time", "processor time"
 SLOWER, FASTER, NO_CHANGE = "slower", "faster", "no change"
 INCONCLUSIVE, MOVED = "inconclusive", "moved"
 LAYOUT, MEMORY, WORK = "layout", "layout or memory", "work"
-_SHORTEST = 1e-9  # of the clock [s]
-_SAME_WORK = 0.005  # of instructions, which repeat to 1e-4
-_MOST_TIMES = 100  # as many runs: what would take more lies at the threshold
+_SHORTEST = 1e-9  # time that the clock tells [s]
+_SAME_WORK = 0.005  # share by which instructions of the same work differ at most; they repeat to 1e-4
+_MOST_TIMES = 100  # as many runs as there are: what would take more is not told
 
 
 @dataclass(frozen=True)
@@ -27,22 +27,25 @@ class Speed:
     Attributes
     ----------
     verdict : {"slower", "faster", "no change", "inconclusive"}
-        No change if all confidence intervals exclude relevant ones.
+        No change if all confidence intervals exclude relevant changes.
     p_value : float
         Smallest of all tests, corrected for their number.
     runs_needed : int or None
-        For an inconclusive verdict: runs in all that would decide, if the estimates stay as they are; None if a ratio
-        lies so near to the threshold that a hundred times as many would not.
+        For an inconclusive verdict: runs of each version that would decide, if the estimates stay as they are; None if
+        a hundred times as many would not, as where a ratio lies near to the threshold.
     tests : DataFrame
         A row a function and measure, the smallest p-value first: function, measure, verdict, ratio, low, high
         (95 % confidence interval), p_slower, p_faster (corrected, at most 1), significant (one of the two is
-        at most alpha), relevant (the ratio is), old_s, new_s (medians [s]).
+        at most alpha), relevant (the ratio is), old_s, new_s (medians [s]). Here, "no change" means that none is shown.
+    untested : tuple of (function, measure)
+        Timed in too few runs for any change to be significant, and left out.
     """
 
     verdict: str
     p_value: float
     tests: pd.DataFrame
     runs_needed: int | None = None
+    untested: tuple = ()
 
     @property
     def settled(self):
@@ -55,8 +58,9 @@ def compare_times(old, new, *, alpha=0.002, smallest=0.04, paired=True, n_looks=
 
     A function is slower if its time has changed significantly, the one-sided p-value is at most `alpha` after
     Bonferroni's correction for the number of tests (functions and measures) and of looks; and relevantly, the
-    ratio is at least 1 + `smallest`. Faster likewise. Where elapsed and processor time disagree,
-    elapsed time decides. The version is slower if one of its functions is, unless the whole program is faster.
+    ratio is at least 1 + `smallest`. Faster likewise. Where one of elapsed and processor time is slower and the
+    other faster, elapsed time decides. The version is slower if one of its functions is, unless the whole program is
+    faster.
 
     Parameters
     ----------
@@ -79,21 +83,32 @@ def compare_times(old, new, *, alpha=0.002, smallest=0.04, paired=True, n_looks=
     Raises
     ------
     ValueError
-        If nothing was timed in both, or in too few runs for any change to be significant.
+        If nothing was timed in both, or everything in too few runs for any change to be significant.
     """
     timed = {column: _times(old[column], new[column], paired) for column in old if column in new}
     timed = {column: times for column, times in timed.items() if all(map(len, times))}
     if not timed:
         raise ValueError("no function was timed in both versions: there is nothing to compare")
     n_tests = len(timed) * n_looks
-    _check_number(timed, n_tests, alpha, paired)
+    testable = {
+        column: times
+        for column, times in timed.items()
+        if n_tests * smallest_p_value(*map(len, times), paired=paired) <= alpha
+    }
+    if not testable:
+        old_times, new_times = max(timed.values(), key=lambda times: min(map(len, times)))
+        raise ValueError(
+            f"{len(new_times)} runs of the new version against {len(old_times)} of the old one, at most: too few for "
+            f"any change to be significant at {alpha:g} in {n_tests} tests. Record more runs."
+        )
+    untested = tuple(column for column in timed if column not in testable)
     compare = paired_ratio if paired else unpaired_ratio
     tests = pd.DataFrame(
         [
             {"function": function, "measure": measure}
             | _test(compare(*times), n_tests, alpha, smallest)
             | dict(zip(("old_s", "new_s"), map(np.median, times), strict=True))
-            for (function, measure), times in timed.items()
+            for (function, measure), times in testable.items()
         ]
     )
     p_values = tests[["p_slower", "p_faster"]].min(axis=1)
@@ -102,13 +117,13 @@ def compare_times(old, new, *, alpha=0.002, smallest=0.04, paired=True, n_looks=
     order = np.argsort(p_values, kind="stable")
     needed = None
     if verdict == NO_CHANGE and not irrelevant.all():
-        verdict, n = INCONCLUSIVE, max(min(map(len, times)) for times in timed.values())
+        verdict, n = INCONCLUSIVE, max(min(map(len, times)) for times in testable.values())
         needed = _runs_needed(tests[~irrelevant], n, alpha / n_tests, smallest)
-    return Speed(verdict, float(p_values.min()), tests.iloc[order].reset_index(drop=True), needed)
+    return Speed(verdict, float(p_values.min()), tests.iloc[order].reset_index(drop=True), needed, untested)
 
 
 def _runs_needed(tests, n, alpha, smallest):
-    """Runs for which each interval would exclude the threshold, or 1: its width falls with the root of their number."""
+    """Runs for which each interval would exclude the threshold, or no change; it narrows with their number's root."""
     estimate, threshold = np.log(tests["ratio"]).abs(), np.log1p(smallest)
     half_width = np.log(tests["high"] / tests["low"].where(tests["low"] > 0)) / 2
     to_significance = stats.norm.isf(alpha) / stats.norm.isf(0.025) * half_width / estimate
@@ -177,18 +192,6 @@ def _times(old, new, paired):
         usable = np.isfinite(both[0][:n]) & np.isfinite(both[1][:n])
         both = [times[:n][usable] for times in both]
     return [np.maximum(times[np.isfinite(times)], _SHORTEST) for times in both]
-
-
-def _check_number(timed, n_tests, alpha, paired):
-    (function, _), (old, new) = max(
-        timed.items(), key=lambda item: smallest_p_value(*map(len, item[1]), paired=paired)
-    )
-    if n_tests * smallest_p_value(len(old), len(new), paired=paired) > alpha:
-        raise ValueError(
-            f"{len(new)} runs of the new version against {len(old)} of the old one, that passed "
-            f"{function}: too few for "
-            f"any change to be significant at {alpha:g} in {n_tests} tests. Record more runs."
-        )
 
 
 def _test(estimate, n_tests, alpha, smallest):

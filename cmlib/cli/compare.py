@@ -153,6 +153,7 @@ def compare(
 
     from cmlib.collect.compare.comparison import compare_programs, compare_simulated, refusal
     from cmlib.collect.compare.layouts import REPEATS
+    from cmlib.collect.compare.versions import is_recording
     from cmlib.collect.record.execute import signals_handled
 
     judge = compare_programs
@@ -160,7 +161,7 @@ def compare(
         judge = functools.partial(compare_simulated, caches=simulated)
         del settings["seed"]
     settings["sources"] = sources if all(sources) else None
-    n_commands = sum(not name.endswith(".json") for name in (old, new))
+    n_commands = sum(not is_recording(name) for name in (old, new))
     n_runs = settings.get("n_runs", _RUNS[source]) + REPEATS * settings.get("layouts", 0)
     hidden = None if n_commands else True
     try:

@@ -15,7 +15,7 @@ from cmlib.anomaly.counts import blame_changes, compare_counts, compare_estimate
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.collect.compare.code import compare_code
 from cmlib.collect.compare.layouts import check_layouts, time_layouts
-from cmlib.collect.compare.versions import Version, check_free, open_pair, save_pair
+from cmlib.collect.compare.versions import Version, check_free, is_recording, open_pair, save_pair
 from cmlib.collect.record.execute import run_timed
 from cmlib.collect.simulate import read_functions, read_parts
 from cmlib.collect.simulate.valgrind import EACH_INSTRUCTION, FIXED_LIBC, cache_options, simulate
@@ -52,11 +52,45 @@ def compare_programs(
     notify=say,
     progress=lambda: None,
 ):
-    """Record two versions, or read their recordings, and judge the new one by the old one."""
+    """Record two versions, or read their recordings, and judge the new one by the old one.
+
+    Parameters
+    ----------
+    old, new : str
+        Commands, or files that `keep` wrote before.
+    events : str, optional
+        Of commands, with commas between; by default those of the processor.
+    n_runs : int
+        Of each command, at most.
+    alpha, smallest : float
+        As of :func:`cmlib.anomaly.speed.compare_times`; what was not recorded in pairs has to differ by 25 % at least.
+    keep : path, optional
+        Folder for the recordings of commands.
+    sources : pair of paths, optional
+        Source files of both, to name what was changed.
+    timeout : float, optional
+        Of a run [s].
+    layouts : int, optional
+        How many layouts of both are timed as well, by the programs that the shell command `build` links.
+    seed : int
+        Of the order within pairs, and the autoencoders.
+    notify, progress : callable
+        Told sentences; called once a run.
+
+    Returns
+    -------
+    dict
+        What ``--json`` prints, as docs/compare.md has it.
+
+    Raises
+    ------
+    CmlibError
+        If a command fails, or the two can't be compared.
+    """
     changed = changed_functions(*sources) if sources else []
     if keep:
         check_free(keep)
-    commands = [Version(name, timeout=timeout) for name in (old, new) if not name.endswith(".json")]
+    commands = [Version(name, timeout=timeout) for name in (old, new) if not is_recording(name)]
     if layouts:
         check_layouts(commands, build)
     settings = {"events": events, "n_runs": n_runs, "timeout": timeout, "alpha": alpha, "seed": seed}
@@ -71,6 +105,9 @@ def compare_programs(
             timed = speed.compare_times(pair.old.times, pair.new.times, **rules)
             if timed.settled:
                 break
+    if timed.untested:
+        seldom = ", ".join(dict.fromkeys(function for function, _ in timed.untested))
+        notify(f"{seldom}: timed in too few runs for any change to be significant, and left out.")
     if keep:
         save_pair(pair, keep)
     detector = AutoPerf(random_state=seed)
@@ -87,6 +124,8 @@ def compare_programs(
         times = time_layouts(commands, layouts, build, seed, notify, progress)
         over = speed.compare_times(*times, alpha=alpha, smallest=smallest)
         verdict = speed.verdict_over_layouts(timed, over)
+        if verdict == speed.MOVED:
+            code["cause"] = speed.LAYOUT
         over_layouts = {
             "n": layouts,
             "verdict": over.verdict,
@@ -119,6 +158,7 @@ def compare_programs(
             "correction": "Bonferroni",
             "tests": len(timed.tests),
             "looks": pair.n_looks,
+            "untested": list(timed.untested),
             "paired": pair.paired,
         },
         times=_rows(timed.tests, unbounded=_UNBOUNDED),
@@ -157,11 +197,35 @@ def compare_simulated(
     notify=say,
     progress=lambda: None,
 ):
-    """Simulate two versions, and judge the new one by its instructions, and by what modelled misses add."""
+    """Simulate two versions, and judge the new one by its instructions, and by what modelled misses add.
+
+    Parameters
+    ----------
+    old, new : str
+        Commands.
+    n_runs : int
+        Of each; how far their counts differ is told.
+    smallest, smallest_modelled : float
+        Smallest relevant change of exact and of modelled counts, as a share.
+    caches : dict, optional
+        Caches to simulate, by Valgrind's names; by default this machine's.
+    sources, timeout, notify, progress
+        As of :func:`compare_programs`.
+
+    Returns
+    -------
+    dict
+        What ``--simulate --json`` prints, as docs/compare.md has it.
+
+    Raises
+    ------
+    CmlibError
+        If a command fails, or is none.
+    """
     changed = changed_functions(*sources) if sources else []
     options = cache_options(caches or {})
     for name in (old, new):
-        if name.endswith(".json"):
+        if is_recording(name):
             raise CmlibError(f"{name} is a recording; --simulate compares two commands, which it runs.")
     commands = [Version(command, timeout=timeout) for command in (old, new)]
     seconds = sum(run_timed(command.argv(0), environment={}, timeout=timeout)[1] for command in commands)
@@ -204,6 +268,7 @@ def compare_simulated(
             "correction": None,
             "tests": len(tests),
             "looks": 1,
+            "untested": [],
             "paired": True,
         },
         times=[],

@@ -5,6 +5,7 @@ import functools
 import math
 import os
 import random
+import re
 import secrets
 import shlex
 import shutil
@@ -66,7 +67,7 @@ def open_pair(
 ):
     """Read the recordings and record the commands."""
     names = dict(zip(FORMS, (old, new), strict=True))
-    recordings = {form: _read(name) for form, name in names.items() if name.endswith(".json")}
+    recordings = {form: _read(name) for form, name in names.items() if is_recording(name)}
     if len(recordings) == 2:
         if events:
             raise CmlibError("--events is for commands: recordings have the events they were made with")
@@ -83,6 +84,11 @@ def open_pair(
     yield from _recorded(versions, recordings, counted, looks, random.Random(seed), notify, progress)
 
 
+def is_recording(name):
+    """Whether what is to be compared is a file that `--keep` wrote, and not a command, which may end in one."""
+    return name.endswith(".json") and (Path(name).is_file() or not re.search(r"\s", name))
+
+
 def check_free(folder):
     """Raise CmlibError if recordings in a folder would be replaced by `save_pair`."""
     there = [path.name for form in FORMS for path in sorted(Path(folder).glob(f"{form}.*"))]
@@ -97,7 +103,7 @@ def save_pair(pair, folder):
     """Keep what was recorded, as ``old.json`` and ``new.json``."""
     for form in FORMS:
         recording = getattr(pair, form)
-        if not recording.name.endswith(".json"):
+        if not is_recording(recording.name):
             regions.save_recording(Path(folder) / f"{form}.json", [recording.text], recording.about)
 
 
