@@ -12,7 +12,8 @@ import pandas as pd
 from cmlib.spelling import spelling
 from cmlib.topdown.category_tables import names_in
 from cmlib.topdown.costs import UNKNOWN, common
-from cmlib.topdown.slot_account import REMAINDER, account, fitting_tables, linux_tables, sum_gap
+from cmlib.topdown.slot_account import REMAINDER, account, sum_gap
+from cmlib.topdown.table_choice import fitting_tables, linux_tables
 
 SIBLING = "sibling thread"
 LOSSES = ("front end", "back end", "bad speculation")

@@ -1,0 +1,52 @@
+"""Rates per cycle by step of progress, from several runs that counted different events."""
+
+import numpy as np
+import pandas as pd
+
+from cmlib.spelling import PINNED
+
+
+def merge_steps(steps, *, adjust=True):
+    """Merge the steps of several runs of one program into rates per cycle.
+
+    Parameters
+    ----------
+    steps : sequence of DataFrame, shape (n_steps, n_events)
+        Counts of each run, as :func:`cmlib.merge.step_runs` cuts it, ``instructions`` and ``cycles`` among them.
+    adjust : bool, default True
+        Whether each run's rates are moved, along their slope over IPC, to the runs' mean IPC in that step.
+
+    Returns
+    -------
+    rates : DataFrame, shape (n_steps, events of all runs)
+        Events per cycle, means over the runs that counted them.
+    ipc : Series, shape (n_steps,)
+        Mean instructions per cycle.
+
+    Raises
+    ------
+    ValueError
+        If the runs have different numbers of steps.
+    """
+    if not steps or len({len(step) for step in steps}) != 1:
+        raise ValueError(
+            f"runs of {[len(step) for step in steps]} steps can't be merged; cut all into the same number."
+        )
+    index = steps[0].index
+    ipcs = np.array([step["instructions"] / step["cycles"] for step in steps])
+    reference, rates = ipcs.mean(axis=0), {}
+    for step, ipc in zip(steps, ipcs, strict=True):
+        for event in step.columns.difference(PINNED, sort=False):
+            rate = (step[event] / step["cycles"]).to_numpy()
+            rates.setdefault(event, []).append(_moved(rate, ipc, reference) if adjust else rate)
+    merged = {event: np.mean(several, axis=0) for event, several in rates.items()}
+    return pd.DataFrame(merged, index=index), pd.Series(reference, index=index, name="ipc")
+
+
+def _moved(rate, ipc, reference):
+    """A run's rate as it would be at the reference IPC; never below zero."""
+    spread = ipc - ipc.mean()
+    if not spread.any():
+        return rate
+    slope = (spread @ (rate - rate.mean())) / (spread @ spread)
+    return np.maximum(rate + slope * (reference - ipc), 0.0)
