@@ -12,7 +12,10 @@ class NothingRecordedError(CmlibError):
 
 
 class UnfitRecordingError(NothingRecordedError, ValueError):
-    """What is recorded can't answer the question: it is too short, lacks events, or can't be compared."""
+    """What is recorded can't answer what a notebook asks: it is too short, lacks events, or can't be compared.
+
+    A kind of :class:`NothingRecordedError`, as the notebook is left out of a report for either reason.
+    """
 
 
 def last_lines(text):

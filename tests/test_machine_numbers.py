@@ -5,6 +5,7 @@ import os
 import pytest
 
 from cmlib.collect import machine
+from cmlib.errors import CmlibError
 from cmlib_workloads.neighbours import processor_times, taken_by_others
 
 
@@ -27,6 +28,8 @@ def test_events_become_the_numbers_that_the_pmu_says(tmp_path):
     (device / "type").write_text("10\n")
     (device / "format/event").write_text("config:0-15\n")
     assert machine.raw_config(0x4005, 0, tmp_path) == 0x4005
+    with pytest.raises(CmlibError, match="more bits"):  # which would be another event
+        machine.raw_config(0x14005, 0, tmp_path)
 
 
 def test_tracepoints_have_the_kernel_s_numbers(tmp_path):

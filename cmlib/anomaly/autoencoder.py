@@ -15,18 +15,18 @@ from cmlib.anomaly.samples import usual_range
 
 
 def stopping_run(variances, *, eps=0.05, goal=1, max_runs=100):
-    """Return the number of training runs after which the reconstruction error has settled (Algorithm 1, as printed).
+    """Return the entry of a series of variances at which it has settled (AutoPerf, Algorithm 1, as printed).
 
-    At entry i the mean change of variance over the last tenth of the entries is compared with the one over
-    all of them, divided by 1 + i/2. Training stops where it is below that and below `eps`, and was below the
-    former in the `goal` entries before.
+    At entry i, A is the mean change from entry to entry over the last tenth of the entries so far (rounded up), and B
+    that over all of them, divided by 1 + i/2 (rounded up). Training stops at the first entry with A < B and A < `eps`
+    that follows `goal` entries with A < B.
 
     Parameters
     ----------
     variances : sequence of float, shape (n_runs,)
         Of the reconstruction errors after training on 1, 2, … runs.
     eps : float > 0 or array of it, shape (n_runs,), default 0.05
-        Smallest change of variance that matters [that of the variances], the same at all entries or one each.
+        Smallest change of variance that matters, in the unit of `variances`; the same at all entries or one each.
         The text names none; 0.05 is in the program that the authors published.
     goal : int >= 0, default 1
         Consecutive entries that must have settled before. The text names none; with 1 the published series
@@ -37,9 +37,9 @@ def stopping_run(variances, *, eps=0.05, goal=1, max_runs=100):
     Returns
     -------
     int
-        The stopping entry, counted from 0, or `max_runs` if the series never settles: more than were given
-        means record more. This is the paper's number of runs to train on (MySQL's 58 is the 59th value of the
-        published series, whose figure begins at 0), although entry i has seen i + 1 runs.
+        The stopping entry, counted from 0; `max_runs` if the series does not settle before, and then more runs are to
+        be recorded where it is shorter. This is the paper's number of runs to train on (MySQL's 58 is the 59th value
+        of the published series, whose figure begins at 0), although entry i has seen i + 1 runs.
 
     Raises
     ------

@@ -7,11 +7,11 @@ import numpy as np
 
 
 def replace_outliers(values, *, n_std=5.0, exact=None):
-    """Replace samples above mean + n_std * std by the median of their interval.
+    """Replace samples above mean + n_std * std by the median of their part of the series.
 
-    The series is cut into ceil(sqrt(n)) intervals of equal length in time; a sample
-    above the threshold takes the median of the remaining samples of its own interval, or
-    of the whole series if its interval keeps none (CounterMiner, §III-B, Eq. 6 and 7).
+    The series is cut into ceil(sqrt(n)) parts of as many samples; a sample
+    above the threshold takes the median of the remaining samples of its own part, or
+    of the whole series if its part keeps none (CounterMiner, §III-B, Eq. 6 and 7).
 
     Parameters
     ----------

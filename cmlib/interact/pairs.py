@@ -48,16 +48,17 @@ def rank_pairs(
         Columns that each event is paired with, such as a program's parameters, instead
         of the other events.
     method : {"residual_variance", "printed", "h_statistic"}, default "residual_variance"
-        The measure of intensity.
+        The measure of intensity. The default is what the paper's text asks for; ``h_statistic`` alone finds products
+        that were planted (notebook 04), and should be looked at where it matters which pair is first.
     fitted : fitted estimator, optional
         A model of some columns of X, such as that of :func:`cmlib.rank.refine`.
         Without it, one is fitted to all of X.
     model : estimator, optional
-        What :func:`cmlib.rank.regressor` takes, to fit that one.
+        Where `fitted` is not given: the model to fit, as :func:`cmlib.rank.regressor` takes it.
     boosting : Boosting, optional
-        What :func:`cmlib.rank.regressor` takes, to fit that one.
+        Where neither is given: settings of the boosted trees.
     n_points : int, default 60
-        Rows, drawn at random, that H is computed on: at each of their values the
+        For ``h_statistic``: rows, drawn at random, that H is computed on: at each of their values the
         model predicts for all of them, so that the cost grows with the square.
     seed : int, default 0
         Of the model, and of the rows drawn.

@@ -115,16 +115,16 @@ def align_runs(runs, n_steps=None, *, per="cycles", leave_out=()):
 
 
 def step_runs(runs, n_steps=None):
-    """Cut each run into equal steps of its own progress.
+    """Cut each run into equal steps of its own progress, the share of its instructions that are retired.
 
     Counts are taken to be spread evenly over the instructions of their interval.
 
     Parameters
     ----------
-    runs : sequence of DataFrame
-        As in :func:`align_runs`.
+    runs : sequence of DataFrame, shape (n_intervals, n_events)
+        Counts of each run of one program, ``instructions`` and ``cycles`` among them; runs may differ in both numbers.
     n_steps : int >= 2, optional
-        As in :func:`align_runs`.
+        By default as many as the shortest run has intervals, but 200 at most.
 
     Returns
     -------
@@ -135,7 +135,8 @@ def step_runs(runs, n_steps=None):
     Raises
     ------
     ValueError
-        As in :func:`align_runs`.
+        If a run lacks instructions or cycles, or retired less than half or more than twice the median run's
+        instructions; if `n_steps` is below 2.
     """
     runs = _checked(runs)
     _require_same_work(runs)

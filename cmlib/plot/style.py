@@ -1,4 +1,4 @@
-"""One look for all figures: their size, style and colours."""
+"""One look for all figures: their size [inches], style and colours."""
 
 import functools
 import math
@@ -8,13 +8,15 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 _WIDTH = 9.0
-GREY = "#9aa0a6"  # what the rest is compared with, and what is not decided
-# The papers' own numbers, everywhere.
+GREY = "#9aa0a6"  # of baselines, and of ranks that are not decided
+# The mark of a number that a paper prints, in all figures.
 PAPER = {"color": "#222222", "marker": "x", "ls": "", "ms": 6, "zorder": 5}
 _STYLE = matplotlib.rc_params_from_file(f"{__file__[:-3]}.mplstyle", use_default_template=False)
 
 
 def styled(draw):
+    """Have a function, which returns a figure and its axes, draw in this style."""
+
     @functools.wraps(draw)
     def in_style(*args, **kwargs):
         with matplotlib.rc_context({**sns.axes_style("ticks"), **_STYLE}):
@@ -26,16 +28,19 @@ def styled(draw):
 
 
 def palette(n):
+    """As many colours, which people with any sight tell apart."""
     return sns.color_palette("colorblind", n)
 
 
 @styled
 def blank(height, *, rows=1, columns=1, **sharing):
+    """A figure with rows and columns of empty axes, an array of two dimensions."""
     figure = Figure(figsize=(_WIDTH, height), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **sharing)
 
 
 def single(height):
+    """A figure with one empty axes."""
     figure, axes = blank(height)
     return figure, axes[0, 0]
 
@@ -65,7 +70,7 @@ def legend_below(figure, ax, n_columns):
 
 @styled
 def panels(names, *, columns=2, height=2.3, **sharing):
-    """One small axes a name, row by row; the left-over ones are taken away."""
+    """As many small axes as there are names, row by row, an array of one dimension."""
     columns = min(columns, max(1, len(names)))
     rows = math.ceil(len(names) / columns)
     figure, axes = blank(height * rows, rows=rows, columns=columns, **sharing)
@@ -78,7 +83,7 @@ def panels(names, *, columns=2, height=2.3, **sharing):
 
 
 def _write_powers(figure):
-    """Names may hold dollars, which begin a formula to matplotlib; only powers on logarithmic axes are formulas."""
+    """Draw powers on logarithmic axes as formulas; elsewhere the style has none, as names may hold dollars."""
     for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis) if axis.get_scale() != "linear"):
         for label in axis.get_ticklabels(which="both"):
             label.set_parse_math(True)

@@ -28,7 +28,25 @@ _PERCENT = re.compile("(?P<code><code>[^<]*</code>)| %")
 
 
 def build_index(folder, *, to_come=()):
-    """Write `index.html` over all results found in a profile's folder."""
+    """Write `index.html` and `answers.json` over all results found in a profile's folder.
+
+    Parameters
+    ----------
+    folder : path
+        Of a profile, or of one program, whose results are on the page of all programs as well then.
+    to_come : sequence of str
+        Titles of notebooks that still run.
+
+    Returns
+    -------
+    pathlib.Path
+        The page.
+
+    Raises
+    ------
+    ValueError
+        If there are no results.
+    """
     folder = Path(folder)
     results = read_manifests(folder)
     manifests, cards = results.sections, gather_cards(results)
@@ -82,7 +100,8 @@ def answers(folder):
     Returns
     -------
     dict
-        ``schema``, ``profile``, ``made`` (UTC), and ``programs``: by name the dictionary of its card.
+        ``schema``, ``profile``, ``made`` (UTC), ``programs`` (by name the dictionary of its card) and ``left_out``
+        (why notebooks were).
     """
     results = read_manifests(Path(folder))
     programs = {}

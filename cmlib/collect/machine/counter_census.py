@@ -17,14 +17,28 @@ _REPEATS = 2
 _TOLERANCE = 0.01
 # Events of no counter in particular; many ARM processors count no branches.
 _EVENTS = ("branches:u", "instructions:u")
-# Of an Intel core's eight counters, events of its caches and memory take the first four only; loads are one.
+# Events of caches and memory, loads among them, take only the first four of an Intel core's eight counters.
 _NARROW, _ALL_TAKE = "L1-dcache-loads:u", 4
 _SPIN = [sys.executable, "-I", "-S", "-c", "for _ in range(500_000): pass"]
 
 
 @dataclass(frozen=True)
 class Census:
-    """What a census found."""
+    """What a census found.
+
+    Attributes
+    ----------
+    offered : int
+        Most copies of an event that the kernel put on counters together.
+    good : int
+        Most copies whose counts agree, in at least one of two repeats, as do those of all smaller groups.
+    copies : tuple of tuple of float
+        Counts of each group's copies.
+    complaint : str
+        Why nothing could be counted.
+    without : str
+        The event that was asked for first and can't be counted here; another was counted in its place.
+    """
 
     offered: int
     good: int
@@ -38,14 +52,17 @@ class Census:
         return {"offered": self.offered, "good": self.good}
 
     def checked(self, advice="`cmlib doctor` tells why."):
-        """Itself; a CmlibError where nothing can be counted."""
+        """Return the census, or raise a CmlibError where nothing can be counted."""
         if not self.offered:
             raise CmlibError(f"no hardware event can be counted here: {self.complaint}. {advice}")
         return self
 
 
 def census(*, events=_EVENTS):
-    """Count one event in groups of one copy, two copies, … while a loop spins, and compare the copies."""
+    """Count one event in groups of one copy, two copies, … while a loop spins, and compare the copies.
+
+    Of several events the first that this machine counts is taken. Each group is counted twice.
+    """
     if shutil.which("perf") is None:
         return Census(0, 0, complaint="perf is not installed")
     censuses = {}
@@ -54,14 +71,14 @@ def census(*, events=_EVENTS):
         if censuses[event].offered:
             without = events[0].partition(":")[0] if event != events[0] else ""
             full = censuses[event]
-            # A group may be of events that fewer counters can count, and of nothing else.
+            # All events of a group may be such as take the first four only: so many are sure.
             narrow = _census_of(_NARROW) if full.offered > _ALL_TAKE else full
             return replace(narrow if 0 < narrow.offered < full.offered else full, without=without)
     return censuses[events[0]]
 
 
 def supported(encodings):
-    """Leave out the events that this machine can't count."""
+    """Leave out the events that perf says this machine can't count; none without a perf that says so."""
     if shutil.which("perf") is None:
         return list(encodings)
     selected = [argument for encoding in encodings.values() for argument in ("-e", encoding)]

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import yaml
 
+from cmlib.errors import CmlibError
+
 _CAP_SYS_ADMIN, _CAP_PERFMON = 21, 38
 _RAW_PMU = 4  # PERF_TYPE_RAW: the type of a processor's own counters
 
@@ -21,7 +23,20 @@ def _names():
 
 
 def describe(root="/"):
-    """Describe the machine, for the metadata of a recording; ``metric_group`` where perf lists level 1."""
+    """Describe the machine, for the metadata of a recording.
+
+    Parameters
+    ----------
+    root : path
+        Where /proc and /sys are; perf is that of this machine in any case.
+
+    Returns
+    -------
+    dict
+        vendor, model_name, family, model, microarchitecture (a name of AMD's, else its numbers), processors, virtual
+        (the hypervisor), kernel, perf (versions), mux_interval_ms, load_1min: None where the host doesn't tell; and
+        metric_group, where perf lists metrics of the account's level 1.
+    """
     root = Path(root)
     first = (_read(root / "proc/cpuinfo") or "").split("\n\n")[0]
     pairs = (line.partition(":") for line in first.splitlines())
@@ -46,7 +61,7 @@ def describe(root="/"):
             "mux_interval_ms": next((interval for interval in rotations if interval is not None), None),
             "load_1min": load_1min(root),
         }
-        | identity(cpu)
+        | describe_arm(cpu)
         | ({"metric_group": group} if (group := metric_group()) else {})
     )
 
@@ -58,7 +73,7 @@ def load_1min(root="/"):
 
 
 def perf_version():
-    """Ask perf for its version."""
+    """perf's version, or None and why there is none."""
     if shutil.which("perf") is None:
         return None, "no perf on the PATH"
     done = subprocess.run(["perf", "version"], capture_output=True, text=True)
@@ -106,7 +121,7 @@ def core_pmus(root="/"):
 
 
 def raw_config(code, umask, root="/"):
-    """The number by which perf_event_open is told an event of the cores."""
+    """The number by which perf_event_open is told an event of the cores; CmlibError if its bits have no place."""
     folders = [Path(root) / "sys/bus/event_source/devices" / name / "format" for name in core_pmus(root)]
     parts = {"event": (code, "config:0-7,32-35"), "umask": (umask, "config:8-15")}
     return sum(
@@ -122,6 +137,10 @@ def _placed(value, layout):
         width = int(high or low) - int(low) + 1
         config |= (value & (1 << width) - 1) << int(low)
         value >>= width
+    if value:
+        raise CmlibError(
+            f"an event's code or umask has more bits than this machine's counters take ({layout})."
+        )
     return config
 
 
@@ -151,7 +170,7 @@ def has_watchdog(root="/"):
 
 
 def counting_processes(root="/"):
-    """Other processes that hold perf events open."""
+    """Other processes that are perf, or hold perf events open as far as this user can see."""
     processes = []
     for folder in sorted((Path(root) / "proc").glob("[0-9]*"), key=lambda path: int(path.name)):
         name = _read(folder / "comm")
@@ -173,7 +192,7 @@ def _microarchitecture(vendor, family, model):
     if None in (vendor, family, model):
         return None
     if vendor == "AuthenticAMD" and family in _names()["amd"]:
-        return next(name for first, name in _names()["amd"][family] if model >= first)
+        return next((name for first, name in _names()["amd"][family] if model >= first), None)
     return f"{vendor}-{family}-{model:X}"
 
 
@@ -202,8 +221,8 @@ def _integer(text):
     return int(text) if text is not None and re.fullmatch(r"-?\d+", text) else None
 
 
-def identity(cpu):
-    """Name a processor by the numbers that ARM gives it."""
+def describe_arm(cpu):
+    """Describe a processor by the numbers that ARM gives it in /proc/cpuinfo; empty for any other."""
     try:
         implementer, part = (int(cpu[f"CPU {key}"], 16) for key in ("implementer", "part"))
     except (KeyError, ValueError):

@@ -50,10 +50,9 @@ class LikwidTables(Format):
             if rows:
                 region = regions.get(_last_between(begins, start, table.start()), "")
                 lasted = _seconds(_SECONDS.search(text, start, end)) if np.isnan(seconds) else seconds
-                counts = as_table((1.0, *row) for _, *row in rows)
-                yield Totals(
-                    text[start:end], counts, region, (lasted,), remarks=(*self.notes, *[UNCOUNTED] * lacks)
-                )
+                first_run = as_table((1.0, *row) for _, *row in rows)
+                remarks = (*self.notes, UNCOUNTED) if lacks else self.notes
+                yield Totals(text[start:end], first_run, region, (lasted,), remarks=remarks)
 
     @functools.cached_property
     def _tables(self):
@@ -78,9 +77,12 @@ def _start(text, before, table, begins):
 
 
 def _rows(text, table, most):
-    """Rows of a table, with counts added up by event, how long it was counted [s], and whether counts are missing."""
+    """Return a table's rows, a row an event, how long it was counted [s], and whether counts are missing.
+
+    The table ends at `most` at the latest.
+    """
     start = text.find("\n", table.start()) + 1
-    n = sum(map(bool, _cells(text[table.start() : start - 1]))) - 2
+    n_threads = sum(map(bool, _cells(text[table.start() : start - 1]))) - 2
     counts, seconds = {}, np.nan
     while 0 < start < most:
         end = text.find("\n", start)
@@ -93,13 +95,13 @@ def _rows(text, table, most):
                 seconds = _seconds(_SECONDS.match(line))
             else:
                 counts.setdefault(cells[0], []).extend(
-                    read_count(text, start, cell) for cell in cells[2 : n + 2]
+                    read_count(text, start, cell) for cell in cells[2 : n_threads + 2]
                 )
         start = end + 1
     rows = []
     for event, parts in counts.items():
         counted = [part for part in parts if np.isfinite(part)]
-        unit = "J" * event.startswith("PWR_")
+        unit = "J" if event.startswith("PWR_") else ""
         rows.append((None, event, sum(counted) if counted else "<not counted>", 1.0, unit))
     return rows, seconds, any(np.isnan(parts).any() for parts in counts.values())
 
@@ -110,7 +112,7 @@ def _cells(line):
     return [part.strip() for part in parts]
 
 
-def _seconds(line):
-    """The longest of the threads' times; NaN where there is none."""
-    cells = [cell.strip() for cell in re.split(r"[|,]", line[1])] if line else []
+def _seconds(match):
+    """The longest of the threads' times in a line that matched; NaN where there is none."""
+    cells = [cell.strip() for cell in re.split(r"[|,]", match[1])] if match else []
     return max((float(cell) for cell in cells if _NUMBER.fullmatch(cell)), default=np.nan)
