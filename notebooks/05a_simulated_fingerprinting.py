@@ -18,31 +18,29 @@
 #
 # **Question.** Where a machine has no counters: can a decision tree that is trained on simulated counts name what limits a program?
 #
-# *Reads* what `cmlib record-micro --simulate` made with Valgrind. *Writes* which bottlenecks a simulation can tell, the tree and its accuracy, its errors on programs that it was not trained on, and how far simulated counts are from a processor's.
+# *Reads* what `cmlib record-micro --simulate` made with Valgrind. *Writes* which bottlenecks a simulation can tell, the tree and its accuracy, its errors on programs that it was not trained on, how many of their slices it calls unknown, and how far simulated counts are from a processor's.
 #
-# Yoo et al. (2012, "the paper" below) record small programs with one known bottleneck each (*micro-benchmarks*, each in a pathological form **P** and a healthy form **N**), cut the runs into slices, choose the few events that tell the classes apart, and train a C4.5 tree on them; the tree then names each slice of another program. [Notebook 05](05_fingerprinting.ipynb) does so with a processor's counters, this one with counts by Valgrind's Callgrind. Classes: `P_Mem_L2`, `P_Mem_L3`, `P_Mem_M` wait for data from that level (M: memory), `P_CPU` is bound by the core (the micro-benchmarks' only cause of this kind is mispredicted branches; among the other programs are long chains of arithmetic, too), `N` is healthy. A slice is *unknown* if it lies farther from every training slice than `margin` times what nearly all training slices (`quantile`) lie from those of another run: Euclidean distance of standardised logarithms of the rates.
-#
-# A program of your own: `cmlib diagnose --simulate -- COMMAND` names its phases by such a tree. Here `margin` is to be changed first: with less, more slices are called unknown.
+# Yoo et al. (2012, "the paper" below) record small programs with one known bottleneck each (*micro-benchmarks*, each in a pathological form **P** and a healthy form **N**), cut the runs into slices, choose the few events that tell the classes apart, and train a C4.5 tree on them; the tree then names each slice of another program. [Notebook 05](05_fingerprinting.ipynb) does so with a processor's counters, this one with counts by Valgrind's Callgrind. Classes: `P_Mem_L2`, `P_Mem_L3`, `P_Mem_M` wait for data from that level (M: memory; the third level is the last, LL below), `P_CPU` is bound by the core (the micro-benchmarks' only cause of this kind is mispredicted branches; among the other programs are long chains of arithmetic, too), `N` is healthy. A slice whose nearest training slice is too far off gets no class: it is *unknown*.
 
 # %% tags=["parameters"]
 program: str = "all"  # all: this notebook is about the micro-benchmarks, and refuses any other
 quantile: float = 0.99  # of training slices that must not be unknown to the other programs
-margin: float = 1.0  # how many times farther a slice may lie before it is unknown
+margin: float = 1.0  # how many times farther a slice may lie before it is unknown (table below)
 seed: int = 0  # of the folds
 settings: dict = {}  # interactive, profile, results_folder
 
 # %%
 from itertools import chain, combinations
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.model_selection import LeaveOneGroupOut, cross_val_predict
 
 import cmlib.plot.fingerprint as plot
 from cmlib import explore, places
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments import diagnosis, fingerprint
-from cmlib.experiments.micro_recordings import FOLDER, cut
+from cmlib.experiments.micro_recordings import cut
 from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.diagnosis import score_programs
 from cmlib.fingerprint.key_events import discretize
@@ -72,8 +70,11 @@ steps = {"a  Profile": "micro-benchmarks,\nall events", "b  Key events": "profil
          "relevant\nevents only", "c  Slices": "of equal length", "d  Train": "a decision tree\non "
          "the slices", "b′–d′  Apply": "program's slices,\nthe same events,\nthe tree names each"}
 figure, _ = flow(steps)
-results.figure(figure, "fig01", "**Fingerprinting, Fig. 1.** The method. *See:* only step a "
-               "differs here: a simulation by Valgrind profiles, not a processor.")
+results.figure(figure, "fig01", "**Fingerprinting, Fig. 1.** The method. *See:* each of a to d "
+               "differs here: a, a simulation by Valgrind profiles, not a processor; b, the "
+               "tree is given the modelled events, whatever the choice of key events says; c, "
+               "slices are of equally many basic blocks (runs of instructions without a branch); "
+               "d, thresholds lie half-way between the values that they separate.")
 
 # %% [markdown]
 # ## The data: simulated slices
@@ -82,20 +83,21 @@ results.figure(figure, "fig01", "**Fingerprinting, Fig. 1.** The method. *See:* 
 #
 # $$\mathit{cycles} = I + 10\,(M_{L1} + B) + 100\,M_{LL}$$
 #
-# with instructions $I$, misses $M$ of the first and of the last level, and mispredictions $B$. Instructions, loads, stores and branches are exact; misses and mispredictions are a model's ([what that means](../docs/simulated-counts.md)). Simulated caches have 32 KiB, 256 KiB and 2 MiB, small so that simulations are short; what lies in consecutive lines is prefetched into the second and last level.
+# with instructions $I$, misses $M$ of the first and of the last level, and mispredictions $B$. (A miss of the second level that the last one serves costs no more than the first level's; misses of the second level are counted all the same, and the tree is given them.) Instructions, loads, stores and branches are exact; misses and mispredictions are a model's ([what that means](../docs/simulated-counts.md)). Simulated caches have 32 KiB, 256 KiB and 2 MiB, small so that simulations are short; what lies in consecutive lines is prefetched into the second and last level.
 
 # %%
 recorded = fingerprint.load_simulated()
 caveat, PER = recorded.caveat, "1,000 estimated cycles"
 X, about = cut(recorded.key["micro"], slice_s=1)
-print(f"{len(X)} slices of {about.index.get_level_values('program').nunique()} cases (a form at a "
-      f"working set), {X.shape[1]} modelled events per {PER}, {about['label'].nunique()} classes")
+print(f"{len(X)} slices of {about.index.get_level_values('program').nunique()} cases (a form "
+      f"at a working set, or with an input, of a micro-benchmark), {X.shape[1]} modelled events "
+      f"per {PER}, {about['label'].nunique()} classes")
 X.head()
 
 # %% [markdown]
 # ## The micro-benchmarks
 #
-# A simulation does not tell every bottleneck. Instructions that wait for each other take no longer than others where no latencies are simulated; arithmetic by software is only more instructions; and Valgrind's simple predictor of indirect branches fails in a loop that a processor's learns. The tree is not trained on a program unless some cause $x$ (misses of a level, or mispredictions) is charged at least a tenth of the pathological form's estimated cycles, and twice the share of the other form's:
+# A simulation does not tell every bottleneck. Instructions that wait for each other take no longer than others where no latencies are simulated; arithmetic by software is only more instructions; and Valgrind's simple predictor of indirect branches fails in a loop that a processor's learns. The tree is not trained on a program unless some cause $x$ (misses of the first or of the last level, or mispredictions) is charged at least a tenth of the pathological form's estimated cycles, and twice the share of the other form's:
 #
 # $$\exists\,x:\ s_x(P) \ge 0.1 \ \wedge\ s_x(P) \ge 2\, s_x(N), \qquad s_x = \mathit{cycles}_x / \mathit{cycles}.$$
 #
@@ -188,16 +190,19 @@ print(f"highest merit: {max(M.values()):.3f} of {', '.join(max(M, key=M.get))}")
 GR.sort_values(ascending=False).round(3).to_frame("gain ratio").T
 
 # %% [markdown]
-# As in the paper, the event with the worst average of both ranks is removed, again and again (`cmlib.fingerprint.select_key_events`). Rates of loads, stores and branches are exact, but tell which program it is and not what it waits for: they are in the curve and not in the tree, which is trained on the five that a model decides.
+# As in the paper, the event with the worst average of both ranks is removed, again and again (`cmlib.fingerprint.select_key_events`). Rates of loads, stores and branches are exact, but tell which program it is and not what it waits for: they are in the curve and not in the tree, which is trained on those that a model decides.
 
 # %%
 tree = C45Classifier(midpoints=True)
 sizes = [9, 6, recorded.unmultiplexed, 4, 3, 2, 1]
 elimination, curves = fingerprint.key_event_curve(*everything, sizes, tree, seed=seed)
+curves["whole cases left out"] = curves.pop("whole programs left out")
 np.testing.assert_allclose(elimination["gain_ratio"], GR[elimination.index])
 lines = {"modelled": recorded.unmultiplexed}
-enough = curves["whole programs left out"]
+enough = curves["whole cases left out"]
 smallest = enough.loc[enough["accuracy"] >= enough["accuracy"].max() - 0.1, "n_events"].min()
+last = elimination.index[-int(smallest) :]
+exact = [f"`{event}`" for event in last if event not in X]
 figure, _ = plot.accuracy_curve(curves, x="n_events", xlabel="number of events", lines=lines)
 results.figure(
     figure,
@@ -205,8 +210,9 @@ results.figure(
     "**Figure.** Accuracy of the tree against the number of events left, by two kinds of folds, "
     "which cover each other where they agree; dashed: as many events as the tree is given, which "
     "are the modelled ones and not the last of this elimination. *See:* "
-    f"{smallest:.0f} events are enough for {enough['accuracy'].max():.1f} % of the slices."
-    + caveat,
+    f"the last {smallest:.0f} events of the elimination are enough for "
+    f"{enough['accuracy'].max():.1f} % of the slices; exact among these, and so telling which "
+    f"program it is: {', '.join(exact) or 'none'}.{caveat}",
 )
 
 # %%
@@ -250,11 +256,16 @@ results.table(
 # %% [markdown]
 # ## How often is it right?
 #
-# Every simulated case is run once: *by run* leaves whole cases out; *by size* leaves out a working set, from the choice of events as well. The paper's tree tells more classes, which is a harder task.
+# Every simulated case is run once: *by run* leaves whole cases out; *by size* leaves out a working set, from the choice of events as well (micro-benchmarks without working sets are not in it). *By program* is the hardest test: a whole micro-benchmark is left out, all its cases; a class that no other micro-benchmark has can't be named then. The paper's tree tells more classes, which is a harder task.
 
 # %%
 folds = fingerprint.table_2((X, about), everything, {}, C45Classifier(midpoints=True), seed=seed)
 ten_fold = yoo["table_2"]["Micro-benchmarks"]["accuracy"]
+tested = cross_val_predict(C45Classifier(midpoints=True), X, about["label"],
+                           groups=fingerprint.program_of(X), cv=LeaveOneGroupOut())
+right = pd.Series(tested == about["label"].to_numpy()).groupby(fingerprint.program_of(X))
+n_right, n = int(right.sum().sum()), len(X)
+folds.loc[len(folds)] = ["Micro-benchmarks", "by program", 100 * n_right / n, n_right, n - n_right]
 folds["paper"] = np.where(folds["folds"] == "10-fold", ten_fold, np.nan)
 trivial = 100 * about["label"].value_counts(normalize=True).iloc[0]
 results.table(
@@ -263,7 +274,10 @@ results.table(
     "**Fingerprinting, Table 2.** Accuracy of cross-validation [%], with the slices in the right "
     f"class and in a wrong one: {about['label'].nunique()} classes. The most frequent has "
     f"{trivial:.1f} %; "
-    f"beside them the paper's 10-fold, of more classes.{caveat}",
+    "beside them the paper's 10-fold, of more classes. *See:* of a micro-benchmark that is left "
+    "out whole, right are "
+    + ", ".join(f"{100 * share:.0f} % ({name})" for name, share in right.mean().items())
+    + f".{caveat}",
 )
 
 # %% [markdown]
@@ -278,18 +292,45 @@ results.table(
 X_unseen, unseen = cut(recorded.key["unseen"], slice_s=1)
 labels = model.predict(X_unseen[X.columns])
 scores = score_programs(labels, unseen["label"], X_unseen.index.get_level_values("program"))
-figure, _ = plot.program_outcomes(fingerprint.outcomes_by_program(labels, X_unseen, unseen))
+outcomes = fingerprint.outcomes_by_program(labels, X_unseen, unseen)
+whole = outcomes.get("right class", pd.Series(0.0, outcomes.index)).ge(100)
+figure, _ = plot.program_outcomes(outcomes[~whole] if (~whole).any() else outcomes)
 healthy = scores["expected"] == fingerprint.HEALTHY
 named, accused = scores.loc[~healthy, "right"], scores.loc[healthy, "pathological"]
 results.figure(
     figure,
     "unseen",
-    "**Figure.** How many slices of each case were named right: pathological forms (P) above, "
-    "healthy ones (N) below, the worst first. In brackets the class that the case has, after the "
-    "colon the label that it gets most often where that is another; cases of equal name and class "
-    "at two working sets share a row. *See:* "
+    "**Figure.** The cases that were not named right in every slice: pathological forms (P) above, "
+    "healthy ones (N) below. In brackets the class that the case has, after the colon the wrong "
+    "label that it gets most often; cases of equal name and class at two working sets share a "
+    f"row. Not drawn: the {whole.sum()} of {len(whole)} rows that are right in every slice. *See:* "
     f"{named.ge(90).sum()} of {len(named)} pathological cases are right in at least 90 % of their "
     f"slices; {accused.gt(5).sum()} of {len(accused)} healthy ones are false alarms.{caveat}",
+)
+
+# %% [markdown]
+# How far is too far? The limit of *unknown* is `margin` times the distance within which nearly all training slices (the share `quantile`) find a slice of another micro-benchmark; distances are Euclidean, of standardised logarithms of the rates. A lower margin calls more slices unknown; it helps if more of the wrong ones than of the right ones are among them:
+
+# %%
+rows, plain = [], model.classifier_.predict(X_unseen[X.columns]) == unseen["label"].to_numpy()
+for value in sorted({0.5, 1.0, 2.0, margin}):
+    one = UnknownRejector(C45Classifier(midpoints=True), quantile=quantile, margin=value)
+    one.fit(X, about["label"], groups=fingerprint.program_of(X))
+    far = one.is_unknown(X_unseen[X.columns])
+    rows.append((value, one.threshold_, 100 * far.mean(), 100 * far[plain].mean(),
+                 100 * far[~plain].mean()))
+columns = ["margin", "limit [sd]", "unknown [%]", "of the right [%]", "of the wrong [%]"]
+unknown = pd.DataFrame(rows, columns=columns)
+here, least = unknown.set_index("margin").loc[margin], unknown.iloc[0]
+results.table(
+    unknown,
+    "unknown",
+    f"**Table.** Share of the {len(X_unseen)} slices of these programs that is called unknown, by "
+    "margin; *of the right*, *of the wrong*: of those that the tree by itself names right or "
+    f"wrong. *See:* at this page's margin, {margin:g}, {here['unknown [%]']:.1f} % are unknown; at "
+    f"{least['margin']:g} {least['of the wrong [%]']:.1f} % of the wrong ones and "
+    f"{least['of the right [%]']:.1f} % of the right ones.{caveat}",
+    decimals=1,
 )
 
 # %%
@@ -320,6 +361,9 @@ for group, cases in groups.items():
 profiles = diagnosis.profiles(model, recorded.key["unseen"] + recorded.key["own"], slice_s=1)
 shown = next(name for name in profiles if "netlist-P" in name)
 netlist = profiles[shown]
+by_length = {name: {1: profile} for name, profile in profiles.items()}
+if notebook.interactive:  # choose a program and a slice; its rule is shown
+    display(explore.fingerprint(by_length, program=shown, unit="interval(s)", per=PER))
 figure, _ = plot.phase_timeline(netlist.labelled, netlist.pace, title=shown)
 results.figure(
     figure,
@@ -353,18 +397,21 @@ distinguished = named[apart[~healthy]]
 programs = named.index.str.split("-").str[1].nunique()
 alarms = accused[accused.gt(5)].index.str.split("-").str[1].unique()
 frequent = scores.loc[~healthy, "expected"].value_counts()
+always = (scores.loc[~healthy, "expected"] == frequent.index[0]).to_numpy()
 results.finding(
-    f"Of {len(named)} pathological cases, of {programs} programs that it was not trained on, the "
-    "tree names "
-    f"{named.ge(90).sum()} right in at least 90 % of their slices, {distinguished.ge(90).sum()} "
-    f"of the {len(distinguished)} whose two forms differ in the simulation (always answering "
-    f"{frequent.index[0]} would name {frequent.iloc[0]}). {accused.gt(5).sum()} of {len(accused)} "
+    f"In {named.ge(90).sum()} of {len(named)} pathological cases, of {programs} programs that it "
+    "was not trained on, the tree names the limit right in at least 90 % of the slices (always "
+    f"answering {frequent.index[0]} would in {frequent.iloc[0]}); of the {len(distinguished)} "
+    f"whose two forms differ in the simulation, in {distinguished.ge(90).sum()} "
+    f"({always[apart[~healthy]].sum()}). {accused.gt(5).sum()} of {len(accused)} "
     f"healthy cases are called pathological in more than 5 % of their slices: "
-    f"{', '.join(alarms) or 'none'}. Of the paper's own case, rebuilt, "
+    f"{', '.join(alarms) or 'none'}. Unknown are {here['unknown [%]']:.1f} % of all slices. Of "
+    "the paper's own case, rebuilt, "
     f"{netlist.shares.get('P_Mem_M', 0):.0f} % of the slices are P_Mem_M, "
     f"{100 * yoo['canneal']['p_mem_m'] / yoo['canneal']['slices']:.0f} % in the paper. On the "
     f"micro-benchmarks themselves it is right in {micro['10-fold']:.2f} % of the slices (the "
-    f"paper: {ten_fold} %, of more classes).{caveat}"
+    f"paper: {ten_fold} %, of more classes), in {micro['by program']:.0f} % if the whole "
+    f"micro-benchmark is left out.{caveat}"
 )
 
 # %% [markdown]
@@ -437,54 +484,19 @@ ratios = hardware.rename(columns={"program": "of", "quantity": "program"})
 figure, ax = dots_by_program(ratios, value="ratio", hue="of", xlabel="simulated / counted")
 ax.set_xscale("log")
 ax.axvline(1, color="#444444", lw=1)
-far = hardware.assign(off=np.exp(np.abs(np.log(hardware["ratio"])))).groupby("simulated as")["off"]
+off = np.exp(np.abs(np.log(hardware["ratio"])))
+rare = hardware["counted"] < 0.1
+far = off[~rare].groupby(hardware["simulated as"]).max()
 results.figure(
     figure,
     "ratios",
     "**Figure.** Simulated over counted events per 1,000 instructions; 1: as on the processor; "
     "logarithmic axis. *See:* counts of what was executed differ by a factor of at most "
-    f"{far.max().get('exact', np.nan):.1f} (other inputs; operations, not instructions), those "
-    "that "
-    f"the simulated caches and predictor decide by up to {far.max().get('modelled', np.nan):.0f}.",
+    f"{far.get('exact', np.nan):.1f} (other inputs; operations, not instructions), those that the "
+    f"simulated caches and predictor decide by up to {far.get('modelled', np.nan):.1f} where the "
+    "processor counts at least 0.1 per 1,000 instructions; what it counts less of ("
+    f"{rare.sum()} of {len(rare)}) differs by up to {off[rare].max():.0f}.",
 )
-
-# %% [markdown]
-# Where the micro-benchmarks are recorded with a processor's counters too, a tree is trained on each, and both are asked about the programs that neither has seen. Working sets differ: each lies in the levels of its own caches.
-
-# %%
-def most_frequent(source, length, name):
-    """The most frequent label of each unseen case, by a tree trained on one source."""
-    trained = fingerprint.train(*cut(source.key["micro"], slice_s=length), source.tree)
-    slices, about = cut(source.key["unseen"], slice_s=length)
-    labels = trained.predict(slices[trained.feature_names_in_])
-    most = score_programs(labels, about["label"], slices.index.get_level_values("program"))
-    form = most.index.str.split("-").str
-    key = form[1] + " " + form[2] + (" " + form[3]).fillna("")
-    return most.set_axis(key)[["expected", "most"]].rename(columns={"most": name})
-
-
-if any(Path(places.recordings_dir() / FOLDER).glob("micro-*")):
-    both = most_frequent(fingerprint.load(), fingerprint.SLICE_S, "measured")
-    simulated = most_frequent(recorded, 1, "simulated")["simulated"]
-    both = both.join(simulated, how="inner").rename_axis("program").reset_index()
-    caption = (
-        "**Table.** The most frequent label of each unseen case by the tree of measured counts"
-    )
-    caption += f" and by that of simulated ones.{caveat}"
-    display(results.table(both, "agreement", caption, rows=30))
-else:
-    print("Not shown: no micro-benchmarks were recorded here with a processor's counters.")
-
-# %% [markdown]
-# ## Explore
-#
-# In JupyterLab: choose a program and a slice; the rule that determined its class is shown below.
-
-# %%
-by_length = {name: {1: profile} for name, profile in profiles.items()}
-panel = explore.fingerprint(by_length, program=shown, unit="interval(s)", per=PER)
-caption = f"**Figure.** What the widgets show at first: the slices of `{shown}`.{caveat}"
-panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
 # ## What this doesn't show
@@ -492,6 +504,10 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 # A simulation knows caches, a prefetcher and a branch predictor, and neither latencies nor overlap, translation of addresses, or anything of the kernel: a miss that a processor hides counts as much as one that it waits for. Nothing can be said of time, or of threads that wait for each other.
 #
 # Conclusions that rest on exact counts hold on a processor: how much more a version executes, and where. Those on the kind of bottleneck hold where the model's reason is the processor's: random accesses to more than a cache holds, branches that no predictor can know. Rates do not carry over to a processor, as the figure of simulated over counted events shows.
+#
+# ## On your own program
+#
+# `cmlib diagnose --simulate -- COMMAND` names the phases of a program by such a tree. This notebook is about the micro-benchmarks (`program` takes `all`); the parameter to change first is `margin`, above: with less, more slices are called unknown.
 #
 # **References.** Yoo et al., *Automated fingerprinting of performance pathologies using performance monitoring units*, 2012. Nethercote and Seward, *Valgrind*, PLDI 2007. Weaver and McKee, *Can hardware performance counters be trusted?*, IISWC 2008. Gutierrez et al., *Sources of error in full-system simulation*, ISPASS 2014.
 
