@@ -25,7 +25,7 @@ def read_manifest(folder):
     [
         ("08_tuning", ["times", "parameters", "fig13", "fig14", "explore"], ["table4", "pairs", "variation"]),
         ("08a_number_of_runs", ["learning", "fig15"], ["table2", "alone"]),
-        ("08b_causes", ["causes"], ["causes", "moves"]),
+        ("08b_causes", ["causes"], ["quality", "causes", "moves"]),
     ],
 )
 def test_every_table_and_figure_of_the_papers_is_there(smoke, notebook, figures, tables):
@@ -60,21 +60,19 @@ def test_models_err_less_than_the_mean_and_name_the_parameter_that_changes_the_t
 def test_every_important_event_has_its_verdict_and_the_finding_counts_them(smoke):
     judged = pd.read_csv(smoke / "08b_causes/causes.csv")
     said = read_manifest(smoke / "08b_causes")["findings"][0]["text"]
-    assert len(judged) == 3 and set(judged["verdict"]) <= {
-        causality.CAUSES,
-        causality.CORRELATES,
-        causality.NOT_SHOWN,
-    }
-    assert (judged["verdict"][judged["factor"].isna()] == causality.NOT_SHOWN).all()
+    verdicts = {causality.CAUSES, "less than expected", causality.NOT_SHOWN}
+    assert len(judged) == 3 and set(judged["verdict"]) <= verdicts
+    moved = pd.read_csv(smoke / "08b_causes/moves.csv")
+    assert (judged["verdict"][moved["factor"].isna()] == causality.NOT_SHOWN).all()
     assert f"{(judged['verdict'] == causality.NOT_SHOWN).sum()} neither is shown" in said
 
 
 def test_a_verdict_is_drawn_with_its_interval_and_what_the_model_says():
-    row = {"program": "sort", "event": "close", "verdict": "correlates only", "expected": -8.0}
+    row = {"program": "sort", "event": "close", "verdict": "less than expected", "expected": -8.0}
     frame = pd.DataFrame([row | {"observed": -1.0, "low": -2.5, "high": 0.5}])
     draw = functions_of("08b_causes")["draw_verdicts"]
     _, (ax, empty) = draw(frame, programs=["sort", "join"], xlabel="change [%]")
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["close: correlates only"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["close: less than expected"]
     drawn = {line.get_label(): list(line.get_xdata()) for line in ax.lines}
     assert drawn["observed, 95 %"] == [-1.0] and drawn["the model says"] == [-8.0]
     assert ax.collections[0].get_segments()[0][:, 0].tolist() == [-2.5, 0.5]
