@@ -70,7 +70,7 @@ if aim != study.IPC:
 # %% [markdown]
 # ## The data
 #
-# A row is a step of progress, the same share of retired instructions in all runs (or an interval of time, where one run counted all events); a column is an event per instruction. What is explained is CPI, cycles per instruction, the inverse of IPC. Each event is of one kind: stall cycles (nothing is dispatched, executed or retired), bad speculation (mispredicted branches and the *wrong-path ops* dispatched before they are found out), instruction supply, data supply, instruction mix (`data/events/kinds.yaml`; ops that are dispatched, and the op-cache lookups that fetch them, are counted whether they are of the right path or not, and are put to bad speculation). Runs that multiplex are cleaned first (*shrinkage* draws each reading towards the event's mean by as much as its noise calls for, notebook 02c). Left out are events that happen in less than a tenth of the rows, those that are cycles per instruction by definition, and those that happen at a fixed rate in time.
+# A row is a step of progress, the same share of retired instructions in all runs (or an interval of time, where one run counted all events); a column is an event per instruction. What is explained is CPI, cycles per instruction, the inverse of IPC. Each event is of one kind: stall cycles (nothing is dispatched, executed or retired), bad speculation (mispredicted branches and the *wrong-path ops* dispatched before they are found out), instruction supply, data supply, instruction mix (`data/events/kinds.yaml`; ops that are dispatched, and the op-cache lookups that fetch them, are counted whether they are of the right path or not, and are put to bad speculation). Runs that multiplex are cleaned first (*shrinkage* moves each count of an event that took turns towards its neighbours in time, by as much as its own noise calls for, notebook 02c). Left out are events that happen in less than a tenth of the rows, those that are cycles per instruction by definition, and those that happen at a fixed rate in time.
 
 # %%
 display(Markdown(describe_data(url, programs)))
@@ -79,8 +79,8 @@ data = study.matrix(runs, per="instructions")
 what = events.kinds(data.X.columns, table)
 usable = (data.X > 0).mean().ge(0.1) & data.X.nunique().gt(1) & what["class"].ne("target")
 X, CPI, kind = data.X.loc[:, usable], 1 / data.ipc, what["kind"]
-print(f"{programs[0]}: {len(X)} rows, {X.shape[1]} events of {kind[X.columns].nunique()} kinds; "
-      "the first 4 rows of 4 events, per instruction:")
+print(f"{programs[0]}: {len(X)} rows; {X.shape[1]} of {data.X.shape[1]} events are used, of "
+      f"{kind[X.columns].nunique()} kinds; the first 4 rows of 4 events, per instruction:")
 X.iloc[:4, :4].map("{:.5f}".format)
 
 # %% [markdown]
@@ -163,32 +163,34 @@ results.table(ordered[columns], "clusters",
 # %%
 members = pd.concat({name: c.members for name, c in clusters.items()}, names=["program"])
 members = members.reset_index("program")
-first = members[members["cluster"] == 1].groupby("program").head(4)
-results.table(first, "members",
+first = members[members["cluster"] == 1]
+costly = listed[listed["cluster"] == 1].set_index("program")["cycles_event"]
+chosen = first.groupby("program").cumcount().lt(4) | first["event"].eq(first["program"].map(costly))
+results.table(first[chosen], "members",
               "**Table.** The four members of each program's first cluster with most weight, as a "
-              "share of the cluster's [%].", decimals=0)
+              "share of the cluster's [%], and the one whose cycles are shown below, where it has "
+              "one.", decimals=0)
 
 # %% [markdown]
 # ## The cycles that go with a cluster
 #
-# These are of the data and not of the model: cycles per 1,000 instructions in the tenth of the rows with most of an event, less those in the tenth with least. The event is the cluster's first that costs cycles at all (a miss, a stall, a wrong-path op); a cluster of events that cost nothing, such as cache hits, has none. Below zero, more of the event goes with fewer cycles. *At most* is the same difference of the event's counts times the most that one of them can cost (`data/topdown/costs`): of an event that is itself cycles without ops from the front end, one cycle each; of other stall cycles no bound is known. Where even the lower end of the cycles is above it (*exceeded*), the cluster only goes along with what costs these cycles; where only the mean is, it may (*perhaps exceeded*; a bound that is passed or missed by a few cycles decides nothing). Where the bound is many times the cycles, as of misses that other work hides, it says nothing.
+# These are of the data and not of the model: cycles per 1,000 instructions in the tenth of the rows with most of an event, less those in the tenth with least. The event is the cluster's first that costs cycles at all (a miss, a stall, a wrong-path op); a cluster of events that cost nothing, such as cache hits, has none. Below zero, more of the event goes with fewer cycles. *At most* is the same difference of the event's counts times the most that one of them can cost (`data/topdown/costs`): of an event that is itself cycles without ops from the front end, one cycle each; of other stall cycles no bound is known. Where even the lower end of the cycles is above it, by more than a tenth of it (*exceeded*), the cluster only goes along with what costs these cycles; where otherwise the upper end is above it (*perhaps exceeded*), it may. Where the bound is many times the cycles, as of misses that other work hides, it says nothing.
 
 # %%
-cycles = listed[listed["cycles_event"] != ""].rename(columns={
-    "cycles_event": "event", "cycles_per_kilo_instruction": "cycles", "cycles_at_most": "at most",
-    "cycles_low": "from", "cycles_high": "to", "category": "top-down"})
-most = cycles["at most"]
-
-
 def exceeds(row):
-    """Whether more cycles go with an event than it can cost."""
-    if row["cycles"] <= row["at most"] or pd.isna(row["at most"]):
-        return ""
-    return " (exceeded)" if row["from"] > row["at most"] else " (perhaps exceeded)"
+    """Whether surely, or perhaps, more cycles go with an event than it can cost."""
+    if row["cycles_low"] > 1.1 * row["cycles_at_most"]:
+        return "exceeded"
+    return "perhaps exceeded" if row["cycles_high"] > row["cycles_at_most"] else ""
 
 
 # %%
-cycles["at most"] = most.map("{:,.0f}".format, na_action="ignore") + cycles.apply(exceeds, axis=1)
+cycles = listed[listed["cycles_event"] != ""]
+bound = cycles["cycles_at_most"].map("{:,.0f}".format, na_action="ignore")
+beyond = cycles.apply(exceeds, axis=1).map(lambda how: f" ({how})" if how else "")
+cycles = cycles.assign(**{"at most": bound + beyond}).rename(columns={
+    "cycles_event": "event", "cycles_per_kilo_instruction": "cycles", "cycles_low": "from",
+    "cycles_high": "to", "category": "top-down"})
 place = cycles.groupby("program").cumcount()
 cycles = pd.concat([cycles[place < 3], cycles[place >= 3]])
 columns = ["program", "cluster", "event", "cycles", "from", "to", "at most", "top-down"]
@@ -205,7 +207,7 @@ results.table(cycles[columns], "cycles",
 # %% [markdown]
 # ## What does the grouping prove?
 #
-# *Overlap* is the share of the first five clusters that two models of resampled rows have in common, mean over all pairs of models. It has to beat clusters of the same sizes and kinds whose members are drawn at random (30 draws): where these overlap as much, stability says nothing for the grouping. At 1 for both nothing can be told apart.
+# *Overlap* is the share of the first five clusters that two models of resampled rows have in common, mean over all pairs of models. It has to beat clusters of the same sizes and kinds whose members are drawn at random (30 draws): where these overlap as much (a difference below 0.02 counts as none), stability says nothing for the grouping.
 
 # %%
 judged = {name: c.stability.iloc[0].to_dict() | c.errors.iloc[0, 1:].to_dict()
@@ -213,8 +215,8 @@ judged = {name: c.stability.iloc[0].to_dict() | c.errors.iloc[0, 1:].to_dict()
 judged = pd.DataFrame(judged).T.astype({"clusters": int, "largest": int})
 judged = judged.rename_axis("program").reset_index()
 shuffled = "overlap, members shuffled"
-better = judged["overlap"] > judged[shuffled] + 0.005
-worse = judged["overlap"] < judged[shuffled] - 0.005
+gain = (judged["overlap"] - judged[shuffled]).astype(float)
+better, worse = gain >= 0.02, gain <= -0.02
 shown = judged.melt("program", ["overlap", shuffled], "clusters are", "overlap of first five")
 shown["clusters are"] = shown["clusters are"].map({"overlap": "as grouped", shuffled: "shuffled"})
 figure, ax = plot.dots_by_program(shown, value="overlap of first five", hue="clusters are",
@@ -225,8 +227,10 @@ results.figure(figure, "overlap",
                "common; grey: the same sizes and kinds with members drawn at random. *See:* the "
                f"grouping beats shuffled members in {better.sum()} of {len(judged)} "
                f"program{'s' * (len(judged) > 1)} (means {judged['overlap'].mean():.2f} and "
-               f"{judged[shuffled].mean():.2f}), and is less stable than they in {worse.sum()}; "
-               "grey is the mean of 30 draws, whose spread was not kept.")
+               f"{judged[shuffled].mean():.2f}), and is less stable than they in {worse.sum()}: "
+               f"differences of {gain.min():+.2f} to {gain.max():+.2f}, which are not judged, as "
+               "of "
+               "the 30 draws only the mean was kept.")
 
 # %% [markdown]
 # Whether the model behind the clusters says something is another matter: its error on rows that it never saw, beside that of the mean and of a boosted model (gradient boosted trees) of the same single events.
@@ -247,45 +251,29 @@ results.figure(figure, "errors",
 display(results.table(judged, "clusters-judged",
                       "**Table.** Number of clusters, events in the largest; overlap; errors [%] "
                       "of CPI on held-out stretches (both figures in numbers)."))
-core = {}
+core, n_core = {}, set()
 for name, cleaned in study.core_runs(url, list(clusters), aim, workers=workers).items():
-    explained = study.explain(study.matrix(cleaned, per="instructions"), table, n_models=2,
-                              seed=seed)
+    own = study.matrix(cleaned, per="instructions")
+    explained = study.explain(own, table, n_models=2, seed=seed)
+    n_core.add(own.X.shape[1])
     core[name] = explained.errors.set_index("test").loc["another pass"]
 if core:
     core = pd.DataFrame(core).T.rename_axis("program").reset_index()
     beaten = (core["linear"] < core["boosted"]).sum()
     display(results.table(core, "core",
-                          "**Table.** The same errors [%] of a dozen core events alone, which were "
-                          "counted all the time and twice: fitted on one recording of them, tested "
-                          "on another. *See:* the linear model errs by "
+                          "**Table.** The same errors [%] of "
+                          f"{' or '.join(map(str, sorted(n_core)))} core "
+                          "events alone, which were counted all the time in two recordings: "
+                          "fitted on one, tested "
+                          "on the other. *See:* the linear model errs by "
                           f"{core['linear'].mean():.1f} %, the boosted one by "
                           f"{core['boosted'].mean():.1f} % on average, and "
                           f"the linear one by less in {beaten} of {len(core)}."))
 
-# %%
-agreement = []
-for name, c in clusters.items():
-    losses = c.table[c.table["class"].isin(["stall", "miss"])]
-    if len(losses) and len(c.categories):
-        largest = c.categories.loc[c.categories["cycles"].idxmax(), "category"]
-        row = losses.iloc[0][["name", "category", "category_r"]].to_dict()
-        agreement.append({"program": name} | row | {"varies most": largest})
-if agreement:
-    agreement = pd.DataFrame(agreement).rename(columns={"category_r": "correlation"})
-    same = (agreement["category"] == agreement["varies most"]).sum()
-    caption = ("**Table.** The first cluster of stalls or misses, the category of the top-down "
-               "account that is most correlated with it, and the category that varies most over "
-               f"the run. *See:* they are the same in {same} of {len(agreement)}; that the "
-               f"first is always {agreement['varies most'].mode()[0]} would be right in "
-               f"{(agreement['category'] == agreement['varies most'].mode()[0]).sum()}, so that "
-               "this is no test of the clusters.")
-    display(results.table(agreement, "account", caption))
-
 # %% [markdown]
 # ## Which cluster may cost the cycles
 #
-# Of each program, the first cluster of stalls or misses that surely goes with more cycles, and with no more than it can cost; the report's first page shows it. These are the sentences, where there is such a cluster:
+# Of each program, the first cluster of stalls or misses that surely goes with more cycles, and with not surely more than it can cost; the first page of the whole report (index.html) shows it. These are the sentences, where there is such a cluster:
 
 # %%
 def first_event(row):
@@ -305,34 +293,46 @@ def note(row):
 
 # %%
 def first_cost(table):
-    """The first stalls or misses that surely go with more cycles, and no more than they cost."""
+    """Stalls or misses that surely go with more cycles, and not surely more than they cost."""
     more = table[table["class"].isin(["stall", "miss"]) & (table["direction"] == "more")]
     mean = more["cycles_per_kilo_instruction"]
-    return more[(mean > 0) & (more["cycles_low"] > 0.2 * mean) & ~(mean > more["cycles_at_most"])]
+    able = np.array([exceeds(row) != "exceeded" for _, row in more.iterrows()], dtype=bool)
+    return more[(mean > 0) & (more["cycles_low"] > 0.2 * mean) & able]
+
+
+def passed_over(row):
+    """Why a cluster that goes along with cycles is not the one that may cost them."""
+    if row["class"] not in ("stall", "miss"):
+        return "a kind without stalls or misses"
+    if exceeds(row) == "exceeded":
+        return (f"but of the {row['cycles_per_kilo_instruction']:.0f} cycles that go with it, it "
+                f"can cost {row['cycles_at_most']:.0f} at most")
+    return "but not surely with more cycles for more of it"
 
 
 def varies(found):
-    """What goes with more cycles, and is no more than it can cost."""
+    """What goes with more cycles, and may cost them."""
     costly = first_cost(found.table)
     if costly.empty:
         return ""
     row = costly.iloc[0]
-    category = (f", in step with the top-down account's {row['category']}" if row["category"]
-                else "")
-    first = found.table["name"].iloc[0]
-    why = "" if row["name"] == first else (
-        f"; speed goes along more closely with {first}, but not surely with more cycles for more "
-        "of it")
+    bound = ("" if pd.isna(row["cycles_at_most"]) else
+             f"; so much of it can cost {row['cycles_at_most']:.0f} at most")
+    first = found.table.iloc[0]
+    why = ("" if row["name"] == first["name"] else
+           f"; speed goes along more closely with {first['name']}, {passed_over(first)}")
     return (f"the tenth of the run with most of **{row['name']}** ({first_event(row)}) takes "
             f"{row['cycles_per_kilo_instruction']:.0f} cycles per 1,000 instructions more than the "
-            f"tenth with least ({row['cycles_low']:.0f}–{row['cycles_high']:.0f}){category}{why}")
+            "tenth with least "
+            f"({row['cycles_low']:.0f}–{row['cycles_high']:.0f}{bound}){why}")
 
 
 # %%
 caption = ("**What cycles per instruction go with.** Clusters of events: importance [%] with the "
            "interval of 90 % of resampled models, first event, and cycles per 1,000 instructions "
            "more in the tenth of the steps with most of that event than in the tenth with least, "
-           "where it costs any")
+           "where it costs any; then the top-down category most in step with the cluster, which "
+           "need not be its own")
 for name, c in clusters.items():
     bars = c.table.head(5).rename(columns={"importance": "value"})
     bars = bars.assign(note=[note(row) for _, row in bars.iterrows()])
@@ -361,11 +361,10 @@ for name, c in clusters.items():
 def lead(table):
     """The first cluster of a program, its importance, and whether it can cost what goes with it."""
     row = table.iloc[0]
-    many, most = row["cycles_low"], row["cycles_at_most"]
     along = "" if row["cycles_event"] else "no misses or stalls"
-    if many > most:
+    if exceeds(row) == "exceeded":
         along = (f"only goes along: {row['cycles_per_kilo_instruction']:.0f} cycles per 1,000 "
-                 f"instructions more, of which it can cost {most:.0f}")
+                 f"instructions more, of which it can cost {row['cycles_at_most']:.0f}")
     share = f"{row['importance']:.1f} %"
     unsure = "not surely the first" if (row["low"] <= table["high"].iloc[1:2]).any() else ""
     return f"{row['name']} ({'; '.join(filter(None, [share, unsure, along]))})"
@@ -383,8 +382,9 @@ display(results.finding(
     f"{'something' if (judged['overlap'] > judged[shuffled] + 0.1).all() else 'little'}: two "
     f"resampled models share {judged['overlap'].mean():.2f} of the first five clusters, and "
     f"{judged[shuffled].mean():.2f} if members are shuffled; it wins in {better.sum()} of "
-    f"{len(judged)} program{'s' * (len(judged) > 1)}, and loses in {worse.sum()} "
-    f"({', '.join(judged['program'][worse]) or 'none'})."))
+    f"{len(judged)} program{'s' * (len(judged) > 1)} (by {max(0, gain.max()):.2f} at most), and "
+    f"loses in {worse.sum()} ({', '.join(judged['program'][worse]) or 'none'}); how far shuffled "
+    "draws differ among themselves is not known."))
 display(results.finding(
     f"The linear model behind the clusters errs by {judged['linear'].mean():.1f} % on held-out "
     f"stretches, boosted trees by {judged['boosted'].mean():.1f} %, the mean by "
