@@ -310,6 +310,7 @@ def passed_over(row):
     return "but not surely with more cycles for more of it"
 
 
+# %%
 def varies(found):
     """What goes with more cycles, and may cost them."""
     costly = first_cost(found.table)
