@@ -87,7 +87,7 @@ def find(text, others=()):
     text : str
         ``haswell``, ``zen2``, ``graviton3``, ``6248R``, ``i7-1260P``, ``spr``, or the name of a file.
     others : collection of str
-        Further names that are known, each as it stands.
+        Further names that are known, such as of tables that have no file here.
 
     Returns
     -------
@@ -103,12 +103,13 @@ def find(text, others=()):
     >>> find("Xeon Gold 6248R"), find("graviton3")
     ('intel_skylake', 'arm_neoverse_v1')
     """
-    if text in known() or text in others:
+    everyone = sorted({*known(), *others})
+    if text in everyone:
         return text
     asked = _plain(text)
     names = {pattern: name for name in known() for pattern in read(name)["names"]}
-    by_spelling = {n.rpartition("_")[2]: n for n in known()}  # a72
-    by_spelling |= {_plain(called): name for called, name in names.items()} | {_plain(n): n for n in known()}
+    by_spelling = {n.rpartition("_")[2]: n for n in everyone}  # a72
+    by_spelling |= {_plain(called): name for called, name in names.items()} | {_plain(n): n for n in everyone}
     if asked in by_spelling:
         return by_spelling[asked]
     model = " ".join(_FILLING.sub(" ", text.lower().partition("@")[0]).split())
@@ -116,10 +117,10 @@ def find(text, others=()):
         if re.fullmatch(pattern, model):
             return name
     people = [called for called in names if re.fullmatch(r"[\w-]+", called)]
-    near = difflib.get_close_matches(text.lower(), {*people, *known(), *others}, n=4, cutoff=0.5)
+    near = difflib.get_close_matches(text.lower(), {*people, *everyone}, n=4, cutoff=0.5)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     raise UnknownProcessorError(
-        f"no processor is known as {text!r}.{hint} Known are {', '.join(sorted({*known(), *others}))}, "
+        f"no processor is known as {text!r}.{hint} Known are {', '.join(everyone)}, "
         "and names of models such as i7-1260P or 6248R."
     )
 

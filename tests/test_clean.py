@@ -88,7 +88,9 @@ def test_counterminer_as_printed_knows_no_shares(series):
     values, running = series
     cleaned, _ = clean_series(values, running, method="counterminer-printed")
     npt.assert_allclose(cleaned, naive.counterminer(values), rtol=1e-12)
-    whole, _ = clean_run(pd.DataFrame({"a": values}), pd.DataFrame({"a": running}), method=METHODS[-1])
+    whole, _ = clean_run(
+        pd.DataFrame({"a": values}), pd.DataFrame({"a": running}), method="counterminer-printed"
+    )
     npt.assert_array_equal(whole["a"], cleaned)
 
 
@@ -217,9 +219,7 @@ def test_run_knows_which_event_and_run_it_cannot_clean(method):
 
 def test_run_refuses_what_does_not_fit():
     frame = multiplexed_run(20, seed=0).counts
-    with pytest.raises(
-        ValueError, match="'magic'; clean_run knows scaling, interpolate, counterminer, shrinkage"
-    ):
+    with pytest.raises(ValueError, match="'magic'; clean_run knows scaling, interpolate, "):
         clean_run(frame, frame, method="magic")
     with pytest.raises(ValueError, match="differ in rows or events"):
         clean_run(frame, frame.iloc[:-1] * 0 + 1)

@@ -318,6 +318,7 @@ def test_names_are_those_that_perf_lists(name):
 )
 def test_processors_are_found_by_the_names_that_people_use(called, name):
     assert processors.find(called, ["intel_westmere"]) == name
+    assert processors.find("westmere", ["intel_westmere"]) == "intel_westmere"
 
 
 @pytest.mark.parametrize(("called", "near"), [("hasswel", "haswell"), ("graviton33", "graviton3")])

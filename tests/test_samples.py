@@ -388,6 +388,7 @@ def test_a_stream_that_was_changed_afterwards_is_left_out_by_name(tmp_path, caps
 def test_the_committed_streams_are_all_cases_and_whole():
     found = find_streams(kind="software")
     assert set(found["name"]) == {case.name for case in cases()} and len(found) >= 30
+    assert all(case.to_record().command == case.program_label for case in cases())
     assert (found["n_lost"] == 0).all() and (found["n_samples"] >= 1000).all()
     for stream in found.groupby("events").head(1).itertuples():
         samples = read_samples(stream.path)

@@ -12,9 +12,10 @@ from cmlib.shell import command_line, perf_stat
 from cmlib.spelling import spelling
 from cmlib.templates import template
 from cmlib.topdown.bounded_account import LOSSES, bounds
-from cmlib.topdown.category_tables import read_table
-from cmlib.topdown.costs import UNKNOWN, read_costs
+from cmlib.topdown.category_tables import read_table, tables
+from cmlib.topdown.costs import UNKNOWN, known_costs, read_costs
 from cmlib.topdown.run_levels import CUT_BY, DIFFERS, levels, phases, totals
+from cmlib.topdown.table_choice import choose_table
 from cmlib.topdown.verdict import find_bottleneck
 
 SCHEMA = 1
@@ -360,8 +361,21 @@ def _remarks(runs, hidden, core, processor, level, printed, exact):
     unknown_costs = core and not processor and not exact
     kinds = {event: read_costs().kind(event) for event in runs[0][0]} if not (processor or exact) else {}
     stalls = [event for event, kind in kinds.items() if kind in _GENERIC_STALLS]
-    text = _sentences().remarks(core, unknown_costs, sorted(hidden), untold, 100 * _THIN, thin, ipcs, stalls)
+    others = _others_table(runs, processor)
+    text = _sentences().remarks(
+        core, unknown_costs, sorted(hidden), untold, 100 * _THIN, thin, ipcs, stalls, processor, others
+    )
     return text.split("\n")[:-1]
+
+
+def _others_table(runs, processor):
+    """The processor whose account was counted, where it is another than the one that is named."""
+    counted = [run for run in runs if "cycles" in run[0]]
+    if processor not in tables() or not counted:
+        return ""
+    rates = totals(counted)["rate"]
+    table = choose_table(rates.index, processor, rates)
+    return table.name if table and table.name != processor and table.name in known_costs() else ""
 
 
 def _percent(share):

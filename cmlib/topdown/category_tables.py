@@ -139,7 +139,9 @@ def read_table(name):
     read = yaml.safe_load(text)
     categories = tuple(_categories(read["categories"], "", name))
     widths = tuple(read.get("widths", ()))
-    return TopdownTable(name, read["source"], _listed(read["slots"]), read["closes"], categories, widths)
+    return TopdownTable(
+        name, read["source"], _listed(read["slots"]), read.get("closes", False), categories, widths
+    )
 
 
 def _from_file(name):

@@ -143,7 +143,7 @@ class ProgramInput:
 
     def to_record(self):
         """The case as :func:`cmlib.collect.sampling.record_stream` takes it."""
-        return Program(self.label, partial(_prepared_case, self))
+        return Program(self.program_label, partial(_prepared_case, self))
 
 
 def cases():
