@@ -117,7 +117,8 @@ def regression(y, m):
     return products / squares
 
 
-b = pd.Series({name: regression(at["cycles"], at["misses"]) for name, at in intervals.items()})
+b = pd.Series({name: regression(at["cycles"], at["misses"]) for name, at in intervals.items()},
+              dtype=float)
 of_library = X.drop_duplicates("program").set_index("program")["slope"].loc[list(b.index)]
 np.testing.assert_allclose(b, of_library, rtol=1e-3)
 print(f"{len(b)} slopes by hand as by the library [cycles a miss]: {b.round(0).to_dict()}")
