@@ -28,7 +28,7 @@
 program: str = "all"  # two programs or more, separated by commas, or all
 method: str = "shrinkage"  # cleaning of the runs: shrinkage, counterminer, interpolate …
 step: int = 10  # events dropped at a time
-test_share: float = 0.2  # random share of rows kept back for the test, as in the paper
+test_share: float = 0.2  # random rows kept back, as in the paper: for an error that chooses nothing
 n_seeds: int = 10  # models behind the spread of an importance
 top: int = 5  # events shown a program
 seed: int = 0  # of the random share and of the models
@@ -45,7 +45,6 @@ from IPython.display import Markdown
 from cmlib import experiments as study
 from cmlib import explore, plot, rank
 from cmlib.errors import UnfitRecordingError
-from cmlib.io import events
 from cmlib.parallel import parallel_map
 from cmlib.rank import predict_held_out, regressor, stability
 from cmlib.report import paper
@@ -82,7 +81,7 @@ if len(programs) < 2 or (program != "all" and len(programs) < len(recorded)):
 # %% [markdown]
 # ## The data: one matrix a program
 #
-# Each run of a program counted other events. Runs are aligned by progress: the same share of a program's retired instructions is taken to be the same place in all its runs. A row is a step of progress (one of some hundred equal shares of the instructions), a column an event per cycle, and what is explained is IPC, the mean of the runs. Runs that multiplex are cleaned first (*shrinkage* draws each reading towards the event's mean by as much as its noise calls for, notebook 02c).
+# Each run of a program counted other events. Runs are aligned by progress: the same share of a program's retired instructions is taken to be the same place in all its runs. A row is a step of progress (one of some hundred equal shares of the instructions), a column an event per cycle, and what is explained is IPC, the mean of the runs. Runs that multiplex are cleaned first (*shrinkage* moves each count of an event that took turns towards its neighbours in time, by as much as its own noise calls for, notebook 02c).
 #
 # Per cycle, a kind of instructions (branches, fused pairs, dispatched operations) is IPC times the share of that kind, and cycles without retirement are what IPC lacks: such events follow IPC in any program, and that they lead says little of a bottleneck. Both papers' events are counts per interval, which share this; notebook 03c takes events per instruction.
 
@@ -105,9 +104,11 @@ data.insert(2, "events", [m.X.shape[1] for m in matrices.values()])
 results.table(data.reset_index(), "data",
               "**Table.** The programs, and of each of them the runs that make its matrix: those "
               "of the first pass, in which every event was counted once (a second pass, and runs "
-              "that multiplex the same events, are left out). Models take the "
-              f"{len(common)} events that every program has; of some programs events that happen "
-              "at a fixed rate in time are left out (notebook 03).")
+              "that multiplex the same events, are left out). *Suite*: the one that has a program "
+              "of this name; what was run, with which input, stands above. The errors below and "
+              f"Mix take the {len(common)} events that every program has, a program's own ranking "
+              "takes all of its own; of some programs events that happen at a fixed rate in time "
+              "are left out (notebook 03).")
 
 # %% [markdown]
 # ## Can one model stand for all programs?
@@ -168,7 +169,7 @@ results.figure(
 # %% [markdown]
 # ## Which events lead in each program, and in all together?
 #
-# Events are ranked as in notebook 03 (event importance refinement): fit *perf*, drop the least important events, fit again, and keep the model that is most accurate on unseen stretches. Importance is the squared error that the splits on an event take away, in percent of all events'. Mix also has to tell the programs apart, whose mean IPC differs: an event that does so counts as important there, even if it explains nothing inside any program.
+# Events are ranked as in notebook 03 (event importance refinement): fit *perf*, drop the least important events, fit again, and keep the model that is most accurate on unseen stretches (the papers' error, on a random share of the rows, chooses nothing here). Importance is the squared error that the splits on an event take away, in percent of all events'. Mix also has to tell the programs apart, whose mean IPC differs: an event that does so counts as important there, even if it explains nothing inside any program.
 
 # %%
 data = matrices | {"Mix": study.Matrix(X, IPC, None)}
@@ -210,19 +211,19 @@ results.figure(
     f"**GBRT paper, Fig. 6.** The {top} most important events of each program, and of all together "
     f"(Mix): bars are means of {n_seeds} models of resampled rows, lines the range of 90 % of "
     "them, all on one scale. Colour: in how many programs the event is among the first ten, of "
-    f"which {top} are drawn. The paper's in all "
-    f"eight programs and in Mix, on another processor: {printed}. *See:* the first event of Mix, "
-    f"`{in_mix.index[0]}`, is among the first ten of {in_mix.iloc[0]} of {len(programs)} programs; "
-    "that it leads may only say that it tells the programs apart, or that it is IPC times a share.")
+    f"which {top} are drawn. The paper's in all eight programs and in Mix, on another processor: "
+    f"{printed}. *See:* the first event of Mix, `{in_mix.index[0]}`, is among the first ten of "
+    f"{in_mix.iloc[0]} of {len(programs)} programs; that it leads may only say that it tells the "
+    "programs apart, or that it is IPC times a share.")
 
 # %%
 named = pd.concat(leading, names=["program", "event"]).reset_index()
 named = named.groupby("event")["program"].agg(", ".join).reset_index()
-named.insert(0, "abbr", events.abbreviate(named["event"], table))
+named = named.sort_values("program", key=lambda of: -of.str.count(","), kind="stable")
 named["description"] = table["description"].reindex(named["event"]).to_numpy()
 results.table(named, "table1",
-              "**GBRT paper, Table 1.** The events of the figure: short name, among the first "
-              f"{top} of which program, and what they count.", rows=60)
+              f"**GBRT paper, Table 1.** The events of the figure: among the first {top} of which "
+              "program, those of most programs first, and what they count.", rows=60)
 
 # %% [markdown]
 # ## How many events do two programs share?
@@ -250,20 +251,20 @@ for a, b in combinations_with_replacement(programs, 2):
     pair = (draws[a], draws[b]) if a != b else (draws[a].iloc[::2], draws[a].iloc[1::2])
     again = [share([drawn.sample(frac=1, replace=True, random_state=rng) for drawn in pair])
              for _ in range(200)]
-    low, high = np.quantile([*again, share(pair)], [0.05, 0.95])
+    low, high = np.quantile(again, [0.05, 0.95])
     suites = suite_of[a] if suite_of[a] == suite_of[b] else "across"
     n = kept[a] if a == b else len(common)
     expected = min(10, kept[a]) * min(10, kept[b]) / n / 10
     likeness.append({"program": a, "other": b, "suites": "itself" if a == b else suites,
-                     "shared": share(pair), "low": min(low, share(pair)),
-                     "high": max(high, share(pair)), "at random": expected})
+                     "shared": share(pair), "low": low, "high": high, "at random": expected})
 likeness = pd.DataFrame(likeness)
 pairs, itself = likeness.query("program != other"), likeness.query("program == other")
 at_random = 10 / len(common)
 results.table(likeness, "likeness",
               "**Table.** Share of the first ten events that two programs have in common, with the "
-              "range of 90 % of 200 resamplings of the models (*low* to *high*, widened to hold "
-              "the share itself); *itself*: half of a program's models against the other half; "
+              "range of 90 % of 200 resamplings of the models (*low* to *high*; the share itself "
+              "may lie outside, as a resampling repeats some models and lacks others); *itself*: "
+              "half of a program's models against the other half; "
               "*at random*: expected of events drawn at random, of two programs from those counted "
               "of all, of a program and itself from those that its model kept.")
 
@@ -333,17 +334,22 @@ if beside:
     display(Markdown(f"The model of the other programs does best for {best}{beside}."))
 
 # %%
+def better_than(rival):
+    """The programs for which a model of the other programs errs by less than `rival`."""
+    return ", ".join(errors.index[unseen < errors[rival]]) or "none"
+
+
 results.finding(
     f"{shared_by}{leaders} are among those of {most} of {len(programs)} programs, and two programs "
     f"share {10 * pairs['shared'].mean():.1f} of ten on average (two halves of one program's "
     f"models {10 * itself['shared'].mean():.1f}, ten drawn at random {10 * at_random:.1f}). One "
     f"model of all programs errs by {errors[MIX].mean():.1f} % on stretches that it was not fitted "
-    f"on, models of single programs by {errors[ALONE].mean():.1f} %, the mean of each program by "
-    f"{errors[MEAN].mean():.1f} %. For a program that it was not fitted on it can't be trusted: "
-    f"there it errs by {unseen[best]:.1f} % at best ({best}) and by {unseen[worst]:.1f} % at worst "
-    f"({worst}), and loses to the mean of the other programs, without any event, for "
-    f"{', '.join(lost) or 'none'}, to the program's own mean for "
-    f"{', '.join(errors.index[unseen > errors[MEAN]]) or 'none'}.")
+    f"on, models of single programs by {errors[ALONE].mean():.1f} % (the single ones win in "
+    f"{(errors[ALONE] < errors[MIX]).sum()} of {len(errors)}), the mean of each program by "
+    f"{errors[MEAN].mean():.1f} %. Fitted without a program, a model errs by {unseen[best]:.1f} % "
+    f"({best}) to {unseen[worst]:.1f} % ({worst}) for it. This is better than the mean of the "
+    f"other programs, which takes no event, for {better_than(MEAN_OF_OTHERS)}; than the program's "
+    f"own mean for {better_than(MEAN)}; than the program's own model for {better_than(ALONE)}.")
 
 # %% [markdown]
 # ## Explore
@@ -353,8 +359,9 @@ results.finding(
 # %%
 panel = explore.ranking({"Mix": refined["Mix"]} | refined, draws, top=top)
 caption = ("**Figure.** The panel as it opens in JupyterLab, where program and number of events "
-           "can be chosen: importance [%], colours by whether an event is in both lists or in one. "
-           "*See:* which of the first events of Mix lead in a single program as well.")
+           "can be chosen: importance [%], colours by whether an event is in both lists or in one; "
+           "each panel has its own scale. *See:* which of the first events of Mix lead in a single "
+           "program as well.")
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
