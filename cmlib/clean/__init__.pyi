@@ -1,5 +1,4 @@
 from .distance import dtw, mlpx_error
-from .distribution import distribution_kinds
 from .methods import DISTINCT_METHODS, METHODS
 from .missing import fill_missing
 from .outliers import replace_outliers

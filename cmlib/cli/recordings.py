@@ -69,8 +69,9 @@ def import_(name, files, about, counts, levels, processor, **known):
 
 def _recognised_tables(metas):
     from cmlib.io import events
+    from cmlib.io.archive.runs import events_of
 
-    names = {event for meta in metas for group in (meta["pinned"], *meta["groups"]) for event in group}
+    names = {event for meta in metas for event in events_of(meta)}
     return events.describe_recognised(events.recognise(names - events.second_readings(names).keys()))
 
 

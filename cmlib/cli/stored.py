@@ -35,6 +35,7 @@ def list_():
     """List the programs recorded, with what there is of each."""
     from cmlib import places
     from cmlib.io.archive.programs import RecordError, existing_runs
+    from cmlib.io.archive.runs import events_of
 
     folder = places.recordings_dir()
     names = recorded_names(None, None, "")
@@ -48,7 +49,7 @@ def list_():
             continue
         sets = sorted({meta["set"] for meta in runs.values()})
         origin = "imported" if any(meta.get("imported") for meta in runs.values()) else "recorded here"
-        events = {event for meta in runs.values() for group in (meta["pinned"], *meta["groups"]) for event in group}
+        events = {event for meta in runs.values() for event in events_of(meta)}
         size = sum(file.stat().st_size for file in (folder / name).iterdir() if file.is_file()) / 1e6
         there = f"{len(runs):4} runs  {len(events):4} events  {size:7.1f} MB  {', '.join(sets)}; {origin}"
         say(f"{one_line(name):28} {there}")
