@@ -230,6 +230,10 @@ def test_readings_of_all_runs_are_combined_and_held_to_the_account():
     shares.loc[["memory and other caches", "back end"], "high"] = row["low"] / 200
     (held,) = cost.savings_without_misses(runs, costs, shares=shares)
     assert held["high"] == held["percent"] == pytest.approx(row["low"] / 2)
+    shares.loc[["memory and other caches", "back end"], "high"] = row["high"] / 100
+    shares.loc["memory and other caches", "low"] = (row["percent"] + row["high"]) / 200
+    (held,) = cost.savings_without_misses(runs, costs, shares=shares)
+    assert row["percent"] < held["low"] < held["percent"] < (held["low"] + held["high"]) / 2
     sure = row | {"low": 20.0}
     assert bounds(totals, costs, savings=[sure]).shares.at["back end", "low"] == pytest.approx(0.2)
 

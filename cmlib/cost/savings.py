@@ -4,6 +4,7 @@ import copy
 import re
 
 import numpy as np
+from scipy import stats
 
 from cmlib.clean.missing import MOST_PER_CYCLE
 from cmlib.cost.change import SURE, predict_change, rates_row, reason_unreliable
@@ -45,7 +46,7 @@ def savings_without_misses(runs, costs, *, ghz=None, shares=None):
     list of dict
         An entry a cache of which misses were counted: ``without``; ``event``, that of loads before others, which most
         runs tell; ``counts``, what it counts, and ``overstates``, whether that is more than loads; ``percent``, ``low``
-        and ``high`` of all cycles, medians over the ``runs`` that tell it, of all (``of_runs``), and
+        and ``high`` of all cycles, medians over the ``runs`` that tell it, of all (``of_runs``), given the account, and
         ``reason`` where they are None: why the intervals don't tell.
 
     Notes
@@ -97,9 +98,20 @@ def _combined(name, by_event, n_runs, shares):
         return entry | dict.fromkeys(("percent", "low", "high")) | {"reason": by_event[event][0]["reason"]}
     ends = {end: float(np.median([saved[end] for saved in known])) for end in ("percent", "low", "high")}
     if shares is not None:
-        least, most = _account_of(name, shares, code)
-        ends = {end: float(np.clip(value, least, most)) for end, value in ends.items()}
+        ends = _hold(ends, *_account_of(name, shares, code))
     return entry | ends | {"reason": ""}
+
+
+def _hold(ends, least, most):
+    """An interval cut off at the bounds of an account, and the mean of the normal distribution that is left."""
+    percent, low, high = ends.values()
+    held = {end: float(np.clip(value, least, most)) for end, value in ends.items()}
+    sd = (high - low) / (2 * stats.norm.ppf(0.95))
+    if sd > 0 and held["high"] > held["low"]:
+        cut = ((held[end] - percent) / sd for end in ("low", "high"))
+        mean = float(stats.truncnorm.mean(*cut, loc=percent, scale=sd))
+        held["percent"] = float(np.clip(mean, held["low"], held["high"]))
+    return held
 
 
 def _account_of(name, shares, code):
