@@ -31,18 +31,19 @@ settings: dict = {}  # profile, results_folder
 # %%
 import numpy as np
 import pandas as pd
-from scipy.stats import permutation_test
+from scipy.stats import permutation_test, spearmanr
 from sklearn.dummy import DummyRegressor
 from sklearn.model_selection import GroupKFold, cross_val_predict
 
 from cmlib import plot, tuning
 from cmlib.experiments.spark_settings import EMITTERS
 from cmlib.experiments.tuned_runs import load_tuned
+from cmlib.interact.dependence import partial_dependence
 from cmlib.io import events
 from cmlib.rank import regressor
 from cmlib.report.notebook import begin
-from cmlib.tuning.causality import CAUSES, CORRELATES, NOT_SHOWN
 
+CAUSES, CORRELATES, NOT_SHOWN = "causes", "correlates only", "not shown"
 LESS = "less than expected"
 limits = {"n_events": (2, 30), "seed": (0, 1_000_000)}
 notebook = begin("08b_causes", settings, program=program, n_events=n_events, seed=seed)
@@ -139,11 +140,101 @@ results.table(held_out.rename_axis("program").reset_index(), "quality", (
 # %% [markdown]
 # ## The verdicts
 #
-# The library does this for all events and all experiments. It adds a 95 % interval of the observed change (runs drawn with replacement; of so few runs a side, somewhat too narrow), and asks whether runs exchanged at random between high and low differ as much (*p, no change*). Of several experiments on an event the one is taken in which the model expects most. The same test is done here with the times of the low runs changed as the model expects (*p, as expected*). Both are corrected by Holm: over all events of a program at most 5 % wrong answers of each kind.
+# So it is done for all events and all experiments, with the partial dependence of all runs at once. A 95 % interval of the observed change is added (runs drawn with replacement; of so few runs a side, somewhat too narrow), and whether runs exchanged at random between high and low differ as much (*p, no change*). Of several experiments on an event the one is taken in which the model expects most; what was observed has no say in it. The same test is done with the times of the low runs changed as the model expects (*p, as expected*). Both are corrected by Holm: over all events of a program at most 5 % wrong answers of each kind.
 #
 # - *causes*: there is a change, in the direction expected, and by its interval at least half as far.
 # - *less than expected*: the time changes less than half as far, or no change is seen; and it did not change as expected, by the second test. The event made beside the program does not cost what the model charges to it.
 # - *not shown*: nothing moves the event alone, or the data allow both what the model expects and no change.
+
+# %%
+def holm(p, level=0.05):
+    """Of which p are small enough for all of them together."""
+    ordered = p.dropna().sort_values()
+    held = ordered * np.arange(len(ordered), 0, -1) <= level
+    return held.cummin().reindex(p.index, fill_value=False)
+
+
+def moves(runs, events):
+    """Which parameter moves which event, by Spearman's rank correlation."""
+    rows = [(parameter, event, *spearmanr(runs.parameters[parameter], runs.rates[event]))
+            for parameter in runs.parameters for event in events
+            if runs.parameters[parameter].nunique() > 1 and runs.rates[event].nunique() > 1]
+    tested = pd.DataFrame(rows, columns=["parameter", "event", "correlation", "p"])
+    return tested[holm(tested["p"]).astype(bool)]
+
+
+# %%
+def alone(moved, aims):
+    """Events with the factor that moves each alone, or with what it brings along, and these."""
+    best = {}
+    for factor, of_factor in moved.groupby("parameter", sort=False):
+        strength = of_factor.set_index("event")["correlation"].abs()
+        event, *allowed = aims.get(factor, strength.index[:1])
+        if event in strength and strength.index.isin([event, *allowed]).all():
+            brought = list(strength.index.drop(event))
+            best[event] = max(best.get(event, (0.0,)), (strength[event], factor, brought))
+    return [(event, *rest) for event, (_, *rest) in best.items()]
+
+
+# %%
+def change(before, after):
+    return 100 * (after / before - 1)
+
+
+def observed(low, high, draws=1000):
+    """Change of the mean, its 95 % interval, and p of runs exchanged at random."""
+    rng = np.random.default_rng(seed)
+    means = [rng.choice(side, (draws, len(side))).mean(axis=1) for side in (low, high)]
+    ends = np.quantile(change(*means), [0.025, 0.975])
+    drawn = rng.permuted(np.tile(np.concatenate([low, high]), (draws, 1)), axis=1)
+    apart = np.abs(drawn[:, len(low):].mean(axis=1) - drawn[:, :len(low)].mean(axis=1))
+    as_far = np.sum(apart >= abs(high.mean() - low.mean()) * (1 - 1e-12))
+    return {"observed": change(low.mean(), high.mean()), "low": ends[0], "high": ends[1],
+            "p": (1 + as_far) / (1 + draws)}
+
+
+# %%
+def measured(runs, t_hat, tried, event, factor):
+    """What the model expects of an event that a factor moves alone, and what was observed."""
+    low, high = (tried.parameters.index[side] for side in sides(tried.parameters[factor]))
+    t = tried.performance.groupby(level=0).mean()
+    says = partial_dependence(t_hat, runs.examples, tried.rates[[event]])
+    says = pd.Series(says, tried.rates.index).groupby(level=0).mean()
+    rates, seen = tried.rates[event], runs.examples[event]
+    inside = rates[low.union(high)].between(seen.min(), seen.max())
+    return {"before": rates[low].mean(), "after": rates[high].mean(),
+            "beyond": 100 * (1 - inside.mean()),
+            "expected": change(says[low].mean(), says[high].mean()),
+            **observed(t[low].to_numpy(), t[high].to_numpy())}
+
+
+def verdict(expected, low, high, differs):
+    """Whether the performance changes as the model expects, less, or neither is shown."""
+    if expected < 0:
+        expected, low, high = -expected, -high, -low
+    if not differs:
+        return CORRELATES if expected > high else NOT_SHOWN
+    if low + high < 0 or expected < 1e-3:
+        return NOT_SHOWN
+    return CAUSES if high >= expected / 2 else CORRELATES
+
+
+# %%
+def find_causes(runs, events, experiments):
+    """Judge events by experiments: runs, and by factor its event and what that brings along."""
+    t_hat = regressor(boosting=tuning.FEW_ROWS, seed=seed).fit(runs.examples, runs.performance)
+    rows = {event: {"factor": "", "with": ""} for event in events}
+    for tried, aims in experiments:
+        for event, factor, brought in alone(moves(tried, events), aims):
+            row = measured(runs, t_hat, tried, event, factor)
+            if abs(row["expected"]) >= abs(rows[event].get("expected", 0.0)):
+                rows[event] |= {"factor": factor, "with": ", ".join(brought)} | row
+    names = ["factor", "with", "before", "after", "beyond", "expected", "observed", "low", "high"]
+    rows = pd.DataFrame.from_dict(rows, orient="index").reindex(columns=[*names, "p"])
+    decided = zip(rows["expected"], rows["low"], rows["high"], holm(rows["p"]), strict=True)
+    verdicts = [verdict(*row) if pd.notna(row[0]) else NOT_SHOWN for row in decided]
+    return rows.assign(verdict=verdicts).rename_axis("event")
+
 
 # %%
 def short(names):
@@ -158,35 +249,28 @@ def emitting(at, runs):
     parameters = runs.parameters.rename(columns=called)
     rest = (runs.rates, runs.seconds, runs.examples, runs.performance)
     aims = {called[event]: (event, *EMITTERS[event]) for event in called}
-    return tuning.Experiment(tuning.Runs(parameters, *rest), aims)
+    return tuning.Runs(parameters, *rest), aims
 
 # %%
 def as_expected(row, experiments):
     """How often runs exchanged at random differ as much, if the change is the expected one."""
-    runs = next(each.runs for each in experiments if row["factor"] in each.runs.parameters)
+    runs = next(tried for tried, _ in experiments if row["factor"] in tried.parameters)
     low, high = sides(runs.parameters[row["factor"]])
     t = runs.performance.groupby(level=0).mean()
     sample = t[high], t[low] * (1 + row["expected"] / 100)
     return permutation_test(sample, lambda a, b, axis: a.mean(axis) - b.mean(axis), vectorized=True,
                             n_resamples=1999, random_state=seed).pvalue
 
-
-def excluded(p, level=0.05):
-    """Of which events p is small enough for all of them together (Holm)."""
-    ordered = p.dropna().sort_values()
-    held = ordered * np.arange(len(ordered), 0, -1) <= level
-    return held.cummin().reindex(p.index, fill_value=False)
-
 # %%
 def judge(each):
     """Verdicts on the important events of a program by all that was drawn at random."""
     important = tuning.important_events(each.runs, seed=seed).iloc[:n_events]
     emitted = [emitting(at, runs) for at, runs in each.emitted.items()]
-    experiments = [tuning.Experiment(each.runs), *emitted]
-    rows = tuning.find_causes(each.runs, list(important.index), experiments, seed=seed)
+    experiments = [(each.runs, {}), *emitted]
+    rows = find_causes(each.runs, list(important.index), experiments)
     p = {event: as_expected(row, experiments) for event, row in rows.iterrows() if row["factor"]}
     rows["p, as expected"] = pd.Series(p, dtype=float).reindex(rows.index)
-    less = rows["verdict"].eq(CORRELATES) & excluded(rows["p, as expected"])
+    less = rows["verdict"].eq(CORRELATES) & holm(rows["p, as expected"])
     rows["verdict"] = rows["verdict"].replace(CORRELATES, NOT_SHOWN).mask(less, LESS)
     return rows.assign(importance=important)
 
@@ -199,7 +283,7 @@ for event, at in by_hand:
         compared.append(event)
         np.testing.assert_allclose(by_hand[event, at], first.loc[event, ["expected", "observed"]]
                                    .astype(float), atol=1e-6)
-print(f"{next(iter(tuned))}: by hand as by the library: {', '.join(short(compared)) or 'none'}")
+print(f"{next(iter(tuned))}: by hand as at once: {', '.join(short(compared)) or 'none'}")
 judged = pd.concat(judged, names=["program"]).reset_index()
 judged["event"] = short(judged["event"])
 

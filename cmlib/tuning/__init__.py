@@ -1,4 +1,4 @@
-"""Find the parameters of a program that matter for its run time, and whether the important events cause it."""
+"""Find the parameters of a program that matter for its run time, directly and through events."""
 
 import lazy_loader
 

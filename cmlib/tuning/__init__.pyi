@@ -1,2 +1,1 @@
-from .causality import Experiment, find_causes
 from .runs import FEW_ROWS, Runs, important_events, rank_directly
