@@ -33,25 +33,24 @@ seed: int = 0  # of the models
 settings: dict = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
 
 # %%
-from functools import cache, partial
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
+from matplotlib.colors import CenteredNorm
 from scipy import stats
 from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import LeaveOneGroupOut, cross_val_predict
 
 from cmlib import experiments as study
-from cmlib import plot
+from cmlib import explore, plot
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments.data import describe_data
 from cmlib.interact import rank_pairs
 from cmlib.interact.dependence import partial_dependence
 from cmlib.parallel import parallel_map
-from cmlib.plot.style import bars_across, palette, single
-from cmlib.rank import Boosting, blocks, predict_held_out, regressor, relative_error
+from cmlib.rank import Boosting, blocks, predict_held_out, regressor
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 from cmlib.synthetic import product_pair_data
@@ -166,23 +165,12 @@ if not notebook.of_program:  # a report of one's own program has nothing else in
                           f"events, {n_pairs} of {n_all} pairs planted) each measure puts the "
                           "planted pairs first, and at which place the last of them comes."))
 
-# %%
-if len(planted):
-    figure, ax = single(1.5)
-    bars_across(ax, planted["planted first"], planted["measure"], palette(1)[0])
-    ax.set(xlabel=f"data sets of {n_planted} in which the planted pairs come first",
-           xlim=(0, n_planted))
-    display(results.figure(figure, "planted", "**Figure, synthetic data.** Planted pairs found. "
-                           "*See:* " + ", ".join(
-                               f"{row.measure} finds them in {row[2]:.0f}"
-                               for row in planted.itertuples()) + f" of {n_planted} data sets."))
-
 # %% [markdown]
-# H finds what was planted. The residual variance takes the curve of a single event for an interaction, as a plane can't follow it, so that one strong event takes part in most of its pairs. Eq. 12 as printed puts first what explains least.
+# The planted pairs are just what H takes apart, products on top of single curves. The residual variance takes the curve of a single event for an interaction, as a plane can't follow it, so that one strong event takes part in most of its pairs. Eq. 12 as printed puts first what explains least.
 #
 # ## The model, and its most important events
 #
-# The model is that of notebook 03: all events of a program, by progress (equal shares of the instructions) or, of one run, by intervals of time, the least important dropped until the model is most accurate on unseen stretches. Runs that multiplex are cleaned first (*shrinkage*, notebook 02c). Pairs are effects of one model, so its own first events are paired; notebook 03's figure has means of resampled models, in which other events may come first. A pair takes a model of two events or more; programs whose model keeps one are named, and left out.
+# The model is that of notebook 03: all events of a program, by progress (equal shares of the instructions) or, of one run, by intervals of time, the least important dropped until the model is most accurate on unseen stretches. Of IPC they are counts per cycle, so that a kind of instructions, or cycles without retirement (`ex_no_retire`), follow it by definition, and a pair of such events says little (notebook 03d). Runs that multiplex are cleaned first (*shrinkage*, notebook 02c). Pairs are effects of one model, so its own first events are paired; notebook 03's figure has means of resampled models, in which other events may come first. A pair takes a model of two events or more; programs whose model keeps one are named, and left out.
 
 # %%
 url = notebook.database
@@ -228,16 +216,19 @@ figure, axes = plot.ranking(first, value="importance", label="label", xlabel="im
                             columns=1, row_height=0.36)
 for ax in axes:
     ax.set_xlim(0, 1.05 * max(pairs["importance"].max() for pairs in first.values()))
+drawn = counterminer["dominant_percent"]
+of_paper = study.of_suites(programs, ["HiBench", "CloudSuite 3.0"])
 strongest = {name: pairs.iloc[0] for name, pairs in first.items()}
 sizes = sorted({len(pairs["h_statistic"]) for pairs in ranked.values()})
-results.figure(figure, "fig11-h",
-               f"**{figures}, by Friedman's H.** The first {SHOWN} of "
-               f"{' to '.join(map(str, sizes))} pairs of each program, "
-               "whose joint effect differs most from the sum of their single effects: shares of "
-               "all pair effects [%], on one scale. They are no shares of IPC (an empty bar: below "
-               "what can be drawn). *See:* the first "
-               "pair has " + ", ".join(f"{pair['importance']:.0f} % ({name})"
-                                       for name, pair in strongest.items()) + ".")
+shares = ", ".join(f"{pair['importance']:.0f} % ({name})" for name, pair in strongest.items())
+results.figure(
+    figure, "fig11-h",
+    f"**{figures}, by Friedman's H.** The first {SHOWN} of {' to '.join(map(str, sizes))} pairs of "
+    "each program, whose joint effect differs most from the sum of their single effects: shares of "
+    "all pair effects [%], on one scale. They are no shares of IPC (an empty bar: below what can "
+    f"be drawn). *See:* the first pair has {shares}. In the paper's figures, of other pairs and by "
+    f"its Eq. 12, it has {min(drawn.values()):.0f} to {max(drawn.values()):.0f} %; of the programs "
+    f"here {', '.join(of_paper) or 'none'} are in them.")
 
 # %% [markdown]
 # How sure is a first pair? Two tests: the same rows and events, but five models with other seeds; and the same five with a target in which no two events act together (what a model of trees with a single split predicts), so that all that H finds there is noise.
@@ -277,15 +268,6 @@ results.table(sure.reset_index(), "first-pairs",
               f"{', '.join(steady) or 'none'} of {len(sure)}.", decimals=3)
 
 # %%
-drawn = counterminer["dominant_percent"]
-as_printed = [pairs["printed"]["importance"].iloc[0] for pairs in ranked.values()]
-Markdown(f"As Eq. 12 is printed, all pairs have nearly the same share: the first has "
-         f"{min(as_printed):.0f} to {max(as_printed):.0f} %. The paper draws first pairs of "
-         f"{min(drawn.values()):.0f} % ({min(drawn, key=drawn.get)}) to "
-         f"{max(drawn.values()):.0f} % ({max(drawn, key=drawn.get)}): Eq. 12 can't have given "
-         "these on data like ours.")
-
-# %%
 flat = {(name, way): pairs for name, ways in ranked.items() for way, pairs in ways.items()}
 flat = pd.concat(flat, names=["program", "measure"]).reset_index(["program", "measure"])
 results.table(flat.drop(columns="pair").reset_index(drop=True), "pairs",
@@ -296,68 +278,44 @@ results.table(flat.drop(columns="pair").reset_index(drop=True), "pairs",
               "rows; all in pairs.csv.", rows=SHOWN, decimals=3)
 
 # %% [markdown]
-# ## Pairs of clusters
+# ## Does a model with interactions predict better?
 #
-# Single events that say the same share an interaction as they share importance, and which of them shows it is decided by noise. Here the clusters of notebook 03c are paired, groups of events that rise and fall together. Three models explain cycles per instruction by what each of the first six clusters adds (in a step, by ridge regressions that were fitted without the step's fold), all on the same steps and folds: a boosted one, in which clusters act *together*; one of trees of a single split, in which each acts *alone*; and least squares, which takes a *sum*. Where the first does not err less than both of the others by more than its blocks vary (*low* to *high*: a 90 % interval over twelve blocks of how much less it errs), nothing shows that any two clusters act together.
+# Boosted trees of a single split each are a sum of effects of single events; deeper trees can let events act together. Both kinds take the events above and predict each of four folds of stretches of the program from the other three. The events were chosen by models with interactions, which favours these.
 
 # %%
-explain = partial(study.event_clusters, url, table=table, method=method, seed=seed)
-asked = programs if aim == study.IPC else []  # clusters go with cycles per instruction
-clusters = dict(zip(asked, parallel_map(explain, asked, workers=workers), strict=True))
-clusters = {name: c for name, c in clusters.items() if c is not None and len(c.table) > 1}
-
-
-def errors_of_six(c):
-    """Errors [%] on held-out blocks by models of the first six clusters."""
-    X, cpi = c.contributions.iloc[:, :6], c.cpi["cpi"]
-    fold = blocks(X.index, 12) % 4
-    summed = cross_val_predict(LinearRegression(), X, cpi, groups=fold, cv=LeaveOneGroupOut())
-    found = {"together": predict_held_out(X, cpi, fold, seed=seed),
-             "alone": predict_held_out(X, cpi, fold, boosting=Boosting(leaves=2), seed=seed),
-             "sum": summed}
-    errors = {way: relative_error(cpi, predicted) for way, predicted in found.items()}
-    off = {way: 100 * (predicted - cpi).abs() / cpi for way, predicted in found.items()}
-    less = off[min(("alone", "sum"), key=errors.get)] - off["together"]
-    less = less.groupby(blocks(X.index, 12)).mean()
+def held_out_errors(data_and_model):
+    """Errors [% of the mean] on held-out stretches, and by how much that together is less."""
+    data, one = data_and_model
+    stretch = blocks(data.ipc.index, 12)
+    errors = {}
+    for way, boosting in (("together", Boosting()), ("alone", Boosting(leaves=2))):
+        predicted = predict_held_out(data.X[one.events], data.ipc, stretch % 4, seed=seed,
+                                     boosting=boosting)
+        errors[way] = 100 * (data.ipc - predicted).abs() / data.ipc.mean()
+    less = (errors["alone"] - errors["together"]).groupby(stretch).mean()
     half = stats.t.ppf(0.95, len(less) - 1) * less.sem()
-    return errors | {"low": less.mean() - half, "high": less.mean() + half}
+    return {way: error.mean() for way, error in errors.items()} | {
+        "less": less.mean(), "low": less.mean() - half, "high": less.mean() + half}
+
+
+judged = pd.DataFrame(parallel_map(held_out_errors, models, workers=workers), programs)
+judged = judged.rename_axis("program")
+gains = [name for name, error in judged.iterrows() if error["low"] > 0]
+loses = [name for name, error in judged.iterrows() if error["high"] < 0]
 
 # %%
-together = {}
-for name, c in clusters.items():
-    X, cpi = c.contributions.iloc[:, :6], c.cpi["cpi"]
-    model = regressor(seed=seed).fit(X, cpi)
-    ranked_pairs = rank_pairs(X, cpi, list(X), method="h_statistic", fitted=model, seed=seed)
-    names = c.table["name"].set_axis(c.table["cluster"].astype(str))
-    label = ranked_pairs["event_a"].map(names) + " × " + ranked_pairs["event_b"].map(names)
-    together[name] = ranked_pairs.assign(label=label)
-
-# %%
-cluster_errors = pd.DataFrame({name: errors_of_six(c) for name, c in clusters.items()}).T
-surely = [name for name, error in cluster_errors.iterrows() if error["low"] > 0]
-worse = [name for name, error in cluster_errors.iterrows() if error["high"] < 0]
-
-# %%
-if together:
-    leading = {name: list(p.loc[0, ["label", "importance"]]) for name, p in together.items()}
-    leading = pd.DataFrame(leading, ["first pair", "its share [%]"]).T.infer_objects()
-    judged = cluster_errors.join(leading).rename_axis("program").reset_index()
-    display(results.table(judged, "cluster-pairs",
-                          "**Table.** Errors of cycles per instruction [%] on held-out blocks of "
-                          "three models of the same six clusters; how much less the first errs "
-                          "than the better of the others, 90 % interval over blocks (*low* to "
-                          "*high*); and the first pair with its share of the pair effects [%]. "
-                          "*See:* where *low* is below 0, nothing shows that clusters act "
-                          "together; it is above for "
-                          f"{', '.join(surely) or 'none'} of {len(judged)}; where *high* is, the "
-                          "first model is the worse one: "
-                          f"{', '.join(worse) or 'none'}. Whether the test would notice a pair "
-                          "that is there was not tried."))
+results.table(judged.reset_index(), "held-out",
+              f"**Table.** Error of {aim.name} on held-out stretches [% of its mean] of a model in "
+              "which events act *together* and of one in which each acts *alone*; by how much the "
+              "first errs *less*, mean over twelve stretches, with a 90 % interval (*low* to "
+              f"*high*; rather too narrow, as three stretches share a model). *See:* together is "
+              f"better for {', '.join(gains) or 'none'}, worse for {', '.join(loses) or 'none'} of "
+              f"{len(judged)}; for the others no difference shows.")
 
 # %% [markdown]
 # ## How far do the measures agree, and how often are branches involved?
 #
-# The paper counts 98 of its 160 strongest pairs with one branch event and 36 with two, and prints the sum as 83.4 %; it is 83.75 %.
+# The paper counts 98 of its 160 strongest pairs with one branch event and 36 with two, and prints the sum as 83.4 %; it is 83.75 %. It explains the strong pair of retired and mispredicted branches by the one being small where the other is. That is correlation; an interaction would be an effect on IPC that neither has alone.
 
 # %%
 branches = [name for name in table.index
@@ -375,32 +333,35 @@ for name, by_measure in ranked.items():
                      "of all pairs [%]": 100 * involved.mean(),
                      "rank correlation with H": order.corr(by_h, method="spearman")})
 agreement = pd.DataFrame(rows)
+by_way = agreement.pivot(index="program", columns="measure")
+correlation = by_way["rank correlation with H"]
+of_printed = by_way.xs("Eq. 12 as printed", axis=1, level="measure")
+same = list(by_way.index[by_way["first pair", "H"] == of_printed["first pair"]])
+
+# %%
+printed_share = of_printed["its share [%]"]
 results.table(agreement, "agreement",
               "**Table.** By each measure the first pair and its share, how many of the first "
               f"{top} pairs have a branch event, how many of all pairs have one (what a choice at "
-              "random would give), and the rank correlation of all pairs with those by H.")
-
-# %% [markdown]
-# The paper explains the strong pair of retired and mispredicted branches by the one being small where the other is. That is correlation; an interaction would be an effect on IPC that neither has alone.
-#
-# Beside the paper's value stands the mean of the paper's own programs, by its Eq. 12; the other measures are of the model.
-
-# %%
-of_paper = study.of_suites(asked, ["HiBench", "CloudSuite 3.0"])
-for measure in MEASURES.values() if of_paper else ():
-    of_measure = agreement.query("measure == @measure and program in @of_paper")
-    results.number(f"pairs among the first with a branch event, by {measure}",
-                   of_measure["with branch [%]"].mean(), "%",
-                   paper=counterminer["branch_share_percent"] if "Eq. 12" in measure else None,
-                   note=f"mean of {', '.join(of_paper)}, on another processor; of all their pairs "
-                        f"{of_measure['of all pairs [%]'].mean():.0f} % have one")
+              "random would give), and the rank correlation of all pairs with those by H. *See:* "
+              f"by Eq. 12 as printed the first pair has {printed_share.min():.0f} to "
+              f"{printed_share.max():.0f} %, where equal shares would be "
+              f"{' to '.join(f'{100 / n:.1f}' for n in sizes[::-1])} %; it is the first by H, too, "
+              f"for {', '.join(same) or 'none'} of {len(by_way)}.")
 
 # %%
-correlation = agreement.loc[agreement["measure"] == MEASURES["residual_variance"],
-                            "rank correlation with H"]
-if correlation.notna().any():  # a single pair has no order
-    results.number("rank correlation of H and the residual variance, mean", correlation.mean(),
-                   note="1: the same order, 0: none in common")
+if of_paper:
+    of_printed = of_printed.loc[of_paper]
+    results.number("pairs among the first with a branch event, by Eq. 12 as printed",
+                   of_printed["with branch [%]"].mean(), "%",
+                   paper=counterminer["branch_share_percent"],
+                   note=f"mean of {', '.join(of_paper)} here; of all their pairs "
+                        f"{of_printed['of all pairs [%]'].mean():.0f} % have one; the paper's, on "
+                        "another processor, as printed")
+
+for measure, mean in correlation.drop(columns="H").mean().dropna().items():  # one pair: no order
+    results.number(f"rank correlation of H and {measure}, mean", mean,
+                   note="1: the same order, 0: unrelated orders, -1: the reverse")
 for row in planted.itertuples():
     results.number(f"planted pairs found by {row.measure}", row[2], f"of {n_planted} data sets",
                    note="synthetic")
@@ -413,54 +374,42 @@ checked = ("On synthetic data with pairs that are known, H puts these first in "
            f"{found_by['H']} of {n_planted} data sets, the residual variance in "
            f"{found_by['residual variance']}, and Eq. 12 as printed in "
            f"{found_by['Eq. 12 as printed']}. " if found_by else "")
-shown_or_not = (f"Of groups of events (clusters, notebook 03c) nothing shows that any two act "
-                f"together in {len(cluster_errors) - len(surely)} of {len(cluster_errors)} "
-                "programs; a model in which they do errs by surely more for "
-                f"{', '.join(worse) or 'none'}." if len(cluster_errors) else "")
-names = ", ".join(steady)
-seeded = ", ".join(f"{row['other seeds, least']:.0f} to {row['other seeds, most']:.0f} % ({name})"
+names, of_gains = ", ".join(steady), ", ".join(gains)
+seeded = ", ".join(f"{row['other seeds, least']:.1f} to {row['other seeds, most']:.1f} % ({name})"
                    for name, row in sure.iterrows())
 
 # %%
 if len(programs) > 1:
     display(results.finding(
-        f"Which two is {'sure for few programs' if steady else 'not sure for any program'}. By "
-        "Friedman's H the first pair, with its share of all pair effects (not of IPC), is "
-        f"{first_pairs}; in five models with other seeds these have {seeded}. First in all five, "
-        "and above what a target without interactions gives, are "
-        f"{len(steady)} of {len(sure)}{f' ({names})' if steady else ''}. The measures disagree: "
-        f"the mean rank correlation of H and the residual variance is {correlation.mean():.2f}."))
-    display(results.finding(f"{checked}{shown_or_not}"))
+        f"{'No pair is sure for any program' if not steady else 'A pair is sure for ' + names}: "
+        f"first in five models with other seeds, and above what a target without interactions "
+        f"gives, is the first pair of {len(steady)} of {len(sure)} programs. By Friedman's H it "
+        f"is, with its share of all pair effects (not of IPC), {first_pairs}; in the five other "
+        f"models the same pairs have {seeded}. A model in which events act together predicts "
+        f"held-out stretches better than one in which each acts alone for {len(gains)} of "
+        f"{len(judged)}{f' ({of_gains})' if gains else ''}."))
+    display(results.finding(
+        f"{checked}On the recordings the measures disagree: the mean rank correlation of all pairs "
+        f"by H and by the residual variance is {correlation['residual variance'].mean():.2f}, by H "
+        f"and by Eq. 12 as printed {correlation['Eq. 12 as printed'].mean():.2f}."))
 
 # %%
 for name in programs:
-    by_h, other = (ranked[name][measure] for measure in ("h_statistic", "residual_variance"))
-    first = "; ".join(f"`{pair.event_a}` with `{pair.event_b}` ({pair.importance:.0f} % of all "
+    by_h, error = ranked[name]["h_statistic"], judged.loc[name]
+    pairs = "; ".join(f"`{pair.event_a}` with `{pair.event_b}` ({pair.importance:.0f} % of all "
                       "pair effects)" for pair in by_h.head(2).itertuples())
-    place = list(other["pair"]).index(by_h["pair"].iloc[0]) + 1
-    among = (f"it comes first in {sure.at[name, 'first in']} of 5 models with other seeds, and by "
-             f"the residual variance of the same model at place {place} of {len(other)}")
-    text = f"What acts together: {first}, by Friedman's H. How sure is the first of them: {among}."
-    single = f"The model keeps two events, {first.partition(' (')[0]}: one pair has no ranking."
-    results.finding(text if len(by_h) > 1 else single, program=name)
-for name, pairs in together.items():
-    error = cluster_errors.loc[name]
-    best = error[["alone", "sum"]].min()
-    most = (f"{pairs.at[0, 'label']} have the largest of the pair effects of clusters "
-            f"({pairs.at[0, 'importance']:.0f} % of all)")
-    judgement = (f"Clusters act together: {most}" if error["low"] > 0 else
-                 f"Nothing shows that clusters act together; in a model {most}")
     results.finding(
-        f"{judgement}. A model in which clusters act together errs by "
-        f"{error['together']:.1f} % on held-out stretches, the best in which each acts alone by "
-        f"{best:.1f} %.", program=name)
+        f"What acts together, by Friedman's H: {pairs}. How sure: the first comes first in "
+        f"{sure.at[name, 'first in']} of 5 models with other seeds"
+        f"{'' if len(by_h) > 1 else ' (there is no other pair)'}; a model in which events act "
+        f"together errs by {error['together']:.1f} % on held-out stretches, one in which each acts "
+        f"alone by {error['alone']:.1f} %.", program=name)
 results.numbers()
 
 # %% [markdown]
 # ## Explore
 #
-# All pairs of a program as a matrix, and what the model says of one of them: IPC at the pair's values, averaged over everything else; the sum of what each event does alone; and what is left, which is their interaction.
-# Axes run by quantiles. Dots are the program's rows; where there are none, the model extrapolates. The size of an interaction is to be read off the last map, in units of what is explained, and not off its share of all pair effects.
+# What the model says of one pair: IPC at the pair's values, averaged over everything else; the sum of what each event does alone; and what is left, which is their interaction, in units of what is explained. Axes run by quantiles. Dots are the program's rows; where there are none, the model extrapolates.
 
 # %%
 def surface(model, X, a, b, n=10):
@@ -476,123 +425,57 @@ def surface(model, X, a, b, n=10):
     return joint, pd.DataFrame(summed, joint.index, joint.columns)
 
 
-@cache
-def effect_of(program, pair):
-    """What the model says of a pair at its quantiles, and where among these the rows lie."""
-    a, b = ranked[program]["h_statistic"].set_index("pair").loc[pair, ["event_a", "event_b"]]
-    X = matrices[program].X
-    effect = surface(refined[program].model, X, a, b)
-    axes = effect[0].columns, effect[0].index
-    places = [np.interp(X[at.name], at, np.arange(len(at)), left=np.nan, right=np.nan)
-              for at in axes]
-    return effect, places
-
 # %%
-from cmlib import explore
-
-
-def describe(program, measure, least, pair):
-    """How many pairs are shown, what the pair does, and its place by every measure."""
-    (joint, summed), _ = effect_of(program, pair)
-    beyond = (joint - summed).to_numpy()
-    shares = ranked[program][measure]["importance"]
-    shown = shares[shares >= least]
-    text = (f"<p>{len(shown)} of {len(shares)} pairs reach {least:g} %; together they make up "
-            f"{shown.sum():.1f} %. Both together move the prediction by "
-            f"{np.ptp(joint.to_numpy()):.3f}; beyond the sum of both alone by "
-            f"{beyond.min():.3f} to {beyond.max():.3f}.</p>")
-    ways = {title: ranked[program][way].set_index("pair") for way, title in MEASURES.items()}
-    places = [(way.index.get_loc(pair) + 1, way.at[pair, "importance"]) for way in ways.values()]
-    compared = pd.DataFrame(places, list(ways), ["place", "importance [%]"])
-    return text + compared.to_html(float_format="{:.1f}".format)
-
-
-# %%
-def draw_matrix(ax, pairs, least, pair):
-    """Importance of the pairs from a threshold on, below the diagonal; one of them is ringed."""
-    names = sorted({*pairs["event_a"], *pairs["event_b"]})
-    cells = pairs.pivot(index="event_b", columns="event_a", values="importance")
-    cells = cells.where(cells >= least).reindex(index=names, columns=names)
-    numbers = [str(place) for place in range(1, len(names) + 1)]
-    named = [f"{name} · {number}" for name, number in zip(names, numbers, strict=True)]
-    ax.set_yticks(range(len(names)), named, fontsize=7.5)
-    ax.set_xticks(range(len(names)), numbers, fontsize=7.5)
-    ringed = pairs.set_index("pair").loc[pair]
-    ax.plot(names.index(ringed["event_a"]), names.index(ringed["event_b"]), "s", mfc="none",
-            mec="#d62728", mew=2, ms=150 / len(names))
-    return ax.imshow(cells, cmap="crest", vmin=0, aspect="auto")
-
-# %%
-from matplotlib.colors import CenteredNorm
-
-
-def draw_surface(ax, values, places, **colours):
+def draw_surface(ax, values, rows, **colours):
     """A part of a pair's effect by quantiles of both, and the program's rows as dots."""
+    axes = {ax.xaxis: values.columns, ax.yaxis: values.index}
+    places = [np.interp(rows[at.name], at, np.arange(len(at)), left=np.nan, right=np.nan)
+              for at in axes.values()]
     ax.plot(*places, ".", color="white", mec="#222222", mew=0.4, ms=4, alpha=0.7)
-    for axis, at in ((ax.xaxis, values.columns), (ax.yaxis, values.index)):
+    for axis, at in axes.items():
         ticks = np.unique(np.arange(4) * (len(at) - 1) // 3)
-        axis.set_ticks(ticks, [f"{value:.3g}" for value in at[ticks]], fontsize=7.5)
+        axis.set_ticks(ticks, [f"{value:.2g}" for value in at[ticks]], fontsize=7.5)
         axis.set_label_text(at.name)
-    return ax.imshow(values, origin="lower", aspect="auto", **colours)
+    shown = ax.imshow(values, origin="lower", aspect="auto", **colours)
+    ax.figure.colorbar(shown, ax=ax, pad=0.02)
 
-
-def draw_parts(axes, effect, places):
-    """A pair's joint effect, the sum of the single ones, and what is left."""
-    joint, summed = effect
-    both = np.stack(effect)
-    same = {"cmap": "viridis", "vmin": both.min(), "vmax": both.max()}
-    parts = {f"both together: {aim.name}": (joint, same),
-             "sum of each alone, same colours": (summed, same),
+# %%
+@plot.styled
+def draw_pair(program, pair):
+    """A pair's joint effect, the sum of the single ones, and what is left; and how large it is."""
+    X = matrices[program].X
+    joint, summed = surface(refined[program].model, X, *pair.split(" × "))
+    same = {"cmap": "viridis", "vmin": min(joint.min().min(), summed.min().min()),
+            "vmax": max(joint.max().max(), summed.max().max())}
+    parts = {f"both together: {aim.name}": (joint, same), "sum of each alone": (summed, same),
              "what is left": (joint - summed, {"cmap": "RdBu_r", "norm": CenteredNorm()})}
+    figure, axes = plot.panels(parts, columns=3, height=2.6)
     for ax, (title, (values, colours)) in zip(axes, parts.items(), strict=True):
-        ax.figure.colorbar(draw_surface(ax, values, places, **colours), ax=ax, pad=0.02)
+        draw_surface(ax, values, X, **colours)
         ax.set_title(title)
-
-# %%
-from cmlib.plot import panels, styled
-
-
-@styled
-def draw_pairs(program, measure, least, pair):
-    """All pairs of a program as a matrix, and what its model says of one of them."""
-    figure, axes = panels(range(4), height=2.8)
-    figure.set_layout_engine(None)  # to find the room for all anew takes longer than to draw it
-    figure.subplots_adjust(0.3, 0.085, 0.955, 0.95, wspace=0.33, hspace=0.34)
-    shown = draw_matrix(axes[0], ranked[program][measure], least, pair)
-    figure.colorbar(shown, ax=axes[0], pad=0.02)
-    axes[0].set_title(f"{program}: importance of pairs [%]")
-    draw_parts(axes[1:], *effect_of(program, pair))
-    for ax in axes:
         ax.grid(False)
-    return figure, describe(program, measure, least, pair)
-
-
-def offered(program):
-    """The pairs of a program as options, the strongest by H first."""
-    names = ranked[program]["h_statistic"]["pair"]
-    return [(f"{place}. {name}", name) for place, name in enumerate(names, 1)]
+    return figure, (f"Both together move {aim.name} by {np.ptp(joint.to_numpy()):.2g}; what is "
+                    f"left is {(joint - summed).abs().max().max():.2g} at most.")
 
 # %%
-controls = {
-    "program": explore.dropdown("program", programs),
-    "measure": explore.dropdown("measure", [(name, key) for key, name in MEASURES.items()]),
-    "least": explore.slider("shown from [%]", 0.0, 20.0, step=0.5, value=2.0),
-    "pair": explore.dropdown("pair, by H", offered(programs[0])),
-}
-panel = explore.Panel(draw_pairs, controls, {
-    "program": lambda name: explore.offer(controls["pair"], offered(name))})
-(joint, summed), _ = effect_of(programs[0], offered(programs[0])[0][1])
-moved, beyond = np.ptp(joint.to_numpy()), (joint - summed).abs().max().max()
-caption = ("**Figure.** The first setting of the panel that JupyterLab shows here: pairs by "
-           f"Friedman's H (a white cell: less than {controls['least'].value:g} % of all), and for "
-           f"the first pair, ringed, {aim.name} by both events, the sum of the single effects in "
-           "the same colours, and the difference. White dots: the program's rows; away from them "
-           f"the model extrapolates. *See:* both together move {aim.name} by {moved:.2g}, what is "
-           f"left beyond the single effects by {beyond:.2g} at most.")
+def pairs_of(program):
+    return list(ranked[program]["h_statistic"]["pair"])  # the strongest first
+
+
+controls = {"program": explore.dropdown("program", programs),
+            "pair": explore.dropdown("pair, by H", pairs_of(programs[0]))}
+panel = explore.Panel(draw_pair, controls, {
+    "program": lambda name: explore.offer(controls["pair"], pairs_of(name))})
+caption = (f"**Figure.** The first pair by H of {programs[0]} (in JupyterLab any can be chosen): "
+           f"{aim.name} by both events, the sum of the single effects in the same colours, and the "
+           "difference. White dots: the program's rows; away from them the model extrapolates. "
+           f"*See:* {draw_pair(programs[0], controls['pair'].value)[1]}")
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
 # ## What this doesn't show
+#
+# That H finds pairs in data like these: what was planted has the form that H measures, and no two synthetic events count nearly the same, as recorded ones often do.
 #
 # An interaction in a model is no mechanism in the processor: two events that stand for one cause can share its effect between them. The paper's link between the number of software tiers (of a web server, its database and so on) and the first pair takes recordings of its servers, which cmlib has not.
 #
