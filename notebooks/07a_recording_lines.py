@@ -16,7 +16,7 @@
 # %% [markdown]
 # # Recording lines: what it costs to find lines while a program runs, and what a ranking loses by them
 #
-# **Question.** Can lines replace samples while a program runs, for less than the paper's 1.7 % of its time and without changing which events rank first?
+# **Question.** Can lines replace samples while a program runs, for less than the paper's 1.7 % of its time and without changing how events rank?
 #
 # *Reads* the sample streams under `data/samples`, recorded live at some two thousand samples a second, and the recordings in intervals that other notebooks rank. *Writes* overheads beside the paper's bound, and the agreement of rankings.
 #
@@ -36,11 +36,14 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+from IPython.display import Markdown
 
 from cmlib import experiments, plot
 from cmlib.compress import OnlineRegression, compress, fit_quality, intervals
+from cmlib.experiments.data import describe_data
 from cmlib.experiments.sample_streams import SOURCES, load_samples
-from cmlib.io.samples import find_lines
+from cmlib.io.samples import find_lines, find_streams
+from cmlib.io.samples.files import read_metadata
 from cmlib.parallel import Workers, parallel_map
 from cmlib.plot.style import legend_right
 from cmlib.rank import stability
@@ -57,12 +60,22 @@ results, workers, url = notebook.results, notebook.workers, notebook.database
 # %%
 printed = paper("online_linear_regression")
 totals = load_samples(cases, program=program, kind=streams)
-# Recorded in intervals: with a counter for each event (ocoe) or with events taking turns (mlpx).
+# As in the other notebooks: programs with runs in which each event has a counter (ocoe, which
+# are ranked here) and runs whose events take turns (mlpx).
 programs = experiments.programs(url, program, modes=["ocoe", "mlpx"])
 name, one = next(iter(totals.items()))
 timer, event = one.columns[:2]
-source = SOURCES[one.attrs["kind"]]
-print(f"{len(totals)} cases (a program with an input); the first, {name}: {len(one)} samples")
+kind = one.attrs["kind"]
+source = SOURCES[kind]
+paths = find_streams(None, kind).drop_duplicates("name").set_index("name")["path"]
+about = [(read_metadata(paths[case]) or {}).get("machine", {}) for case in totals]
+machines = "; ".join(dict.fromkeys(
+    f"{of.get('model_name', 'not known')}, {of.get('processors', '?')} processors"
+    + ", in a virtual machine" * bool(of.get("virtual")) for of in about))
+display(Markdown(
+    f"**Data, time and size.** One stream of each of {len(totals)} cases (a program with an "
+    f"input), {len(one):,} samples the first ({name}); {source}; machine: {machines}."))
+display(Markdown(describe_data(url, programs).replace("**Data.**", "**Data, ranking.**")))
 one.head()
 
 # %% [markdown]
@@ -75,7 +88,7 @@ one.head()
 # $$k_{n+1} = \frac{(n+1)(S_{xy} + x_{n+1}y_{n+1}) - (S_x + x_{n+1})(S_y + y_{n+1})}{(n+1)(S_{x^2} + x_{n+1}^2) - (S_x + x_{n+1})^2} \tag{5}$$
 # $$b_{n+1} = \frac{(S_y + y_{n+1})(S_{x^2} + x_{n+1}^2) - (S_x + x_{n+1})(S_{xy} + x_{n+1}y_{n+1})}{(n+1)(S_{x^2} + x_{n+1}^2) - (S_x + x_{n+1})^2} \tag{6}$$
 #
-# It ends before a sample further from it than $3\hat\sigma$ (the third one: than 1 % of the count), and the next line starts at its last sample.
+# It ends before a sample further from it than $3\hat\sigma$, and the next line starts at its last sample. Through two samples every line is exact, so $\hat\sigma$ is unknown when the third comes; there the limit is 1 % of the count.
 
 # %%
 samples = one[[timer, event]].to_numpy(float)
@@ -126,17 +139,18 @@ fits = pd.concat({name: fit(counts) for name, counts in happened.items()},
                  names=["case", "method"])
 by_method = fits.groupby(level="method")[["reduction", "largest"]].median()
 results.table(
-    fits[["n_samples", "n_lines", "reduction", "mnesd", "largest"]].reset_index(),
+    fits[["n_samples", "n_lines", "reduction", "mnesd", "largest"]].round(
+        {"reduction": 1, "mnesd": 4, "largest": 4}).reset_index(),
     "fits",
     f"**Table.** First 10 of {len(fits)} rows (all in fits.csv), `{event}` by `{timer}`: samples, "
-    "lines, samples a line (reduction), largest standard deviation of the samples about any line "
-    f"(*MNESD*) and largest distance of a sample from its line [shares of the event's count]. "
+    "lines, samples a line (reduction), the paper's maximum normalized error standard deviation "
+    "(*MNESD*: the largest standard deviation of the samples about any line) and the largest "
+    "distance of a sample from its line [shares of the event's count]. "
     f"{source.capitalize()}. *See:* over {len(happened)} cases the median reduction is "
     f"{by_method['reduction']['printed']:.0f} as printed, {by_method['reduction']['drift']:.0f} "
     f"with the drift test; the median of the largest distance "
     f"{100 * by_method['largest']['printed']:.2g} and {100 * by_method['largest']['drift']:.2g} %.",
     rows=10,
-    decimals=4,
 )
 
 # %% [markdown]
@@ -147,7 +161,7 @@ results.table(
 # $$\mathrm{overhead} = f\,\frac{t}{n} \times 100\,\%$$
 #
 # - *Regression, replayed*: the recorded samples are put through the regression afterwards, in one call. Caches are warm and there is no cost per interrupt, so this is a lower bound, not the paper's measurement.
-# - *Recording process*: measured while the program ran: all that cmlib did to read perf's binary stream of two events, run the regression with the drift test and store the lines, without perf's own work (so it isn't the paper's quantity either, which is measured inside the sampling tool). Where a program ran for less than a second, starting takes most of it.
+# - *Recording process*: measured while the program ran, then scaled to $f$: all that cmlib did to read perf's binary stream of two events, run the regression with the drift test and store the lines, without perf's own work (so it isn't the paper's quantity either, which is measured inside the sampling tool). Where a program ran for less than a second, starting takes most of it.
 
 
 # %%
@@ -187,7 +201,7 @@ results.figure(
 # %% [markdown]
 # ## Do lines change a ranking?
 #
-# The recordings in intervals that the other notebooks rank are turned into lines, each event by itself, and read back at equal steps of the cycles. Events are ranked for IPC on both, and the ranks $R_e$ by intervals and $L_e$ by lines compared by Spearman's correlation over the leading events
+# The recordings in intervals that the other notebooks rank are turned into lines, each event by itself, and read back at equal steps of the cycles. Events are ranked for IPC on both, and the ranks $R_e$ by intervals and $L_e$ by lines compared by Spearman's correlation over the events $e$ that are among the first 20 of either
 #
 # $$\rho = \frac{\sum_e (R_e - \bar R)(L_e - \bar L)}{\sqrt{\sum_e (R_e - \bar R)^2 \sum_e (L_e - \bar L)^2}}.$$
 #
@@ -259,11 +273,11 @@ results.figure(
     "ranking",
     "**Figure.** How far a ranking of events by lines agrees with that by the recorded intervals, "
     f"and how far this one agrees with itself by other models. A mark is the agreement of the mean "
-    f"importances of {n_seeds} models, its line the middle 90 % when models are drawn from these "
-    "at random (fewer different ones, so the mark may lie at its upper end). Hardware events, "
-    f"recorded for cmlib each 100 ms. Samples take so many times the numbers of lines: {ratios}. "
-    f"*See:* agreement with lines is the lower one in {fewer} of {len(lower)} programs, beyond "
-    f"both intervals for {', '.join(lower.index[lower]) or 'no program'}.",
+    f"importances of {n_seeds} models, its line the middle 90 % of what as many models drawn from "
+    "these with replacement give; such draws repeat models, agree less, and so lie rather below "
+    f"the mark. Numbers that counts take for one that lines take: {ratios}. "
+    f"*See:* agreement with lines is the lower one in {fewer} of {len(lower)} programs; the two "
+    f"lines of a program are apart for {', '.join(lower.index[lower]) or 'none'}.",
 )
 
 # %% [markdown]
@@ -275,32 +289,30 @@ results.figure(
 for part, shares in overhead.dropna(axis=1, how="all").items():
     note = f"whose data: {source}; median {shares.median():.3f} %, {rate:,} samples a second"
     results.number(f"overhead of the {part}, greatest", shares.max(), "%", paper=limit, note=note)
-middle = fits["reduction"].xs("printed", level="method").median()
-results.number("reduction at the paper's rate of samples, median", middle, "x", note=source)
+results.number("samples a line at the paper's rate of samples, median, drift test",
+               by_method["reduction"]["drift"], "x", note=f"`{event}`; {source}")
 name = "rank correlation of events, lines against recordings, mean"
 results.number(name, mean["with lines"], note=f"other models alone: {mean['with itself']:.2f}")
 
 # %%
 most = overhead.iloc[:, -1].max()
-kept = mean["with lines"] >= mean["with itself"]
+apart = f" ({', '.join(lower.index[lower])})" if lower.any() else ""
 display(results.finding(
-    f"Time: {'yes' if most < limit else 'no'}. Finding lines while a program runs took at most "
-    f"{most:.2f} % of its processor time at {rate:,} samples a second (the paper: below {limit} "
-    f"%). Ranking: {'yes, kept' if kept else 'no, it changes'}. By lines it "
-    f"agrees with that by intervals to {mean['with lines']:.2f} (mean rank "
-    f"correlation), that by intervals with itself to {mean['with itself']:.2f}: lower "
-    f"with lines in {fewer} of {len(lower)} programs, though the 90 % "
-    f"intervals are apart in {lower.sum()} only."))
+    f"Time: {'yes' if most < limit else 'no'}, as far as it was measured. Finding lines while a "
+    f"program ran took at most {most:.2f} % of its processor time, scaled to {rate:,} samples a "
+    f"second; the paper has below {limit} %, of another quantity: perf's own work isn't in ours. "
+    f"Ranking: clearly changed in {lower.sum()} of {len(lower)} programs{apart}. By lines it "
+    f"agrees with that by intervals to {mean['with lines']:.2f} (mean rank correlation), that by "
+    f"intervals with itself to {mean['with itself']:.2f}: lower with lines in {fewer} of "
+    f"{len(lower)}, but elsewhere within what other models change."))
 display(results.finding(
-    "The two halves are of different recordings. At the paper's rate of samples (software events) "
-    f"a line stands for {middle:.0f} samples, in the median; there nothing was ranked. The ranking "
-    "is of hardware events each 100 ms, where samples take only "
-    f"{min(saved):.1f} to {max(saved):.1f} times the numbers of lines (below 1: lines are larger): "
-    "lines change the ranking there and save little."
-    if not kept else
-    "The ranking is of intervals of 100 ms, where samples take only "
-    f"{min(saved):.1f} to {max(saved):.1f} times the numbers of lines; at the paper's rate nothing "
-    "was ranked."))
+    f"The two halves are of different recordings. At the paper's rate of samples ({source}; "
+    f"`{event}`, the first of {len(one.columns) - 1} events) a line with the drift test stands "
+    f"for {by_method['reduction']['drift']:.0f} samples, in the median, as printed for "
+    f"{by_method['reduction']['printed']:.0f}; there nothing was ranked. The ranking is of "
+    "hardware events each 100 ms, where it takes "
+    f"{min(saved):.1f} to {max(saved):.1f} times as many numbers to keep the counts as to keep "
+    "the lines (below 1: lines are larger), so that lines save little."))
 results.numbers()
 
 # %% [markdown]
