@@ -116,7 +116,7 @@ def test_shares_of_the_slots_are_those_of_the_raw_counts_wherever_they_are_told(
     raw = {name: 100 * np.mean(counted[event]) for name, event in names.items()}
     raw["front-end latency"] = 800 * np.mean(counted["de_op_queue_empty"])
     answer = json.loads((smoke / "answers.json").read_text(encoding="utf-8"))["programs"]["wordcount"]
-    table = pd.read_csv(smoke / "02a_topdown/categories.csv").set_index("category")["share of slots [%]"]
+    table = pd.read_csv(smoke / "02a_topdown/shares.csv").set_index("category")["wordcount"]
     bounds = {row["name"]: row for row in answer["account"]["categories"]}
     for name, share in raw.items():
         assert table[name] == pytest.approx(share, abs=0.5)

@@ -1,7 +1,5 @@
 """Accounts from files as other machines' perf writes them: every spelling, what the tool printed, user and kernel."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import numpy.testing as npt
 import pandas as pd
@@ -108,8 +106,7 @@ def test_the_account_of_every_default_list_is_one_on_both_pages(rates):
         if name in shown:
             assert shown[name]["low"] - 0.01 <= 100 * share <= shown[name]["high"] + 0.01
     functions = functions_of("02a_topdown", PINNED=["instructions", "cycles"])
-    closure = functions["closure_of"](whole, pd.Series(1.0, whole.shares.index))
-    assert functions["judge_sum"](SimpleNamespace(account=whole, n_runs=1), closure)
+    assert functions["judge_sum"](whole, whole.level().iloc[0].sum())
 
 
 def test_stalls_tell_what_is_likely():
