@@ -14,13 +14,13 @@
 # ---
 
 # %% [markdown]
-# # Other compression: how far lines stray from the samples, beside other methods of the same size
+# # Other compression: how near lines stay to the samples, beside others of their size
 #
 # **Question.** At the same size, do Wu and Mencer's lines stay nearer to the samples than what other methods keep?
 #
 # *Reads* the streams of `cmlib fetch spec-llc`, in the cache or in the folder `CMLIB_PUBLIC`: last-level misses of programs of SPEC CPU2006 on a Xeon Gold 5120, which others recorded, a sample each 100 million instructions. Without them it takes the streams of kernel events that come with cmlib. *Writes* size against error of six methods, and distances at equal size.
 #
-# The paper compares its lines with no other method. [Notebook 07](07_compression.ipynb) has its method step by step, and how much smaller it makes each case. Your own program, sampled by `cmlib record-samples`: `-p program=NAME`; first to change: `n_sigma`, which makes lines fewer and coarser.
+# The paper compares its lines with no other method. [Notebook 07](07_compression.ipynb) has its method step by step, and how much smaller it makes each case.
 
 # %% tags=["parameters"]
 suite: str = "spec-llc"  # streams to compress
@@ -41,6 +41,7 @@ import numpy as np
 import pandas as pd
 import ruptures
 import zstandard
+from IPython.display import Markdown
 from numba import njit
 
 from cmlib import plot
@@ -65,8 +66,10 @@ one = next(iter(totals.values()))
 timer, event = one.columns[:2]
 totals = {name: counts for name, counts in sorted(totals.items()) if np.ptp(counts[event]) > 0}
 about = f"{len(totals)} cases, `{event}` by `{timer}`; {source}."
-print(f"{len(totals)} cases of {min(map(len, totals.values())):,} to "
-      f"{max(map(len, totals.values())):,} samples")
+whose = ("others' recordings on an Intel Xeon Gold 5120; not the paper's, though of its suite"
+         if source.endswith("spec-llc") else "not the paper's")
+display(Markdown(f"**Data.** {about[:-1]}, {min(map(len, totals.values())):,} to "
+                 f"{max(map(len, totals.values())):,} samples each; {whose}."))
 one.head()
 
 # %% [markdown]
@@ -81,7 +84,7 @@ one.head()
 # - *Bounded* (O'Rourke 1981): a line ends only where no straight line stays within a hard bound, $\max_i |y_i - k x_i - b| \le bound$.
 # - *Swinging door* (Bristol 1990), of process control: keeps samples so that straight lines between them stay within a bound.
 # - *Bottom-up* (Keogh 2001): merges neighbouring pieces; it needs the whole stream, which no online method has.
-# - *zstd of every n-th sample*: the simplest baseline.
+# - *zstd of every n-th sample*: the simplest baseline, and the only one whose bytes are packed by a general compressor; the others' are not, though they could be.
 
 # %%
 @njit
@@ -143,21 +146,23 @@ for _, off in (as_lines(x, y, bound=0.01 * np.ptp(y)),
 
 # %%
 def nearest(way, x, y, n_bytes):
-    """Largest distance at the finest of a thousand settings that takes no more bytes."""
+    """Distances at the finest of a thousand settings that takes no more bytes."""
     settings = np.geomspace(np.ptp(y), 1e-9 * np.ptp(y), 1000)
     n_small = bisect_right(settings, n_bytes, key=lambda off: way(x, y, off)[0])
-    return np.abs(way(x, y, settings[n_small - 1])[1]).max() / np.ptp(y) if n_small else np.nan
+    return way(x, y, settings[n_small - 1])[1] if n_small else np.full(len(y), np.nan)
 
 
 ways = {"bounded": lambda x, y, off: as_lines(x, y, bound=off),
         "swinging door": lambda x, y, off: as_samples(x, y, swinging_door(x, y, off))}
-rows = {}
+largest, rms = {}, {}
 for name, counts in totals.items():
     x, y = counts[[timer, event]].to_numpy(float).T
     n_bytes, off = as_lines(x, y, alpha=alpha, n_sigma=n_sigma)
-    rows[name] = {"as printed": np.abs(off).max() / np.ptp(y)}
-    rows[name] |= {way: nearest(of, x, y, max(48, n_bytes)) for way, of in ways.items()}
-gap = pd.DataFrame(rows).T.rename_axis("case")
+    distances = {"as printed": off}
+    distances |= {way: nearest(of, x, y, max(48, n_bytes)) for way, of in ways.items()}
+    largest[name] = {way: np.abs(off).max() / np.ptp(y) for way, off in distances.items()}
+    rms[name] = {way: np.sqrt(np.mean(off**2)) / np.ptp(y) for way, off in distances.items()}
+gap, rms = (pd.DataFrame(of).T.rename_axis("case") for of in (largest, rms))
 better = gap["bounded"] < gap["swinging door"]
 
 # %%
@@ -172,8 +177,14 @@ results.figure(
     f"far as lines with a bound (median); they stay nearer in {nearer} of {len(gap)} cases.")
 
 # %%
-results.table(gap.reset_index(), "equal-size", "**Table.** The figure's numbers, first cases: "
-              "largest distance [share of the count].", rows=5, decimals=5)
+both = gap.join(rms.add_suffix(", rms")) * 100
+times_rms = (rms["as printed"] / rms["bounded"]).median()
+results.table(
+    both.reset_index(), "equal-size",
+    f"**Table.** First {min(5, len(both))} of {len(both)} cases (all in equal-size.csv): largest "
+    "distance, and root mean square distance of all samples (rms) [% of the count]. *See:* by the "
+    f"rms, lines as printed stray {times_rms:.0f} times as far as lines with a bound (median).",
+    rows=5, decimals=3)
 
 # %% [markdown]
 # ## Size against error
@@ -242,13 +253,16 @@ curves = pd.concat(curves)
 points = curves.groupby(["method", "size"], sort=False)[["largest", "rms"]]
 points = points.median()[points.size() > len(picked) / 2].reset_index()
 errors = {"largest": "largest distance", "rms": "root mean square distance"}
-both = points.pivot(index="size", columns="method", values="largest")
-both = both.reindex(columns=["as printed", "zstd of every n-th sample"])
-further = (both.iloc[:, 0] / both.iloc[:, 1]).median()
+at_size = points.pivot(index="size", columns="method", values="largest").reindex(columns=METHODS)
+by_size = (at_size["as printed"] / at_size[METHODS[-1]]).dropna()  # by every n-th sample's
+further = by_size.median()
+of_drift, drift_sizes = at_size["drift test"] / at_size[METHODS[-1]], at_size["drift test"].count()
 
 # %%
 figure, _ = draw(points)
-seen = f"as printed, lines stray {further:.2g} times as far as every n-th sample does"
+seen = (f"as printed, lines stray {by_size.min():.2g} to {by_size.max():.2g} times as far as every "
+        f"n-th sample does, packed by zstd; with the drift test, which reaches {drift_sizes} of "
+        f"{len(SIZES)} sizes, {of_drift.median():.2g} times")
 results.figure(
     figure,
     "peers",
@@ -262,15 +276,20 @@ results.figure(
 name = "largest distance of the printed lines by that of every n-th sample, at equal size"
 beside = ""
 if further == further:  # both reach a common size
-    beside = (f", and {further:.2g} times as far as every n-th sample packed by zstd "
-              f"({len(picked)} shortest cases)")
+    beside = (" Every n-th sample packed by zstd is nearer than lines as printed, by "
+              f"{by_size.min():.2g} to {by_size.max():.2g} times by size ({len(picked)} shortest cases)."
+              if by_size.min() > 1 else
+              f" By every n-th sample's distance, theirs is {by_size.min():.2g} to "
+              f"{by_size.max():.2g} times as large, by size ({len(picked)} shortest cases).")
     results.number(name, further, note=f"median of the sizes; {len(picked)} shortest cases")
 name = "cases in which lines with a bound stay nearer than swinging door at equal size"
 results.number(name, 100 * better.mean(), "%", note=f"largest distance; {len(better)} cases")
 results.finding(
     f"No: at equal size, lines as printed stray {times:.0f} times as far from the samples as lines "
-    f"with a hard bound (largest distance, median of {len(gap)} cases){beside}. Lines with a bound "
-    f"stay nearer than swinging door in {better.sum()} of {len(better)}. {source.capitalize()}."
+    "with a hard bound by the largest distance, which a bound is made to hold, and "
+    f"{times_rms:.0f} times by the root mean square distance (medians of {len(gap)} cases)."
+    f"{beside} Lines with a bound stay nearer than swinging door in {better.sum()} of "
+    f"{len(better)}. {source.capitalize()}."
     if times > 1 else
     "Yes: at equal size, lines as printed stay nearer to the samples than lines with a hard bound "
     f"do ({1 / times:.2g} times in the median of {len(gap)} cases). {source.capitalize()}.")
@@ -278,7 +297,11 @@ results.finding(
 # %% [markdown]
 # ## What this doesn't show
 #
-# A sample of `spec-llc` stands for 100 million instructions, fifty or more of the paper's samples, which has one each million cycles: which method does best at that rate is seen only on kernel events (`-p suite=samples`). The curves are of the shortest cases, as bottom-up segmentation takes long. Time and memory are not compared: notebook 07a has what finding lines live costs.
+# A sample of `spec-llc` stands for 100 million instructions, fifty or more of the paper's samples (one each million cycles, at two instructions a cycle or fewer): which method does best at that rate is seen only on kernel events (`-p suite=samples`). Only every n-th sample is packed by zstd; lines packed as well would be smaller, so the factor beside it is not the lines' alone. The curves are of the shortest cases, as bottom-up segmentation takes long. Time and memory are not compared: notebook 07a has what finding lines live costs.
+#
+# ## On your own program
+#
+# `cmlib record NAME --samples -- COMMAND` samples it; then `cmlib run paper 07c -p program=NAME`. To change first: `n_sigma`, the tolerance of a line; a larger one makes fewer and coarser lines.
 #
 # **References.** Wu and Mencer, *Online Linear Regression of Sampling Data from Performance Event Counters*. Navarro-Torres et al., *Memory hierarchy characterization of SPEC CPU2006 and SPEC CPU2017 on the Intel Xeon Skylake-SP*, PLOS ONE 2019 (the streams). Bristol, *Swinging door trending*, 1990. Keogh et al., *An online algorithm for segmenting time series*, 2001 (bottom-up). O'Rourke, *An on-line algorithm for fitting straight lines between data ranges*, 1981. Page, *Continuous inspection schemes*, 1954.
 
