@@ -71,7 +71,7 @@ counterminer = paper("counterminer")
 # ## The data: one matrix a program
 #
 # Every run of a program counted other events, so a row of one run says nothing of the events of another. The runs are aligned by progress: the same share of retired instructions is taken to be the same
-# place in the program. A row is a step of progress, a column an event per cycle, and IPC is the mean of all runs; notebook 03a compares this with the papers' way, runs one below the other. Runs that multiplex (more events than counters, which take turns) are cleaned first, by *shrinkage* unless `method` says otherwise: each reading is drawn towards the event's mean by as much as its noise calls for (notebook 02c).
+# place in the program. A row is a step of progress, a column an event per cycle, and IPC is the mean of all runs; notebook 03a compares this with the papers' way, runs one below the other. Runs that multiplex (more events than counters, which take turns) are cleaned first, by *shrinkage* unless `method` says otherwise: it moves each count of an event that took turns towards its neighbours in time, by as much as its own noise calls for (notebook 02c).
 # `instructions` and `cycles`, and events that are the same under another name, are left out: with them a model would have nothing to learn. So are events that happen at a fixed rate in time, as timers' interrupts do: per cycle they only say how long the step took.
 
 # %%
@@ -108,6 +108,11 @@ for name, one in matrices.items():
                          f"whatever {aim.name} is: {rates} a second."))
 
 # %%
+def ends_of(values):
+    """The least and the most of some values, or the one of them if they are the same."""
+    return sorted({min(values), max(values)})
+
+
 by_axis = {}
 for name, one in matrices.items():
     axis = AXES[one.ipc.index.name].label if one.in_time else "progress [share of instructions]"
@@ -118,14 +123,10 @@ for place, (axis, series) in enumerate(by_axis.items()):
     name = "ipc-by-progress" if place == 0 else "in-time"
     how = "the mean of all runs" if axis.startswith("progress") else "the intervals of its runs"
     means = [lines[list(lines)[0]].mean() for lines in series.values()]
+    rows = ", ".join(f"{of} {len(matrices[of].ipc)}" for of in series)
     display(results.figure(figure, name,
-                           f"**Figure.** {aim.name} of each program, {how}: "
-                           + ", ".join(f"{of} {len(next(iter(lines.values())))} rows"
-                                       for of, lines in series.items())
-                           + f". *See:* its mean is {min(means):.3g} to {max(means):.3g}."
-                           if len(means) > 1 else
-                           f"**Figure.** {aim.name} of {', '.join(series)}, {how}. *See:* its mean "
-                           f"is {means[0]:.3g}."))
+                           f"**Figure.** {aim.name} of each program, {how}; rows: {rows}. *See:* "
+                           f"its mean is {' to '.join(f'{m:.3g}' for m in ends_of(means))}."))
 
 # %% [markdown]
 # This is what the models have to explain. Where it hardly varies, little can be explained: any model must be judged beside a prediction that looks at no event, the mean.
@@ -256,17 +257,12 @@ display(results.table(shown, "errors",
                       "%, means of the programs."))
 
 # %%
-histories = {name: r.history for name, r in refined.items()}
-history = pd.concat(histories, names=["program"]).reset_index("program")
-several = history.groupby("program", sort=False)["n_events"]
-of_path = history["n_events"].isin(errors["kept"]) & (
-    history["n_events"] == history["program"].map(errors["kept"]).astype(int))
-ends = (history["n_events"] == several.transform("max")) | of_path
-history = pd.concat([history[ends], history[~ends]])
-results.table(history.dropna(axis=1, how="all"), "refinement",
+history = pd.concat({name: r.history for name, r in refined.items()}, names=["program"])
+history = history.reset_index("program").dropna(axis=1, how="all")
+results.table(history, "refinement",
               "**Table.** CounterMiner, Fig. 8 in numbers [%]: *error* on the random fifth, "
-              "*blocks_error* on unseen blocks, *…_baseline* the mean's on the same rows.",
-              rows=2)
+              "*blocks_error* on unseen blocks, *…_baseline* the mean's on the same rows. The "
+              f"first 2 of {len(history)} rows; all in refinement.csv.", rows=2)
 
 # %% [markdown]
 # ## Importance
@@ -325,11 +321,9 @@ results.table(shown, "importances",
               "importances.csv.", rows=int((place < 3).sum()))
 
 # %% [markdown]
-# ## The same rows, another seed; and the formula that the paper prints
+# ## The formula that the paper prints
 #
-# The one model that was kept, fitted on all rows, may put another event first than the means above. Most of its events rise and fall together, so that a split may as well ask for one as for another; which of them it asks for changes with the random half of the rows that each tree is grown on, that is with the seed. The table has the first three events of that one model, and what models of the same rows give them that differ in their seed alone.
-#
-# Beside it stands the importance that the paper prints as Eq. 10 and 11. Its text describes Friedman's; the equations are another quantity:
+# CounterMiner's text describes Friedman's importance; its Eq. 10 and 11 are another quantity:
 #
 # $$I_j^2(T) = nt \cdot \sum_{k=1}^{nt} P^2(k), \qquad P(k) = \frac{IPC_k - IPC_{k-1}}{IPC_{k-1}} \tag{10}$$
 #
@@ -339,26 +333,20 @@ results.table(shown, "importances",
 # averaged over the $R$ trees in which the event is used at all, so that an event used once counts as much as one used everywhere. $IPC_{k-1}$ and $IPC_k$ are the predictions before and after the split $k$. All other notebooks use Friedman's.
 
 # %%
-both, alike = {}, {}
+both = {}
 for name, r in refined.items():
-    X = matrices[name].X[sorted(r.events)]
-    seeded = stability.draw_importances(X, matrices[name].ipc, seeds=seeds, resample=False)
-    printed = influence(r.model, method="printed", X=X)
-    columns = {"the model kept": r.importances, "other seeds, least": seeded.min(),
-               "other seeds, most": seeded.max(), "resampled, mean": spread[name]["mean"],
-               "Eq. 10 and 11": printed,
+    printed = influence(r.model, method="printed", X=matrices[name].X[sorted(r.events)])
+    columns = {"Friedman": r.importances, "Eq. 10 and 11": printed,
                "place by these": printed.rank(ascending=False, method="first").astype(int)}
     both[name] = pd.DataFrame(columns).loc[r.events[:3]]
-    of_first = X[list(leading[name].index)].corr(method="spearman").abs().to_numpy()
-    alike[name] = np.median(of_first[np.triu_indices(len(of_first), 1)])
-results.table(pd.concat(both, names=["program", "event"]).reset_index(), "printed",
-              "**Table.** The first three events of the one model kept of each program: importance "
-              f"[%] there, in {n_seeds} models of the same rows that differ in their seed (least "
-              "and most), in the resampled models of the figure (mean), and by Eq. 10 and 11 as "
-              "printed. *See:* the seed alone moves most of them by more than they are apart; the "
-              "median rank correlation of two of the first events, without sign, is "
-              + ", ".join(f"{value:.2f} ({name})" for name, value in alike.items()
-                          if not np.isnan(value)) + ".")
+both = pd.concat(both, names=["program", "event"]).reset_index()
+results.table(both, "printed",
+              "**Table.** The first three events of each program by Friedman's importance in the "
+              "one model that was kept, fitted on all rows [%], and what Eq. 10 and 11 as printed "
+              f"give them. *See:* {(both['place by these'] <= 3).sum()} of {len(both)} are among "
+              "the first three by these, too. The means of resampled models above may put other "
+              "events first: most of these rise and fall together, and which of them a split asks "
+              "for changes with the model's seed.")
 
 # %% [markdown]
 # ## Do one to three events matter significantly more?
@@ -413,7 +401,7 @@ if core:
 # %% [markdown]
 # ## Does cleaning put IPC into the events?
 #
-# A rate per cycle is moved by cycles as well as by the event, and a model of IPC then ranks the events: partly a circle. Where the same events were also counted all the time, it can be measured: does their rank correlation with IPC come out above the true one once the multiplexed runs are cleaned? *interpolate* fills gaps by straight lines and smooths nothing, *counterminer* cleans as the paper does, *shrinkage* is the default here.
+# A rate per cycle is moved by cycles as well as by the event, and a model of IPC then ranks the events: partly a circle. Where the same events were also counted all the time, it can be measured: does their rank correlation with IPC come out above the true one once the multiplexed runs are cleaned? *interpolate* fills gaps by straight lines and smooths nothing.
 
 # %%
 from cmlib import merge
@@ -427,40 +415,26 @@ def correlations(name, sets, how):
     return X.loc[:, X.nunique() > 1].corrwith(ipc, method="spearman")
 
 
-circle = []
+circle = {}
 for name in asked:
     runs = store.runs(url, program=name).query("set != 'sweep'")
     sets = {mode: group["set"].unique() for mode, group in runs.groupby("mode")}
     if {"ocoe", "mlpx"} <= set(sets):
-        true = correlations(name, sets["ocoe"], "interpolate")
-        for how in ("interpolate", "counterminer", "shrinkage"):
-            found = correlations(name, sets["mlpx"], how)
-            both = pd.DataFrame({"counted": true, "multiplexed": found}).dropna()
-            distance = (both["multiplexed"] - both["counted"]).abs().mean()
-            circle.append({"program": name, "method": how, "counted": both["counted"].abs().mean(),
-                           "cleaned": both["multiplexed"].abs().mean(), "distance": distance})
+        both = {"counted": correlations(name, sets["ocoe"], "interpolate")}
+        both |= {how: correlations(name, sets["mlpx"], how) for how in ("interpolate", method)}
+        circle[name] = pd.DataFrame(both).dropna().abs().mean()
 
 # %%
 if circle:
-    circle = pd.DataFrame(circle)
-    wide = circle.pivot(index="program", columns="method", values="cleaned")
-    wide.insert(0, "counted", circle.groupby("program")["counted"].first())
-    off = circle.groupby("method")["distance"].mean()
-    above = (wide["shrinkage"] - wide["counted"]).round(3)
-    plain = wide["shrinkage"] > wide[["counted", "interpolate"]].max(axis=1)
+    wide = pd.DataFrame(circle).T.rename_axis("program")
+    moved = (wide[method] - wide["counted"]).round(3)
     display(results.table(
-        wide.rename_axis(columns=None).reset_index(), "correlations",
+        wide.reset_index(), "correlations",
         "**Table.** Rank correlation with IPC, without sign, mean of the core events: counted all "
-        "the time, then multiplexed and cleaned in three ways. *See:* after the default it lies "
-        + ", ".join(f"{by:+.3f} ({name})" for name, by in above.items())
-        + " from the true one, above both the true one and *interpolate* for "
-        f"{', '.join(wide.index[plain]) or 'none'}: there cleaning has put some of IPC into the "
-        "events, and part of their importance is owed to it. Event by event the correlations are "
-        + ", ".join(f"{distance:.3f} ({how})" for how, distance in off.items())
-        + " from the true ones on average.", decimals=3))
-    results.number("correlation with IPC, cleaned by shrinkage: mean distance from the true one",
-                   off["shrinkage"], note=f"mean of {', '.join(wide.index)}; gaps filled by lines "
-                                          f"alone: {off['interpolate']:.3f}")
+        "the time, then multiplexed and cleaned. *See:* after the cleaning used here it lies "
+        + ", ".join(f"{by:+.3f} ({name})" for name, by in moved.items())
+        + " from the true one. Where that is above 0, cleaning has put some of IPC into the "
+        "events, and part of their importance is owed to it.", decimals=3))
 
 # %% [markdown]
 # ## The answer
@@ -495,8 +469,7 @@ named = "; ".join(
     f"{name} `{s.index[0]}` ({s['mean'].iloc[0]:.0f} % of the importance, among the first three "
     f"in {100 * sure[name][s.index[0]]:.0f} % of the models)" for name, s in spread.items())
 n_shown = sum(map(len, leading.values()))
-span = {column: " to ".join(map(str, sorted({errors[column].min(), errors[column].max()})))
-        for column in counts}
+span = {column: " to ".join(map(str, ends_of(errors[column]))) for column in counts}
 again = ""
 if core:
     losing = [name for name in tested["program"] if name not in beaten]
