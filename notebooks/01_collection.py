@@ -94,8 +94,8 @@ results.table(machines, "machines",
 # %% [markdown]
 # ## What is recorded
 #
-# A *set* is a family of runs made to one plan: `ocoe` counts a dozen events all the time, in several runs; `mlpx12` lets the same events take turns in one run; `sweep` goes through the other events of the processor, a dozen or so a run. A *pass* goes through the whole plan once, so that two passes count everything twice.
-# (Names such as `mlpx12-p0-00` are the set, the pass from 0, and the part of the pass.) `instructions` and `cycles` have a counter of their own all the time, so every interval of every run knows its IPC (instructions a cycle).
+# A *set* is a family of runs made to one plan: `ocoe` counts a dozen events all the time, in several runs; `mlpx12` lets the same events take turns in one run, in groups of as many as fit on the counters that `instructions` and `cycles` leave free; `sweep` goes through the other events of the processor, a dozen or so a run. A *pass* goes through the whole plan once, so that two passes count everything twice.
+# (Names such as `mlpx12-p0-00` are the set, the pass from 0, and the part of the pass.) `instructions` and `cycles` have a counter of their own all the time, so each interval of a run has its IPC (instructions a cycle), but for those in which `cycles` reads 0 (below).
 
 # %%
 def describe_set(own):
@@ -118,16 +118,16 @@ for run in recordings:
 overview = pd.DataFrame([{"program": name, "set": plan} | describe_set(own)
                          for (name, plan), own in sets.items()])
 results.table(overview, "recordings",
-              "**Table.** Recorded runs by program and set: events beside instructions and cycles, "
-              "intervals, their length in all, and the mean share of time for which an event was "
-              "on a counter.")
+              "**Table.** Recorded runs by program and set: events asked for beside instructions "
+              "and cycles (whether they gave a count or not), intervals, their length in all, and "
+              "the mean share of time for which an event was on a counter.")
 
 # %% [markdown]
 # The *running share* $r$ is the share of an interval for which an event was on a counter. Where groups take turns, perf itself computes (CounterMiner, §II-A)
 #
 # $$\hat{c} = \frac{c}{r}$$
 #
-# and prints $\hat c$ for the $c$ occurrences that it saw: with four groups, some three quarters of what it prints is extrapolated; below a share of about 0.1 a single burst decides the count of the whole interval. A simulation counts everything all the time, without counters. Some files from elsewhere tell no shares: then they are not known, and not drawn.
+# and prints $\hat c$ for the $c$ occurrences that it saw: with $g$ groups, a share of about $1 - 1/g$ of what it prints is extrapolated; below a share of about 0.1 a single burst decides the count of the whole interval. A simulation counts everything all the time, without counters. Some files from elsewhere tell no shares: then they are not known, and not drawn.
 
 # %%
 @plot.styled
@@ -159,7 +159,7 @@ if multiplexed:
 # %% [markdown]
 # ## Which events count at all
 #
-# Of the events that are documented for a processor, many never count in a given program. They carry no information, and time on a counter spent on them is lost. Some counts can't be: no event happens a thousand times a cycle. Such counts are left out below; what perf printed is kept in the store.
+# Of the events that are documented for a processor, many never count in a given program. They carry no information, and time on a counter spent on them is lost. Some counts can't be: no event happens a thousand times a cycle. Such counts are left out below, of sums the whole interval; what perf printed is kept in the store. Where `cycles` itself reads 0, it is the cycles that are wrong, and the interval has no IPC.
 
 # %%
 def impossible(run):
@@ -194,25 +194,31 @@ counting = counting.drop(columns=unwanted).sort_values(["unit", "program"], kind
 wrong = [(run, event, at) for run in recordings if (beyond := impossible(run)).any(axis=None)
          for at, event in beyond.stack()[lambda found: found].index]
 n_counts = sum(run.counts.notna().to_numpy().sum() for run in recordings)
+no_cycles = sum(run.counts.at[at, "cycles"] == 0 for run, _, at in wrong)
+if wrong:
+    print("Counts that can't be, each in one interval:")
 for run, event, at in wrong:
     cycles = run.counts.at[at, "cycles"]
-    print(f"Impossible: {run.counts.at[at, event]:,.0f} {event} in {cycles:,.0f} cycles, in the "
-          f"interval to {at:.1f} s of {run.meta['program']}, {run.meta['run']}")
+    print(f"{run.meta['program']}, {run.meta['run']}, to {at:.1f} s: {cycles:,.0f} cycles, "
+          f"{run.counts.at[at, event]:,.0f} {event}")
 
 # %%
 by_unit = counting.groupby("unit")[list(KINDS)].sum() / len(programs)
 by_unit = by_unit.loc[:, by_unit.sum() > 0]
 n_events, zeros = counting.index.nunique(), counting.groupby("unit")["always zero"].sum()
 zeros = zeros / len(programs)
-lacking = list(counting.groupby("event")["no count"].min().loc[lambda least: least > 0].index)
+never = counting.groupby("event")[list(KINDS)].min()  # in every program
+lacking = list(never.index[never["no count"] > 0])
 figure, _ = plot.counts(by_unit, ylabel="events (mean of programs)")
 results.figure(figure, "counting",
-               f"**Figure.** {n_events} events by unit of the core, mean of {len(programs)} "
-               "programs: those that happened at least once, those that read zero from beginning "
+               f"**Figure.** {n_events} events by unit of the core, mean of "
+               f"{', '.join(programs)}: those that happened at least once, those that read zero "
+               "from beginning "
                "to end, and those for which perf printed no count (not supported). Heights are "
                "numbers of events, not how often they happen. *See:* on average "
                f"{zeros.sum():.0f} events of a program read zero, most of the unit "
-               f"{zeros.idxmax()}; {len(lacking)} gave no count in any program.")
+               f"{zeros.idxmax()} ({never['always zero'].sum()} read zero in all programs); "
+               f"{len(lacking)} gave no count in any.")
 
 # %%
 often = counting.drop(columns=list(KINDS))
@@ -222,7 +228,8 @@ if "per second" in often:
 display(results.table(
     often.reset_index(), "events", f"**Table.** The 10 most frequent of {len(often)} rows, an "
     "event and a program each (all in events.csv): mean count per thousand instructions, and "
-    "millions a second where time was measured.", rows=10, decimals=0))
+    "millions a second where time was measured.", rows=10, decimals=0,
+    on_page=notebook.of_program))
 
 # %% [markdown]
 # ## Sums that must hold
@@ -234,13 +241,14 @@ display(results.table(
 # %%
 def check_sums(run):
     """Totals of events against the sum of the events they consist of."""
-    totals, groups = run.counts.sum(), list(map(set, run.meta["groups"]))
+    possible = run.counts[~impossible(run).any(axis=1)]
+    totals, groups = possible.sum(), list(map(set, run.meta["groups"]))
     for whole, parts in known_sums(run):
         if {whole, *parts} <= set(totals.index) and totals[whole] > 0:
             together = any({whole, *parts} <= group for group in groups)
             off = totals[list(parts)].sum() - totals[whole]
             yield (run.meta["program"], whole, " + ".join(parts), together,
-                   100 * off / totals[whole], off / len(run.counts))
+                   100 * off / totals[whole], off / len(possible))
 
 
 columns = ["program", "whole", "parts", "same group", "difference [%]", "counts an interval"]
@@ -259,7 +267,8 @@ if len(sums):
     caption = ("**Table.** The 4 largest differences between an event and the sum of its parts "
                "where they took turns, and the 4 largest where all were on counters at the same "
                f"time (*same group*), of {len(sums)}, in one run each (all in sums.csv). *See:* "
-               f"sums are at most {agree} off.")
+               f"sums are at most {agree} off. Intervals with a count that can't be are left "
+               "out.")
     display(results.table(sums.drop(columns=columns[5]), "sums", caption, rows=n_ends,
                           decimals=5))
 if True in off.index:
@@ -270,37 +279,43 @@ if True in off.index:
 # Sums whose events were counted at the same time should agree but for rounding, or a counter or a table is wrong; those whose events took turns, or were counted in different runs, differ by what multiplexing loses.
 
 # %%
+n_counted = n_events - len(lacking)
 counted = int(counting.query("happened > 0").index.nunique())
-together = int(sums["same group"].sum())
 if len(sums):
-    results.number("sums measured in one group", together, "sums")
+    results.number("sums measured in one group", int(sums["same group"].sum()), "sums")
 results.number("runs in the store", len(recordings), "runs")
-results.number("events recorded", counting.index.nunique(), "events",
-               **{"paper": 229, "note": "the paper measured all events that its processor has"}
-               if program == "all" else {})
-results.number("events that counted in some program", counted, "events")
+note = f"{len(lacking)} more were asked for and gave no count" if lacking else ""
+if program == "all":
+    note += "; " * bool(note) + "the paper measured all events that its processor has"
+results.number("events counted", n_counted, "events", note=note,
+               paper=229 if program == "all" else None)
+results.number("events that happened in some program", counted, "events")
+by_mode = {mode: {event for run in recordings if run.meta["mode"] == mode for event in run.studied
+                  if event not in lacking} for mode in ("ocoe", "mlpx")}
+always, turning = by_mode.values()
+HOW = {f"{len(turning - always)} only taking turns": turning - always,
+       f"{len(always - turning)} only all the time": always - turning,
+       f"{len(always & turning)} both all the time and taking turns": always & turning}
+ways = ", ".join(text for text, among in HOW.items() if among)
 
 # %%
-SETS = {"ocoe": "all the time", "mlpx": "taking turns"}
-by_mode = {mode: {event for run in recordings if run.meta["mode"] == mode for event in run.studied
-                  if event not in lacking} for mode in SETS}
-ways = ", ".join(f"{len(events)} {SETS[mode]}" for mode, events in by_mode.items() if events)
 good = {(run.meta.get("counters") or {}).get("good") for run in recordings} - {None}
-n_counted = n_events - len(lacking)
 text = (f"In {len(recordings)} run{'s' * (len(recordings) > 1)} of {', '.join(programs)}, "
         f"{n_counted} events were counted beside instructions and cycles "
         f"({ways or 'all in every interval'}): {counted} happened "
-        f"at least once, {n_counted - counted} in no program."
-        + (f" {len(lacking)} more were asked for and gave no count." if lacking else "")
+        f"at least once, the other {n_counted - counted} read zero in every program."
+        + (f" {len(lacking)} more were asked for, and perf printed no count." if lacking else "")
         + (" The paper measured 229, of another processor." if program == "all" else ""))
 if good:
     text += (f" The processor has {' or '.join(map(str, sorted(good)))} counters that count "
              f"correctly{', so that most events had to take turns' * bool(by_mode['mlpx'])}.")
 display(results.finding(text))
 if len(sums):
-    display(results.finding(f"Events that are sums of others are at most {agree} off the sum; "
-                            f"{len(wrong)} of {n_counts:,} counts can't be (above a thousand "
-                            "a cycle) and are left out; smaller errors are not seen so."))
+    text = f"Events that are sums of others are at most {agree} off the sum; "
+    text += (f"{len(wrong)} of {n_counts:,} counts can't be (above a thousand a cycle; beside "
+             f"{no_cycles} of them `cycles` reads 0) and are left out of rates and sums"
+             if wrong else f"none of {n_counts:,} counts is above a thousand a cycle")
+    display(results.finding(f"{text}; smaller errors are not seen so."))
 for name, own in runs.items():
     names = {event for run in own for event in run.counts}
     known = own[0].simulated or own[0].machine.get("vendor") is not None
@@ -312,23 +327,24 @@ for name, own in runs.items():
 #
 # Counts in user mode, as `cmlib record` makes them, leave out what the kernel did on a program's behalf. The recordings that come with cmlib are of one kind of processor, in a virtual machine.
 #
-# ## This machine
+# ## The machine on which this page was made
 #
-# The recordings above were made on the machine in the first table. Here is what `cmlib doctor` says of the one on which this page was made: whether it could record hardware events, and what to do if not.
+# It need not be the one that made the recordings (first table). Here is what `cmlib doctor` says of it: whether it could record hardware events itself, and what to do if not.
 
 # %%
 if not notebook.of_program:
     here = pd.DataFrame(machine.examine().findings)[["what", "numbers", "todo"]]
     here = here.replace("`", "", regex=True).rename(columns={"todo": "what to do"})
     asks = here[here["what to do"] != "nothing to do"]
-    display(results.table(here.loc[asks.index], "this-machine", "**Table.** Of "
-                          f"{len(here)} findings the {len(asks)} that ask for something.",
+    display(results.table(here.loc[asks.index], "this-machine", "**Table.** Not of the recordings: "
+                          f"of {len(here)} findings about the machine that made this page the "
+                          f"{len(asks)} that ask for something.",
                           on_page=program == "all"))
 
 # %% [markdown]
 # ## On your own program
 #
-# `cmlib record NAME -- COMMAND`, then `cmlib run live 01_collection -p program=NAME`; look whether events took turns, how many read zero, and whether sums hold. `program` is the one parameter: several names, separated by commas, are put side by side.
+# `cmlib record NAME -- COMMAND`, then `cmlib run live 01_collection -p program=NAME` (*live*: the profile for recordings of your own); look whether events took turns, how many read zero, and whether sums hold. `program` is the one parameter: several names, separated by commas, are put side by side.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §II-A and §III-A.
 
