@@ -21,6 +21,23 @@ def one_line(text):
     return printable(text).replace("\n", "\\n")
 
 
+_LONGEST = 4000  # characters of a message
+_MOST_LEFT_OUT = 20  # lines
+
+
+def abridged(text):
+    """A message's beginning and end, where it lists what a stranger's file has thousands of."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1000]} … {text[-1000:]}"
+
+
+def say_left_out(reasons):
+    """Print on standard error why things were left out, a line each; of many the first ones, and how many more."""
+    for reason in reasons[:_MOST_LEFT_OUT]:
+        say(f"left out: {one_line(str(reason)[:1000])}", err=True)
+    if more := len(reasons[_MOST_LEFT_OUT:]):
+        say(f"left out: {more:,} more, which can't be read either.", err=True)
+
+
 def say_above_bars(text):
     """Print text as :func:`say` does, above the bars of progress."""
     from tqdm import tqdm

@@ -12,7 +12,7 @@ from cmlib.collect.simulate import CallgrindError, read_functions, read_parts, r
 from cmlib.collect.simulate.valgrind import cache_options, machine_caches, second_level_options
 from cmlib.errors import CmlibError
 from cmlib.io import events
-from cmlib.io.callgrind import difference, join_levels
+from cmlib.io.callgrind import difference, join_levels, read_intervals
 
 GOLDEN = (Path(__file__).parent / "golden/callgrind-3.19/planted.out").read_text(encoding="utf-8")
 NAMES = list(events.simulated_events()["callgrind"])
@@ -164,6 +164,46 @@ def test_what_is_not_callgrinds_is_refused(text, complaint):
 def test_costs_of_functions_that_nothing_counted_are_refused(cost):
     with pytest.raises(CallgrindError, match="function's costs|line of costs that can't be read"):
         read_functions(GOLDEN.replace("\n10 624565 ", f"\n10 {cost} ", 1))
+
+
+def test_a_line_of_costs_that_can_t_be_read_is_told():
+    text = GOLDEN.replace("\n10 624565 ", "\n10 12.5 ", 1)
+    assert text != GOLDEN
+    with pytest.raises(CallgrindError, match=r"can't be read: '10 12\.5 "):
+        read_functions(text)
+
+
+def _forged(costs="fn=(1) f\n1 5\n", blocks=9, totals=("5 " * 13,)):
+    """What Callgrind writes of a program that hardly did anything, as a stranger may change it."""
+    events = " ".join(read_parts(GOLDEN).totals)
+    header = f"version: 1\npositions: line\nevents: {events}\n{costs}"
+    return header + "".join(f"desc: Timerange: Basic block 0 - {blocks}\ntotals: {row}\n" for row in totals)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (_forged(blocks="9" * 5000), "0 parts begin, 1 have totals"),
+        (_forged(totals=["0 0", "0"]), "no part executed an instruction"),
+        (_forged("cfn=(1) f\ncalls=1 1\n1 5\n"), "costs of no function|no costs of a function"),
+        (_forged("".join(f"fn=({k}) f{k}\n1 5\n" for k in range(100_001))), "of more than 100,000"),
+    ],
+    ids=["digits", "nothing", "no function", "functions"],
+)
+def test_a_forged_run_is_refused_in_words(text, complaint):
+    with pytest.raises(CallgrindError, match=complaint):
+        read_intervals(text)
+
+
+def test_parts_that_tell_of_too_many_functions_are_refused_before_they_fill_memory(monkeypatch):
+    monkeypatch.setattr("cmlib.io.callgrind._MOST_ROWS", 20)
+    with pytest.raises(CallgrindError, match="--every-blocks"):
+        read_functions(GOLDEN)
+
+
+def test_a_part_without_instructions_belongs_to_the_one_before():
+    counts, _ = read_intervals(_forged(totals=["5 " * 13, "0", "0", "5 " * 13, "0"]))
+    assert counts["sim.instructions"].tolist() == [5, 5]
 
 
 def test_a_run_without_simulated_caches_is_no_series():

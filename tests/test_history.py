@@ -195,18 +195,56 @@ def test_folders_of_kept_comparisons_are_a_history(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("date", [None, 5, [], {}])
-def test_a_kept_comparison_with_a_forged_date_is_named_and_one_without_is_the_oldest(tmp_path, date):
+def test_a_kept_comparison_with_a_forged_date_is_left_out_by_name_and_one_without_is_the_oldest(
+    tmp_path, date, capsys
+):
     about = {"program": "x", "per": "work", "events": [{}], "machine": {}}
     header = "function,location,thread,threads,work,seconds,running,instructions\nf,x,0,1,1,1,1,\n"
     for commit in ("a", "b"):
         file = save_recording(tmp_path / commit / "new.json", [heading(0, 0, 1, 1) + header], about)
     meta = json.loads(file.read_text())
     file.write_text(json.dumps(meta | {"date": date}))
-    with pytest.raises(CmlibError, match=r"b/new.json is no recording of regions: date is"):
-        read_kept(tmp_path)
+    assert list(read_kept(tmp_path)[0].index) == ["a"]
+    assert "b/new.json is no recording of regions: date is" in capsys.readouterr().err
     del meta["date"]
     file.write_text(json.dumps(meta))
     assert list(read_kept(tmp_path)[0].index) == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("sample", "noted", "reason"),
+    [
+        ("f,x,0,1,1,inf,1,", "", "seconds holds what no counter holds"),
+        ("f,x,0,1,1,1e308,1,", "", "seconds holds what no counter holds"),
+        ("f,x,0,1,0,1,1,", "", "the work of a function adds up to 0"),
+        ("f,x", "", "tells no threads, no work or no seconds"),
+        *(
+            ("f,x,0,1,1,1,1,", f" elapsed_s={value}", f"a run took {value} s")
+            for value in ("nan", "-5", "1e308")
+        ),
+        ("", None, "no line of it begins with"),
+    ],
+)
+def test_a_commit_with_times_that_no_clock_tells_is_left_out_by_name(tmp_path, sample, noted, reason, capsys):
+    about = {"program": "x", "per": "work", "events": [{}], "machine": {}}
+    header = "function,location,thread,threads,work,seconds,running,instructions\n"
+    for commit, row, times in (("a", "f,x,0,1,1,1,1,", ""), ("b", sample, noted), ("c\udcff", sample, noted)):
+        text = "" if times is None else f"# run=0 part=0{times}\n{header}{row}\n"
+        save_recording(tmp_path / commit / "new.json", [text], about)
+    done = run("--history", tmp_path, "--page", tmp_path / "page.html")
+    assert done.exit_code == 0 and done.stderr.count("left out: ") == 2 and reason in done.stderr
+    assert list(read_kept(tmp_path)[0].index) == ["a"]
+
+
+def test_functions_without_a_name_and_many_functions_are_no_error_of_ours(tmp_path):
+    about = {"program": "x", "per": "work", "events": [{}], "machine": {}}
+    header = "function,location,thread,threads,work,seconds,running,instructions\n"
+    rows = "".join(f"f{number},x,0,1,1,1,1,\n" for number in range(10_000))
+    save_recording(tmp_path / "a" / "new.json", [f"# run=0 part=0\n{header},x,0,1,1,1,1,\n"], about)
+    assert list(read_kept(tmp_path)[0].columns) == ["?, elapsed time"]
+    save_recording(tmp_path / "b" / "new.json", [f"# run=0 part=0\n{header}{rows}"], about)
+    with pytest.raises(CmlibError, match="10,001 metrics; .* 10,000 metrics"):
+        read_kept(tmp_path)
 
 
 @pytest.mark.parametrize("words", [("--page", "x.html", "a", "b"), (), ("--history", ".", "a", "b"),

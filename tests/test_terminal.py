@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.cli import main
-from cmlib.terminal import printable
+from cmlib.io.archive import readable
+from cmlib.terminal import abridged, printable
 from tests.small_runs import add_run
 
 CMLIB = Path(__file__).parent.parent / "cmlib"
@@ -47,3 +48,25 @@ def test_one_function_prints():
         for node in ast.walk(ast.parse(file.read_text())):
             called = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
             assert called not in ("print", "click.echo", "click.secho", "tqdm.write"), f"{file}:{node.lineno}"
+
+
+def test_of_thousands_of_broken_files_few_are_named_and_all_counted(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    folder = tmp_path / "recordings"
+    for number in range(3000):
+        (folder / f"p{number:04}").mkdir(parents=True)
+        (folder / f"p{number:04}" / "ocoe-p0-00.json").write_text("{}")
+    add_run(folder, "good", "ocoe", 0, 0, [("x", 1.0)])
+    for arguments in (["list"], ["store", "rebuild"]):
+        done = CliRunner().invoke(main, arguments)
+        told = [line for line in done.stderr.splitlines() if line.startswith("left out: ")]
+        assert len(told) == 21 and "p0000" in told[0] and "2,980 more" in told[-1], told
+        assert "good" in done.stdout or "1 runs" in done.stdout
+    readable(Path.read_bytes, [tmp_path / str(number) for number in range(21)])
+    assert capsys.readouterr().err.count("\n") == 21
+
+
+def test_a_message_about_thousands_of_names_has_its_beginning_and_its_end():
+    assert abridged("x" * 4000) == "x" * 4000
+    assert len(short := abridged("Error: " + "name, " * 10_000 + "rename them.")) < 4100
+    assert short.startswith("Error: name, ") and short.endswith("rename them.")

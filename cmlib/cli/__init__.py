@@ -21,7 +21,7 @@ from cmlib.cli.stored import list_, remove
 from cmlib.cli.summarize import summarize
 from cmlib.errors import CmlibError
 from cmlib.passwords import hide
-from cmlib.terminal import printable, say
+from cmlib.terminal import abridged, printable, say
 
 _COMMANDS = doctor, programs, record, import_, fetch, run, summarize, store, list_, remove, compare, diagnose
 # What each of these imports takes seconds: loaded when it is called, with what `cmlib --help` says of it.
@@ -96,7 +96,7 @@ def _show(error):
     if isinstance(error, BrokenPipeError):
         return
     if isinstance(error, click.ClickException):
-        error.message = printable(error.message)
+        error.message = printable(abridged(error.message))
         error.show()
     elif isinstance(error, OSError):
         say(f"Error: standard output: {error}", err=True)
@@ -111,7 +111,7 @@ def _describe_bug(error):
     reached = [(_module(frame), line) for frame, line in traceback.walk_tb(error.__traceback__)]
     inside = [place for place in reached if place[0].startswith(_OURS)]
     lines = dict.fromkeys(f"{module}:{line}" for module, line in (*inside[-3:], reached[-1]))
-    reason = "".join(traceback.format_exception_only(error)).strip()
+    reason = abridged("".join(traceback.format_exception_only(error)).strip())
     command = shlex.join(["cmlib", *map(hide, sys.argv[1:])])
     return (
         f"Error: this is a bug in cmlib {__version__}, and no mistake of yours: {reason}\n"

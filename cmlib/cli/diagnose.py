@@ -67,6 +67,7 @@ def _simulated(command, recorded, keep, *, every_blocks, caches, html, as_json):
     from cmlib.collect.simulate import record_simulated
     from cmlib.experiments.diagnosis import answer_simulated, simulated_profile, simulated_text
     from cmlib.experiments.single_run import EVERY_BLOCKS, simulate_once
+    from cmlib.io.regions import in_recording
     from cmlib.report.diagnosis import simulated_page
 
     if keep:
@@ -79,8 +80,9 @@ def _simulated(command, recorded, keep, *, every_blocks, caches, html, as_json):
         with tqdm(desc=command[0], unit=" basic blocks", unit_scale=True, mininterval=1, leave=False) as bar:
             settings = {"progress": lambda done: bar.update(done - bar.n), "every_blocks": every_blocks}
             run = simulate_once(command, caches=caches, **settings)
-    profile = simulated_profile(*run)
-    answer = answer_simulated(recorded or shlex.join(command), profile)
+    shown = recorded or shlex.join(command)
+    profile = in_recording(shown, simulated_profile, *run)
+    answer = answer_simulated(shown, profile)
     _show(answer, as_json, html, lambda: simulated_page(answer, profile))
 
 

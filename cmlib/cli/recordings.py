@@ -6,7 +6,7 @@ import click
 
 from cmlib.cli.stored import set_names
 from cmlib.shell import command_line, command_of_report
-from cmlib.terminal import one_line, say
+from cmlib.terminal import say, say_left_out
 
 
 @click.command("import", epilog="Example: cmlib import gcc --mode mlpx --set sweep elsewhere/gcc.*.csv.gz")
@@ -159,5 +159,4 @@ def rebuild(url):
     from cmlib.io.store import refused
 
     say(f"{len(rebuild_store(url=url, progress=True))} runs in the store")
-    for reason in refused(url)["reason"]:
-        say(f"left out: {one_line(reason)}", err=True)
+    say_left_out(refused(url)["reason"])

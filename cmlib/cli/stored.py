@@ -4,7 +4,7 @@ import shutil
 
 import click
 
-from cmlib.terminal import one_line, say
+from cmlib.terminal import one_line, say, say_left_out
 
 
 def recorded_names(ctx, param, incomplete):
@@ -41,11 +41,12 @@ def list_():
     names = recorded_names(None, None, "")
     if not names:
         say(f"nothing is recorded under {folder}", err=True)
+    left_out = []
     for name in names:
         try:
             runs = existing_runs(folder / name)
         except RecordError as error:
-            say(f"left out: {one_line(error)}", err=True)
+            left_out.append(error)
             continue
         sets = sorted({meta["set"] for meta in runs.values()})
         origin = "imported" if any(meta.get("imported") for meta in runs.values()) else "recorded here"
@@ -53,6 +54,7 @@ def list_():
         size = sum(file.stat().st_size for file in (folder / name).iterdir() if file.is_file()) / 1e6
         there = f"{len(runs):4} runs  {len(events):4} events  {size:7.1f} MB  {', '.join(sets)}; {origin}"
         say(f"{one_line(name):28} {there}")
+    say_left_out(left_out)
 
 
 @click.command(epilog="Example: cmlib remove tryout")

@@ -15,11 +15,14 @@ from cmlib.io.machine_code import is_string_instruction
 __all__ = ["read_functions", "read_series"]
 
 _PROCESS = re.compile(r"^version: ", re.MULTILINE)
-_PART = re.compile(r"^(?:desc: Timerange: Basic block ([0-9]+) - ([0-9]+)|totals: ([0-9 ]+))$", re.MULTILINE)
+_PART = re.compile(
+    r"^(?:desc: Timerange: Basic block ([0-9]{1,18}) - ([0-9]{1,18})|totals: ([0-9 ]+))$", re.MULTILINE
+)
 _CACHE = re.compile(r"^desc: (I1|D1|LL) cache: (.+)$", re.MULTILINE)
 _LAST = "LL"
 _MOST_EVENTS = 64
 _MOST_DIGITS = 18  # of a count of 64 bits
+_MOST_FUNCTIONS, _MOST_ROWS = 100_000, 1_000_000  # of a program, and of all its parts together
 _NAMED = re.compile(r"(c?)(fn|fl|fi|fe|ob)=(?:\(([0-9]+)\) ?)?(.*)")
 _COST = frozenset("0123456789+-*")
 _KIND = {"fn": "fn", "fl": "file", "fi": "file", "fe": "file", "ob": "ob"}
@@ -88,13 +91,13 @@ def read_functions(text, *, strings_once=False):
     names = list(read_parts(text).totals.columns)
     by_place, repeats = {}, {}
     first = 0
-    try:
-        for process in _simulations(text)[0]:
-            first = _read_process(process, first, len(names), by_place, repeats)
-    except (ValueError, TypeError, IndexError) as error:  # a cost before any function, too many, or no number
+    for process in _simulations(text)[0]:
+        first = _read_process(process, first, len(names), by_place, repeats)
+    if not 0 < len({place[1:] for place in by_place}) <= _MOST_FUNCTIONS:
         raise CallgrindError(
-            f"Callgrind's output has a line of costs that can't be read: {error}."
-        ) from error
+            f"Callgrind's output has no costs of a function, or of more than {_MOST_FUNCTIONS:,}: the file was cut or "
+            "changed."
+        )
     if any(not 0 <= cost < 10**_MOST_DIGITS for costs in by_place.values() for cost in costs):
         raise CallgrindError(
             "a function's costs are below zero, or no counter held them: the file was changed."
@@ -164,34 +167,47 @@ def _read_process(text, part, n_events, by_place, repeats):
     place = {"fn": "", "file": "", "ob": ""}
     costs, inclusive = None, False
     key, address, jump = None, 0, None
-    for line in text.splitlines():
-        if line[:1] in _COST and line:
-            if with_address:
-                address = _moved(address, line.split(maxsplit=1)[0])
-                if jump is not None and jump[1] == address:
-                    repeats[key, address] = repeats.get((key, address), 0) + jump[0]
-                jump = None
-            if not inclusive:
-                for k, cost in enumerate(line.split()[n_positions:]):
-                    costs[k] += int(cost)
-            inclusive = False
-        elif line.startswith("calls="):
-            inclusive = True
-        elif with_address and line.startswith(("jump=", "jcnd=")):
-            count, target = line[5:].split()[:2]
-            jump = int(count.partition("/")[0]), _moved(address, target)
-        elif named := _NAMED.fullmatch(line):
-            called, tag, number, name = named.groups()
-            kind = _KIND[tag]
-            name = known[kind].setdefault(number, name) if number else name
-            if called or tag in ("fi", "fe"):
-                continue  # where a call goes, or code that was inlined: the function stays
-            place[kind] = name
-            if kind == "fn":
-                key = part, name, place["file"], place["ob"]
-                costs = by_place.setdefault(key, [0] * n_events)
-        elif line.startswith("totals:"):
-            part += 1
+    line = ""
+    try:
+        for line in text.splitlines():
+            if line[:1] in _COST and line:
+                if with_address:
+                    address = _moved(address, line.split(maxsplit=1)[0])
+                    if jump is not None and jump[1] == address:
+                        repeats[key, address] = repeats.get((key, address), 0) + jump[0]
+                    jump = None
+                if not inclusive:
+                    for k, cost in enumerate(line.split()[n_positions:]):
+                        costs[k] += int(cost)
+                inclusive = False
+            elif line.startswith("calls="):
+                inclusive = True
+            elif with_address and line.startswith(("jump=", "jcnd=")):
+                count, target = line[5:].split()[:2]
+                jump = int(count.partition("/")[0]), _moved(address, target)
+            elif named := _NAMED.fullmatch(line):
+                called, tag, number, name = named.groups()
+                kind = _KIND[tag]
+                name = known[kind].setdefault(number, name) if number else name
+                if called or tag in ("fi", "fe"):
+                    continue  # where a call goes, or code that was inlined: the function stays
+                place[kind] = name
+                if kind == "fn":
+                    key = part, name, place["file"], place["ob"]
+                    costs = by_place.setdefault(key, [0] * n_events)
+                    if len(by_place) > _MOST_ROWS:
+                        raise CallgrindError(
+                            f"Callgrind's output tells of functions {_MOST_ROWS:,} times, which is the most: simulate "
+                            "with more basic blocks to an interval (--every-blocks), or a shorter run."
+                        )
+            elif line.startswith("totals:"):
+                part += 1
+    except (ValueError, TypeError, IndexError) as error:  # a cost before any function, too many, or no number
+        if isinstance(error, CallgrindError):
+            raise
+        raise CallgrindError(
+            f"Callgrind's output has a line of costs that can't be read: {line[:60]!r}."
+        ) from error
     return part
 
 
@@ -295,7 +311,11 @@ def _lowest():
 def read_intervals(text, most=300):
     """Counts and functions by interval."""
     totals = as_events(read_parts(text).totals)
-    interval = np.arange(len(totals)) // -(-len(totals) // most)
+    executed = (totals["sim.instructions"] > 0).to_numpy()
+    if not executed.any():
+        raise CallgrindError("no part executed an instruction: the file was cut or changed.")
+    # A part in which nothing was executed belongs to the one before.
+    interval = np.maximum(executed.cumsum() - 1, 0) // -(-executed.sum() // most)
     counts = _by_progress(totals.groupby(interval).sum())
     functions = as_events(read_functions(text))
     names = ["interval", "function", "file", "object"]

@@ -65,13 +65,14 @@ def read_history(file):
 
 
 def check_history(history, path):
-    """Raise CmlibError for a history without values, or with too many commits."""
+    """Raise CmlibError for a history without values, or with too many."""
     if history.empty:
         raise CmlibError(f"{path}: it has no value of any metric. {HOW}")
-    if len(history) > _MOST_COMMITS or history.size > _MOST_CELLS:
+    commits, metrics = history.shape
+    if commits > _MOST_COMMITS or metrics > _MOST_METRICS or history.size > _MOST_CELLS:
         raise CmlibError(
-            f"{path} is refused: {len(history):,} commits by {history.shape[1]:,} metrics; {_MOST_COMMITS:,} commits "
-            f"and {_MOST_CELLS:,} values are the most. Give the latest ones, or fewer metrics."
+            f"{path} is refused: {commits:,} commits by {metrics:,} metrics; {_MOST_COMMITS:,} commits, "
+            f"{_MOST_METRICS:,} metrics and {_MOST_CELLS:,} values are the most. Give the latest ones, or fewer."
         )
 
 

@@ -26,6 +26,7 @@ OVERHEAD_FILE = "overhead.json"  # what counting costs a program, beside its rec
 ABOUT = ("function", "location", "thread", "threads", "work", "seconds", "running", "instructions")
 _MOST_COLUMNS = 600  # MOST_EVENTS beside what each has
 _MOST_EXECUTIONS, _MOST_HEADERS = 5000, 100
+_LARGEST = 2.0**80  # of a count, as of an import
 
 
 def read_regions(path):
@@ -43,9 +44,18 @@ def read_regions(path):
     numbers = [column for column in frame if column not in LOCATION_COLUMNS]
     truths = frame[numbers].select_dtypes(bool)
     frame = frame[~repeated].reset_index(drop=True).astype(dict.fromkeys(numbers, float))
-    if bad := [column for column in numbers if column in truths or (frame[column] < 0).any()]:
-        raise ValueError(f"{path}: {bad[0]} holds values below zero, or true and false, and not counts")
-    return frame
+    if bad := [column for column in numbers if column in truths or not _are_counts(frame[column])]:
+        raise ValueError(
+            f"{path}: {bad[0]} holds what no counter holds, such as values below zero, or true and false"
+        )
+    if frame[["threads", "work", "seconds"]].isna().any(axis=None):
+        raise ValueError(f"{path}: a sample tells no threads, no work or no seconds")
+    return frame.fillna({column: "?" for column in LOCATION_COLUMNS})
+
+
+def _are_counts(values):
+    """Whether all values are missing, or such as a counter can hold."""
+    return (values.isna() | values.between(0, _LARGEST)).all()
 
 
 def normalize(regions, *, per="instructions"):
@@ -103,6 +113,8 @@ def read_executions(text, transform=lambda samples: samples):
         heading, header, *lines = filter(None, piece.split("\n"))
         headings.append(heading)
         by_header.setdefault(header, {})[number] = [line for line in lines if line != header]
+    if not headings:
+        raise ValueError("no line of it begins with `# run=`")
     if len(headings) > _MOST_EXECUTIONS or len(by_header) > _MOST_HEADERS:
         raise ValueError(
             f"it holds {len(headings):,} executions that counted {len(by_header):,} lists of events; "
@@ -148,13 +160,13 @@ def read_recording(file):
         return about, read_content(file, about["sha256"]).decode(errors="replace")
 
 
-def in_recording(file, read, text, **settings):
+def in_recording(file, read, *content, **settings):
     """Read something in a recording's text; what is wrong with it becomes a CmlibError that names the file."""
     try:
-        return read(text, **settings)
+        return read(*content, **settings)
     except Exception as error:  # whatever a stranger's text raises
         reason = str(error)[:300] or type(error).__name__
-        raise CmlibError(f"{file}: its samples can't be read: {reason}") from error
+        raise CmlibError(f"{file}: its content can't be read: {reason}") from error
 
 
 def read_about(file):

@@ -6,6 +6,7 @@ import pandas as pd
 
 from cmlib.collect.compare.versions import FORMS, read_times
 from cmlib.errors import CmlibError
+from cmlib.io.archive import readable
 from cmlib.io.histories import HOW, check_history
 from cmlib.io.regions import in_recording, read_recording
 
@@ -16,21 +17,10 @@ def read_kept(folder):
     The new version's recording counts, the old one's where there is no other. Metrics of several processors are taken
     apart by its name.
     """
-    rows = {}
-    for place in sorted(path for path in Path(folder).iterdir() if path.is_dir()):
-        files = [place / f"{form}.json" for form in FORMS[::-1]]
-        file = next(filter(Path.is_file, files), None)
-        if file is None:
-            continue
-        about, text = read_recording(file)
-        medians = in_recording(file, read_times, text).median()
-        processor = str((about.get("machine") or {}).get("model_name") or "unknown")
-        rows[place.name] = (
-            about.get("date", ""),
-            {(processor, *name): value for name, value in medians.items()},
-        )
+    places = sorted(path for path in Path(folder).iterdir() if path.is_dir())
+    rows = {place.name: row for place, row in readable(_read_commit, places).items() if row}
     if not rows:
-        raise CmlibError(f"{folder}: no folder in it has a {FORMS[1]}.json. {HOW}")
+        raise CmlibError(f"{folder}: no folder in it has a {FORMS[1]}.json that can be read. {HOW}")
     commits = sorted(rows, key=lambda commit: rows[commit][0])
     history = pd.DataFrame([rows[commit][1] for commit in commits], index=commits).rename_axis("commit")
     n_processors = len({processor for processor, *_ in history})
@@ -41,3 +31,14 @@ def read_kept(folder):
     history = history.dropna(axis="columns", how="all")
     check_history(history, folder)
     return history, [""] * len(history)
+
+
+def _read_commit(place):
+    """Date of the recording in a commit's folder, and its median times; None where there is none."""
+    file = next(filter(Path.is_file, (place / f"{form}.json" for form in FORMS[::-1])), None)
+    if file is None:
+        return None
+    about, text = read_recording(file)
+    medians = in_recording(file, read_times, text).median()
+    processor = str((about.get("machine") or {}).get("model_name") or "unknown")
+    return about.get("date", ""), {(processor, *name): value for name, value in medians.items()}

@@ -28,6 +28,7 @@ from cmlib.terminal import say
 
 FORMS = ("old", "new")
 _ATTEMPTS = 3
+_LONGEST_S, _MOST_TIMES = 1e9, 4_000_000  # of a run
 _MOST_AT_ONCE = 16  # of a region's header
 MEASURES = (ELAPSED, PROCESSOR)
 
@@ -297,20 +298,43 @@ def heading(run, part, elapsed_s, processor_s):
 
 def read_times(text):
     """How long the functions of each run of a recording took, and the runs themselves where that was noted."""
-    rows = []
-    noted = dict(zip(("elapsed_s", "processor_s"), MEASURES, strict=True))
-    for heading, samples in regions.read_executions(text):
-        run, *pairs = heading.split()
-        row = {"run": run}
-        for function, rows_of in samples.groupby("function", sort=False):
-            work = rows_of["work"].sum() if (rows_of["work"] != 1).any() else 1
-            clock = rows_of["task-clock"] if "task-clock" in rows_of else pd.Series([np.nan])
-            row[function, ELAPSED] = rows_of["seconds"].sum() / work
-            row[function, PROCESSOR] = clock.sum(skipna=False) / 1e9 / work
-        for key, _, value in (pair.partition("=") for pair in pairs):
-            if key in noted:
-                row[WHOLE, noted[key]] = float(value)
-        rows.append(row)
-    frame = pd.DataFrame(rows).groupby("run", sort=False).mean()
+    headings, samples = zip(*regions.read_executions(text), strict=True)
+    rows = pd.concat(samples).reindex(columns=["function", "work", "seconds", "task-clock"])
+    function, functions = pd.factorize(rows["function"])
+    shape = len(samples), len(functions)
+    if math.prod(shape) > _MOST_TIMES:
+        raise ValueError(
+            f"{shape[0]:,} executions of {shape[1]:,} functions are more than {_MOST_TIMES:,} times"
+        )
+    place = np.repeat(np.arange(len(samples)), list(map(len, samples))) * len(functions) + function
+
+    def added(values=None):
+        return np.bincount(place, values, math.prod(shape)).reshape(shape)
+
+    n_samples, work = added(), added(rows["work"])
+    work = np.where(added(rows["work"] == 1) == n_samples, 1, work)
+    if (work == 0).any():
+        raise ValueError("the work of a function adds up to 0")
+    work = np.where(n_samples > 0, work, np.nan)
+    times = np.stack([added(rows["seconds"]) / work, added(rows["task-clock"]) / 1e9 / work], axis=-1)
+    columns = [(function, measure) for function in functions for measure in MEASURES]
+    of_functions = pd.DataFrame(
+        times.reshape(len(samples), -1), columns=pd.Index(columns, tupleize_cols=False)
+    )
+    of_runs = pd.DataFrame(map(_noted_times, headings))
+    frame = of_runs.combine_first(of_functions)[list(dict.fromkeys([*columns, *of_runs]))]
     frame.columns = pd.MultiIndex.from_tuples(frame.columns, names=["function", "measure"])
-    return frame
+    return frame.groupby([heading.split()[0] for heading in headings], sort=False).mean().rename_axis("run")
+
+
+def _noted_times(heading):
+    """Times of a whole run, where its heading notes them."""
+    noted = dict(re.findall(r" (elapsed_s|processor_s)=(\S+)", heading))
+    times = {
+        (WHOLE, measure): float(noted[key])
+        for key, measure in zip(("elapsed_s", "processor_s"), MEASURES, strict=True)
+        if key in noted
+    }
+    if not all(0 <= seconds <= _LONGEST_S for seconds in times.values()):
+        raise ValueError(f"a run took {', '.join(noted.values())[:60]} s, which no clock tells")
+    return times

@@ -18,7 +18,7 @@ from glob import escape
 from pathlib import Path
 
 from cmlib.errors import CmlibError
-from cmlib.terminal import one_line, say
+from cmlib.terminal import say_left_out
 
 
 class ArchiveError(CmlibError, ValueError):
@@ -52,14 +52,14 @@ def readable(read, files):
     dict
         By path: what `read` returned. Why others were left out is said on standard error.
     """
-    contents = {}
+    contents, left_out = {}, []
     for file in files:
         try:
             str(file).encode()  # no table holds a name that is no UTF-8
             contents[file] = read(file)
         except Exception as error:  # whatever a stranger's file makes of its reader stops no other
-            reason = error if str(file) in str(error) else f"{file}: {error or type(error).__name__}"
-            say(f"left out: {one_line(str(reason)[:1000])}", err=True)
+            left_out.append(error if str(file) in str(error) else f"{file}: {error or type(error).__name__}")
+    say_left_out(left_out)
     return contents
 
 
