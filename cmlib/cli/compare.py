@@ -104,13 +104,6 @@ _UNCHANGED = ("no change", "same", "inconclusive")
 )
 @option("--new-source", sources=_OF_COMMANDS, type=click.Path(exists=True), help="Source files of NEW.")
 @option(
-    "--seed",
-    sources=(COUNTED,),
-    default=0,
-    show_default=True,
-    help="Of the order within pairs, and the autoencoders.",
-)
-@option(
     "--markdown", sources=_OF_COMMANDS, is_flag=True,
     help="Print Markdown; or, on a runner of GitHub, add it to the job's summary ($GITHUB_STEP_SUMMARY).",
 )  # fmt: skip
@@ -159,7 +152,6 @@ def compare(
     judge = compare_programs
     if source == SIMULATED:
         judge = functools.partial(compare_simulated, caches=simulated)
-        del settings["seed"]
     settings["sources"] = sources if all(sources) else None
     n_commands = sum(not is_recording(name) for name in (old, new))
     n_runs = settings.get("n_runs", _RUNS[source]) + REPEATS * settings.get("layouts", 0)

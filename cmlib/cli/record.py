@@ -62,10 +62,6 @@ def _numbers(context, option, pids):
     help="Passes over the plan.  [default: 3, or 2 of all events]",
 )  # fmt: skip
 @option(
-    "--per-run", sources=(COUNTED,), default=12, show_default=True, type=click.IntRange(1),
-    help="Events of a multiplexed run.",
-)  # fmt: skip
-@option(
     "--modifier", sources=(COUNTED, _SAMPLED, _RUNNING), default="u", show_default=True,
     help="u counts user mode; empty, the kernel as well.",
 )  # fmt: skip
@@ -140,7 +136,7 @@ def _count(name, recorded, *, note, wait, **settings):
 def _request(settings):
     from cmlib.collect.record import Request
 
-    keys = ("mode", "events", "passes", "interval_ms", "per_run", "modifier", "set_name")
+    keys = ("mode", "events", "passes", "interval_ms", "modifier", "set_name")
     pinned = tuple(filter(None, settings["pinned"].split(",")))
     return Request(pinned=pinned, **{key: settings[key] for key in keys})
 

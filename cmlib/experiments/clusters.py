@@ -29,7 +29,7 @@ class EventClusters:
     """Clusters of one program's events, the most important first, numbered from 1.
 
     `table` has a row a cluster, `members` one an event; `contributions` and `cpi` a row a step, held out; `errors` a
-    row a test; `stability` the overlap of the first five beside that of shuffled members; `categories` the account's.
+    row a test; `stability` the overlap of the first five beside that of shuffled members.
     """
 
     table: pd.DataFrame
@@ -38,7 +38,6 @@ class EventClusters:
     cpi: pd.DataFrame
     errors: pd.DataFrame
     stability: pd.DataFrame
-    categories: pd.DataFrame
 
 
 def event_clusters(url, program, *, table, processor="", method="shrinkage", n_models=20, seed=0):
@@ -79,8 +78,6 @@ def _explain(data, table, cycles, costs, n_models, seed):
     grouped = grouped.map({number: place for place, number in enumerate(order, 1)})
     held_out, predicted = clusters.held_out(grouped, X, cpi, fold)
     members = _members(model.event_contributions(X).std(ddof=0), grouped)
-    # What each category has more in its busy than in its quiet steps, per 1,000 instructions.
-    busier = 1000 * (cycles.quantile(0.9) - cycles.quantile(0.1)).astype(float)
     described = _describe(members, _draws(added, grouped), X, cpi, costs, what)
     return {
         "table": described.join(_categories_of(held_out, cycles)).rename_axis("cluster").reset_index(),
@@ -89,7 +86,6 @@ def _explain(data, table, cycles, costs, n_models, seed):
         "cpi": cpi.rename("cpi").to_frame(),
         "errors": _errors(model, data.holdout, X, cpi, fold, predicted, seed),
         "stability": _stability(added, grouped, what["kind"], seed),
-        "categories": busier.rename("cycles").rename_axis("category").reset_index(),
     }
 
 

@@ -82,13 +82,8 @@ def load_simulated(folder=None, *, kinds=("micro", "unseen", "own")):
     """Read the simulated recordings; the key events are the modelled ones, and the tree is not trained on programs
     whose forms a simulation does not tell apart."""
     folder = Path(folder or places.recordings_dir()) / micro_recordings.SIMULATED_FOLDER
-    series = {kind: micro_recordings.read_simulated_series(folder, kind) for kind in kinds}
-    for runs in series.values():
-        healthy = [run.about["label"].startswith("N_") for run in runs]
-        runs[:] = [
-            replace(run, about=run.about | {"label": HEALTHY}) if is_healthy else run
-            for run, is_healthy in zip(runs, healthy, strict=True)
-        ]
+    read = micro_recordings.read_simulated_series
+    series = {kind: list(map(_one_healthy, read(folder, kind))) for kind in kinds}
     if not series["micro"]:
         raise NothingRecordedError(f"nothing simulated yet: run `{micro_recordings.SIMULATE_COMMAND}`")
     apart = _distinguishable([*series["micro"], *series.get("unseen", [])])

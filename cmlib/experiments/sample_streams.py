@@ -9,10 +9,7 @@ from cmlib.shell import command_code
 
 # What is compressed of each published suite.
 EVENTS = {"spec-llc": "LLC-load-misses", "spec2000": "retired_mispredicted_branch_instructions"}
-SOURCES = {
-    "hardware": "hardware events",
-    "software": "software events and tracepoints, not hardware events",
-}
+SOURCES = {"hardware": "hardware events", "software": "software events and tracepoints, not hardware events"}
 _FEWEST = 10  # samples of a stream that lines are found in
 
 

@@ -19,9 +19,8 @@ _SCHEDULING = re.compile(
     re.IGNORECASE,
 )
 _N_BLOCKS = 20  # of neighbouring intervals, which are not independent
-_MOST_CYCLES = (
-    5000  # that an event can cost: memory takes some hundreds, a page fault or a system call some thousands
-)
+# That an event can cost: memory takes some hundreds, a page fault or a system call some thousands.
+_MOST_CYCLES = 5000
 _CLOCK = 0.01  # relative standard deviation of the rate in time of what is a clock itself
 _UNRELATED = 0.5  # elasticity below which a rate in time doesn't go with what is explained
 

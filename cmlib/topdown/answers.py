@@ -24,10 +24,8 @@ _NOTHING = 0.005  # share of the slots that is shown as none
 _MOST_OF_IT = 0.5  # share of a category's lower bound from which on one of its parts is what to work on
 _ANY_TABLE = "amd_zen5"  # whose advice on level 1 is of any processor
 _DECIDED = ("counted", "decided", "likely")
-_GENERIC_STALLS = (
-    "front-end stall",
-    "back-end stall",
-)  # kinds of perf's own events, which each processor has its own way
+# Kinds of perf's own events, which each processor has its own way.
+_GENERIC_STALLS = ("front-end stall", "back-end stall")
 _NAMED = 0.9  # share of its category's upper bound from which on a part's says nothing
 
 
@@ -158,7 +156,7 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses,
     bounded = bounds(counted, costs, ghz=ghz, printed=printed, savings=misses)
     verdict = find_bottleneck(bounded, counted.drop(index=list(bounded.doubtful)), costs)
     metrics = {"": metric_group} if metric_group else read_costs("intel" if core else costs.name).metrics
-    table = read_table(costs.table or _ANY_TABLE)
+    table, pmu = read_table(costs.table or _ANY_TABLE), core or processors.core_pmu(costs.name)
     informative = "instructions" in counted.index or bounded.gap or bounded.printed
     if verdict.certainty == "open" and not informative:
         return None
@@ -172,14 +170,7 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses,
         "stalls": {name: _percent(share) for name, share in verdict.stalls.items()},
         "contradiction": _percent(bounded.contradiction),
         "doubtful": list(bounded.doubtful),
-        "decide": _command(
-            verdict,
-            metrics,
-            bool(metric_group),
-            modifier,
-            interval_ms,
-            core or processors.core_pmu(costs.name),
-        ),
+        "decide": _command(verdict, metrics, bool(metric_group), modifier, interval_ms, pmu),
         "advice": [] if bounded.gap else _advice(bounded.shares, verdict, table),
     }
     return answer | {"text": _sentences().limits(answer, LOSSES)}

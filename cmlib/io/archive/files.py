@@ -189,12 +189,8 @@ def unpacked(content, size, file):
                 yield piece
     except EOFError as error:
         raise ArchiveError(f"{file} is cut off: its compressed content has no end.") from error
-    except (
-        OSError,
-        zlib.error,
-        lzma.LZMAError,
-        MemoryError,
-    ) as error:  # xz asks for the memory that a file names
+    # xz asks for the memory that a file names.
+    except (OSError, zlib.error, lzma.LZMAError, MemoryError) as error:
         raise ArchiveError(
             f"{file} can't be unpacked: {str(error) or 'it asks for too much memory'}."
         ) from error

@@ -9,13 +9,8 @@ from cmlib.io.perf.grammar import ParseError
 
 _KIND = re.compile(rf"(?<![\w/.-]){CORE_EVENT.pattern}")
 
-_WORDS = (
-    "core",
-    "atom",
-    "lowpower",
-    "armv",
-    "apple",
-)  # one is in each name; looked for in a tenth of the time
+# One is in each name; looked for in a tenth of the time.
+_WORDS = ("core", "atom", "lowpower", "armv", "apple")
 _MOST_KINDS = 8
 _KIND_OF_METRIC = re.compile(r"\((cpu_(?:core|atom|lowpower))\)\s*(?:#.*)?$")
 _KIND_OF_TOPLEV = re.compile(r"^ *(?:S\d\S* +)?(core|atom|lowpower)[ ,;]+\S+[ ,;].*% *Slots")

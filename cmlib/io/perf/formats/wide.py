@@ -25,20 +25,7 @@ from cmlib.io.perf.grammar import ParseError, where
 COUNT, LEVEL = "count", "level"
 
 # Columns that name what ran in a row.
-_PROGRAM = frozenset(
-    [
-        "program",
-        "programm",
-        "programme",
-        "benchmark",
-        "bench",
-        "name",
-        "command",
-        "app",
-        "application",
-        "workload",
-    ]
-)
+_PROGRAM = re.compile(r"program(?:me?)?|bench(?:mark)?|name|command|app(?:lication)?|workload", re.IGNORECASE)
 _ROWS_ARE_RUNS = (
     "No column tells times: a row is taken for a whole run; give --interval-ms where it is an interval."
 )
@@ -131,9 +118,8 @@ class Wide(Format):
         if self.places or self.times is not None or not rows_are_runs:
             return
         names, counts = self._counts(columns or {})
-        named = (
-            cells for name, cells in zip(self.names, self.cells, strict=True) if name.lower() in _PROGRAM
-        )
+        columns_of_cells = zip(self.names, self.cells, strict=True)
+        named = (cells for name, cells in columns_of_cells if _PROGRAM.fullmatch(name))
         programs = {}
         for row, name in enumerate(next(named, [""] * len(counts))):
             programs.setdefault(name, []).append(row)
