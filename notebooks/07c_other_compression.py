@@ -277,7 +277,8 @@ name = "largest distance of the printed lines by that of every n-th sample, at e
 beside = ""
 if further == further:  # both reach a common size
     beside = (" Every n-th sample packed by zstd is nearer than lines as printed, by "
-              f"{by_size.min():.2g} to {by_size.max():.2g} times by size ({len(picked)} shortest cases)."
+              f"{by_size.min():.2g} to {by_size.max():.2g} times by size ({len(picked)} shortest "
+              "cases)."
               if by_size.min() > 1 else
               f" By every n-th sample's distance, theirs is {by_size.min():.2g} to "
               f"{by_size.max():.2g} times as large, by size ({len(picked)} shortest cases).")
