@@ -14,13 +14,13 @@
 # ---
 
 # %% [markdown]
-# # CloudSuite on four processors: which events explain IPC, and are they the same everywhere?
+# # CloudSuite: do the same events explain IPC on four processors?
 #
 # **Question.** Do the same events explain the IPC of one of CloudSuite's programs on different processors?
 #
 # *Reads* recordings that others made and that come with cmlib. *Writes* errors of models beside predictions that look at no event, the most important events, and how far rankings agree.
 #
-# Eight programs of CloudSuite, seven of which CounterMiner studied, on servers with Intel's Westmere (X5650) and Sandy Bridge (E5-2640, E5-2650) and AMD's Opteron 6234, recorded by M. Canuto for models of power (`maurocanuto/power-modelling`, Apache-2.0): about twenty events, 2 s or 10 s an interval. Your own program is ranked by [notebook 03](03_ranking.ipynb); to see fewer programs here, `-p program=web_search,data_caching`.
+# Eight programs of CloudSuite, seven of which CounterMiner studied, on servers with Intel's Westmere (X5650) and Sandy Bridge (E5-2640, E5-2650) and AMD's Opteron 6234, recorded by M. Canuto for models of power (`maurocanuto/power-modelling`, Apache-2.0): about twenty events, 2 s or 10 s an interval.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs of CloudSuite to study, separated by commas, or all
@@ -34,6 +34,7 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pandas as pd
+from IPython.display import Markdown
 from scipy.stats import kendalltau, spearmanr
 
 from cmlib import plot, rank
@@ -50,9 +51,11 @@ results = notebook.results
 # %%
 programs = cloudsuite(program)
 key, data = next(iter(programs.items()))
-print(f"{len(programs)} recordings of {len({name for name, _ in programs})} programs on "
-      f"{len({processor for _, processor in programs})} processors; {', '.join(key)}: "
-      f"{data.X.shape[1]} events, {data.runs} runs, {len(data.X)} rows")
+display(Markdown(
+    f"**Data.** {len(programs)} recordings of {len({name for name, _ in programs})} programs on "
+    f"{len({processor for _, processor in programs})} processors, whole machines; others' hardware "
+    f"events, not the paper's. The first, {', '.join(key)}: {data.X.shape[1]} events, {data.runs} "
+    f"runs, {len(data.X)} rows."))
 (1000 * data.X.iloc[:5, :5]).assign(IPC=data.ipc)
 
 # %% [markdown]
@@ -64,7 +67,7 @@ print(f"{len(programs)} recordings of {len({name for name, _ in programs})} prog
 #
 # $$err = \frac{|IPC_{meas} - IPC_{pred}|}{IPC_{meas}} \times 100\,\% \tag{14}$$
 #
-# Each recording is cut into twelve stretches; each stretch is predicted by a model that saw neither it nor two others. Three predictions that look at no event stand beside it: the mean of the other stretches, the constant that errs least on them, and the row before (which the model may not see).
+# Each recording is cut into twelve stretches of rows; every fourth of them makes a fold, and each of the four folds is predicted by a model of the other three. Three predictions that look at no event stand beside it: the mean of the model's rows; the *best constant*, which errs least on the model's rows; and the row before (which the model may not see).
 
 # %%
 def best_constant(ipc):
@@ -109,7 +112,7 @@ results.table(table.assign(rows=[len(data.ipc) for data in programs.values()]).r
               "errors", "**Table.** The same errors [%], first recordings.", rows=6, decimals=1)
 
 # %%
-note = f"{len(table)} recordings; worse than the previous row in {worse}"
+note = f"{len(table)} recordings; worse than the previous row in {worse}; paper: none of it"
 results.number("CloudSuite: error on unseen stretches, median", medians["events"], "%", note=note)
 for name in ("previous row", "best constant", "mean"):
     results.number(f"CloudSuite: error of the {name}, median", medians[name], "%")
@@ -123,7 +126,8 @@ for name in ("previous row", "best constant", "mean"):
 def short(event):
     """A name that leaves room for the bars."""
     for long, brief in (("FP_COMP_OPS_EXE_", "FP: "), ("SIMD_FP_256_", "AVX: "),
-                        ("SSEX_UOPS_RETIRED_", "SSE: "), ("RETIRED_MMX_FP_INSTRUCTIONS_", "FP: ")):
+                        ("SSEX_UOPS_RETIRED_", "SSE: "),
+                        ("RETIRED_MMX_FP_INSTRUCTIONS_", "MMX/FP: ")):
         event = event.replace(long, brief)
     return event
 
@@ -144,15 +148,10 @@ first = {name: rows["label"][0] for name, rows in panels.items()}
 results.figure(
     figure, "fig10",
     f"**CounterMiner, Fig. 10.** The {top} most important events for IPC of each program on one "
-    f"processor, the {on}; lines: 90 % of {n_seeds} models; others' hardware. The paper's names "
+    f"processor, the {on}; lines: 5th to 95th percentile of {n_seeds} models. The paper's names "
     "are of Haswell's 229 events, none of which was counted here. software_testing is not in the "
     f"paper. *See:* {len(set(first.values()))} different events come first in {len(first)} "
     "programs.")
-
-# %%
-results.table(pd.concat(panels, names=["program"]).reset_index("program").drop(columns="label"),
-              "importances", "**Table.** The figure's numbers, first rows: importance [%], mean of "
-              "the models, standard deviation and 90 % range.", rows=top)
 
 # %% [markdown]
 # How sure is such a list? *Stable* is how many of the first five events of a model are among the first five of the other models of the same recording, *random* what a random order would have.
@@ -173,8 +172,11 @@ first = pd.DataFrame({
            "random [%]": 100 * 5 / draws.shape[1]}
     for name, draws in drawn.items()
 }).T.rename_axis(["program", "processor"])
-about = "**Table.** The first five events of each recording."
-display(results.table(first.reset_index(), "first", about, decimals=0, rows=30))
+about = (f"**Table.** The first five events of each recording; the first {min(6, len(first))} of "
+         f"{len(first)}, all in first.csv. Short names: FP, floating-point operations executed "
+         "(Intel); SSE, SSE operations retired (Westmere); MMX/FP, such instructions retired "
+         "(AMD).")
+display(results.table(first.reset_index(), "first", about, decimals=0, rows=6))
 note = f"each model against the others; a random order {first['random [%]'].mean():.0f} %"
 stable = first["stable [%]"].mean()
 results.number("CloudSuite: first five events that other models have", stable, "%", note=note)
@@ -216,7 +218,8 @@ by_kind = rankings.groupby("in common")[["kendall", "shared", "random"]].mean()
 by_kind["pairs"] = rankings.groupby("in common").size()
 results.table(by_kind.reset_index(), "agreement", "**Table.** Agreement of two rankings by what "
               "the recordings have in common: mean rank correlation, how many of the first five "
-              "events are shared, and how many two random orders share.")
+              "events are shared, and how many two random orders share (more where two processors "
+              "count few events alike, so compare *shared* with *random* only).")
 
 # %% [markdown]
 # The p-value is how often the programs' names, exchanged at random within each processor, give as large a difference.
@@ -254,19 +257,21 @@ if "program" in by_kind.index and "neither" in by_kind.index:
     name = "CloudSuite: rank correlation of a program's events on two processors"
     results.number(name, same, note=f"of two programs: {apart:.2f}; p = {p:.2f}")
     processor = by_kind["kendall"].get("processor")
-    alike = "" if processor is None else f", those on one processor by {processor:.2f}"
-    yes = "Yes, to a degree" if p < 0.05 else "Not that one could see"
+    alike = "" if processor is None else (
+        f"; those of two programs on one processor, which have all events in common, by "
+        f"{processor:.2f}")
+    yes = "Yes, to a degree" if p < 0.05 else "Not visibly"
     text = (f"{yes}: the rankings of one program's events on two processors correlate by "
             f"{same:.2f} (Kendall), those of two programs by {apart:.2f} (p = {p:.2f}){alike}. "
             f"{text}")
-results.finding(text)
+display(results.finding(text))
 
 # %% [markdown]
 # Another processor may count other things by the same name, and of correlated events another one may come first; neither is tested here. With eight programs on four processors a small effect of the program would not be seen.
 #
 # ## Does a model of one processor explain another?
 #
-# A model of all rows of one processor predicts the IPC of another, by the events that both have. *Levelled*: times the factor that makes the mean right, so that only ups and downs count.
+# A model of all rows of one processor predicts the IPC of another, by the events that both have. *Levelled*: times the factor that makes the mean right, so that only ups and downs count. Its rival, *constant*, knows the tested rows too: it is the constant that errs least on them, and so nearer than the best constant above, which is from other rows.
 
 # %%
 def transfer(one, other):
@@ -279,7 +284,7 @@ def transfer(one, other):
     row = {"program": one[0], "trained on": one[1], "tested on": other[1]}
     row |= {"error": rank.relative_error(ipc, predicted)}
     row |= {"levelled": rank.relative_error(ipc, levelled)}
-    row |= {"best constant": rank.relative_error(ipc, best_constant(ipc))}
+    row |= {"constant": rank.relative_error(ipc, best_constant(ipc))}
     return row | {"spearman": spearmanr(ipc, predicted).statistic}
 
 
@@ -291,28 +296,37 @@ if len(moved):
 
 # %%
 if len(moved):
-    ratio = moved.assign(ratio=moved["levelled"] / moved["best constant"])
+    ratio = moved.assign(ratio=moved["levelled"] / moved["constant"])
+    programs_of = moved.groupby(["trained on", "tested on"]).size()
     places = {"index": "trained on", "columns": "tested on", "values": "ratio"}
     better = f"{(ratio['ratio'] < 1).sum()} of {len(moved)} transfers"
     figure, ax = plot.heat(
-        ratio.pivot_table(**places, aggfunc="median"), label="error / best constant's", centre=1
+        ratio.pivot_table(**places, aggfunc="median"), label="error / constant's", centre=1
     )
     ax.set(xlabel="tested on", ylabel="trained on")
     display(results.figure(
         figure, "transfer",
-        "**Figure.** Error of another processor's model, levelled, as a multiple of the best "
-        "constant's: median of the programs; below 1 the model is better; a processor's own model "
-        "is "
-        f"left out. *See:* it is better in {better}."))
+        "**Figure.** Error of another processor's model, levelled, as a multiple of the constant's "
+        f"that fits the tested rows best: median of {programs_of.min()} to {programs_of.max()} "
+        "programs; below 1 the model is better; a processor's own model is left out. *See:* it is "
+        f"better in {better}."))
     name = "CloudSuite: error of another processor's model, levelled, median"
-    results.number(name, moved["levelled"].median(), "%", note=f"better than the best constant, "
-                   f"{moved['best constant'].median():.0f} %, in {better}")
+    results.number(name, moved["levelled"].median(), "%", note=f"better than the constant "
+                   f"of the tested rows, {moved['constant'].median():.0f} %, in {better}")
+    display(results.finding(
+        "A model of another processor, even with the mean made right, errs less than the best "
+        f"constant of the tested rows in {better} (median {moved['levelled'].median():.0f} "
+        f"against {moved['constant'].median():.0f} %)."))
 results.numbers()
 
 # %% [markdown]
 # ## What this doesn't show
 #
 # Whoever recorded these files chose what to count; whether counts were scaled is not said, so nothing can be cleaned. Programs ran on whole machines, with other software, at loads that are not said either. A processor's model may fail on another because the events differ, not the program.
+#
+# ## On your own program
+#
+# This page is only about recordings that others published; `cmlib run paper 09a -p program=web_search,data_caching` takes some of them, and the parameter to change first is `n_seeds`: more models make a ranking, and so the rank correlations, surer. For your own program: `cmlib record NAME -- COMMAND`, then `cmlib run live 03 -p program=NAME` ([notebook 03](03_ranking.ipynb)).
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018. Recordings: M. Canuto, power-modelling.
 
