@@ -32,11 +32,19 @@ import pandas as pd
 from IPython.display import Markdown
 
 from cmlib import plot
-from cmlib.experiments import data
+from cmlib.experiments import data, diagnosis
+from cmlib.experiments.commands import command_again
 from cmlib.experiments.summary import summarize_runs
+from cmlib.experiments.targets import CLOCKS
+from cmlib.fingerprint.phases import NOTHING_ELSE, added_shares, contributions
 from cmlib.fingerprint.segments import segment_starts
 from cmlib.io import events, store
+from cmlib.io.archive import readable
+from cmlib.io.recording import INSTRUCTIONS, by_instructions
+from cmlib.plot.style import card
 from cmlib.report.notebook import begin
+from cmlib.shell import as_code, command_code, command_line, recorded_words
+from cmlib.topdown.answers import describe_misses
 
 notebook = begin("01a_first_look", settings, program=program)
 results, url = notebook.results, notebook.database
@@ -95,9 +103,6 @@ if ipc:
 # and merged by progress, the share of instructions executed, not by the clock. Where instructions and cycles were not counted, there is no IPC; then the rates of what was counted are shown instead, those of a simulated program by the instructions executed, as no clock runs there.
 
 # %%
-from cmlib.io.recording import INSTRUCTIONS
-
-
 def rates_by_run(own):
     """Rates over time of every event that happened, by event and run."""
     found = {}
@@ -120,7 +125,7 @@ for place, (name, by_event) in enumerate(rates.items()):
 # %% [markdown]
 # ## In which phases it runs
 #
-# A series $x$ of $n$ values is cut into $m$ phases $P_1, \dots, P_m$ of constant level, none shorter than 4 % of the series. With $\bar x$ the mean of all values and $\bar x_k$ that of phase $k$, those phases are taken whose
+# A series $x$ of $n$ values is cut into $m$ phases $P_1, \dots, P_m$, each described by one level, its mean (within a phase the values may swing widely), none shorter than 4 % of the series. With $\bar x$ the mean of all values and $\bar x_k$ that of phase $k$, those phases are taken whose
 #
 # $$\mathrm{cost} = \sum_{k=1}^{m} \sum_{t \in P_k} (x_t - \bar{x}_k)^2 + 0.1 \, m \sum_{t=1}^{n} (x_t - \bar{x})^2$$
 #
@@ -128,7 +133,7 @@ for place, (name, by_event) in enumerate(rates.items()):
 
 # %%
 def find_phases(series, gain=0.1, shortest=0.04):
-    """Phases of constant level; of more than 240 values, means of neighbours are cut."""
+    """Phases, each of one level; of more than 240 values, means of neighbours are cut."""
     series = series.dropna()
     bundle = np.arange(len(series)) // max(1, -(-len(series) // 240))
     values = series.groupby(bundle).mean().to_numpy()
@@ -148,8 +153,9 @@ if found:
     most = max(map(len, found.values()))
     where = ", ".join(name for name, phases in found.items() if len(phases) == most)
     display(results.table(pd.concat(found, names=["program"]).reset_index("program"), "ipc-phases",
-                          "**Table.** Phases of IPC in the first run of each program: from and to "
-                          f"[s], and mean IPC. *See:* at most {most} phases ({where})."))
+                          "**Table.** Phases of IPC in the first run of each program: ends of "
+                          "their first and last interval [s], and mean IPC. *See:* at most "
+                          f"{most} phases ({where})."))
 
 # %% [markdown]
 # ## Where the estimated cycles of a simulated program go
@@ -157,11 +163,6 @@ if found:
 # Only for programs that Valgrind simulated instead of a processor (none, where nothing is drawn below). A simulation counts no cycles. The viewer KCachegrind's estimate is a weighted sum: 1 for each instruction, 10 for each misprediction and miss of a first-level cache, 100 for each miss of the last level. A phase begins where the shares of this sum change, and is called after the largest of them beside instructions, from a tenth on. Functions have names where the program has symbols: build it with `-g`, or install the package with its debug symbols.
 
 # %%
-from cmlib.experiments import diagnosis
-from cmlib.fingerprint.phases import contributions
-from cmlib.io.archive import readable
-from cmlib.io.recording import by_instructions
-
 profiles = readable(lambda name: diagnosis.simulated_profile(*diagnosis.simulated_text(name)),
                     programs if first.simulated else [])
 estimates = {name: by_instructions(contributions(profile.counts, WEIGHTS))
@@ -174,16 +175,14 @@ for place, (name, estimate) in enumerate(estimates.items()):
                            "none were counted. Dotted: phases."))
 
 # %%
-import pandas as pd
-
-
 def phase_table(profile):
     """Phases, from and to [million instructions], and what stands out in each."""
-    names = {"start": "from", "end": "to", "label": "what stands out"}
+    names = {"start": "from", "end": "to", "share": "estimated cycles [%]",
+             "label": "what stands out"}
     phases = profile.phases.rename(columns=names)
     phases[["from", "to"]] *= 1000
-    phases.insert(2, "estimated cycles [%]", 100 * phases["share"])
-    return phases[["from", "to", "estimated cycles [%]", "what stands out", "functions", "class"]]
+    phases["estimated cycles [%]"] *= 100
+    return phases[[*names.values(), "functions", "class"]]
 
 
 if profiles:
@@ -193,12 +192,6 @@ if profiles:
     display(results.table(phases, "phases",
                           "**Table.** Phases, from and to [million instructions], with the "
                           "functions of the largest shares.", rows=60, decimals=1))
-    rows = [row for one in profiles.values()
-            for row in diagnosis.explain_simulated(one.classes["name"])]
-    remedies = pd.DataFrame(rows, columns=["what stands out", "meaning", "what to try"])
-    remedies = remedies.drop_duplicates("what stands out").replace("`", "", regex=True)
-    display(results.table(remedies, "remedies",
-                          "**Table.** What stands out in them, and what a programmer can do."))
 
 # %% [markdown]
 # ## What limits a measured program
@@ -231,27 +224,24 @@ bounds = {name: pd.DataFrame(one["account"]["categories"])[["name", "parent", "l
           for name, one in answers.items() if one["account"]}
 if bounds:
     table = pd.concat(bounds, names=["program"]).reset_index("program")
-    table = table.sort_values("parent", key=lambda parent: parent != "", kind="stable")
     advised = {(name, one["category"]) for name, answer in answers.items() if answer["account"]
                for one in answer["account"]["advice"]}
     named = table.set_index(["program", "name"]).index.isin(list(advised))
-    upper = table[table["parent"] == ""]
-    table = pd.concat([upper, table[named & (table["parent"] != "")],
-                       table[~named & (table["parent"] != "")]])
-    n_rows = len(upper) + int((named & (table["parent"] != "")).sum())
+    place = np.where(table["parent"] == "", 0, np.where(named, 1, 2))
+    table, n_rows = table.iloc[np.argsort(place, kind="stable")], (place < 2).sum()
+    widest = (table["high"] - table["low"])[table["parent"] == ""].max()
     display(results.table(table, "bounds",
                           "**Table.** Least and most that each category takes of a program's "
                           "slots [%], from the totals of all its runs: the first level, and below "
-                          f"it what is advised on ({n_rows} of {len(table)} rows, all in "
-                          "bounds.csv). *See:* on the first level they are at most "
-                          f"{(upper['high'] - upper['low']).max():.1f} points apart; they hold "
-                          "for these counts, and say nothing of how runs differ.",
+                          f"it what is advised on ({n_rows} of {len(table)} rows). *See:* on the "
+                          f"first level they are at most {widest:.1f} points apart; they hold for "
+                          "these counts, and say nothing of how runs differ.",
                           rows=n_rows, decimals=1))
 
 # %% [markdown]
 # Retired counts operations, IPC instructions: two that are fused, such as a compare and its branch, are one operation, so IPC can be above eight times the retired share; and IPC is drawn of the runs without turns, the bounds are of all.
 #
-# `summarize_runs` computes these bounds, of all levels at once. Two checks for the first program: its bounds are such that the formula narrows them no further; and if the last category had not been counted (0 to 100 %), the formula would still bound it by the others.
+# `summarize_runs` computes these bounds, of all levels at once. A check for the first program: the formula narrows them no further.
 
 # %%
 for name in list(bounds)[:1]:
@@ -259,13 +249,7 @@ for name in list(bounds)[:1]:
     low, high = shares["low"], shares["high"]
     tight = tighten(low, high)
     moved = 100 * max(abs(tight[0] - low).max(), abs(tight[1] - high).max())
-    hidden = shares.index[-1]
-    known = shares.index != hidden
-    without = tighten(low.where(known, 0.0), high.where(known, 1.0))
-    print(f"{name}: the formula narrows the library's bounds by {moved:.2f} points; without its "
-          f"own events {hidden} would be {100 * without[0][hidden]:.1f} to "
-          f"{100 * without[1][hidden]:.1f} % of the slots, with them it is "
-          f"{100 * low[hidden]:.1f} to {100 * high[hidden]:.1f} %.")
+    print(f"{name}: the formula narrows the library's bounds by {moved:.2f} points.")
 
 # %% [markdown]
 # ## What is said of each program
@@ -273,9 +257,6 @@ for name in list(bounds)[:1]:
 # The sentences of the report's first page, a program each. What a remedy brings *at most* is the upper bound of the category that it is for, often a part of the front or back end (the table's last rows), as if all of it vanished; only what limits a program most gets advice. Without instructions and cycles there is no IPC, and what changes is told of the rates: of each, how far the phase that differs most is from the longest.
 
 # %%
-from cmlib.experiments.targets import CLOCKS
-
-
 def describe_change(event, rate):
     """How the phase of a rate that differs most differs from the longest."""
     phases = find_phases(rate).query("level > 0")
@@ -309,10 +290,6 @@ def summarize_agreement(by_event):
             "would differ")
 
 # %%
-from cmlib.experiments.commands import command_again
-from cmlib.shell import command_code
-
-
 def suggest_recording(meta):
     """What it takes to know IPC."""
     if meta.get("imported"):
@@ -333,9 +310,7 @@ def summarize_rates(often, by_event, own):
             "sure": summarize_agreement(by_event), "lacking": suggest_recording(own[0].meta)}
 
 # %%
-from cmlib.shell import as_code
-
-HOW = {"counted": "every category of the account was counted",
+HOW = {"counted": "each of the four shares was counted",
        "decided": "the bounds of the categories do not overlap",
        "likely": "judged by the cycles in which nothing was issued; the bounds leave it open",
        "open": "the counts leave it open",
@@ -358,9 +333,6 @@ def describe_account(answer):
             "advice": "; ".join(one["text"] for one in account["advice"]), "lacking": lacking}
 
 # %%
-from cmlib.fingerprint.phases import NOTHING_ELSE, added_shares
-from cmlib.topdown.answers import describe_misses
-
 simulated = {name: diagnosis.answer_simulated(name, one) for name, one in profiles.items()}
 
 
@@ -383,9 +355,6 @@ def describe_saved_misses(profile):
     return {"misses": found, "misses_text": describe_misses(found, of="estimated cycles")}
 
 # %%
-from cmlib.shell import command_line, recorded_words
-
-
 def describe_simulation(meta):
     """How sure simulated counts are, and what can be asked without a processor's counters."""
     caches = "; ".join(f"{name} {shape}" for name, shape in meta["simulator"]["caches"].items())
@@ -400,9 +369,6 @@ def describe_simulation(meta):
                        f"{as_code(compare)} tells whether another version executes more"}
 
 # %%
-import pandas as pd
-
-
 def phase_levels(series):
     """The mean of the phase that each value is in."""
     phases = find_phases(series)
@@ -417,9 +383,6 @@ def with_phases(rows):
 
 
 # %%
-from cmlib.plot.style import card
-
-
 @plot.styled
 def series_card(rows):
     """Quantities of one program over time, one below the other, for the report's first page."""
@@ -481,30 +444,26 @@ def describe_limit(account):
     return " and about as much ".join(named) or "nothing stands out"
 
 
-def describe_ipc(name):
-    """Mean IPC of a program's runs, and the phases of its first run."""
-    levels_in = found[name]["level"]
-    text = f"{name} {levels[name].mean():.2f} ({len(levels_in)} phase{'s' * (len(levels_in) > 1)}"
-    return text + f", {levels_in.min():.1f} to {levels_in.max():.1f})" * (len(levels_in) > 1) + (
-        ")" * (len(levels_in) == 1))
-
-
 if len(ipc) > 1:
     limits = "; ".join(f"{name}: {describe_limit(one['account'])}"
                        for name, one in answers.items() if one["account"])
     display(results.finding("What limits each program, with the share of its pipeline's slots "
-                            f"that is lost there: {limits}."))
-    display(results.finding(f"Mean IPC: {', '.join(map(describe_ipc, ipc))}. Runs of one program "
-                            f"differ by at most {apart[farthest]:.0f} % ({farthest})."))
+                            "that is lost there (the least and the most that the totals of all "
+                            f"its runs allow, not how runs differ): {limits}."))
+    means = ", ".join(f"{name} {level.mean():.2f}" for name, level in levels.items())
+    display(results.finding(f"Mean IPC: {means}. In mean IPC, {n_runs} runs of one program, those "
+                            "without turns if there are any, differ by at most "
+                            f"{apart[farthest]:.0f} % ({farthest}). A run has at most {most} "
+                            f"phases of IPC ({where})."))
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# Bounds hold for the run that was recorded, and for one thread a core. Counts in user mode, as `cmlib record` makes them, leave out what the kernel did on a program's behalf. How the slots divide over time, and whether the counts add up, is in notebook 02a.
+# Bounds hold for the runs that were recorded, and for one thread a core: where two share a core, as threads of a Spark program in a virtual machine may, what one takes from the other is lost in a category here, and the recordings don't tell. Counts in user mode, as `cmlib record` makes them, leave out what the kernel did on a program's behalf. How the slots divide over time, and whether the counts add up, is in notebook 02a.
 #
 # ## On your own program
 #
-# `cmlib record NAME -- COMMAND`, then `cmlib run live 01a_first_look -p program=NAME`. `program` is the one parameter to change; where the processor is not recognized, `--processor NAME` names it.
+# `cmlib record NAME -- COMMAND`, then `cmlib run live 01a_first_look -p program=NAME` (*live*: the profile for recordings of your own). `program` is the one parameter to change; where the processor is not recognized, `--processor NAME` names it.
 #
 # **References.** Yasin, *A top-down method for performance analysis and counters architecture*, ISPASS 2014. Weidendorfer, *KCachegrind*, on the estimate of cycles.
 
