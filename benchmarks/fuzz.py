@@ -33,7 +33,8 @@ from cmlib.errors import CmlibError
 from cmlib.io import callgrind, histories, perf, regions
 from cmlib.io.perf.cutting import read_marks
 from cmlib.io.perf.formats import find_format
-from cmlib.io.samples import SampleParser, SampleReader
+from cmlib.io.samples import SampleReader
+from cmlib.io.samples.perf_script import read_text
 from cmlib.io.sources import read_sources
 
 _PER_DIALECT = 25  # files
@@ -220,7 +221,7 @@ def _read_callgrind(file):
 
 
 def _read_samples(file):
-    _feed(SampleParser(["cycles", "instructions", "task-clock", "page-faults"]), file)
+    read_text(file.read_bytes(), ["cycles", "instructions", "task-clock", "page-faults"])
 
 
 def _read_stream(file):

@@ -107,9 +107,9 @@ def test_a_bomb_is_refused_with_its_numbers(tmp_path):
     with pytest.raises(record.RecordError, match=numbers):
         record.import_files("p", [tmp_path / "bomb.csv.gz"], folder=tmp_path)
     lines = gzip.compress((b"x" * 65535 + b"\n") * 16, mtime=0) * 110
-    for content, told in ((bomb(110), "a line has more than"), (lines, "unpack to more than")):
+    for content in (bomb(110), lines):
         (tmp_path / "bomb.txt.gz").write_bytes(content)
-        with pytest.raises(samples.SampleError, match=told):
+        with pytest.raises(samples.SampleError, match="unpack to more than"):
             sample_streams.read_samples(tmp_path / "bomb.txt.gz", ["a", "b"])
 
 

@@ -10,7 +10,7 @@ import pytest
 from cmlib.errors import CmlibError
 from cmlib.io import callgrind, perf
 from cmlib.io.perf.cutting import begin_ns
-from cmlib.io.samples import SampleParser
+from cmlib.io.samples.perf_script import read_text
 from cmlib.io.sources import recognise
 from cmlib.report.inline import to_html
 
@@ -45,9 +45,7 @@ def read_callgrind(text):
 
 
 def read_samples(text):
-    parser = SampleParser(["cycles", "instructions"])
-    parser.feed(text.encode())
-    parser.finish()
+    read_text(text.encode(), ["cycles", "instructions"])
 
 
 def lines(line):

@@ -20,8 +20,10 @@ from cmlib.collect.record import RecordError
 from cmlib.collect.sampling import read_samples, record_lines, record_samples, record_stream
 from cmlib.compress import compress, reconstruct
 from cmlib.errors import CmlibError, NothingRecordedError
-from cmlib.io.samples import SampleError, SampleParser, find_lines, find_streams, read_lines
+from cmlib.io.samples import SampleError, find_lines, find_streams, read_lines
+from cmlib.io.samples.perf_script import read_text
 from cmlib_workloads.catalog import cases
+from tests.naive.samples import SampleParser
 from tests.processes import has_ended, wait_until
 from tests.small_runs import store_lines
 
@@ -42,8 +44,11 @@ def printed(counts, events=EVENTS, task=7):
 
 
 def parse(pieces, events=EVENTS):
+    """Counts as they are read, which are those of the plain parser, and this one."""
     parser = SampleParser(events)
-    return np.concatenate([*map(parser.feed, pieces), parser.finish()]), parser
+    counts = np.concatenate([*map(parser.feed, pieces), parser.finish()])
+    npt.assert_array_equal(read_text(b"".join(pieces), events), counts)
+    return counts, parser
 
 
 sampled = st.lists(

@@ -15,9 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.collect.sampling import record_lines
-from cmlib.io.samples import SampleError, SampleParser, SampleReader
+from cmlib.io.samples import SampleError, SampleReader
+from cmlib.io.samples.perf_script import read_text
 from tests import made_up_stream as made_up
 from tests.made_up_stream import GROUP, IDENTIFIER, IP, LOST, READ, TID, TIME, TIMES, USUAL, WITH_ID
+from tests.naive.samples import SampleParser
 from tests.processes import has_ended, wait_until
 
 GOLDEN = Path(__file__).parent / "golden/samples"
@@ -33,7 +35,9 @@ def read(pieces, events=EVENTS):
 
 def parse(text, events=EVENTS):
     parser = SampleParser(events)
-    return np.concatenate([parser.feed(text), parser.finish()]), parser
+    counts = np.concatenate([parser.feed(text), parser.finish()])
+    npt.assert_array_equal(read_text(text, events), counts)
+    return counts, parser
 
 
 def cut(content, at):

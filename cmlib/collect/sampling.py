@@ -4,7 +4,6 @@ import contextlib
 import csv
 import functools
 import itertools
-import os
 import shlex
 import subprocess
 import time
@@ -20,12 +19,11 @@ from cmlib.collect.schedule import needs_counter
 from cmlib.compress import OnlineRegression
 from cmlib.errors import last_lines
 from cmlib.io import events
-from cmlib.io.archive import ArchiveError, errors_as, make_folder, now, unpacked
-from cmlib.io.archive.files import opened
+from cmlib.io.archive import errors_as, make_folder, now, read_file, unpack
 from cmlib.io.archive.programs import check_names
 from cmlib.io.samples.files import LINES, SAMPLES, SampleError, draft, read_metadata, samples_dir
 from cmlib.io.samples.perf_data import SampleReader
-from cmlib.io.samples.perf_script import FIELDS, SampleParser
+from cmlib.io.samples.perf_script import FIELDS, read_text
 from cmlib.shell import command_line
 
 _PIECE = 1 << 18  # bytes that are waited for: handling a piece costs more than what is in it
@@ -76,15 +74,9 @@ def read_samples(source, events=None):
     events = list(events or (read_metadata(source) or {}).get("events", ()))
     if not events:
         raise SampleError(f"name the events of {source}, the one that times the sampling first.")
-    try:
-        with opened(source) as file:
-            pieces = iter(functools.partial(file.read, _PIECE), b"")
-            if source.suffix == ".gz":
-                pieces = unpacked(file, os.fstat(file.fileno()).st_size, source)
-            none = np.empty((0, len(events)), np.int64)
-            counts = np.concatenate([none, *parsed(pieces, SampleParser(events))])
-    except ArchiveError as error:
-        raise SampleError(str(error)) from error
+    with errors_as(SampleError, source):
+        content = read_file(source)
+        counts = read_text(unpack(content, source) if source.suffix == ".gz" else content, events)
     if not len(counts):
         raise SampleError(f"{source} holds no sample of {', '.join(events)}.")
     return pd.DataFrame(counts.cumsum(axis=0), columns=events)

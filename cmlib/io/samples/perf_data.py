@@ -1,6 +1,7 @@
 """What ``perf record -o -`` writes: the layouts of linux/perf_event.h and of perf's pipe, and the counts in samples."""
 
 import functools
+import re
 import struct
 from typing import NamedTuple
 
@@ -8,7 +9,6 @@ import numpy as np
 from numba import njit
 
 from cmlib.io.samples.files import SampleError
-from cmlib.io.samples.perf_script import column_of
 
 _TID, _TIME = 1 << 1, 1 << 2
 # PERF_SAMPLE_ bits in the order in which a sample holds them, 8 bytes each, up to the counts: IDENTIFIER, IP, TID,
@@ -26,6 +26,7 @@ _RUN = 4096  # samples looked at together
 # Samples that are counted together, 2 s of them at the paper's rate: each time costs as much as some hundred more.
 _TOGETHER = 4096
 _LATEST = np.uint64(2**64 - 1)
+_MODIFIERS = re.compile(r":[ukhGHIpPSDWeb]+$")
 
 
 class _Layout(NamedTuple):
@@ -67,7 +68,7 @@ def _layout(sample, read):
 class SampleReader:
     """Turns the bytes of ``perf record -o -`` into counts, block by block.
 
-    The same counts as :class:`SampleParser` makes of what ``perf script``
+    The same counts as :func:`cmlib.io.samples.perf_script.read_text` makes of what ``perf script``
     prints of these bytes, without it. Several processors are read in turn, in
     rounds: a round's samples may be older than those of the round before, not older
     than those of the one before that. Each counter of each processor counts by itself.
@@ -80,8 +81,12 @@ class SampleReader:
 
     Attributes
     ----------
-    n_samples, n_lost, n_backwards : int
-        As of :class:`SampleParser`.
+    n_samples : int
+    n_lost : int
+        Samples that perf says it lost, its buffer being full. Their counts are not: they are part of the next sample's.
+    n_backwards : int
+        Counts that were smaller than at the sample before, as after a reset. They are taken as 0, and counting goes on
+        from there.
     n_unreadable : int
         Counts of other events, and a last record that was cut off. They are passed over.
     """
@@ -214,7 +219,7 @@ class SampleReader:
 
     def _count(self, time, task, shown, ids):
         counts = np.empty((len(time), len(self._open)), np.int64)
-        n, n_backwards, n_unknown = _count(
+        n, n_backwards, n_unknown = count_samples(
             time, task, shown, ids, self._ids, self._columns, self._last, self._open, self._opened, counts
         )
         self.n_backwards += n_backwards
@@ -222,8 +227,15 @@ class SampleReader:
         return counts[:n]
 
 
+def column_of(name, events):
+    """Which of the events perf means by a name (bytes), with or without modifiers; None if none of them."""
+    printed = name.decode(errors="replace")
+    bare = _MODIFIERS.sub("", printed)
+    return next((events.index(each) for each in (printed, bare) if each in events), None)
+
+
 @njit(cache=True)
-def _count(time, task, shown, ids, known, columns, last, open_, opened, counts):
+def count_samples(time, task, shown, ids, known, columns, last, open_, opened, counts):
     """Close the open sample when the first event moves, or another task or time comes; all modulo 2^64."""
     n = n_backwards = n_unknown = 0
     grown = np.zeros_like(open_)
