@@ -7,10 +7,12 @@ import lzma
 import multiprocessing
 import os
 import resource
+import socket
 import stat
 import struct
 import sys
 import zlib
+from pathlib import Path
 
 import pytest
 import zstandard
@@ -21,7 +23,7 @@ from cmlib.collect import record
 from cmlib.collect import sampling as sample_streams
 from cmlib.errors import CmlibError
 from cmlib.io import archive, regions, samples, store
-from cmlib.io.archive import ArchiveError, files
+from cmlib.io.archive import ArchiveError, files, write_whole
 from cmlib.io.regions import load_recording
 from tests.processes import processes, wait_until
 from tests.small_runs import add_run, store_lines
@@ -191,6 +193,23 @@ def test_a_program_s_folder_that_is_a_link_is_not_written_to(fake_perf, tmp_path
         files = [ROOT / "tests/golden/perf-6.1/comma.csv"]
         record.import_files("sleepy", files, folder=tmp_path / "recordings")
     assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_fifo_or_a_socket_is_not_replaced_by_a_page(tmp_path, monkeypatch):
+    """As root this replaced /dev/null, for all programs of the machine."""
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("fifo")
+    (tmp_path / "history.csv").write_text("commit,m\n" + "".join(f"{k},{k}\n" for k in range(20)))
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("socket")
+        for name, is_there in (("fifo", Path.is_fifo), ("socket", Path.is_socket)):
+            done = CliRunner().invoke(main, ["compare", "--history", "history.csv", "--page", name])
+            assert done.exit_code == 2 and f"{name} is a device, a FIFO or a socket" in done.output
+            assert is_there(Path(name))
+    os.symlink("/dev/null", "link")
+    with pytest.raises(ArchiveError, match="link is a device"):
+        write_whole("link", "page")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fifo", "history.csv", "link", "socket"]
 
 
 def test_samples_are_not_written_through_links(tmp_path, outside):

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from cmlib import experiments, report
+from cmlib import experiments, places, report
 from cmlib.cli import main
 from cmlib.collect import record
+from cmlib.collect.machine.lock import lock_file
 from cmlib.errors import CmlibError
 from cmlib.io import store
 from cmlib_workloads.servers import CACHE_PORT
@@ -44,6 +45,24 @@ def data(tmp_path, monkeypatch):
 
 def cmlib(*arguments):
     return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+@pytest.mark.parametrize(
+    ("variable", "read"),
+    [
+        ("CMLIB_DATA", places.data_dir),
+        ("CMLIB_RESULTS", places.results_dir),
+        ("CMLIB_PUBLIC", places.external_data_dir),
+        ("CMLIB_LOCKS", lock_file),
+    ],
+)
+def test_an_empty_variable_is_as_one_that_is_not_set(variable, read, monkeypatch):
+    monkeypatch.delenv(variable, raising=False)
+    without = read()
+    monkeypatch.setenv(variable, "/elsewhere")
+    assert "elsewhere" in str(read())
+    monkeypatch.setenv(variable, "")
+    assert read() == without and os.environ[variable] == ""
 
 
 def commands(group, path=()):

@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import json
 import lzma
 import multiprocessing
 import tracemalloc
@@ -109,6 +110,17 @@ def test_a_start_in_words_nobody_reads_is_unknown(tmp_path):
         (b"\x1f\x8b\x08\0garbage garbage", "can't be unpacked"),
         (b"PERFILE2h\0\0\0", "is perf's own format.*perf stat -I 100 -x, -o FILE"),
         (b"PK\x03\x04garbage", "is an archive: unpack it first"),
+        (b"PK\x03\x04".ljust(30, b"\0") + b"[Content_Types].xml", "is a spreadsheet: .* as CSV"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "is a spreadsheet: .* as CSV"),
+        *(
+            (begin, "is a table in a binary format")
+            for begin in (b"PAR1\x15\4", b"\x80\5\x95", b"\x89HDF\r\n")
+        ),
+        (b"version https://git-lfs.github.com/spec/v1\noid", "is what Git LFS keeps"),
+        *(
+            ("time,cycles\n1,2\n2,3\n".encode(coding), "is text in UTF-16 or UTF-32 .*iconv")
+            for coding in ("utf-16-le", "utf-16-be", "utf-32")
+        ),
         (
             b"x.csv".ljust(257, b"\0") + b"ustar  \0\n1.0,5,,cycles,10,100.00,,\n",
             "is an archive: unpack it first",
@@ -294,3 +306,11 @@ def test_zeros_of_events_without_a_turn_are_not_counted_in_the_recording(tmp_pat
     assert (run.running.to_numpy()[run.counts.isna()] == 0).all() and run.kind == "shares not known"
     told = topdown.summarize("many", [run.whole()])
     assert told["counted"] is None and not any("less than" in remark for remark in told["remarks"])
+
+
+def test_a_remark_about_thousands_of_columns_is_abridged(tmp_path):
+    heading = "time,cycles," + ",".join(f"no_event_of_ours_{number}" for number in range(4000))
+    (tmp_path / "wide.csv").write_text("\n".join([heading, *(f"{row}{',1' * 4001}" for row in range(1, 9))]))
+    (file,) = record.import_files("app", [tmp_path / "wide.csv"], folder=tmp_path)
+    note = json.loads(file.read_text(encoding="utf-8"))["note"]
+    assert "no_event_of_ours_0, " in note and note.endswith("no_event_of_ours_3999.") and len(note) < 5000

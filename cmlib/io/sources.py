@@ -22,6 +22,7 @@ from cmlib.io.archive.runs import MOST_EVENTS, RUNS, UNKNOWN
 from cmlib.processors import UnknownProcessorError, told
 from cmlib.processors import find as find_processor
 from cmlib.spelling import PINNED
+from cmlib.terminal import abridged
 
 WITHOUT_TURN = (
     "Zeros that run from one event to the end of the list had no turn, and are taken for not counted:"
@@ -227,7 +228,9 @@ def _source(file, text, machine, options, frame=None, remarks=None):
     remarks = [*remarks, *copies, *([f"{WITHOUT_TURN} {', '.join(hidden)}."] if hidden else [])]
     renamed = [f"{there} is taken for {here}." for there, here in names.items() if there.lower() != here]
     # Without what a terminal takes for orders, such as a cgroup's name may hold.
-    remark = "".join(c if c.isprintable() else "\ufffd" for c in " ".join([*remarks, *renamed]))
+    remark = "".join(
+        c if c.isprintable() else "\ufffd" for c in " ".join(map(abridged, [*remarks, *renamed]))
+    )
     return ForeignRecording(file, raw, facts, counts, running, remark)
 
 

@@ -279,6 +279,8 @@ def remove_abandoned(folder):
 def atomic_replace(draft, target):
     """Give a file, or a folder of files, its name once its content is safely on the disk."""
     draft, target = Path(draft), Path(target)
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        raise ArchiveError(f"{target} is a device, a FIFO or a socket, which no file replaces: name a file.")
     for part in [*draft.rglob("*"), draft]:
         _sync(part)
     os.replace(draft, target)

@@ -167,7 +167,7 @@ def parse(url):
         parsed = sa.make_url(url or default_url())
     except (SQLAlchemyError, ValueError):
         raise StoreError(
-            f"{hide(str(url))!r} is not the URL of a database; "
+            f"{hide(str(url or places.results_dir()))!r} is not the URL of a database; "
             "such are sqlite:///FILE, postgresql+psycopg://USER@HOST/NAME."
         ) from None
     backend = parsed.get_backend_name()
