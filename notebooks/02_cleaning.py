@@ -36,6 +36,7 @@ import itertools
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
+from scipy.stats import binomtest
 
 from cmlib import clean, explore, plot
 from cmlib import experiments as study
@@ -48,9 +49,11 @@ from cmlib.experiments import published, repair
 from cmlib.experiments.data import describe_data, knows_ipc
 from cmlib.experiments.event_tables import known_sums
 from cmlib.io import store
+from cmlib.plot.style import GREY, PAPER, single
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
+# %%
 limits = {"method": "cmlib.clean.DISTINCT_METHODS"}
 notebook = begin("02_cleaning", settings, program=program, event=event, method=method)
 results, url, counterminer = notebook.results, notebook.database, paper("counterminer")
@@ -89,24 +92,17 @@ print(f"Compared: {len(shared)} events that were counted both ways in all progra
       f"multiplexed runs a program, and each in {n_ocoe} OCOE runs.")
 
 # %%
-known = {name: (mlpx[0].machine["model_name"], len(references[name]))
-         for name, (_, mlpx) in runs.items()}
-others = published.files_like("cloudsuite", r"(?P<processor>.+)\.(?P<program>\w+)\.csv")
-for name, files in others.groupby(others["program"].str.replace("_", "")):
-    (counts, _), *_ = published.counts_of(files["file"].iloc[-1])
-    known.setdefault(name, (", ".join(files["processor"]), len(counts.columns)))
-rows, WHERE = [], ["both ways", "published, one way only", "not here"]
-for name in counterminer["coverage_percent"]:
-    where, n_events = known.get(name, ("", 0))
-    ways = WHERE[0 if name in runs else 1 if where else 2]
-    rows.append({"program": name, "recorded": ways, "processors": where, "events": n_events})
-rows = pd.DataFrame(rows).sort_values("recorded", key=lambda way: way.map(WHERE.index))
-n_here = (rows["recorded"] == WHERE[0]).sum()
-n_others = (rows["recorded"] == WHERE[1]).sum()
-caption = (f"**CounterMiner, Table II.** Of the paper's sixteen programs the {n_here} that are "
-           "recorded both ways, as the figures need. *See:* "
-           f"{n_others} more were recorded by others, one way only, and are not used here.")
-display(results.table(rows, "table2", caption, rows=n_here))
+others = set(published.files_like("cloudsuite", r".+\.(?P<program>\w+)\.csv")["program"]
+             .str.replace("_", ""))
+WHERE = ["both ways", "by others, one way only", "not here"]
+rows = pd.DataFrame([(name, WHERE[0 if name in runs else 1 if name in others else 2])
+                     for name in counterminer["coverage_percent"]], columns=["program", "recorded"])
+rows = rows.sort_values("recorded", key=lambda way: way.map(WHERE.index), kind="stable")
+n_here, n_others, _ = (int((rows["recorded"] == way).sum()) for way in WHERE)
+display(results.table(rows, "table2", "**CounterMiner, Table II.** Of the paper's sixteen programs "
+                      f"those recorded both ways, as the figures need. *See:* these are {n_here}; "
+                      f"{n_others} more were recorded by others, one way only, and are not used.",
+                      rows=n_here))
 
 # %% [markdown]
 # ## How an error is measured
@@ -158,8 +154,8 @@ print(f"{event} in {programs[0]}, the first multiplexed run against {len(S_ocoe)
 #
 # - *scaling* is what perf prints: nothing is changed.
 # - *interpolate* draws a line between the stretches in which an event was really counted (Mathur and Cook).
-# - *counterminer*, the paper's, replaces peaks (Eq. 6, 7) and fills what was not counted (Eq. 8): it takes samples above $mean + n \times std$ (Eq. 6; $n = 3$ for Gaussian events, 5 for long tails) for outliers, which become the median of the stretch of time around them (a series of $m$ samples is cut into $\lceil\sqrt m\rceil$); a gap becomes the mean of its $k = 5$ nearest samples, $\hat X_i = \frac{1}{k} \sum_{j \in N_k(i)} X_j$ (Eq. 8). *counterminer-printed* does so without the running shares, and so fills zeros that were counted.
-# - *shrinkage*, ours, moves each count towards its neighbours in time by the share of what differs between them that multiplexing may have added. Notebook 02c measures it where the truth is exact, with standard errors.
+# - *counterminer*, the paper's, replaces peaks (Eq. 6, 7) and fills what was not counted (Eq. 8): it takes samples above $mean + n \times std$ (Eq. 6; $n = 3$ for Gaussian events, 5 for long tails) for outliers, which become the median of the stretch of time around them (a series of $m$ samples is cut into $\lceil\sqrt m\rceil$); a gap becomes the mean of its $k = 5$ nearest samples, $\hat X_i = \frac{1}{k} \sum_{j \in N_k(i)} X_j$ (Eq. 8).
+# - *shrinkage*, ours, moves each count towards its neighbours in time by the share of what differs between them that multiplexing may have added. Notebook 02c measures it where the truth is exact, on a list of files that has these recordings of kmeans and wordcount, so that its form, if no constant, was chosen with them in sight.
 #
 # Eq. 4 folds at 1: a series nearer to OCOE than two OCOE runs are to each other counts as an error again. Three more measures are therefore taken:
 #
@@ -182,7 +178,7 @@ def compare(program):
 
 
 frame = pd.concat(map(compare, programs))
-methods = frame[~frame["method"].isin(["always counted", "ocoe"])]
+methods = frame[frame["method"].isin(DISTINCT_METHODS)]
 followed = methods[methods["event"] == event]
 
 # %%
@@ -194,9 +190,6 @@ of_paper = study.of_suites(programs, ["HiBench", "CloudSuite 3.0"])
 before, after = counterminer["raw_error_percent"], counterminer["cleaned_error_percent"]
 
 # %%
-from cmlib.plot.style import GREY, PAPER
-
-
 def draw_way(ax, way, shift, colour):
     """Bars of one way of cleaning, and lines from the least to the greatest run."""
     shown, at = by_program.xs(way, level="method").loc[programs], np.arange(len(programs)) + shift
@@ -218,17 +211,6 @@ def draw_paper(ax):
                     textcoords="offset points", va="center")
 
 # %%
-from cmlib.plot.style import single
-
-
-def note_unchanged(ax):
-    """Say so where the paper's cleaning leaves the error as it was."""
-    for place, shown in enumerate(by_program.loc[name] for name in programs):
-        if np.isclose(*shown.loc[["scaling", "counterminer"], "mean"]):
-            ax.annotate("no change", (place - 0.13, shown.loc["scaling", "max"]), (0, 3),
-                        ha="center", fontsize=8, textcoords="offset points")
-
-
 @plot.styled
 def draw_errors():
     """Error by Eq. 4 of each program, before cleaning and after."""
@@ -238,7 +220,6 @@ def draw_errors():
     for place, way in zip((-0.26, 0, 0.26), WAYS, strict=False):
         draw_way(ax, way, place, colours[way])
     draw_paper(ax)
-    note_unchanged(ax)
     ax.set(ylabel="error by Eq. 4 [%]", ylim=(0, None), xticks=range(len(programs) + 1),
            xticklabels=[*programs, "the paper"])
     plot.legend_below(figure, ax, 2)
@@ -290,8 +271,7 @@ pairs = methods.groupby(["program", "event", "method"])["distance_ratio"].mean()
 far = pairs["scaling"].nlargest(3)
 named = ", ".join(f"`{one}` in {name} ({value:.1f})" for (name, one), value in far.items())
 results.figure(figure, "ratio-by-event", "**Figure.** Ratio of distances by event and method, "
-               f"mean of {len(programs)} programs (*counterminer-printed*, nearly the same as "
-               "*counterminer*, is left out). *See:* the means of the worst events come from "
+               f"mean of {len(programs)} programs. *See:* the means of the worst events come from "
                f"single programs: as perf prints it, {named}; all others are at "
                f"{pairs['scaling'].drop(far.index).max():.1f} or less.")
 
@@ -310,7 +290,7 @@ tuned = methods["program"].isin(constants_set_on).map({True: "tuned on", False: 
 def score(part, measure):
     """Each method's mean by a measure, and where it is the only best and the only worst."""
     cases = part.groupby(["program", "event", "method"], sort=False)[measure].mean()
-    cases = cases.unstack().dropna()
+    cases = cases.unstack()[list(DISTINCT_METHODS)].dropna()
     best, worst = (cases.eq(edge, axis=0) for edge in (cases.min(axis=1), cases.max(axis=1)))
     alone = {name: at[at.sum(axis=1) == 1].sum()
              for name, at in (("best", best), ("worst", worst))}
@@ -324,7 +304,7 @@ verdict = pd.concat({(measure, kind): score(part, measure) for measure in accura
                     names=["measure", "programs", "method"]).reset_index()
 totals = methods.groupby("method")["total_error_percent"].mean()
 overview = verdict.pivot(index=["measure", "programs"], columns="method", values="mean")
-overview = overview[list(clean.METHODS)].reset_index()
+overview = overview[list(DISTINCT_METHODS)].reset_index()
 caption = ("**Table.** Mean of each measure by method, the programs on which shrinkage's "
            "constants were set (*tuned on*) apart from the *others*. *See:* "
            f"errors of the total lie between {totals.min():.1f} and {totals.max():.1f} %, whatever "
@@ -332,37 +312,20 @@ caption = ("**Table.** Mean of each measure by method, the programs on which shr
 display(results.table(overview, "means", caption))
 
 # %%
-verdict = verdict.sort_values("measure", key=lambda name: name != "distance_ratio", kind="stable")
 verdict = verdict.sort_values("programs", key=lambda kind: kind != "others", kind="stable")
 verdict = verdict.sort_values("measure", key=lambda name: name != "distance_ratio", kind="stable")
 caption = ("**Table.** The same with medians, and on how many pairs of a program and an event a "
-           f"method alone is *best* or *worst*: the first {len(clean.METHODS)} of {len(verdict)} "
-           "rows (all in verdict.csv).")
-display(results.table(verdict, "verdict", caption, rows=len(clean.METHODS)))
-by_eq4 = overview[overview["measure"] == "eq4_percent"].set_index("programs")[list(clean.METHODS)]
-lowest = [f"*{row.idxmin()}* ({kind}: {row.min():.1f} %, as perf prints it {row['scaling']:.1f})"
-          for kind, row in by_eq4.iterrows()]
-display(Markdown(f"By Eq. 4 itself the lowest mean is of {', '.join(lowest)}."))
-
-# %%
-winner = pairs.assign(best=pairs.idxmin(axis=1))
-alone = pairs.eq(pairs.min(axis=1), axis=0).sum(axis=1) == 1
-winner["best"] = winner["best"].where(alone, "several methods, equally near")
-better = pairs.min(axis=1) < pairs["scaling"]
-winner["best"] = winner["best"].where(better, "none: perf's own number is as near")
-near = winner["best"].value_counts()
-winner = winner.sort_values("scaling", ascending=False).reset_index()
-caption = ("**Table.** Ratio of distances by program and event, the 5 that are farthest as perf "
-           f"prints them, of {len(winner)} (all in winners.csv), and which method alone is nearest "
-           f"to OCOE. *See:* of all {len(winner)}: "
-           + ", ".join(f"{name} {count}" for name, count in near.items()) + ".")
-display(results.table(winner, "winners", caption, rows=5))
+           "method alone is *best* or *worst*.")
+display(results.table(verdict, "verdict", caption, rows=len(DISTINCT_METHODS)))
+pairs = pairs.sort_values("scaling", ascending=False)
+caption = ("**Table.** Ratio of distances by program and event: the 5 pairs that are farthest as "
+           f"perf prints them, of {len(pairs)}.")
+display(results.table(pairs.reset_index(), "winners", caption, rows=5))
 
 # %% [markdown]
 # ## What the paper printed, and what was measured here
 
 # %%
-errors = by_program["mean"].unstack()
 if of_paper:
     note = f"{event} in {', '.join(of_paper)}, own hardware; the paper: 16 programs"
     results.number("error before cleaning, mean", means["scaling"], "%", paper=before["mean"],
@@ -384,23 +347,35 @@ def describe_ratios(part):
     return ", ".join(f"{value:.2f} after {labels[name]}" for name, value in mean.items())
 
 
+# %%
+unseen = methods[tuned == "others"] if (tuned == "others").any() else methods
+cases = pairs.loc[unseen["program"].unique()]
+ratio = cases.mean()
+first, second = ratio[list(labels)].nsmallest(2).index
+nearer = (cases[first] < cases[second]).sum()
+tie = binomtest(nearer, len(cases)).pvalue > 0.05
+never = frame[frame["method"] == "always counted"].groupby("program")["distance_ratio"].mean()
+text = (f"Nearest to the truth come counts cleaned by {labels[first]}"
+        + f" and, as near, by {labels[second]}" * tie
+        + f": the distance to a run without multiplexing is {ratio['scaling']:.2f} times that "
+        f"between two such runs as perf prints counts, {describe_ratios(unseen)} (mean of "
+        f"{len(cases)} pairs of a program and an event, {', '.join(unseen['program'].unique())}). "
+        f"Cleaned by {labels[first]}, {(cases[first] < cases['scaling']).sum()} of these are "
+        f"nearer than as perf prints them, {nearer} nearer than by {labels[second]}. "
+        "`instructions`, never "
+        "multiplexed in the same runs, is at "
+        + ", ".join(f"{value:.2f} ({name})" for name, value in never.items())
+        + ": so far do runs differ anyway.")
+if len(unseen) < len(methods):
+    text += (" No constant of shrinkage was set on these programs; with those on which some were, "
+             f"it is {pairs['scaling'].mean():.2f} (median {pairs['scaling'].median():.2f}: "
+             f"{len(far)} pairs lift the mean) and {describe_ratios(methods)}.")
 
 # %%
-raw = methods.loc[methods["method"] == "scaling", "distance_ratio"].mean()
-text = (f"What perf prints is {pairs['scaling'].median():.2f} times as far from a run without "
-        f"multiplexing as two such runs are from each other (median of {len(pairs)} pairs of a "
-        f"program and an event; the mean, {raw:.2f}, is lifted by {len(far)} of them); on average "
-        f"{describe_ratios(methods)}.")
-unseen = methods[tuned == "others"]
-if len(unseen) and len(unseen) < len(methods):
-    ratio = unseen.groupby("method")["distance_ratio"].mean()
-    apart = pairs.loc[unseen["program"].unique()]
-    text += (f" On {', '.join(unseen['program'].unique())}, on which "
-             "no constant of shrinkage was set, "
-             f"it is {ratio['scaling']:.2f} as perf prints it; {describe_ratios(unseen)}. There "
-             f"shrinkage is nearer than perf on {(apart['shrinkage'] < apart['scaling']).sum()} of "
-             f"{len(apart)} pairs, and nearer than straight lines on "
-             f"{(apart['shrinkage'] < apart['interpolate']).sum()}.")
+by_eq4 = unseen.groupby("method")["eq4_percent"].mean()
+lowest = labels.get(by_eq4.idxmin(), "what perf prints")
+text += (f" By Eq. 4 the lowest mean is that of {lowest}, {by_eq4.min():.1f} % (what perf prints: "
+         f"{by_eq4['scaling']:.1f} %).")
 text += (f" By the error of the total no method wins: {totals.min():.1f} to {totals.max():.1f} %."
          if totals.max() < 1.1 * totals.min() else "")
 display(results.finding(text))
@@ -414,11 +389,9 @@ if of_paper:
         f"{means['counterminer']:.1f} % and changes nothing in {unchanged.sum()} of "
         f"{len(programs)} programs; {method} leaves {means[method]:.1f} %"
         + (" (more, as Eq. 4 counts it as an error to be nearer than two OCOE runs are)."
-           if means[method] > means["scaling"] and set(folded) & set(equal) else ".")))
-farther = errors.index[errors[method] > errors["scaling"]]
-if len(farther):
-    display(Markdown(f"After *{method}* the error of `{event}` by Eq. 4 is above that of what perf "
-                     f"prints in {', '.join(farther)}."))
+           if means[method] > means["scaling"] and set(folded) & set(equal) else ".")
+        + (" Here there is less to clean than in any of the paper's programs."
+           if means["scaling"] < before["min"] else "")))
 
 # %% [markdown]
 # ## Explore
@@ -488,7 +461,7 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 # %% [markdown]
 # ## What this doesn't show
 #
-# In the committed recordings 12 events take turns on 3 free counters, in intervals of 100 ms; a group comes round every 16 ms, six times an interval, so that the multiplexing error of instruction-cache misses is small to begin with. Where perf's own number already is as near to OCOE as OCOE is to itself, no cleaning can show. Missing values (the paper's Figures 2 b and 5 b) are in notebook 02d.
+# In the recordings that come with cmlib 12 events take turns on 3 free counters, in intervals of 100 ms; a group comes round every 16 ms, six times an interval, so that the multiplexing error of instruction-cache misses is small to begin with. Where perf's own number already is as near to OCOE as OCOE is to itself, no cleaning can show. Missing values (the paper's Figures 2 b and 5 b) are in notebook 02d.
 #
 # ## On your own program
 #
