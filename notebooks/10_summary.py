@@ -28,16 +28,29 @@
 settings: dict = {}  # profile, results_folder
 
 # %%
-import matplotlib.pyplot as plt
+from pathlib import Path
 
-from cmlib import plot
-from cmlib.report import count_reproduced, read_reproduction, read_results
+import matplotlib.pyplot as plt
+import pandas as pd
+
+from cmlib import places, plot
+from cmlib.errors import NothingRecordedError
+from cmlib.report import count_reproduced
+from cmlib.report.inline import strip_markup
+from cmlib.report.manifests import command_of, read_manifests
 from cmlib.report.notebook import begin
+from cmlib.report.overview import sentences
+from cmlib.report.reproduction import reproduction
 
 CLOSE, FAR = 1.25, 4  # times the paper's value
 notebook = begin("10_summary", settings)
 results, settings = notebook.results, notebook.settings
-profile, folder = settings["profile"], settings["results_folder"] or None
+profile = settings["profile"]
+folder = Path(settings["results_folder"] or places.results_dir()) / profile
+manifests = read_manifests(folder).sections  # what each notebook has left
+if not manifests:
+    raise NothingRecordedError(f"no results of profile {profile!r}: run `{command_of(profile)}` "
+                               "first.")
 
 # %% [markdown]
 # ## What is reproduced
@@ -45,7 +58,7 @@ profile, folder = settings["profile"], settings["results_folder"] or None
 # *Reproduced*: by hardware counters, on as many programs as the paper has, or a diagram or list that needs no measurement. *In part*: simulated, by software events, of fewer programs, or with something lacking. *Not*: nothing here shows it.
 
 # %%
-items = read_reproduction(profile, folder)
+items = reproduction(folder, manifests)
 counts = count_reproduced(items)
 reproduced = items[items["status"] == "reproduced"]
 measured = reproduced[reproduced["programs"].astype(bool)]
@@ -81,9 +94,24 @@ results.table(items, "reproduced",
 # A ratio far from 1 is no mistake as such: another processor, another decade, other programs and inputs. The note says of which programs a number is the mean. Where programs of a paper were recorded, only these enter the mean that stands beside its value.
 
 # %%
-summary = read_results(profile, folder)
-results.mark(summary.origin)  # simulated numbers say so
-printed = summary.numbers.dropna(subset=["paper"]).copy()
+def told(manifest):
+    """What a notebook found, as text: first of each program, then of all."""
+    texts = [(name, sentences(topics)) for name, topics in manifest["overviews"].items()]
+    texts += [(finding["program"], finding["text"]) for finding in manifest["findings"]]
+    return [(manifest["notebook"], name, strip_markup(text)) for name, text in texts if text]
+
+
+findings = pd.DataFrame([row for manifest in manifests for row in told(manifest)],
+                        columns=["notebook", "program", "finding"])
+numbers = pd.DataFrame([{"notebook": manifest["notebook"]} | number
+                        for manifest in manifests for number in manifest["numbers"]],
+                       columns=["notebook", "name", "paper", "value", "unit", "note"])
+numbers["note"] = numbers["note"].map(strip_markup)
+origins = {manifest["origin"] for manifest in manifests if manifest["overviews"]}
+results.mark(origins.pop() if len(origins) == 1 else "")  # simulated numbers say so
+
+# %%
+printed = numbers.dropna(subset=["paper"]).copy()
 printed.insert(3, "ratio", printed["value"] / printed["paper"])
 near = printed["ratio"].between(1 / CLOSE, CLOSE)
 far = printed[~printed["ratio"].between(1 / FAR, FAR)]  # of the other sign, too
@@ -126,12 +154,12 @@ results.table(printed.sort_values("ratio"), "printed", (
 # The first sentences of each, which answer the question that heads its page; what else each found, by program, is in `findings.csv` and on its page.
 
 # %%
-answers = summary.findings.groupby("notebook", sort=False).first().reset_index()
+answers = findings.groupby("notebook", sort=False).first().reset_index()
 results.table(answers, "answers", "**Table.** The answer of each notebook.", rows=100)
 
 # %%
-results.table(summary.findings, "findings", "All findings.", on_page=False)
-results.table(summary.numbers, "numbers", "All quantities.", on_page=False)
+results.table(findings, "findings", "All findings.", on_page=False)
+results.table(numbers, "numbers", "All quantities.", on_page=False)
 results.number("quantities that a paper also prints", len(printed))
 
 # %% [markdown]

@@ -30,12 +30,20 @@ def write_notebook(path, *cells, parameters):
 
 def saving(name, more="r.number('steps', n_steps)"):
     return (
-        "import pandas as pd\nfrom cmlib.report import Results, read_results\n"
+        "import pandas as pd\nfrom cmlib.report import Results\n"
         f"r = Results('{name}', title='Small', question='Does it run?', profile=profile, folder=results_folder)\n"
         f"{more}\nr.save()"
     )
 
 
+# The last cell of a notebook that lists the numbers of the others.
+SUMMARY = """from cmlib.errors import NothingRecordedError
+from cmlib.report.manifests import read_manifests
+made = read_manifests(r._final.parent).sections
+if not made:
+    raise NothingRecordedError("no results")
+rows = [{"notebook": manifest["notebook"]} | number for manifest in made for number in manifest["numbers"]]
+r.table(pd.DataFrame(rows), "numbers", "T.")"""
 NOTHING = (
     "from cmlib.errors import NothingRecordedError\nfrom cmlib.report import Results\n"
     "r = Results('{}', title='', question='', profile=profile)\n"

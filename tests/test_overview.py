@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from cmlib import plot, report
-from cmlib.report.manifests import note_left_out
+from cmlib.report.manifests import note_left_out, read_manifests
 from cmlib.report.overview import sentences
 from tests.notebook_functions import functions_of
 
@@ -112,8 +112,9 @@ def test_the_summary_reads_the_sentences_of_the_first_page(tmp_path):
     results = results_of(tmp_path, "01_a")
     results.overview("gcc", limits="**half** is lost", advice="do less")
     results.save()
-    found = report.read_results("smoke", tmp_path).findings
-    assert found["finding"].tolist() == ["Half is lost. What to try: do less."]
+    told = functions_of("10_summary")["told"]
+    (manifest,) = read_manifests(tmp_path / "smoke").sections
+    assert told(manifest) == [("01_a", "gcc", "Half is lost. What to try: do less.")]
     assert sentences({"sure": "", "lacking": "IPC"}) == "To know more: IPC."
 
 

@@ -17,7 +17,7 @@ from cmlib import places, report
 from cmlib.cli import main
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.report.manifests import place_of, read_manifests
-from tests.small_notebooks import NOTHING, saving, write_profile
+from tests.small_notebooks import NOTHING, SUMMARY, saving, write_profile
 from tests.small_runs import add_run
 
 
@@ -269,7 +269,7 @@ def test_no_name_leads_out_of_the_results(program):
 @pytest.mark.slow
 def test_a_notebook_without_recordings_is_left_out_and_the_page_says_so(no_kernel, profile, capfd):
     """The second of three, whose earlier results are kept and not shown; the summary takes up the first only."""
-    summary = saving("10_summary", "r.table(read_results(profile, results_folder).numbers, 'numbers', 'T.')")
+    summary = saving("10_summary", SUMMARY)
     cells = {"01_small": saving("01_small"), "06_tests": saving("06_tests"), "10_summary": summary}
     out = profile(cells)
     report.run_profile("tiny", results=out)
@@ -312,9 +312,7 @@ def test_where_nothing_at_all_is_recorded_the_run_says_what_to_run(no_kernel, pr
     out = profile({"01_small": saving("01_small")})
     page = report.run_profile("tiny", results=out)
     before = page.read_bytes()
-    profile(
-        {"01_small": NOTHING.format("01_small"), "10_summary": saving("10_summary", "read_results(profile)")}
-    )
+    profile({"01_small": NOTHING.format("01_small"), "10_summary": saving("10_summary", SUMMARY)})
     with pytest.raises(NothingRecordedError, match="nothing recorded yet: run `cmlib sample"):
         report.run_profile("tiny", results=out)
     assert page.read_bytes() == before and [r["notebook"] for r in read_manifests(out / "tiny").sections] == [
@@ -348,12 +346,6 @@ def test_results_that_are_not_whole_are_told_with_the_command_that_makes_them_ag
     page = report.build_index(tmp_path / "smoke").read_text()
     assert "Not shown: results that are not whole" in page and "cmlib run smoke 01_small" in page
     assert 'id="02_cleaning"' in page and 'id="01_small"' not in page and "03_half" not in page
-    assert report.read_results("smoke", tmp_path).findings.empty
-
-
-def test_no_results_at_all_are_told_with_the_command(tmp_path):
-    with pytest.raises(NothingRecordedError, match="no results of profile 'live': run `cmlib run live`"):
-        report.read_results("live", tmp_path)
 
 
 def test_results_that_can_t_be_written_are_told_before_anything_runs(small_profile, tmp_path):

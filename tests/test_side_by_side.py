@@ -12,7 +12,7 @@ import pytest
 from cmlib import places, report
 from cmlib.report.run import results_lock
 from tests.processes import wait_until
-from tests.small_notebooks import saving, write_profile
+from tests.small_notebooks import SUMMARY, saving, write_profile
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +49,7 @@ def profile(tmp_path, monkeypatch):
 
 def test_two_run_at_a_time_and_their_pages_are_there_while_the_rest_runs(profile, tmp_path):
     """They share the processes; one fails, and the others go on; what reads results comes last."""
-    summary = saving("00_summary", "r.table(read_results(profile).numbers, 'numbers', 'T.')")
+    summary = saving("00_summary", SUMMARY)
     profile({"00_summary": summary, "01_first": FIRST + saving("01_first", SETTING), "02_failing": SECOND})
     with pytest.raises(
         report.NotebookError, match=r"^02_failing\.ipynb, cell 3 .*ZeroDivisionError"

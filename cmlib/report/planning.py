@@ -34,7 +34,7 @@ class NotebookJob:
     @property
     def reads_results(self):
         """Whether it reads what the other notebooks found, and so comes after them."""
-        return self._calls("read_results(")
+        return self._calls("read_manifests(")
 
     @property
     def reads_store(self):

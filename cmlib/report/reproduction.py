@@ -1,11 +1,8 @@
 """Which tables and figures of the papers a profile's results reproduce, and on whose data."""
 
-from pathlib import Path
-
 import pandas as pd
 
 from cmlib import places
-from cmlib.report.manifests import read_manifests
 from cmlib.report.results import paper
 
 # Where a paper's programs are listed by name; elsewhere every program that was measured counts.
@@ -18,12 +15,6 @@ _COLUMNS = ["paper", "item", "shows", "status", "data", "programs", "notebook", 
 def read_items():
     """Every table and figure of the five papers: a row each, with what shows it here and what is lacking."""
     return pd.read_csv(places.papers_dir() / "items.csv", keep_default_na=False, dtype=str)
-
-
-def read_reproduction(profile, folder=None):
-    """The state of every table and figure of the papers, by the results of a profile: see :func:`reproduction`."""
-    place = Path(folder or places.results_dir()) / profile
-    return reproduction(place, read_manifests(place).sections)
 
 
 def reproduction(folder, sections):

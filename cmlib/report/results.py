@@ -9,7 +9,6 @@ import math
 import platform
 import re
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -17,10 +16,9 @@ import yaml
 from IPython.display import HTML, Image, display
 
 from cmlib import places
-from cmlib.errors import NothingRecordedError
 from cmlib.io.archive import atomic_replace
 from cmlib.report.inline import strip_markup, to_html
-from cmlib.report.manifests import SCHEMA, command_of, read_manifests, remove_note
+from cmlib.report.manifests import SCHEMA, remove_note
 from cmlib.report.overview import sentences
 
 _DPI = 160
@@ -220,45 +218,6 @@ class Results:
         if any(other["name"] == name for other in self._record[kind]):
             raise ValueError(f"{self._record['notebook']}: two {kind} are called {name!r}; rename one.")
         self._record[kind].append(entry)
-
-
-@dataclass(frozen=True)
-class ResultSummary:
-    """What the notebooks of a profile recorded: a row a finding, a row a number; as text without marks."""
-
-    findings: pd.DataFrame
-    numbers: pd.DataFrame
-    origin: str = ""
-
-
-def read_results(profile, folder=None):
-    """Findings and numbers of all notebooks of a profile whose results are whole."""
-    manifests = read_manifests(Path(folder or places.results_dir()) / profile).sections
-    if not manifests:
-        raise NothingRecordedError(f"no results of profile {profile!r}: run `{command_of(profile)}` first.")
-    findings = [
-        (m["notebook"], program, strip_markup(text))
-        for m in manifests
-        for program, text in _sentences(m)
-        if text
-    ]
-    numbers = [
-        {"notebook": m["notebook"]} | number | {"note": strip_markup(number["note"])}
-        for m in manifests
-        for number in m["numbers"]
-    ]
-    origins = {m["origin"] for m in manifests if m["overviews"]}
-    return ResultSummary(
-        pd.DataFrame(findings, columns=["notebook", "program", "finding"]),
-        pd.DataFrame(numbers, columns=["notebook", "name", "paper", "value", "unit", "note"]),
-        origins.pop() if len(origins) == 1 else "",
-    )
-
-
-def _sentences(manifest):
-    """Program and sentences of everything that a notebook found: first of each program, then of all."""
-    yield from ((program, sentences(topics)) for program, topics in manifest["overviews"].items())
-    yield from ((finding["program"], finding["text"]) for finding in manifest["findings"])
 
 
 def _has_named_index(frame):
