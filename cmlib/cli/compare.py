@@ -12,16 +12,6 @@ from cmlib.cli.sources import COUNTED, SIMULATED, BySource, choose_source, optio
 from cmlib.terminal import printable, say
 
 _LEAST_SHARE = 0.1  # of the first cause's
-_VERDICTS = {
-    "slower": "ANOMALY, slower",
-    "faster": "changed, faster",
-    "counters differ": "changed, counters differ",
-    "no change": "no change",
-    "may be slower": "MAY BE SLOWER",
-    "inconclusive": "INCONCLUSIVE",
-    "moved": "same code, moved",
-    "same": "same",
-}
 
 
 def as_text(comparison, form="txt"):
@@ -31,7 +21,7 @@ def as_text(comparison, form="txt"):
     causes = comparison["counters"]["causes"]
     most = [cause for cause in causes if cause["share"] >= _LEAST_SHARE * causes[0]["share"]][:3]
     changed = sorted(comparison["changed_functions"], key=lambda function: not function["in_verdict"])
-    shown = comparison | {"verdicts": _VERDICTS, "causes": most, "changed": changed}
+    shown = comparison | {"causes": most, "changed": changed}
     return template("cmlib.cli", f"compare.{form}.j2").render(shown).rstrip()
 
 

@@ -78,9 +78,13 @@ def as_table(rows):
         [0.0 if isinstance(count, str) else share for count, share in zip(counts, shares, strict=True)],
         units,
     ]
-    return pa.table(
-        [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], SCHEMA
-    )
+    return with_types(columns)
+
+
+def with_types(columns):
+    """Columns in the order of `SCHEMA` as a table of its types."""
+    typed = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+    return pa.table(typed, SCHEMA)
 
 
 def with_times(table):
