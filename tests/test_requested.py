@@ -20,6 +20,8 @@ def test_all_are_known_and_names_come_in_the_order_asked_for():
 @pytest.mark.parametrize(
     "name, known, told",
     [
+        ("a;touch PWN", FEW, r"`cmlib record 'a;touch PWN'`"),
+        ("a\x1b[2J", FEW, r"`cmlib record NAME`"),
         ("mine", FEW, r"'mine' is not among the programs of it \(gcc, kmeans\). `cmlib record mine`"),
         ("mine", [], r"\(none\)"),
         ("mine", MANY, r"\(kernel_a, kernel_b, kernel_c, kernel_d, kernel_e, …\)"),

@@ -3,6 +3,7 @@
 import difflib
 
 from cmlib.errors import NothingRecordedError
+from cmlib.shell import command_line
 
 _MOST_SHOWN = 5
 
@@ -17,9 +18,8 @@ def resolve_names(wanted, known, *, about, todo):
         raise ValueError(f"program = {wanted!r} names no program; write all, or names separated by commas.")
     for name in names:
         if name not in known:
-            raise NothingRecordedError(
-                f"{name!r} is not among {about} ({_nearest(name, known)}). {todo.replace('NAME', name)}"
-            )
+            todo = todo.replace("NAME", command_line(name) or "NAME")
+            raise NothingRecordedError(f"{name!r} is not among {about} ({_nearest(name, known)}). {todo}")
     return names
 
 
