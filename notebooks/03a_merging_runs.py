@@ -20,7 +20,7 @@
 #
 # *Reads* the store (the database of all recordings, notebook 01). *Writes* run times, the merged matrices, the errors of models on both, and the error against the number of events.
 #
-# Lv, Sun and Yu (2018, "GBRT paper" below, for the gradient boosted regression trees of its title) put runs below each other and fill the gaps with zeros (*stacked*); this package puts what happened at the same share of the instructions side by side (*aligned*). IPC is instructions per cycle. A *pass* is one round of runs in which every event was counted once; before they are merged, runs are cleaned (*shrinkage* draws each reading towards the event's mean by as much as its noise calls for, notebook 02c). Here are the paper's Eq. 1–3 and 8 and its Fig. 2, 3 and 5; its Fig. 6 and Table 1 are in [notebook 03d](03d_across_programs.ipynb). [Notebook 03b](03b_third_run.ipynb) tests merged runs against a run that counted both events.
+# Lv, Sun and Yu (2018, "GBRT paper" below, for the gradient boosted regression trees of its title) put runs below each other and fill the gaps with zeros (*stacked*); this package puts what happened at the same share of the instructions side by side (*aligned*). IPC is instructions per cycle. A *pass* is one round of runs in which every event was counted once; before they are merged, runs are cleaned (*shrinkage* moves each count of an event that took turns towards its neighbours in time, by as much as its own noise calls for, notebook 02c). Here are the paper's Eq. 1–3 and 8 and its Fig. 2, 3 and 5; its Fig. 6 and Table 1 are in [notebook 03d](03d_across_programs.ipynb). [Notebook 03b](03b_third_run.ipynb) tests merged runs against a run that counted both events.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
@@ -91,10 +91,9 @@ apart = (seconds.max() / seconds.min()).sort_values()
 slowest = times.loc[seconds.idxmax()[apart.index[-1]]]
 results.figure(figure, "fig02",
                f"**GBRT paper, Fig. 2.** Time of every run [s]: {len(times)} runs of "
-               f"{', '.join(programs)}, with and without multiplexing, "
-               "in the order in which they are stored, which means nothing; the lines only tell "
-               "the programs apart. *See:* the "
-               f"slowest run of {apart.index[-1]}, {slowest['run']}, took {apart.iloc[-1]:.2f} "
+               f"{', '.join(programs)}, with and without multiplexing, in the order in which they "
+               "are stored, which means nothing; the lines only tell the programs apart. *See:* "
+               f"the slowest run of {apart.index[-1]}, {slowest['run']}, took {apart.iloc[-1]:.2f} "
                "times as long as its fastest; no run is left out for its time (what leaving it out "
                "would change is said below).")
 
@@ -112,8 +111,7 @@ others = times.drop(index=seconds.idxmax()).groupby("program")["seconds"]
 without = (100 * others.std() / others.mean()).max()
 results.table(spread, "run-times",
               "**Table.** Run times; *sd*: standard deviation. The paper prints its variances in "
-              "s; they are s². Its runs are of larger inputs, on four servers that share the "
-              "work. "
+              "s; they are s². Its runs are of larger inputs, on four servers that share the work. "
               f"*See:* the sd is {spread['sd [% of mean]'].min():.2f} to "
               f"{spread['sd [% of mean]'].max():.2f} % of the mean here ({without:.2f} % at most "
               "without the slowest run of each program)"
@@ -165,8 +163,10 @@ merged = {name: {"stacked": merge.stack_runs(list(group["counts"]))[0],
 library = merged[programs[-1]]
 np.testing.assert_allclose(library["stacked"], stacked[list(library["stacked"])])
 np.testing.assert_allclose(library["aligned"][union], aligned, rtol=1e-9, atol=1e-12)
+left_out = sorted(set().union(*first) - set(union))
 print(f"cmlib.merge and the cell above agree on {programs[-1]}: stacked {stacked.shape[0]} rows, "
-      f"aligned {aligned.shape[0]}, of {len(union)} events; {min(q)} to {max(q)} events a run")
+      f"aligned {aligned.shape[0]}, of {len(union)} events; {min(q)} to {max(q)} events a run.\n"
+      f"No columns: {', '.join(left_out)}")
 
 # %% [markdown]
 # For the picture, each column $X$ is scaled to 0–1 (Eq. 3):
@@ -201,11 +201,10 @@ results.figure(figure, "fig03",
                f"**GBRT paper, Fig. 3.** All {len(first)} runs of {programs[-1]} that are merged "
                "(of every pass), stacked (counts, a block a run) and aligned by progress (per "
                "cycle); a column an event, in the same order. White: not counted, or the event's "
-               "least value, so that a white column of "
-               f"the aligned matrix is an event that never happened ({never} of {len(union)}). "
-               f"*See:* {filled:.1f} % of the stacked matrix was counted, the rest is "
-               "zeros; every aligned row has all events. The columns at the left edge, which are "
-               "in several blocks, are events that several runs counted.")
+               "least value, so that a white column of the aligned matrix is an event that never "
+               f"happened ({never} of {len(union)}). *See:* {filled:.1f} % of the stacked matrix "
+               "was counted, the rest is zeros; every aligned row has all events. The columns at "
+               "the left edge, which are in several blocks, are events that several runs counted.")
 
 # %%
 def describe_shape(counts, stacked, aligned):
@@ -236,7 +235,7 @@ results.table(shape.rename_axis("program").reset_index().convert_dtypes(), "shap
 # %% [markdown]
 # ## Which of the two makes better models?
 #
-# They differ in more than their zeros: the paper's values are counts, and each row has the IPC of its own run; aligned values are events per cycle, and the mean IPC of all runs varies less and is easier to predict. So they are compared like with like: the same steps of progress, the same stretches held out (in all runs at once), the same trees. Each is judged twice, by the IPC of each run and by the mean of all runs, for which the stacked model's predictions for the runs are averaged. The error is Eq. 8 below. *Small trees* are those that all other notebooks fit (`cmlib.rank.Boosting`); the others are larger, for the many rows of stacked runs (`cmlib.rank.STACKED`). (Notebook 03 fits the small ones to a matrix without events of a fixed rate in time, so that its errors of all events differ by some hundredths of a percent.)
+# They differ in more than their zeros: the paper's values are counts, and each row has the IPC of its own run; aligned values are events per cycle, and the mean IPC of all runs varies less and is easier to predict. So they are compared like with like: the same steps of progress, the same stretches held out (twelve in four folds, in all runs at once), the same trees. Each is judged twice, by the IPC of each run and by the mean of all runs, for which the stacked model's predictions for the runs are averaged. The error is Eq. 8 below. *Small trees* are those that all other notebooks fit (`cmlib.rank.Boosting`); the others are larger, for the many rows of stacked runs (`cmlib.rank.STACKED`).
 
 # %%
 def errors_of(fusion, values, by_run, predicted):
@@ -346,7 +345,7 @@ results.table(gains.rename_axis(columns=None).reset_index(), "gains",
 #
 # $$err = \frac{|IPC_{meas} - IPC_{pred}|}{IPC_{meas}} \times 100\,\% \tag{8}$$
 #
-# with the measured and the predicted IPC of a row, averaged over rows. Notebook 03 has this loop in full, on aligned runs, and takes the error on held-out stretches as well, as a row's neighbours tell much of it.
+# with the measured and the predicted IPC of a row, averaged over rows. Notebook 03 has this loop in full, on aligned runs, and takes the error on held-out stretches as well. Rows here are intervals of single runs, with the IPC of their own run, so that these errors are no rivals of those above.
 
 # %%
 def refine_stacked(runs):
@@ -387,7 +386,7 @@ results.figure(figure, "fig05",
 # %% [markdown]
 # ## What the paper printed, and what was measured here
 #
-# Beside the paper's values stand means over programs of its suite only, HiBench. The paper's abstract gives its models an accuracy of 95 %; the lowest mean error that it prints, 6.3 %, would be 93.7 %. CounterMiner prints the same 14.0 and 6.3 % (its Fig. 8, notebook 03).
+# Beside the paper's values stand means over programs of its suite only, HiBench (Spark programs). The paper's abstract gives its models an accuracy of 95 %; the lowest mean error that it prints, 6.3 %, would be 93.7 %. CounterMiner prints the same 14.0 and 6.3 % (its Fig. 8, notebook 03).
 
 # %%
 if of_paper:
@@ -413,34 +412,39 @@ neither = "Neither way makes better models of every program. " if better and oth
 furthest = (err_stacked - err_aligned).abs().idxmax()
 rest = [name for name in programs if name != furthest]
 alone = (f" Without {furthest}, where they differ most, it is {err_aligned[rest].mean():.1f} and "
-         f"{err_stacked[rest].mean():.1f} %." if rest else "")
+         f"{err_stacked[rest].mean():.1f} %, by the IPC of each run "
+         f"{each_aligned[rest].mean():.1f} "
+         f"and {each_stacked[rest].mean():.1f} %." if rest else "")
 display(results.finding(
     f"{neither}Judged alike (the same events per cycle and trees, by the mean IPC of all runs), "
     f"models of aligned runs err by {err_aligned.mean():.1f} % on held-out stretches, models of "
     f"stacked runs by {err_stacked.mean():.1f} %, the mean, which looks at no event, by "
-    f"{no_model.mean():.1f} %. "
-    f"Aligned ones err less for {', '.join(better) or 'none'}, stacked ones for "
-    f"{', '.join(others) or 'none'}.{alone} By the IPC of each run it is {each_aligned.mean():.1f} "
-    f"and {each_stacked.mean():.1f} %."))
+    f"{no_model.mean():.1f} %; by the IPC of each run aligned ones err by "
+    f"{each_aligned.mean():.1f} %, stacked ones by {each_stacked.mean():.1f} %. Aligned ones err "
+    f"less for {', '.join(better) or 'none'}, stacked ones for {', '.join(others) or 'none'}."
+    f"{alone}"))
 
 # %%
 before, after = (gains.loc[change, programs] for change in
                  ("mean IPC of all runs", "aligned instead of stacked"))
 gain = before - after
+fall = gains[programs].iloc[0] - gains[programs].iloc[-1]
+of_rest = (f" ({100 * gain[rest].sum() / fall[rest].sum():.0f} % without {furthest})" if rest
+           else "")
 display(results.finding(
     f"From the paper's way ({gains['mean'].iloc[0]:.1f} %: stacked counts, judged by the IPC of "
     f"each run) to this package's ({gains['mean'].iloc[-1]:.1f} %: aligned rates, judged by the "
     f"mean IPC of all runs), {share_of['mean IPC of all runs']:.0f} % of the fall comes of the "
     f"other target, which is easier, and {share_of['aligned instead of stacked']:.0f} % of "
-    f"aligning, in this order of the changes; aligning lowers the error of "
-    f"{', '.join(gain.index[gain > 0]) or 'none'}, and raises that of "
+    f"aligning{of_rest}, in this order of the changes; aligning "
+    f"lowers the error of {', '.join(gain.index[gain > 0]) or 'none'}, and raises that of "
     f"{', '.join(gain.index[gain <= 0]) or 'none'}."))
 results.numbers()
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# Stacked and aligned runs were compared in steps of progress; rows that are intervals, as the paper has them, are in Fig. 5 alone. A program whose work is random or depends on other programs is not at the same place at the same share of its instructions.
+# Stacked and aligned runs were compared in steps of progress; rows that are intervals, as the paper has them, are in Fig. 3 and 5 alone. Both were fitted with the larger trees; smaller ones were not tried on stacked runs. A program whose work is random or depends on other programs is not at the same place at the same share of its instructions.
 #
 # ## On your own program
 #

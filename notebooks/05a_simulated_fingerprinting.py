@@ -49,7 +49,7 @@ from cmlib.io.archive import readable
 from cmlib.io.archive.programs import readable_runs
 from cmlib.io.programs import micro_benchmarks
 from cmlib.io.store.raw import read_counts
-from cmlib.plot import dots_by_program, flow
+from cmlib.plot import flow
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
@@ -105,12 +105,9 @@ X.head()
 
 # %%
 results.table(
-    fingerprint.table_1(about),
-    "table1",
-    "**Fingerprinting, Table 1.** The micro-benchmarks that the tree learns: what the "
-    "pathological form (P) "
-    f"suffers from, working sets, and slices recorded of each form.{caveat}",
-)
+    fingerprint.table_1(about), "table1",
+    "**Fingerprinting, Table 1.** The micro-benchmarks that the tree learns: what the pathological "
+    f"form (P) suffers from, working sets, and slices recorded of each form.{caveat}")
 
 # %%
 pathology = {one.name: one.pathology for one in micro_benchmarks()}
@@ -122,12 +119,10 @@ table.insert(1, "pathology", table["program"].map(pathology))
 table.insert(2, "form", names.str[2])
 table.insert(3, "trained on", np.where(names.str[0] == "micro", "left out", "never"))
 results.table(
-    table.reset_index(drop=True),
-    "indistinguishable",
+    table.reset_index(drop=True), "indistinguishable",
     "**Table.** Programs whose forms the simulation does not tell apart: modelled events per "
     f"{PER}, mean of the slices. Those never trained on are scored all the same.{caveat}",
-    decimals=2,
-)
+    decimals=2)
 
 # %% [markdown]
 # Does the simulation miss where it should? The pointer chain reads a working set in random order (P) or in order (N). In order only every eighth load misses the first level, which begins a line of eight words.
@@ -144,14 +139,10 @@ for one in recorded.all:
         rows.append({"level": level[0], "working set [KiB]": size, "form": form, **per_load})
 levels = pd.DataFrame(rows).sort_values(["working set [KiB]", "form"], ignore_index=True)
 results.table(
-    levels,
-    "working-sets",
+    levels, "working-sets",
     "**Table.** Of 100 loads of the pointer chain those that miss each level, in random order (P) "
     "and in order (N), by working set; *level*: the level that the set is to fit into or exceed."
-    f"{caveat}",
-    rows=12,
-    decimals=1,
-)
+    f"{caveat}", rows=12, decimals=1)
 
 # %% [markdown]
 # ## Key events: gain ratio and CFS (correlation-based feature selection)
@@ -205,24 +196,20 @@ last = elimination.index[-int(smallest) :]
 exact = [f"`{event}`" for event in last if event not in X]
 figure, _ = plot.accuracy_curve(curves, x="n_events", xlabel="number of events", lines=lines)
 results.figure(
-    figure,
-    "key-events",
+    figure, "key-events",
     "**Figure.** Accuracy of the tree against the number of events left, by two kinds of folds, "
     "which cover each other where they agree; dashed: as many events as the tree is given, which "
     "are the modelled ones and not the last of this elimination. *See:* "
     f"the last {smallest:.0f} events of the elimination are enough for "
     f"{enough['accuracy'].max():.1f} % of the slices; exact among these, and so telling which "
-    f"program it is: {', '.join(exact) or 'none'}.{caveat}",
-)
+    f"program it is: {', '.join(exact) or 'none'}.{caveat}")
 
 # %%
 results.table(
     elimination.iloc[::-1].drop(columns="n_left").reset_index(),
     "key-events",
     "**Table.** The events by the order of their elimination, the last first: gain ratio, its "
-    f"rank, the rank by CFS, and the mean of both ranks when the event went.{caveat}",
-    decimals=3,
-)
+    f"rank, the rank by CFS, and the mean of both ranks when the event went.{caveat}", decimals=3)
 
 # %% [markdown]
 # ## The tree
@@ -236,22 +223,11 @@ tree = model.classifier_
 rules, used = tree.rules(), len(set(tree.feature_[tree.feature_ >= 0]))
 figure, _ = plot.decision_tree(tree.to_dict())
 results.figure(
-    figure,
-    "fig02",
+    figure, "fig02",
     f"**Fingerprinting, Fig. 2.** The tree: {len(rules)} leaves over {used} of {X.shape[1]} "
     f"events per {PER}. Upwards where a condition holds, downwards where it doesn't; leaves: class "
     f"and slices. *See:* the first question is `{tree.feature_names_in_[tree.feature_[0]]}`; "
-    f"{rules['wrong'].sum()} of {rules['n'].sum()} training slices are in a wrong leaf.{caveat}",
-)
-
-# %%
-results.table(
-    rules.reset_index(),
-    "rules",
-    f"**Table.** The same tree as rules, in events per {PER}; *wrong*: training slices of "
-    f"other classes in the leaf.{caveat}",
-    rows=60,
-)
+    f"{rules['wrong'].sum()} of {rules['n'].sum()} training slices are in a wrong leaf.{caveat}")
 
 # %% [markdown]
 # ## How often is it right?
@@ -269,16 +245,13 @@ folds.loc[len(folds)] = ["Micro-benchmarks", "by program", 100 * n_right / n, n_
 folds["paper"] = np.where(folds["folds"] == "10-fold", ten_fold, np.nan)
 trivial = 100 * about["label"].value_counts(normalize=True).iloc[0]
 results.table(
-    folds,
-    "table2",
+    folds, "table2",
     "**Fingerprinting, Table 2.** Accuracy of cross-validation [%], with the slices in the right "
     f"class and in a wrong one: {about['label'].nunique()} classes. The most frequent has "
-    f"{trivial:.1f} %; "
-    "beside them the paper's 10-fold, of more classes. *See:* of a micro-benchmark that is left "
-    "out whole, right are "
+    f"{trivial:.1f} %; beside them the paper's 10-fold, of more classes. *See:* of a "
+    "micro-benchmark that is left out whole, right are "
     + ", ".join(f"{100 * share:.0f} % ({name})" for name, share in right.mean().items())
-    + f".{caveat}",
-)
+    + f".{caveat}")
 
 # %% [markdown]
 # ## Programs never trained on
@@ -298,15 +271,13 @@ figure, _ = plot.program_outcomes(outcomes[~whole] if (~whole).any() else outcom
 healthy = scores["expected"] == fingerprint.HEALTHY
 named, accused = scores.loc[~healthy, "right"], scores.loc[healthy, "pathological"]
 results.figure(
-    figure,
-    "unseen",
+    figure, "unseen",
     "**Figure.** The cases that were not named right in every slice: pathological forms (P) above, "
     "healthy ones (N) below. In brackets the class that the case has, after the colon the wrong "
     "label that it gets most often; cases of equal name and class at two working sets share a "
     f"row. Not drawn: the {whole.sum()} of {len(whole)} rows that are right in every slice. *See:* "
     f"{named.ge(90).sum()} of {len(named)} pathological cases are right in at least 90 % of their "
-    f"slices; {accused.gt(5).sum()} of {len(accused)} healthy ones are false alarms.{caveat}",
-)
+    f"slices; {accused.gt(5).sum()} of {len(accused)} healthy ones are false alarms.{caveat}")
 
 # %% [markdown]
 # How far is too far? The limit of *unknown* is `margin` times the distance within which nearly all training slices (the share `quantile`) find a slice of another micro-benchmark; distances are Euclidean, of standardised logarithms of the rates. A lower margin calls more slices unknown; it helps if more of the wrong ones than of the right ones are among them:
@@ -323,15 +294,12 @@ columns = ["margin", "limit [sd]", "unknown [%]", "of the right [%]", "of the wr
 unknown = pd.DataFrame(rows, columns=columns)
 here, least = unknown.set_index("margin").loc[margin], unknown.iloc[0]
 results.table(
-    unknown,
-    "unknown",
+    unknown, "unknown",
     f"**Table.** Share of the {len(X_unseen)} slices of these programs that is called unknown, by "
     "margin; *of the right*, *of the wrong*: of those that the tree by itself names right or "
     f"wrong. *See:* at this page's margin, {margin:g}, {here['unknown [%]']:.1f} % are unknown; at "
     f"{least['margin']:g} {least['of the wrong [%]']:.1f} % of the wrong ones and "
-    f"{least['of the right [%]']:.1f} % of the right ones.{caveat}",
-    decimals=1,
-)
+    f"{least['of the right [%]']:.1f} % of the right ones.{caveat}", decimals=1)
 
 # %%
 SIMULATED_LAST = ("count_keys", "tree_walk", "graph_search", "varint", "median_filter")
@@ -366,13 +334,11 @@ if notebook.interactive:  # choose a program and a slice; its rule is shown
     display(explore.fingerprint(by_length, program=shown, unit="interval(s)", per=PER))
 figure, _ = plot.phase_timeline(netlist.labelled, netlist.pace, title=shown)
 results.figure(
-    figure,
-    "canneal",
+    figure, "canneal",
     "**Figure.** The paper's case rebuilt: the class of each slice, and below it estimated cycles "
     f"per instruction. *See:* {netlist.shares.get('P_Mem_M', 0):.0f} % of the slices are P_Mem_M; "
     f"the paper labels {yoo['canneal']['p_mem_m']} of canneal's {yoo['canneal']['slices']} slices "
-    f"so ({100 * yoo['canneal']['p_mem_m'] / yoo['canneal']['slices']:.0f} %).{caveat}",
-)
+    f"so ({100 * yoo['canneal']['p_mem_m'] / yoo['canneal']['slices']:.0f} %).{caveat}")
 
 # %% [markdown]
 # ## What the paper printed, and what was simulated here
@@ -383,13 +349,9 @@ for how, value in micro.items():
     printed = ten_fold if how == "10-fold" else None
     label = f"accuracy on the micro-benchmarks, {how}"
     results.number(label, value, "%", paper=printed, note="simulated")
-results.number(
-    "slices of canneal's case labelled P_Mem_M",
-    netlist.shares.get("P_Mem_M", 0),
-    "%",
-    paper=100 * yoo["canneal"]["p_mem_m"] / yoo["canneal"]["slices"],
-    note="a rebuilt netlist, simulated",
-)
+results.number("slices of canneal's case labelled P_Mem_M", netlist.shares.get("P_Mem_M", 0), "%",
+               paper=100 * yoo["canneal"]["p_mem_m"] / yoo["canneal"]["slices"],
+               note="a rebuilt netlist, simulated")
 results.numbers()
 
 # %%
@@ -403,16 +365,14 @@ results.finding(
     "was not trained on, the tree names the limit right in at least 90 % of the slices (always "
     f"answering {frequent.index[0]} would in {frequent.iloc[0]}); of the {len(distinguished)} "
     f"whose two forms differ in the simulation, in {distinguished.ge(90).sum()} "
-    f"({always[apart[~healthy]].sum()}). {accused.gt(5).sum()} of {len(accused)} "
-    f"healthy cases are called pathological in more than 5 % of their slices: "
-    f"{', '.join(alarms) or 'none'}. Unknown are {here['unknown [%]']:.1f} % of all slices. Of "
-    "the paper's own case, rebuilt, "
+    f"({always[apart[~healthy]].sum()}). {accused.gt(5).sum()} of {len(accused)} healthy cases are "
+    f"called pathological in more than 5 % of their slices: {', '.join(alarms) or 'none'}. Unknown "
+    f"are {here['unknown [%]']:.1f} % of all slices. Of the paper's own case, rebuilt, "
     f"{netlist.shares.get('P_Mem_M', 0):.0f} % of the slices are P_Mem_M, "
     f"{100 * yoo['canneal']['p_mem_m'] / yoo['canneal']['slices']:.0f} % in the paper. On the "
     f"micro-benchmarks themselves it is right in {micro['10-fold']:.2f} % of the slices (the "
     f"paper: {ten_fold} %, of more classes), in {micro['by program']:.0f} % if the whole "
-    f"micro-benchmark is left out.{caveat}"
-)
+    f"micro-benchmark is left out.{caveat}")
 
 # %% [markdown]
 # ## How far are simulated counts from a processor's?
@@ -469,41 +429,25 @@ for one in recorded.key["own"]:
         rows.append((one.about["label"], quantity, kind, value, simulated, simulated / value))
 columns = ["program", "quantity", "simulated as", "counted", "simulated", "ratio"]
 hardware = pd.DataFrame(rows, columns=columns).dropna()
-results.table(
-    hardware,
-    "hardware",
-    "**Table.** Counted by a processor and **simulated** by Valgrind, per 1,000 instructions; "
-    "*exact*: the simulation counts what was executed; *modelled*: its caches or its predictor "
-    "decide.",
-    rows=20,
-    decimals=3,
-)
-
-# %%
-ratios = hardware.rename(columns={"program": "of", "quantity": "program"})
-figure, ax = dots_by_program(ratios, value="ratio", hue="of", xlabel="simulated / counted")
-ax.set_xscale("log")
-ax.axvline(1, color="#444444", lw=1)
 off = np.exp(np.abs(np.log(hardware["ratio"])))
 rare = hardware["counted"] < 0.1
 far = off[~rare].groupby(hardware["simulated as"]).max()
-results.figure(
-    figure,
-    "ratios",
-    "**Figure.** Simulated over counted events per 1,000 instructions; 1: as on the processor; "
-    "logarithmic axis. *See:* counts of what was executed differ by a factor of at most "
+results.table(
+    hardware, "hardware",
+    "**Table.** Counted by a processor and **simulated** by Valgrind, per 1,000 instructions; "
+    "*exact*: the simulation counts what was executed; *modelled*: its caches or its predictor "
+    "decide. *See:* counts of what was executed differ by a factor of at most "
     f"{far.get('exact', np.nan):.1f} (other inputs; operations, not instructions), those that the "
     f"simulated caches and predictor decide by up to {far.get('modelled', np.nan):.1f} where the "
     "processor counts at least 0.1 per 1,000 instructions; what it counts less of ("
-    f"{rare.sum()} of {len(rare)}) differs by up to {off[rare].max():.0f}.",
-)
+    f"{rare.sum()} of {len(rare)}) by more.", rows=20, decimals=3)
 
 # %% [markdown]
 # ## What this doesn't show
 #
 # A simulation knows caches, a prefetcher and a branch predictor, and neither latencies nor overlap, translation of addresses, or anything of the kernel: a miss that a processor hides counts as much as one that it waits for. Nothing can be said of time, or of threads that wait for each other.
 #
-# Conclusions that rest on exact counts hold on a processor: how much more a version executes, and where. Those on the kind of bottleneck hold where the model's reason is the processor's: random accesses to more than a cache holds, branches that no predictor can know. Rates do not carry over to a processor, as the figure of simulated over counted events shows.
+# Conclusions that rest on exact counts hold on a processor: how much more a version executes, and where. Those on the kind of bottleneck hold where the model's reason is the processor's: random accesses to more than a cache holds, branches that no predictor can know. Rates do not carry over to a processor, as the table of simulated and counted events shows.
 #
 # ## On your own program
 #
