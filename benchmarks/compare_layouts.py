@@ -164,6 +164,7 @@ def judge(file, smallest, folder):
     # each program is simulated once, not once a comparison
     machine_code._executed = functools.cache(machine_code._executed)
     verdicts, ratios = collections.defaultdict(collections.Counter), collections.defaultdict(list)
+    counted = collections.defaultdict(list)  # instructions, as multiples
     for (program, seed, work), row in read_rows(file).items():
         speed = judged(row, smallest)
         told, code = speed.verdict, None
@@ -171,6 +172,7 @@ def judge(file, smallest, folder):
             versions = [Version(str(build(folder, *key))) for key in ((program, 0), row["key"])]
             code = machine_code.compare_code(*versions, notify=lambda text: None)
             told, _ = explain_by_code(told, code.same, code.instructions)
+            counted[work].append(np.nan if code.instructions is None else code.instructions)
         verdicts[work, "times alone"][speed.verdict] += 1
         verdicts[work, "times and code"][told] += 1
         processor = speed.tests.set_index("measure").loc[PROCESSOR]
@@ -179,6 +181,11 @@ def judge(file, smallest, folder):
             print(f"{program}, seed {seed}, work {work}: {told}, {code}", flush=True)
     for (work, rule), counts in sorted(verdicts.items()):
         print(f"{work / 1000:g} times the work, {rule}: {dict(counts)} of {counts.total()}")
+    for work, times in sorted(counted.items()):
+        print(
+            f"{work / 1000:g} times the work: {np.nanmin(times):.4f} to {np.nanmax(times):.4f} times the "
+            f"instructions in {np.isfinite(times).sum()} of {len(times)} whose code was compared"
+        )
     for (program, work), of_program in sorted(ratios.items()):
         print(
             f"{program}, {work / 1000:g}: processor time {min(of_program):.3f} to {max(of_program):.3f} times"

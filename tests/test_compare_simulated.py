@@ -141,6 +141,18 @@ def test_planted_instructions_are_found_and_their_function_named(versions):
 
 
 @needs_valgrind
+def test_what_an_interpreter_executes_for_an_empty_script_is_left_out(tmp_path):
+    commands = []
+    for times in (4000, 4400):
+        script = tmp_path / f"{times}.pl"
+        script.write_text(f"my $sum = 0; for (my $i = 0; $i < {times}; $i++) {{ $sum += $i; }}\n")
+        commands.append(f"perl {script}")
+    found = compare_simulated(*commands, caches=CACHES, n_runs=1, notify=quiet)
+    assert found["startup_share"]["old"] > found["startup_share"]["new"] > 0.2
+    assert found["counts"][0]["ratio"] == pytest.approx(1.1, abs=0.01)
+
+
+@needs_valgrind
 def test_the_command_tells_the_same_and_ends_with_1_for_an_anomaly(versions):
     done = CliRunner().invoke(main, ["compare", "--simulate", *versions])
     assert done.exit_code == 1

@@ -14,6 +14,7 @@ from cmlib.anomaly.compare import check_comparable, compare_versions
 from cmlib.anomaly.counts import blame_changes, compare_counts, compare_estimates, depends_on_libc, spread
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.collect.compare.code import compare_code
+from cmlib.collect.compare.interpreters import without_script
 from cmlib.collect.compare.layouts import check_layouts, time_layouts
 from cmlib.collect.compare.versions import Version, check_free, is_recording, open_pair, save_pair
 from cmlib.collect.record.execute import run_timed
@@ -31,6 +32,7 @@ INSTRUCTIONS = "sim.instructions"
 # Good forms of 13 programs that were recorded twice (data/regions) differed by up to 17 % in their time.
 DRIFT = 0.25
 _UNBOUNDED = 1e12
+_HARDLY = 0.01  # of the instructions: a script that does less is compared with the interpreter's start
 _SLOWDOWN = 60, 200  # docs/simulated-counts.md
 _LIBC = r"/(?:libc|ld-musl|libmusl)[^/]*$"
 
@@ -181,6 +183,7 @@ class SimulatedVersion:
     runs: pd.DataFrame
     functions: pd.DataFrame
     libc_share: float
+    startup_share: float
     about: dict
 
 
@@ -198,6 +201,8 @@ def compare_simulated(
     progress=lambda: None,
 ):
     """Simulate two versions, and judge the new one by its instructions, and by what modelled misses add.
+
+    What an interpreter executes without its script is left out: it would dilute any change.
 
     Parameters
     ----------
@@ -237,9 +242,10 @@ def compare_simulated(
     texts = [[], []]
     for run in range(n_runs):
         for command, written in zip(commands, texts, strict=True):
-            written.append(_simulated(command, run, options))
+            written.append(_simulated(command, command.argv(run), options))
             progress()
-    old, new = map(_version, commands, texts)
+    startups = [_startup(command, options) for command in commands]
+    old, new = map(_version, commands, texts, startups)
     table = simulated_events()
     tests = compare_counts(old.runs, new.runs, table, smallest, smallest_modelled)
     estimates = compare_estimates(tests, old.runs, new.runs, table["weight"], smallest_modelled)
@@ -256,6 +262,7 @@ def compare_simulated(
         simulator=new.about,
         settled=bool(differing <= REPEATS),
         libc_share={"old": old.libc_share, "new": new.libc_share},
+        startup_share={"old": old.startup_share, "new": new.startup_share},
         depends_on_libc=by_libc,
         limited_by=speed.limits(verdict, libc=by_libc, repeats=bool(differing <= REPEATS)),
         p_value=None,
@@ -308,23 +315,38 @@ def _finite(value, unbounded):
     return None if isinstance(value, float) and not abs(value) < unbounded else value
 
 
-def _simulated(version, run, options):
+def _simulated(version, argv, options):
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         settings = {"env": FIXED_LIBC, "limit_s": version.timeout}
         options = [*options, *EACH_INSTRUCTION]
-        outcome = simulate(version.argv(run), Path(folder), options=options, **settings)
+        outcome = simulate(argv, Path(folder), options=options, **settings)
         return outcome.raw.decode(errors="replace")
 
 
-def _version(version, texts):
+def _startup(version, options):
+    """What an interpreter executes without its script, by function; None if the version is run by none."""
+    with tempfile.NamedTemporaryFile(prefix="cmlib-") as empty:
+        argv = without_script(version.argv(0), empty.name)
+        return argv and _by_place(_simulated(version, argv, options))
+
+
+def _by_place(text):
+    return read_functions(text, strings_once=True).groupby(["function", "file", "object"]).sum()
+
+
+def _version(version, texts, startup):
     parts = read_parts(texts[0])
     about = {"version": parts.version, "caches": parts.caches, "environment": FIXED_LIBC}
-    tables = [read_functions(text, strings_once=True) for text in texts]
+    tables, share = list(map(_by_place, texts)), 0.0
+    if startup is not None:
+        alone = [(table - startup.reindex(table.index, fill_value=0)).clip(lower=0) for table in tables]
+        left = min(a["Ir"].sum() / table["Ir"].sum() for a, table in zip(alone, tables, strict=True))
+        tables, share = (alone, float(1 - left)) if left > _HARDLY else (tables, 0.0)
     runs = pd.DataFrame([as_events(table).sum() for table in tables])
     rows = pd.concat([table.reset_index() for table in tables], ignore_index=True)
     rows["function"] = list(map(display_name, rows["function"], rows["object"]))
     by_function = rows.groupby("function")
     counts = as_events(by_function[list(simulated_events()["callgrind"])].sum()) / len(tables)
     files = rows.loc[by_function["Ir"].idxmax()].set_index("function")["file"]
-    share = float(rows.loc[rows["object"].str.contains(_LIBC), "Ir"].sum() / rows["Ir"].sum())
-    return SimulatedVersion(version.command, runs, counts.assign(file=files), share, about)
+    of_libc = rows.loc[rows["object"].str.contains(_LIBC), "Ir"].sum() / rows["Ir"].sum()
+    return SimulatedVersion(version.command, runs, counts.assign(file=files), float(of_libc), share, about)
