@@ -90,8 +90,8 @@ def test_zeros_that_were_not_counted_are_told_or_the_set_is_named(smoke):
         assert "cmlib fetch mlpx-ocoe" in (smoke / "02d_missing/02d_missing.html").read_text(encoding="utf-8")
     else:
         assert found["zeros of mlpx-ocoe recognized as not counted"] == 100
-        filled = pd.read_csv(smoke / "02d_missing/filled.csv").set_index("method")
-        assert (filled.loc["counterminer", "filled / truth"] > 2).all()
+        filled = pd.read_csv(smoke / "02d_missing/filled.csv").set_index("way")
+        assert (filled.loc["Eq. 8", "filled / truth"] > 2).all()
 
 
 def test_the_account_of_the_cycles_adds_up_and_merging_with_ipc_brings_it_nearer(smoke):
