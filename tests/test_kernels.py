@@ -18,7 +18,7 @@ from cmlib.collect.machine.event_names import countable
 from cmlib.errors import CmlibError
 from cmlib.io.regions import load_recording, read_regions
 from cmlib_workloads import campaign
-from cmlib_workloads.kernels import build, execute, executions, kernels, numa_nodes
+from cmlib_workloads.kernels import argv_of, build, execute, executions, kernels, numa_nodes
 from cmlib_workloads.kernels import executions as overhead
 
 pytestmark = pytest.mark.needs("c++")
@@ -55,7 +55,7 @@ def small(program, binaries, form, **more):
     settings = {"threads": 2, "repeats": 2, "scale": SMALL.get(program.name, 1e-3), **more}
     if program.size * settings["scale"] ** (1 / program.exponent) < 64:
         settings["scale"] = (64 / program.size) ** program.exponent
-    return program.argv(binaries, form, **settings)
+    return argv_of(program, binaries, form, **settings)
 
 
 @pytest.mark.parametrize("program", KERNELS)
@@ -230,7 +230,7 @@ def test_executions_beside_a_slow_machine_are_repeated(tmp_path, monkeypatch):
     beside = iter([0.1] * 9 + [0.15, 0.12, 0.1, 0.1] + [0.1] * 100 + [0.2] * 100)
     recording, counted = one_recording(), pretend(1000)
     pacing = [
-        recording.program.argv(tmp_path, "good", threads=threads, repeats=executions._REPEATS)
+        argv_of(recording.program, tmp_path, "good", threads=threads, repeats=executions._REPEATS)
         for _, threads, _ in recording.runs
     ]
     monkeypatch.setattr(

@@ -3,7 +3,6 @@
 import csv
 import functools
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 import yaml
@@ -55,10 +54,6 @@ class MicroBenchmark:
     # Basic blocks of an operation, of both forms; empty where they depend on the size.
     blocks: tuple[str, str]
 
-    def label(self, form, level=""):
-        """Class of a form at a level, such as ``P_Mem_L2`` or ``N_CPU``."""
-        return "_".join(part for part in (form, self.bound, level) if part)
-
 
 def micro_benchmarks():
     """Read the table of the micro-benchmarks (Yoo et al. 2012, Table 1).
@@ -86,11 +81,6 @@ class Kernel:
     runs: tuple[int, int, int]
     exponent: int = 1
     nodes: int = 1
-
-    def argv(self, folder, form, *, threads, scale=1, repeats=20, sharing=1.0):
-        """Command line of one execution."""
-        size = round(self.size * scale ** (1 / self.exponent))
-        return [str(Path(folder) / self.name), form, str(threads), str(size), str(repeats), f"{sharing:g}"]
 
 
 def kernels():

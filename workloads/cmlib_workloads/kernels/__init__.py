@@ -23,6 +23,12 @@ def build(folder, names=None):
     return folder
 
 
+def argv_of(program, folder, form, *, threads, scale=1, repeats=20, sharing=1.0):
+    """Command line of one execution of a program."""
+    size = round(program.size * scale ** (1 / program.exponent))
+    return [str(Path(folder) / program.name), form, str(threads), str(size), str(repeats), f"{sharing:g}"]
+
+
 def execute(argv, *, regions=None, events=()):
     """Run one program once."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("CMLIB_")}

@@ -16,7 +16,7 @@ from cmlib.errors import CmlibError
 from cmlib.io.archive import as_text, now, write_whole
 from cmlib.io.programs import Kernel
 from cmlib.io.regions import OVERHEAD_FILE, SCHEMA, read_about, read_regions, save_recording
-from cmlib_workloads.kernels import execute
+from cmlib_workloads.kernels import argv_of, execute
 from cmlib_workloads.neighbours import processor_times, taken_by_others
 
 _FIRST = 8
@@ -44,7 +44,7 @@ class PlannedRecording:
         """Command of one run; that of the good form computes the same."""
         good = (form or self.form).startswith(("good", "again", "control"))
         how = {"threads": threads, "scale": scale, "sharing": self.sharing}
-        return self.program.argv(binaries, "good" if good else "bad", **how)
+        return argv_of(self.program, binaries, "good" if good else "bad", **how)
 
 
 def plan(programs, events, *, good_counters=0, nodes=1, max_threads=4, diluted_runs=10, runs_again=20):
@@ -113,7 +113,7 @@ def record_overhead(program, binaries, events, folder, machine, *, threads=2, sc
     if target.exists():
         return None
     target.parent.mkdir(parents=True, exist_ok=True)
-    argv, ratios = program.argv(binaries, "good", threads=threads, scale=scale), []
+    argv, ratios = argv_of(program, binaries, "good", threads=threads, scale=scale), []
     with tempfile.TemporaryDirectory() as scratch:
         for _ in range(pairs):
             _, plain = execute(argv)
@@ -135,7 +135,7 @@ class Pace:
     """Time of a program's good form, against what it usually takes."""
 
     def __init__(self, program, binaries, threads):
-        self._argv = program.argv(binaries, "good", threads=threads, repeats=_REPEATS)
+        self._argv = argv_of(program, binaries, "good", threads=threads, repeats=_REPEATS)
         self._seconds = [execute(self._argv)[1] for _ in range(_FIRST)]
 
     def behind(self):

@@ -33,8 +33,8 @@ class MicroCase:
 
     @property
     def label(self):
-        """Class of its slices."""
-        return self.program.label(self.form, self.level)
+        """Class of its slices, such as ``P_Mem_L2`` or ``N_CPU``."""
+        return "_".join(filter(None, [self.form, self.program.bound, self.level]))
 
     @property
     def note(self):

@@ -147,7 +147,7 @@ def applications(programs_folder):
         except CmlibError as error:
             left_out.append(f"parallel-{kernel.name}: {error}")
         else:
-            argv = kernel.argv(built, "good", threads=_THREADS, repeats=_REPEATS)
+            argv = kernels.argv_of(kernel, built, "good", threads=_THREADS, repeats=_REPEATS)
             noted = shlex.join([kernel.name, *argv[1:]])  # without the folder of its program
             ready[f"parallel-{kernel.name}"] = (
                 "parallel",
