@@ -69,15 +69,13 @@ def read(program):
 recorded = {name: pair for name in shown if len(pair := read(name)) == 2}
 intervals = {name: cost.rates(*pair) for name, pair in recorded.items()}
 if intervals:
-    named = [name for name in ("483.xalancbmk.1", "436.cactusADM.1") if name in intervals]
-    drawn = named or list(intervals)[:2]
+    drawn = [name for name in ("483.xalancbmk.1", "436.cactusADM.1") if name in intervals]
     frames = {name: intervals[name].assign(misses=1e3 * intervals[name]["misses"])
-              for name in drawn}
+              for name in drawn or list(intervals)[:2]}
     figure, _ = plot.points(frames, x="misses", y="cycles", ylabel="cycles per instruction",
                             xlabel="misses per 1,000 instructions")
     display(results.figure(figure, "intervals", "**Figure.** Intervals of 100 M instructions with "
-                           "1.75 MiB of cache: a program whose intervals tell, and one whose "
-                           "misses hardly vary while its cycles do."))
+                           "1.75 MiB of cache, of two programs."))
 print("" if intervals else how_to_get("spec-llc"))
 
 # %% [markdown]
@@ -124,22 +122,36 @@ np.testing.assert_allclose(b, of_library, rtol=1e-3)
 print(f"{len(b)} slopes by hand as by the library [cycles a miss]: {b.round(0).to_dict()}")
 
 # %% [markdown]
-# The four constants are fitted by `PooledCost.fit` and the prediction is `PooledCost.predict` ([the page on this notebook](../docs/cost.md) names the functions).
+# The posterior of a program's cost, by the formula on a grid of costs, and the library's, which is the same. The four constants make the measured changes of the programs that are learned from most likely (`PooledCost.fit`; each change is taken to be measured to one percent and a tenth of itself).
 
 # %%
 model = cost.default_cost_model()
-learned = pd.Series({"κ [cycles]": model.center_, "τ": model.spread_, "γ": model.slope_error_,
-                     "w": model.store_weight_, "L, given [cycles]": model.latency,
-                     "q, fewer misses": model.quantiles_[0],
-                     "q, more misses": model.quantiles_[1]})
-display(results.table(learned.rename("value").rename_axis("constant").reset_index(), "constants",
-                      "**Table.** Learned from all 29 programs, but for L: a miss costs a middle "
-                      "program κ cycles, and slopes are off by γ beyond their standard errors."))
+
+
+def posterior(row, kappa, tau, gamma, w, L):
+    """Mean and standard deviation of a program's cost c of a miss, given its slope b."""
+    c, rho = np.geomspace(1, 1e5, 200), row["stores"] / row["misses"]
+    prior = np.exp(-(np.log(c / (kappa * (1 + w * rho))) / tau) ** 2 / 2)
+    prior[c > min(L * (1 + w * rho), (row["cycles"] - 1 / 4) / row["misses"])] = 0
+    far = (row["slope"] - c) / np.hypot(row["stderr"], gamma * max(row["slope"], 0))
+    weight = prior * (1 + far**2 / 4) ** (-5 / 2)  # Student's t of four degrees of freedom
+    mean = np.average(c, weights=weight)
+    return mean, np.average((c - mean) ** 2, weights=weight) ** 0.5
+
+
+# %%
+constants = model.center_, model.spread_, model.slope_error_, model.store_weight_, model.latency
 programs = X.drop_duplicates("program").set_index("program")
 costs = programs[["slope", "stderr"]].join(model.posterior(programs))
-display(results.table(costs.reset_index(), "costs", "**Table.** Cycles a miss, learned from all "
-                      "programs: own slope, pooled cost with its standard deviation, and the most "
-                      "it can be (*limit*).", decimals=0))
+by_hand = [posterior(row, *constants) for _, row in programs.iterrows()]
+np.testing.assert_allclose(by_hand, costs[["cost", "sd"]], rtol=1e-3)
+learned = dict(zip(("κ [cycles]", "τ", "γ", "w", "L, given [cycles]"), constants, strict=True))
+learned |= dict(zip(("q, fewer misses", "q, more misses"), model.quantiles_, strict=True))
+display(results.table(pd.Series(learned, name="value").rename_axis("constant").reset_index(),
+                      "constants", "**Table.** Learned from all 29 programs, but for L."))
+display(results.table(costs.reset_index(), "costs", f"**Table.** First 8 of {len(costs)} programs: "
+                      "cycles a miss, learned from all: own slope, pooled cost with its standard "
+                      "deviation, and the most it can be (*limit*).", decimals=0, rows=8))
 
 # %% [markdown]
 # ## Predicted and measured
@@ -148,22 +160,18 @@ display(results.table(costs.reset_index(), "costs", "**Table.** Cycles a miss, l
 
 # %%
 @plot.styled
-def against_measured(frames, label, named, columns=2):
-    """Predictions with intervals over what was measured; the farthest off have their names."""
-    figure, axes = plot.panels(list(frames), columns=columns, height=2.7)
+def against_measured(frames, label):
+    """Predictions with intervals over what was measured."""
+    figure, axes = plot.panels(list(frames), columns=2, height=2.7)
     for ax, (name, frame) in zip(axes, frames.items(), strict=True):
         ends = frame["predicted"] - frame["low"], frame["high"] - frame["predicted"]
         ax.errorbar(frame["measured"], frame["predicted"], yerr=ends, fmt="o", ms=3.5, lw=0.9,
                     ecolor="#9db7cc")
         ax.axline((0, 0), slope=1, color="#777777", lw=0.8, ls="--")
         dots = frame[["measured", "predicted"]]
-        low, high, centre = dots.min().min(), dots.max().max(), frame["measured"].mean()
-        ax.set_ylim(low - 0.25 * (high - low), high + 0.25 * (high - low))
-        for row in frame.nlargest(named, "off").itertuples():
-            side, by = ("left", 4) if row.measured < centre else ("right", -4)
-            ax.annotate(row.label, (row.measured, row.predicted), (by, -3), fontsize=7.5,
-                        textcoords="offset points", ha=side).set_in_layout(False)
-        ax.set(title=name, xlabel=f"measured: {label}", ylabel="predicted")
+        low, high = dots.min().min(), dots.max().max()
+        ax.set(title=name, xlabel=f"measured: {label}", ylabel="predicted",
+               ylim=(low - 0.25 * (high - low), high + 0.25 * (high - low)))
     return figure, axes
 
 
@@ -173,17 +181,17 @@ P, effect = cost.changes([*SIZES, *PREFETCHERS])
 unasked = P.drop(columns="stores_change")
 everything = cost.held_out(unasked, effect)
 held_out = everything[P["setting"].isin(SIZES)].reset_index(drop=True)
-held_out["label"] = held_out["program"].str.split(".").str[1]
-held_out["off"] = (held_out["predicted"] - held_out["measured"]).abs()
-
-# %%
+at_largest = held_out["setting"] == SIZES[-1]
+off = (held_out["predicted"] - held_out["measured"]).abs()[at_largest].nlargest(3)
+farthest = ", ".join(f"{held_out['program'][at]} by {points:.0f}" for at, points in off.items())
 figure, _ = against_measured(
     {f"{size} in place of 1.75": held_out[held_out["setting"] == size] for size in SIZES},
-    label="cycles saved [% of all]", named=4)
+    label="cycles saved [% of all]")
 display(results.figure(figure, "sizes", "**Figure.** Cycles that a larger cache saves, each of 29 "
-                       "programs predicted without its suite; lines: 90 % intervals; named: the "
-                       "farthest off; dashed: as measured. Scales differ, and long lines leave "
-                       "the panel."))
+                       "programs predicted without its suite; lines: 90 % intervals; dashed: as "
+                       "measured. Scales differ, and long lines leave the panel. *See:* farthest "
+                       f"off with {SIZES[-1]}: {farthest} points."))
+
 
 # %%
 def judged(predicted, measured):
@@ -231,8 +239,13 @@ if len(recorded) == len(programs):
     importance = pd.DataFrame({name: explained(*pair) for name, pair in recorded.items()}).T
     importance["r"] = {name: at["cycles"].corr(at["misses"]) for name, at in intervals.items()}
     saved = -X["change"] / X["misses"]
-    for column, name in (("load misses", "importance × constant"), ("r", "correlation × constant")):
+    for column, name in (("load misses", "importance × constant"),
+                         ("r", "correlation × constant")):
         ways[name] = scaled(saved * X["program"].map(importance[column]))
+    of_importance = judged(importance["load misses"], held_out[at_largest].set_index("program")
+                           ["measured"])["rank correlation"]
+    results.number("rank correlation of the importance of misses with what fewer misses save",
+                   of_importance, note="11 times the cache")
 rows = [{"size": size, "by": name, **judged(values[at], held_out["measured"][at])}
         for size in SIZES for at in [X["setting"] == size] for name, values in ways.items()]
 errors = pd.DataFrame(rows)
@@ -241,7 +254,7 @@ display(results.table(errors, "errors", "**Table.** Errors in percent of all cyc
                       "predicted by the other."))
 
 # %% [markdown]
-# *One latency*, *importance* and *correlation* are multiplied by the constant that suits the other suite best (median of the ratios for the first, least absolute errors for the others); the last two also by the share of misses that the cache saves, which their users would not know. *Own slope alone* is least squares without other programs, as in the table above.
+# *Importance* (Friedman, as in notebook 03) is how much of IPC misses of loads explain among four events: loads and stores that reach the last level, and the misses of each. *One latency*, *importance* and *correlation* are multiplied by the constant that suits the other suite best (median of the ratios for the first, least absolute errors for the others); the last two also by the share of misses that the cache saves, which their users would not know. *Own slope alone* is least squares without other programs, as in the table above.
 
 # %%
 def coverage(rows):
@@ -257,35 +270,24 @@ both = {"this processor": everything,
 parts = {name: at.groupby(["suite", "setting"], sort=False).apply(coverage, include_groups=False)
          for name, at in both.items()}
 suites = pd.concat(parts, names=["model"])
-apart = "; ".join(f"{name} {suites.at[(name, 'CPU2006', SIZES[-1]), 'mean']:.1f} and "
-                  f"{suites.at[(name, 'CPU2006', 'none'), 'mean']:.0f} %" for name in both)
 display(results.table(suites.reset_index(), "suites",
                       "**Table.** Each suite predicted by the other: errors in percent of all "
                       "cycles, how many 90 % intervals hold, and how wide they are [points]; by "
                       "size of the cache, and by the prefetchers left on (explained below). Misses "
-                      "of stores are not given here, as they are below. *See:* mean error over "
-                      f"CPU2006 with {SIZES[-1]}, and without any prefetcher: {apart}. To know the "
-                      "processor helps where misses become fewer; where they multiply it can "
-                      "mislead."))
+                      "of stores are not given here, as they are below.", rows=10))
 
 # %%
-inside = held_out["measured"].between(held_out["low"], held_out["high"])
-half = (held_out["high"] - held_out["low"]) / 2
-table = pd.DataFrame({"inside [%]": 100 * inside.groupby(held_out["setting"]).mean(),
-                      "half-width, median": half.groupby(held_out["setting"]).median(),
-                      "half-width, mean": half.groupby(held_out["setting"]).mean()}).loc[SIZES]
-table_of_sizes = table
-display(results.table(table.rename_axis("size").reset_index(), "coverage",
-                      "**Table.** How many 90 % intervals hold, and how wide they are [points]."))
+at_sizes = held_out.groupby("setting").apply(coverage, include_groups=False).loc[SIZES]
+holds = held_out["measured"].between(held_out["low"], held_out["high"])
 largest = errors[errors["size"] == SIZES[-1]].set_index("by")
 for name, row in largest.iterrows():
     order = row["rank correlation"]
     results.number(f"11 times the cache: error by {name}, median", row["median"], "%",
                    note=f"mean {row['mean']:.1f} %" + (f", rank correlation {order:.2f}"
                                                        if order == order else ""))
-results.number("90 % intervals that hold, all sizes", 100 * inside.mean(), "%",
-               note=f"11 times the cache: {table['inside [%]'].iloc[-1]:.0f} %, median half-width "
-                    f"{table['half-width, median'].iloc[-1]:.1f} points")
+results.number("90 % intervals that hold, all sizes", 100 * holds.mean(), "%",
+               note=f"11 times the cache: {at_sizes['inside [%]'].iloc[-1]:.0f} %, median "
+                    f"half-width {at_sizes['half-width, median'].iloc[-1]:.1f} points")
 
 # %% [markdown]
 # ## Where it doesn't know
@@ -293,42 +295,14 @@ results.number("90 % intervals that hold, all sizes", 100 * inside.mean(), "%",
 # A slope of less than two standard errors tells nothing: cycles go with misses on some time scales and not on others. And where stores miss more than twice as often as loads, most of what a cache saves was not asked for. Such an answer is *not known*; its numbers are what other programs would show. A slope that is far above what a miss can cost, but surely above nothing, counts as known: then the bound decides (*limit* in the table of costs).
 
 # %%
-plain = X.drop(columns="stores_change")  # as before the change
-at_largest = held_out["setting"] == SIZES[-1]
-largest_cache = held_out[at_largest].drop(columns=["setting", "off", "label"])
-asked = plain[plain["setting"] == SIZES[-1]]
+largest_cache = held_out[at_largest].drop(columns="setting")
+asked = X[X["setting"] == SIZES[-1]].drop(columns="stores_change")  # as before the change
 largest_cache["reason"] = [reason_unreliable(row) for _, row in asked.iterrows()]
 unknown = largest_cache[largest_cache["reason"] != ""]
 display(results.table(unknown, "unknown", "**Table.** Programs whose answer is not known, 11 "
                       "times the cache [% of all cycles; cycles a miss, learned from the other "
                       "suite only, so not those of the table above].", decimals=1))
 known = largest_cache[largest_cache["reason"] == ""]
-quality = judged(known["predicted"], known["measured"])
-results.number("programs whose intervals tell the cost of a miss", len(known),
-               note=f"of {len(largest_cache)}; median error {quality['median']:.1f} %, mean "
-                    f"{quality['mean']:.1f} %")
-
-# %% [markdown]
-# ## The papers' importance as a guide
-#
-# Importance (Friedman, as in notebook 03) explains IPC by four events: loads and stores that reach the last level, and the misses of each. Larger caches change the misses and leave the others: a program whose first event is a miss should gain more than one whose first event is an access.
-
-# %%
-if len(recorded) == len(programs):
-    gains = largest_cache.set_index("program")["measured"]
-    table = importance.join(gains.rename("saved by 11 times the cache [%]"))
-    display(results.table(table.rename_axis("program").reset_index(), "importance",
-                          "**Table.** Importance of four events for IPC [%], correlation r "
-                          "of misses of loads with cycles, and what was saved.", decimals=1))
-    events = ["load misses", "store misses", "loads", "stores"]
-    first = importance[events].idxmax(axis=1).isin(events[:2])
-    results.number("saved by programs whose first event is a miss, median", gains[first].median(),
-                   "%", note=f"{first.sum()} programs; the others {gains[~first].median():.1f} %")
-    of_importance = judged(table["load misses"], gains)["rank correlation"]
-    results.number("rank correlation of the importance of misses with what fewer misses save",
-                   of_importance, note=f"pooled cost: "
-                   f"{largest.at['pooled', 'rank correlation']:.2f}")
-print("" if len(recorded) == len(programs) else how_to_get("spec-llc"))
 
 # %% [markdown]
 # ## Other causes: the prefetchers
@@ -338,23 +312,10 @@ print("" if len(recorded) == len(programs) else how_to_get("spec-llc"))
 # %%
 other = cost.held_out(P, effect)
 other = other[other["setting"].isin(PREFETCHERS)]
-other["label"] = other["program"].str.split(".").str[1]
-other["off"] = (other["predicted"] - other["measured"]).abs()
-figure, _ = against_measured(
-    {f"prefetchers: {name}": other[other["setting"] == name] for name in PREFETCHERS},
-    label="cycles saved [%]", columns=3, named=2)
-display(results.figure(figure, "prefetchers", "**Figure.** Cycles lost (negative) when only the "
-                       "named prefetcher is left on, in percent of those with all on; lines: 90 % "
-                       "intervals; dashed: as measured. Scales differ, and long lines leave the "
-                       "panel."))
-
-# %%
-rows = [{"left on": name, **judged(at["predicted"], at["measured"]),
-         "nothing: median": at["measured"].abs().median(),
-         "nothing: mean": at["measured"].abs().mean(),
-         "inside [%]": 100 * at["measured"].between(at["low"], at["high"]).mean()}
-        for name, at in other.groupby("setting", sort=False)]
-table = pd.DataFrame(rows)
+table = other.groupby("setting", sort=False).apply(coverage, include_groups=False)
+nothing = other["measured"].abs().groupby(other["setting"]).agg(["median", "mean"])
+table = table.drop(columns="half-width, median").join(nothing.add_prefix("nothing: "))
+table = table.rename_axis("left on").reset_index()
 beaten = table.loc[table["mean"] > table["nothing: mean"], "left on"]
 ranks = table["rank correlation"]
 display(results.table(table, "prefetcher-errors", "**Table.** Errors in percent of the cycles with "
@@ -388,67 +349,49 @@ def totals(file):
 
 
 # %%
-folder = places.external_data_dir()
+elsewhere, folder = "", places.external_data_dir()
 second = folder and folder / "totals/cache-ways/metrics.csv.gz"
 if second and second.is_file():
     Z, saved = totals(second)
-    gained, here = -100 * saved / Z["cycles"], cost.PooledCost().fit(Z, saved)
+    gained, at = -100 * saved / Z["cycles"], Z["setting"] == 11
     stalls = -100 * Z["stalls"] * Z["change"] / Z["misses"]
-    unknown_processor = cost.default_cost_model(other_processor=True)
-    models = {"programs of the Xeon": model, "another processor": unknown_processor,
-              "programs of this machine, seen": here}
+    models = {"programs of the Xeon": model,
+              "another processor": cost.default_cost_model(other_processor=True)}
     ways = {name: -100 * by.predict(Z) / Z["cycles"] for name, by in models.items()}
     ways |= {"nothing": 0 * stalls, "stalls × misses saved": stalls}
-    held = {}
-    for name, by in models.items():
-        low, high = (-100 * end / Z["cycles"] for end in by.predict_interval(Z))
-        held[name] = 100 * gained.between(high, low).mean()
-    at = Z["setting"] == 11
-    rows = [{"by": name, **judged(values[at], gained[at]), "inside, all sizes [%]": held.get(name)}
-            for name, values in ways.items()]
-else:
-    print("Not shown: CMLIB_PUBLIC has no totals/cache-ways.")
-
-# %%
-elsewhere = ""
-if second and second.is_file():
+    rows = [{"by": name, **judged(values[at], gained[at])} for name, values in ways.items()]
     display(results.table(pd.DataFrame(rows), "second",
                           f"**Table.** {at.sum()} programs, 11 ways against 1: errors [% of all "
                           "cycles]."))
     off, means = (pd.DataFrame(rows).set_index("by")[name] for name in ("median", "mean"))
     elsewhere = (
-        f"On a second machine (that of pbbcache/cachesim; {at.sum()} programs, totals only) the "
-        "model "
-        "for another processor, by which a report's first page is made, errs by "
+        f"On a second machine ({at.sum()} programs, totals only, no processor named) the "
+        "model for another processor, by which a report's first page is made, errs by "
         f"{off['another processor']:.1f} % (mean {means['another processor']:.1f}), saying that "
         f"nothing is saved by {off['nothing']:.1f} (mean {means['nothing']:.1f}), the model of the "
         f"Xeon by {off['programs of the Xeon']:.1f}. Cycles stalled for such misses, where they "
         f"are counted, err by {off['stalls × misses saved']:.1f}: take those.")
+    here = cost.PooledCost().fit(Z, saved)
     results.number("second machine: cycles a miss, middle program", here.center_,
-                   note=f"spread {here.spread_:.2f}; on the Xeon {model.center_:.0f} and "
-                        f"{model.spread_:.2f}")
+                   note=f"spread {here.spread_:.2f}; Xeon {model.center_:.0f}, {model.spread_:.2f}")
 
 # %% [markdown]
 # ## Where most misses go
 #
-# The first page of a report says what a program would save without any miss, on a processor that nobody has measured. The nearest to that are the changes that took away at least three fifths of the misses.
+# The first page of a report says what a program would save without any miss, on a processor that nobody has measured. The nearest to that are the changes that took away at least three fifths of the misses; each suite is predicted by the other, as if of another processor. How many of its intervals hold is among the numbers at the end.
 
 # %%
 strange = both["as if of another"].assign(
     most=-P["change"] >= 0.6 * P["misses"],
     known=[not reason_unreliable(row) for _, row in unasked.iterrows()])
 strange["holds"] = strange["measured"].between(strange["low"], strange["high"])
-table = pd.DataFrame(
-    [{"changes that took away three fifths of the misses": name, "changes": len(rows),
-      "programs": rows["program"].nunique(), "intervals that hold": int(rows["holds"].sum())}
-     for name, rows in (("all", strange[strange["most"]]), ("the program's intervals tell",
-                        strange[strange["most"] & strange["known"]]))])
-display(results.table(table, "most-misses", "**Table.** Changes that took away at least three "
-                      "fifths of the misses, each suite predicted by the other, as if of another "
-                      "processor."))
-# %%
-largest_strange = strange[strange["setting"] == SIZES[-1]]
-quality = judged(largest_strange["predicted"], largest_strange["measured"])
+for name, rows in (("", strange[strange["most"]]),
+                   (", intervals tell", strange[strange["most"] & strange["known"]])):
+    results.number(f"changes that took away three fifths of the misses{name}: intervals that hold",
+                   100 * rows["holds"].mean(), "%", note=f"{rows['holds'].sum()} of {len(rows)} "
+                   f"changes, {rows['program'].nunique()} programs")
+quality = judged(*(strange.loc[strange["setting"] == SIZES[-1], what]
+                   for what in ("predicted", "measured")))
 held = strange.loc[P["setting"].isin(SIZES), "holds"]
 results.number("as if on an unknown processor: error, median", quality["median"], "%",
                note=f"mean {quality['mean']:.1f} %, rank correlation "
@@ -464,9 +407,8 @@ of_pooled = largest.loc["pooled"]
 display(results.finding(
     f"On this Xeon a miss costs a middle program {model.center_:.0f} cycles, and what 11 times the "
     f"cache saves is told by a program's own intervals with an error of {of_pooled['median']:.1f} "
-    "% of all cycles "
-    f"(median of {len(largest_cache)} programs; saying that nothing is saved errs by "
-    f"{largest.at['nothing', 'median']:.1f}), if it is known how many misses go."))
+    f"% of all cycles (median of {len(largest_cache)} programs; saying that nothing is saved errs "
+    f"by {largest.at['nothing', 'median']:.1f}), if it is known how many misses go."))
 display(results.finding(
     "Next best: " + ", ".join(f"by the {what} {name} ({rivals.at[name, what]:.1f} %, pooled "
                               f"{of_pooled[what]:.1f})" for what, name in next_best.items()) + "."
@@ -479,9 +421,8 @@ by_stores = unknown["reason"].str.startswith("stores")
 of_unknown = judged(unknown["predicted"], unknown["measured"])
 of_known = judged(known["predicted"], known["measured"])
 display(results.finding(
-    f"Of the 90 % intervals at 11 times the cache {table_of_sizes['inside [%]'].iloc[-1]:.0f} % "
-    "hold, at "
-    f"±{table_of_sizes['half-width, median'].iloc[-1]:.0f} points. For {len(unknown)} programs the "
+    f"Of the 90 % intervals at 11 times the cache {at_sizes['inside [%]'].iloc[-1]:.0f} % hold, at "
+    f"±{at_sizes['half-width, median'].iloc[-1]:.0f} points. For {len(unknown)} programs the "
     f"answer counts as not known: for {len(unknown) - by_stores.sum()} since cycles don't follow "
     f"misses alike on all time scales, for {by_stores.sum()} since it is mostly stores that miss. "
     f"They are in the medians above, and err by {of_unknown['median']:.1f} % (mean "
