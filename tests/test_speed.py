@@ -237,7 +237,10 @@ def test_the_same_code_is_never_slower(verdict, same):
         assert told == ("moved" if changed else "no change") and (cause == "layout") == changed
     else:
         assert told == verdict and (cause == "layout or memory") == changed
-    assert explain_by_code(verdict, False, 1.02)[1] == ("work" if changed else None)
+    work, memory = ("work", "layout or memory") if changed else (None, None)
+    more, fewer = (work, memory) if verdict == "slower" else (memory, work)
+    assert explain_by_code(verdict, False, 1.02)[1] == more
+    assert explain_by_code(verdict, False, 0.98)[1] == fewer
 
 
 def test_a_change_that_layouts_do_not_bear_out_is_none_of_the_code():

@@ -149,7 +149,7 @@ def explain_by_code(verdict, same, instructions):
     verdict : str
         ``moved`` if the time of the same code changed, ``no change`` if it can't be told that it did.
     cause : {"layout", "layout or memory", "work"} or None
-        What the time changed by: the same instructions are no more work.
+        What the time changed by: no more instructions are no more work, nor are more of them less.
     """
     if verdict not in (SLOWER, FASTER):
         return NO_CHANGE if same else verdict, None
@@ -157,7 +157,8 @@ def explain_by_code(verdict, same, instructions):
         return MOVED, LAYOUT
     if instructions is None:
         return verdict, None
-    return verdict, MEMORY if abs(math.log(instructions)) < math.log1p(_SAME_WORK) else WORK
+    more_work = math.log(instructions) if verdict == SLOWER else -math.log(instructions)
+    return verdict, WORK if more_work >= math.log1p(_SAME_WORK) else MEMORY
 
 
 def limits(verdict, *, paired=True, code_known=True, libc=False, repeats=True):
