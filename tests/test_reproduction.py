@@ -58,6 +58,14 @@ def test_programs_of_the_paper_are_counted_in_the_tables_of_the_run(tmp_path, pr
     assert shown["programs"] == f"{len({*programs} & {'kmeans', 'wordcount'})} of 2"
 
 
+def test_programs_whose_names_are_written_with_an_underscore_are_counted(tmp_path):
+    (tmp_path / "06_anomaly_detection").mkdir()
+    table = pd.DataFrame({"for the paper's": ["linear_regression", "parallel_dot_product", "MySQL", "gcc"]})
+    table.to_csv(tmp_path / "06_anomaly_detection/table2.csv", index=False)
+    rows = reproduction(tmp_path, [section("06_anomaly_detection", "fig11")]).set_index(["paper", "item"])
+    assert rows.at[("AutoPerf", "Fig. 11"), "programs"] == "3 of 15"
+
+
 def test_what_no_notebook_made_is_not_reproduced_and_simulations_are_in_part(tmp_path):
     rows = reproduction(tmp_path, [section("05a_simulated_fingerprinting", "fig02")])
     status = rows.set_index(["paper", "item"])["status"]

@@ -76,7 +76,8 @@ def _count_programs(folder, item):
         return None
     measured = set(rows[column])
     listed = _listed(item.paper)
-    return len({_plain_name(name) for name in measured} & listed) if listed else len(measured)
+    plain = {_plain_name(name) for name in measured}
+    return len(plain & set(map(_plain_name, listed))) if listed else len(measured)
 
 
 def _listed(paper_name):
@@ -90,4 +91,4 @@ def _listed(paper_name):
 
 def _plain_name(name):
     """A program's name as others write it: ``data_analytics`` is ``dataanalytics``."""
-    return name if name.startswith("parallel_") else name.replace("_", "")
+    return name.replace("_", "")
