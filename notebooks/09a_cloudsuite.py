@@ -153,6 +153,10 @@ results.figure(
     f"paper. *See:* {len(set(first.values()))} different events come first in {len(first)} "
     "programs.")
 
+# %%
+results.table(pd.concat(panels, names=["program"]).reset_index("program").drop(columns="label"),
+              "importances", "The figure's numbers.", on_page=False)
+
 # %% [markdown]
 # How sure is such a list? *Stable* is how many of the first five events of a model are among the first five of the other models of the same recording, *random* what a random order would have.
 

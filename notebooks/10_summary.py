@@ -28,6 +28,7 @@
 settings: dict = {}  # profile, results_folder
 
 # %%
+import re
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -91,7 +92,7 @@ results.table(items, "reproduced",
 #
 # $$r_q = \frac{q_{here}}{q_{paper}}.$$
 #
-# A ratio far from 1 is no mistake as such: another processor, another decade, other programs and inputs. The note says of which programs a number is the mean. Where programs of a paper were recorded, only these enter the mean that stands beside its value.
+# A ratio far from 1 is no mistake as such: another processor, another decade, other programs and inputs. The note says of which programs a number is the mean. Where programs of a paper were recorded, only these enter the mean that stands beside its value; elsewhere it is of others' recordings, of stand-ins (kernels of our own in place of AutoPerf's programs) or of programs that Debian ships.
 
 # %%
 def told(manifest):
@@ -101,6 +102,7 @@ def told(manifest):
     return [(manifest["notebook"], name, strip_markup(text)) for name, text in texts if text]
 
 
+questions = {manifest["notebook"]: strip_markup(manifest["question"]) for manifest in manifests}
 findings = pd.DataFrame([row for manifest in manifests for row in told(manifest)],
                         columns=["notebook", "program", "finding"])
 numbers = pd.DataFrame([{"notebook": manifest["notebook"]} | number
@@ -117,7 +119,8 @@ near = printed["ratio"].between(1 / CLOSE, CLOSE)
 far = printed[~printed["ratio"].between(1 / FAR, FAR)]  # of the other sign, too
 display(results.finding(
     f"Of {len(printed)} quantities that a paper prints too, {near.sum()} are within {CLOSE:g} "
-    f"times the paper's value, {len(far)} beyond {FAR:g} times."))
+    f"times the paper's value, {len(far)} beyond {FAR:g} times (nothing, or of the other sign, "
+    f"among these: {(printed['ratio'] <= 0).sum()})."))
 
 
 # %%
@@ -148,24 +151,38 @@ results.table(printed.sort_values("ratio"), "printed", (
     "**Table.** Quantities that a paper prints too, by their ratio; all quantities are in "
     "numbers.csv."), rows=100)
 
+# %%
+def shortened(text, enough=160):
+    """The first sentences of a text, until there is enough of it."""
+    kept = ""
+    for sentence in re.split(r"(?<=[.;]) (?=[A-Z])", text):
+        kept = f"{kept} {sentence}".strip()
+        if len(kept) >= enough:
+            break
+    return kept
+
+
 # %% [markdown]
 # ## What each notebook answers
 #
-# The first sentences of each, which answer the question that heads its page; what else each found, by program, is in `findings.csv` and on its page.
+# The question that heads each page, and what its answer begins with. *Program*: of which program, where a notebook answers for one after the other and the first is shown. What else each found is in `findings.csv` and on its page.
 
 # %%
 answers = findings.groupby("notebook", sort=False).first().reset_index()
-results.table(answers, "answers", "**Table.** The answer of each notebook.", rows=100)
+answers.insert(1, "question", answers["notebook"].map(questions))
+short = answers.assign(finding=answers["finding"].map(shortened)).replace("", "–")
+results.table(short.rename(columns={"finding": "answer"}), "answers", (
+    f"**Table.** Question and answer of each of {len(short)} notebooks."), rows=100)
 
 # %%
-results.table(findings, "findings", "All findings.", on_page=False)
-results.table(numbers, "numbers", "All quantities.", on_page=False)
+results.table(findings, "findings", "Every finding of each notebook.", on_page=False)
+results.table(numbers, "numbers", "Every quantity of each notebook.", on_page=False)
 results.number("quantities that a paper also prints", len(printed))
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# Whether the papers' programs would give the papers' numbers on this processor: most have no recordings by hardware counters here. Own recordings by hardware counters are of one processor in a virtual machine; others' are of other processors, as the first table says. What is counted (programs, kernels, events) differs from row to row; each notebook says why. Whatever a notebook's data can't show is said at its end.
+# Whether the papers' programs would give the papers' numbers on this processor: most have no recordings by hardware counters here. Own recordings by hardware counters are of one processor in a virtual machine, those of software events of another; others' are of other processors, as the first table says. A number here can stand for several quantities of one name: errors by *cleaned* counts of one notebook and of another are of other recordings and other events. What is counted (programs, kernels, events) differs from row to row; each notebook says why. Whatever a notebook's data can't show is said at its end.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018. Alam et al., *AutoPerf*, NeurIPS 2019. The other papers are named in the notebooks of the table.
 
