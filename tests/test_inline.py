@@ -1,12 +1,18 @@
 """Sentences with names in them: their marks are shown as meant, and nothing else is anything but text."""
 
+import re
 from html.parser import HTMLParser
 
+import nbformat
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cmlib.experiments import data
+from cmlib.io import store
+from cmlib.report.formulas import FormulaExporter
 from cmlib.report.inline import strip_markup, to_html
+from tests.small_runs import add_run
 
 PIECES = st.sampled_from([*"*`<>&$\\ab \n", "**", "``", "<img src=x onerror=alert(1)>", "[a](javascript:b)"])
 
@@ -48,3 +54,16 @@ def test_no_text_becomes_anything_but_text_and_marks(text):
     read = _Read(to_html(text))
     assert set(read.tags) <= {"strong", "em", "code"} and read.attributes == []
     assert read.text == strip_markup(text)
+
+
+def test_what_a_recording_tells_of_itself_is_text_on_a_notebook_s_page(tmp_path):
+    """Its command and its machine's name stand in Markdown, in which HTML is HTML."""
+    evil = "<script>alert(1)</script><img src=x onerror=alert(2)> $x$ [a](javascript:alert(3))\n\n`<b>"
+    add_run(tmp_path, "app", "ocoe", 0, 0, [("instructions", 5), ("cycles", 9)], command=evil,
+            machine={"model_name": evil, "virtual": evil, "microarchitecture": evil})  # fmt: skip
+    url = f"sqlite:///{tmp_path}/store.sqlite"
+    store.rebuild(tmp_path, url)
+    cell = nbformat.v4.new_markdown_cell(data.describe_data(url, ["app"]))
+    page, _ = FormulaExporter().from_notebook_node(nbformat.v4.new_notebook(cells=[cell]))
+    shown = page[page.index("<strong>Data.</strong>") :]
+    assert "alert(1)" in shown and not re.search(r"<(?:script|img|b|a|math|svg)\b", shown)

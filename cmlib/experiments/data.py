@@ -1,6 +1,7 @@
 """One program's recordings: found in the store, and cleaned."""
 
 import functools
+import re
 
 from cmlib import clean
 from cmlib.clean.series import FEWEST_SAMPLES
@@ -13,7 +14,7 @@ from cmlib.io import programs as program_tables
 from cmlib.io import store
 from cmlib.io.archive.runs import RUNS, TIME, UNKNOWN, VALGRIND
 from cmlib.parallel import parallel_map
-from cmlib.shell import FILES, command_code
+from cmlib.shell import FILES, as_code, command_code
 
 _KINDS = {"ocoe": "without multiplexing", "mlpx": "with multiplexing", "lines": "as lines"}
 FEWEST_INTERVALS = 20
@@ -122,7 +123,7 @@ def describe_source(url, programs):
     if not is_simulated(url, programs):
         return ""
     meta = store.load(url, interval_runs(url, programs)["run_id"].iloc[0]).meta
-    return f"**Simulated** by Valgrind's Callgrind {meta['simulator']['version']}, not measured."
+    return f"**Simulated** by Valgrind's Callgrind {as_words(meta['simulator']['version'])}, not measured."
 
 
 def describe_data(url, programs):
@@ -130,8 +131,13 @@ def describe_data(url, programs):
     runs, known = interval_runs(url, programs), program_tables.suites()
     first = runs.groupby("program")["run_id"].first()
     first = {name: store.load(url, run_id) for name, run_id in first.items()}
-    commands = {name: run.meta.get("command") or "command not known" for name, run in first.items()}
-    called = [ran if ran.startswith(name) else f"{name} ({ran})" for name, ran in commands.items()]
+    commands = {
+        name: " ".join((run.meta.get("command") or "command not known").split())
+        for name, run in first.items()
+    }
+    called = [
+        as_code(ran) if ran.startswith(name) else f"{name} ({as_code(ran)})" for name, ran in commands.items()
+    ]
     count = f"{len(runs)} run{'s' * (len(runs) > 1)} of {len(first)} program{'s' * (len(first) > 1)}"
     text = f"**Data.** {count}: {', '.join(called if len(first) <= 6 else first)}; "
     if simulated := describe_source(url, programs):
@@ -149,7 +155,12 @@ def _describe_machine(run):
     kind = (known.get("microarchitecture") or "").replace("amd_zen", "Zen ").replace("_", " ")
     processor = (known.get("model_name") or "a processor that is not known") + f" ({kind})" * bool(kind)
     virtual = f", in a virtual machine ({known['virtual']})" if known.get("virtual") else ""
-    return processor + virtual + ", user mode only" * (run.meta.get("modifier") == "u")
+    return as_words(processor + virtual) + ", user mode only" * (run.meta.get("modifier") == "u")
+
+
+def as_words(text):
+    """A stranger's text in Markdown: without marks, formulas, HTML or paragraphs of its own."""
+    return re.sub(r"[\\`*_$&<>\[\]]", lambda match: f"&#{ord(match[0])};", " ".join(text.split()))
 
 
 def refuse_simulated(url, programs, why):
