@@ -42,8 +42,9 @@ from cmlib import experiments, plot
 from cmlib.compress import OnlineRegression, compress, fit_quality, intervals
 from cmlib.experiments.data import describe_data
 from cmlib.experiments.sample_streams import SOURCES, load_samples
-from cmlib.io.samples import find_lines, find_streams
-from cmlib.io.samples.files import read_metadata
+from cmlib.io.archive import readable
+from cmlib.io.samples import find_streams
+from cmlib.io.samples.files import read_metadata, samples_dir
 from cmlib.parallel import Workers, parallel_map
 from cmlib.plot.style import legend_right
 from cmlib.rank import stability
@@ -176,8 +177,12 @@ def regression_seconds(counts):
     return min(spent)
 
 
+# %%
 rate = printed["samples_per_second"]
-live = find_lines(None, one.attrs["kind"]).drop_duplicates("name").set_index("name")
+files = sorted(samples_dir().glob(f"*/{one.attrs['kind']}-lines-*.csv"), reverse=True)
+kept = readable(read_metadata, files)  # lines that were found while programs ran, the first last
+live = pd.DataFrame({file.parent.name: meta for file, meta in kept.items() if meta},
+                    ["own_s", "n_samples"], dtype=float).T
 seconds = pd.Series({name: regression_seconds(own) / len(own) for name, own in totals.items()})
 overhead = pd.DataFrame({"regression, replayed": 100 * rate * seconds}).rename_axis("case")
 overhead["recording process"] = 100 * rate * live["own_s"] / live["n_samples"]

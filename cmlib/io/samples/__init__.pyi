@@ -1,2 +1,2 @@
-from .files import SampleError, find_lines, find_streams, read_lines
+from .files import SampleError, find_streams, read_lines
 from .perf_data import SampleReader

@@ -89,34 +89,6 @@ def find_streams(folder=None, kind="auto"):
     return streams
 
 
-def find_lines(folder=None, kind="software"):
-    """List the recordings that were kept as lines while the programs ran.
-
-    Parameters
-    ----------
-    folder : path, optional
-        Of sample recordings; `data/samples` by default.
-    kind : {"software", "hardware"}, default "software"
-        Of the events.
-
-    Returns
-    -------
-    DataFrame
-        A row a recording: name of the program, path, n_samples, n_lines, n_lost, duration_s and own_s (processor time
-        of the recorder) [s].
-    """
-    columns = ["n_samples", "n_lines", "n_lost", "duration_s", "own_s"]
-
-    def row(path):
-        meta = read_metadata(path) or {}
-        if lacking := [column for column in columns if meta.get(column) is None]:
-            raise SampleError(f"the metadata of {path} lack {', '.join(lacking)}. {_HOW}")
-        return {"name": path.parent.name, "path": path.with_suffix("")} | {c: meta[c] for c in columns}
-
-    files = sorted(Path(folder or samples_dir()).glob(f"*/{kind}-lines-*{LINES}"))
-    return pd.DataFrame(readable(row, files).values(), columns=["name", "path", *columns])
-
-
 def _row(path):
     meta = read_metadata(path) or {}
     return {
