@@ -51,6 +51,7 @@ from cmlib.rank import stability
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
+# %%
 limits = {"streams": ["auto", "hardware", "software"], "drift": (0.5, 1000), "n_seeds": (2, 100)}
 notebook = begin(
     "07a_recording_lines", settings, streams=streams, cases=cases, program=program,
