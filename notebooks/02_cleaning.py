@@ -178,6 +178,7 @@ def compare(program):
 
 
 frame = pd.concat(map(compare, programs))
+frame = frame[frame["method"].isin([*DISTINCT_METHODS, "always counted", "ocoe"])]
 methods = frame[frame["method"].isin(DISTINCT_METHODS)]
 followed = methods[methods["event"] == event]
 
