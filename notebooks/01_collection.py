@@ -303,7 +303,9 @@ good = {(run.meta.get("counters") or {}).get("good") for run in recordings} - {N
 text = (f"In {len(recordings)} run{'s' * (len(recordings) > 1)} of {', '.join(programs)}, "
         f"{n_counted} events were counted beside instructions and cycles "
         f"({ways or 'all in every interval'}): {counted} happened "
-        f"at least once, the other {n_counted - counted} read zero in every program."
+        "at least once"
+        + (f", the other {n_counted - counted} read zero in every program."
+           if counted < n_counted else ".")
         + (f" {len(lacking)} more were asked for, and perf printed no count." if lacking else "")
         + (" The paper measured 229, of another processor." if program == "all" else ""))
 if good:
