@@ -107,14 +107,11 @@ spread["sd, paper [%]"] = 100 * np.sqrt(printed["variance"]) / printed["mean"]
 spread = spread.loc[programs].reset_index()
 of_paper = study.of_suites(programs, ["HiBench"])
 paper_sd = spread.set_index("program")["sd, paper [%]"].dropna().reindex(of_paper).to_dict()
-others = times.drop(index=seconds.idxmax()).groupby("program")["seconds"]
-without = (100 * others.std() / others.mean()).max()
 results.table(spread, "run-times",
               "**Table.** Run times; *sd*: standard deviation. The paper prints its variances in "
               "s; they are s². Its runs are of larger inputs, on four servers that share the work. "
               f"*See:* the sd is {spread['sd [% of mean]'].min():.2f} to "
-              f"{spread['sd [% of mean]'].max():.2f} % of the mean here ({without:.2f} % at most "
-              "without the slowest run of each program)"
+              f"{spread['sd [% of mean]'].max():.2f} % of the mean here"
               + (", " + " and ".join(f"{sd:.2f} % for {name}" for name, sd in paper_sd.items())
                  + " in the paper." if paper_sd else "."))
 
@@ -399,9 +396,6 @@ if of_paper:
 
 # %%
 share_of = gains["share of the fall"].dropna()
-for change, share in share_of.items():
-    results.number(f"share of the fall of the error from stacked runs: {change}", share, "%",
-                   note="mean of the programs, on held-out stretches")
 results.number("sd of run times, mean", spread["sd [% of mean]"].mean(), "% of mean",
                note=("the paper: " + ", ".join(f"{name} {sd:.0f} %" for name, sd in
                                                paper_sd.items())) if paper_sd else "")

@@ -55,11 +55,10 @@ from cmlib.report.notebook import begin
 
 # %%
 limits = {"quantile": (0.5, 1.0), "margin": (0.1, 10.0), "seed": (0, 1_000_000)}
-notebook = begin(
-    "05a_simulated_fingerprinting", settings, program=program, quantile=quantile,
-    margin=margin, seed=seed,
-)
+notebook = begin("05a_simulated_fingerprinting", settings, program=program, quantile=quantile,
+                 margin=margin, seed=seed)
 results, yoo = notebook.results, paper("fingerprinting")
+ten_fold = yoo["table_2"]["Micro-benchmarks"]["accuracy"]
 if program != "all":
     diagnosis.refuse_simulated_program(program)
     todo = "`cmlib diagnose --simulate -- COMMAND` names the phases of a program of your own"
@@ -111,8 +110,8 @@ results.table(
 
 # %%
 pathology = {one.name: one.pathology for one in micro_benchmarks()}
-alike = list(recorded.indistinguishable)
-table = cut(alike, slice_s=1)[0].groupby("program").mean().drop(columns="sim.l1i_misses")
+table = cut(list(recorded.indistinguishable), slice_s=1)[0].groupby("program").mean()
+table = table.drop(columns="sim.l1i_misses")
 names = table.index.str.split("-")
 table.insert(0, "program", names.str[1])
 table.insert(1, "pathology", table["program"].map(pathology))
@@ -189,12 +188,12 @@ sizes = [9, 6, recorded.unmultiplexed, 4, 3, 2, 1]
 elimination, curves = fingerprint.key_event_curve(*everything, sizes, tree, seed=seed)
 curves["whole cases left out"] = curves.pop("whole programs left out")
 np.testing.assert_allclose(elimination["gain_ratio"], GR[elimination.index])
-lines = {"modelled": recorded.unmultiplexed}
 enough = curves["whole cases left out"]
 smallest = enough.loc[enough["accuracy"] >= enough["accuracy"].max() - 0.1, "n_events"].min()
 last = elimination.index[-int(smallest) :]
 exact = [f"`{event}`" for event in last if event not in X]
-figure, _ = plot.accuracy_curve(curves, x="n_events", xlabel="number of events", lines=lines)
+figure, _ = plot.accuracy_curve(curves, x="n_events", xlabel="number of events",
+                               lines={"modelled": recorded.unmultiplexed})
 results.figure(
     figure, "key-events",
     "**Figure.** Accuracy of the tree against the number of events left, by two kinds of folds, "
@@ -203,13 +202,6 @@ results.figure(
     f"the last {smallest:.0f} events of the elimination are enough for "
     f"{enough['accuracy'].max():.1f} % of the slices; exact among these, and so telling which "
     f"program it is: {', '.join(exact) or 'none'}.{caveat}")
-
-# %%
-results.table(
-    elimination.iloc[::-1].drop(columns="n_left").reset_index(),
-    "key-events",
-    "**Table.** The events by the order of their elimination, the last first: gain ratio, its "
-    f"rank, the rank by CFS, and the mean of both ranks when the event went.{caveat}", decimals=3)
 
 # %% [markdown]
 # ## The tree
@@ -236,7 +228,6 @@ results.figure(
 
 # %%
 folds = fingerprint.table_2((X, about), everything, {}, C45Classifier(midpoints=True), seed=seed)
-ten_fold = yoo["table_2"]["Micro-benchmarks"]["accuracy"]
 tested = cross_val_predict(C45Classifier(midpoints=True), X, about["label"],
                            groups=fingerprint.program_of(X), cv=LeaveOneGroupOut())
 right = pd.Series(tested == about["label"].to_numpy()).groupby(fingerprint.program_of(X))
