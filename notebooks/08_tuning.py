@@ -78,7 +78,7 @@ about = "**Table IV.** Spark's parameters, with the range that each was drawn fr
 results.table(pd.DataFrame(of_setting).T.rename_axis("abbr"), "table4", about)
 
 # %% [markdown]
-# Execution times, in the order of the runs. A trend would mean that the machine changed, not the settings; separate levels, such as sort's two, mean that one parameter determines most of the time.
+# Execution times, in the order of the runs. A trend would mean that the machine changed, not the settings; separate levels mean that one parameter determines most of the time.
 
 # %%
 seconds = {name: one.runs.seconds for name, one in tuned.items()}
@@ -184,18 +184,19 @@ results.table(
 n_tried = varied.groupby("program")["p"].transform("size")
 changing = varied[varied["p"] * n_tried <= 0.05].sort_values("variation", kind="stable")
 truth = changing.groupby("program", sort=False)["parameter"].last().to_dict()
-", ".join(f"{name}: {parameter}" for name, parameter in truth.items()) or "nothing is known to"
+print("Changes the time most: " + ("; ".join(
+    f"{name}, {full_name(parameter)}" for name, parameter in truth.items()) or "none is known to"))
 
 # %% [markdown]
 # ## Parameters directly (method B)
 #
-# A boosted model of the time by the thirteen parameters, and the contribution of each. The lines are intervals over resampled runs: parameters whose lines overlap are in no certain order.
+# A boosted model of the time by the thirteen parameters, and the contribution of each. The lines hold 90 % of the models of resampled runs: parameters whose lines overlap are in no certain order.
 
 # %%
 model = regressor(boosting=tuning.FEW_ROWS, seed=seed).fit(one.runs.parameters, one.runs.seconds)
 first = influence(model)
 print(f"{next(iter(tuned))}, one model of all its runs: {full_name(first.index[0])} has "
-      f"{first.iloc[0]:.0f} % of the importance")
+      f"{first.iloc[0]:.0f} % of the importance; the figure has the mean of {n_seeds} models")
 direct = {}
 for name, one in tuned.items():
     drawn = stability.draw_importances(
@@ -208,8 +209,10 @@ figure, _ = plot.ranking(direct, **ends, xlabel="importance for the time [%]", c
 results.figure(
     figure,
     "parameters",
-    "**Figure.** Importance of each parameter in a model of the execution time by the parameters. "
-    "Lines: 90 % of models of resampled runs.",
+    "**Figure.** Importance of each parameter in a model of the execution time by the parameters, "
+    f"mean of {n_seeds} models of resampled runs; lines: 90 % of these. *See:* first come "
+    + ", ".join(f"{rows['label'].iloc[0]} ({name}) with {rows['mean'].iloc[0]:.0f} %"
+                for name, rows in direct.items()) + ".",
 )
 
 # %% [markdown]
@@ -219,7 +222,7 @@ results.figure(
 #
 # $$\vec v = (e_1, e_2, \dots, e_n, p_1, p_2, \dots, p_m) \tag{9}$$
 #
-# CounterMiner ranks pairs by what a plane over both leaves of the **observed** performance of its $n$ examples (its Eq. 12 in its letters, predicted $p_i$, observed $\bar p$; $v$ is here a number, not the vector of Eq. 9)
+# CounterMiner ranks pairs by what a plane over both leaves of the **observed** performance of its $n$ examples (its Eq. 12, in its letters: $p_i$ is what the plane predicts for an example, $\bar p$ what was observed; neither is a parameter, and $v$ is a number, not the vector of Eq. 9)
 #
 # $$v = \sum_{i=1}^n (p_i - \bar p)^2, \tag{12}$$
 #
@@ -318,7 +321,7 @@ fig14 = {
 for row in varied.to_dict("records"):
     name = f"variation of the time of {row['program']} by {row['parameter']}"
     value = fig14.get((row["program"], row["parameter"]))
-    note = f"95 % interval {row['low']:.0f} to {row['high']:.0f}; p = {row['p']:.4f}"
+    note = f"slowest level against fastest; p = {row['p']:.4f}"
     results.number(name, row["variation"], "%", paper=value, note=note)
 results.numbers()
 
@@ -328,12 +331,13 @@ def summarize(name):
     """What was found of one program, in plain words."""
     first = direct[name].iloc[0]
     text = f"In a model of the time of {name} by the parameters {first['label']} matters most: "
-    text += f"{first['mean']:.0f} % of the importance ({first['low']:.0f} to {first['high']:.0f}). "
+    text += f"{first['mean']:.0f} % of the importance ({first['low']:.0f} to {first['high']:.0f} "
+    text += f"in 90 % of {n_seeds} models of resampled runs). "
     if name not in truth:
         return f"{text}None that was changed alone is known to change it."
     effect = varied.set_index(["program", "parameter"]).at[(name, truth[name]), "variation"]
     text += f"Of the parameters changed alone, {full_name(truth[name])} changes it most "
-    text += f"({effect:.0f} %). Method A, by way of events, names by its strongest pair "
+    text += f"(by {effect:.0f} %). Method A, by way of events, names by its strongest pair "
     ways = {"the residual variance": by_plane, "Friedman's H": by_h}
     named = {way: ranked[name]["event_b"].iloc[0] for way, ranked in ways.items()}
     verdicts = {True: "the same parameter", False: "not that one"}
