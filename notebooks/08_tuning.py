@@ -327,12 +327,15 @@ results.numbers()
 
 
 # %%
+VERDICTS = {True: "the same parameter", False: "not that one"}
+
+
 def summarize(name):
     """What was found of one program, in plain words."""
     first = direct[name].iloc[0]
     text = f"In a model of the time of {name} by the parameters {first['label']} matters most: "
-    text += f"{first['mean']:.0f} % of the importance ({first['low']:.0f} to {first['high']:.0f} "
-    text += f"in 90 % of {n_seeds} models of resampled runs). "
+    text += f"{first['mean']:.0f} % of the importance ({first['low']:.0f} to "
+    text += f"{first['high']:.0f} in 90 % of {n_seeds} models of resampled runs). "
     if name not in truth:
         return f"{text}None that was changed alone is known to change it."
     effect = varied.set_index(["program", "parameter"]).at[(name, truth[name]), "variation"]
@@ -340,11 +343,11 @@ def summarize(name):
     text += f"(by {effect:.0f} %). Method A, by way of events, names by its strongest pair "
     ways = {"the residual variance": by_plane, "Friedman's H": by_h}
     named = {way: ranked[name]["event_b"].iloc[0] for way, ranked in ways.items()}
-    verdicts = {True: "the same parameter", False: "not that one"}
-    return text + " and ".join(f"{full_name(own)} by {way} ({verdicts[own == truth[name]]})"
+    return text + " and ".join(f"{full_name(own)} by {way} ({VERDICTS[own == truth[name]]})"
                                for way, own in named.items()) + "."
 
 
+# %%
 for name in tuned:
     display(results.finding(summarize(name), program=name))
 same = {way: sum(ranked[name]["event_b"].iloc[0] == truth[name] for name in truth)

@@ -226,6 +226,8 @@ with_branches = sum(first.isin(["branches", "branch-misses"]).any() for first in
 same_way = [f"{row['Eq. 12 printed'].mean():.0f} % ({name}; the paper {printed[called]} %)"
             for name, row in found.groupby("program")
             if (called := name.replace("_", "")) in printed]
+
+# %%
 display(results.finding(
     f"{'No' if (h >= 50).mean() < 0.5 else 'Mostly'}: by Friedman's H one of {len(v)} pairs has "
     "half of all interaction or more in "
