@@ -13,7 +13,6 @@ from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.experiments import tuned_runs
 from cmlib.experiments.spark_settings import TABLE_IV, emitted_of, quantity, settings_of
 from cmlib.io.programs import parse_program_label, program_label
-from cmlib.tuning import Experiment, find_causes
 from cmlib_workloads.tuning import (
     at_levels,
     at_random,
@@ -21,6 +20,7 @@ from cmlib_workloads.tuning import (
     record_runs,
 )
 from cmlib_workloads.tuning.rates import important_rates, rates_to_emit
+from tests.notebook_functions import functions_of
 from tests.small_runs import add_run
 
 MACHINE = {"model_name": "one", "kernel": "Linux", "processors": 2}
@@ -167,7 +167,9 @@ def test_runs_with_emitted_events_are_an_experiment_of_their_own(write, tmp_path
     assert len(tuned.runs) == 5 and len(emitted) == 30 and tuned.levels.equals(one.levels)
     expected = 3 + emitted.parameters["page-faults"] / 500
     assert emitted.rates["page-faults"].to_numpy() == pytest.approx(expected.to_numpy())
-    experiments = [Experiment(tuned.runs), Experiment(emitted, {"page-faults": ("page-faults",)})]
+    experiments = [(tuned.runs, {}), (emitted, {"page-faults": ("page-faults",)})]
+    names = {"CAUSES": "causes", "CORRELATES": "correlates only", "NOT_SHOWN": "not shown"}
+    find_causes = functions_of("08b_causes", seed=0, **names)["find_causes"]
     judged = find_causes(tuned.runs, ["page-faults", "cpu-migrations"], experiments)
     assert judged["factor"].tolist() == ["page-faults", ""]
 

@@ -28,14 +28,12 @@ _CYCLES = ["cycles_per_kilo_instruction", "cycles_low", "cycles_high", "cycles_a
 class EventClusters:
     """Clusters of one program's events, the most important first, numbered from 1.
 
-    `table` has a row a cluster, `members` one an event; `contributions` and `cpi` a row a step, held out; `errors` a
-    row a test; `stability` the overlap of the first five beside that of shuffled members.
+    `table` has a row a cluster, `members` one an event, `errors` one a test on held-out steps; `stability` is the
+    overlap of the first five beside that of shuffled members.
     """
 
     table: pd.DataFrame
     members: pd.DataFrame
-    contributions: pd.DataFrame
-    cpi: pd.DataFrame
     errors: pd.DataFrame
     stability: pd.DataFrame
 
@@ -82,8 +80,6 @@ def _explain(data, table, cycles, costs, n_models, seed):
     return {
         "table": described.join(_categories_of(held_out, cycles)).rename_axis("cluster").reset_index(),
         "members": members,
-        "contributions": held_out.rename(columns=str),
-        "cpi": cpi.rename("cpi").to_frame(),
         "errors": _errors(model, data.holdout, X, cpi, fold, predicted, seed),
         "stability": _stability(added, grouped, what["kind"], seed),
     }
