@@ -18,7 +18,7 @@
 #
 # **Question.** Does a model that has seen only good runs of a program find the runs of a slow version, better than their time alone does, and does it name the cause?
 #
-# *Reads* the recordings of the kernels under `data/regions`: a *kernel* is a small program with one function, in a good form and in a bad one, whose threads contend for a cache line or a lock. *Writes* AutoPerf's Figures 1 to 3, 5 and 11 and its Table 2.
+# *Reads* the recordings of the kernels under `data/regions`: a *kernel* is a small program with one function, in a good form and in a bad one, whose threads contend for a cache line or a lock. *Writes* AutoPerf's Figures 1 to 3, 5 and 11 and its Tables 1 and 2.
 #
 # [06f](06f_training_runs.ipynb) has Algorithm 1, which ends the training; [06b](06b_many_functions.ipynb) many changed functions; [06d](06d_sensitivity.ipynb) small slowdowns, false alarms and overhead; [06e](06e_other_models.ipynb) other models and topologies.
 
@@ -91,7 +91,19 @@ results.table(
 # ## What was run
 #
 # The paper studies seven applications and, in its Table 2, fifteen programs. None of them was built: a kernel stands for each, written from the paper's description of the fault and named with what it stands for, as "row_counters (for MySQL)". (`spinlock_pool` holds the pool of spin locks out of Boost's own code, but not the rest of Boost.)
-#
+
+# %%
+standing = {kernel.stands_for: kernel.name for kernel in kernels()}
+rows = [(name, *entry[:2], "yes" if entry[2] else "no", standing.get(name, ""))
+        for name, entry in autoperf["table1"].items()]  # fmt: skip
+columns = ["application", "lines of code", "benchmark", "anomaly found by the paper", "run here"]
+results.table(
+    pd.DataFrame(rows, columns=columns), "table1",
+    "**AutoPerf, Table 1.** The applications that the paper studies, as it prints them, and the "
+    "kernel that was run instead (last column; empty: none). *See:* "
+    f"{sum(bool(row[-1]) for row in rows)} of {len(rows)} have one.")  # fmt: skip
+
+# %% [markdown]
 # A *sample* is one invocation of a kernel's function, counted from its beginning to its end: its counts divided by its instructions and by the number of threads. Where instructions can't be counted, software events and tracepoints of Linux (processor time, page faults, system calls, …) are divided by the work that the program says it does, such as rows read. A *run* is one execution, of many invocations; runs differ in the size of the input and the number of threads. Good runs are split, in the order of recording, into those for training and those for the test; bad runs are for the test only. The *second recording* of the good form was made at another time, for training.
 
 # %%

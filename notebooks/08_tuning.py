@@ -404,7 +404,7 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 #
 # The reference covers the few parameters that were changed alone; whether one of the others changes the time more is not known. Models of few runs can name another parameter: notebook 08a draws fewer of them. The cluster is one machine of two processors, and programs last seconds; start-up is part of every run.
 #
-# Importance is of a model, not a cause; of the events notebook 08b tells which are causes.
+# Importance is of a model, not a cause; whether the events are causes is tested in notebook 08b.
 #
 # ## On your own program
 #

@@ -296,16 +296,17 @@ figure, _ = draw(lost)
 about = (
     f"**Figure.** What each of {len(lost)} programs loses in IPC when the clock goes from 1 to 2 "
     "GHz, against its refills of the data TLB. *See:* the more refills, the more is lost (rank "
-    f"correlation {rho['l1d_tlb_refill']:.2f}), but {lost['change'].idxmin()} loses most, "
-    f"{-lost['change'].min():.0f} %, with {lost.loc[lost['change'].idxmin(), 'misses']:.2g} "
-    f"refills per 1,000 instructions; the median is {-lost['change'].median():.1f} %."
+    f"correlation with the change {rho['l1d_tlb_refill']:.2f}), but {lost['change'].idxmin()} "
+    f"loses most, {-lost['change'].min():.0f} %, with "
+    f"{lost.loc[lost['change'].idxmin(), 'misses']:.2g} refills per 1,000 "
+    f"instructions; the median is {-lost['change'].median():.1f} %."
 )
 results.figure(figure, "cbench-clock", about)
 
 # %%
 note = ", ".join(f"{name} {rho[event]:.2f}" for event, name in refills.items()
                  if event != "l1d_cache_refill")
-name = "cBench: rank correlation of data-cache refills with the loss of IPC at 2 GHz"
+name = "cBench: rank correlation of data-cache refills with the change of IPC at 2 GHz"
 results.number(name, rho["l1d_cache_refill"], note=note)
 worst = lost["change"].idxmin()
 display(results.finding(

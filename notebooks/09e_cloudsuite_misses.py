@@ -146,7 +146,7 @@ print(f"{', '.join(key)}: {len(v)} pairs of {n_events} events; if all were alike
 I_pairs.sort_values("residual_variance", ascending=False).head(4).round(1)
 
 # %% [markdown]
-# The residual variance takes any bend of one event for an interaction; Friedman's H (notebook 04) does not, and finds interactions that were planted. The figure is by H, the table has all three.
+# The residual variance takes any bend of one event for an interaction; Friedman's H (notebook 04: how much of the model's joint effect of two events is not the sum of their single effects) does not, and finds interactions that were planted. The figure is by H, the table has all three.
 
 # %%
 def pairs_of(data):
@@ -229,11 +229,11 @@ same_way = [f"{row['Eq. 12 printed'].mean():.0f} % ({name}; the paper {printed[c
 
 # %%
 display(results.finding(
-    f"{'No' if (h >= 50).mean() < 0.5 else 'Mostly'}: by Friedman's H one of {len(v)} pairs has "
-    "half of all interaction or more in "
-    f"{(h >= 50).sum()} of {len(found)} recordings of CloudSuite; the first pair has {h.min():.0f} "
-    f"to {h.max():.0f} % (median {h.median():.0f} %; {alike:.1f} % if all were alike). By the "
-    "paper's own measure (Eq. 12 as printed) it has "
+    f"{'No' if (h >= 50).mean() < 0.5 else 'Mostly'}: by Friedman's H (what of two events' "
+    f"joint effect is not the sum of their single ones) one of {len(v)} pairs has half of all "
+    f"interaction or more in {(h >= 50).sum()} of {len(found)} recordings of CloudSuite; "
+    f"the first pair has {h.min():.0f} to {h.max():.0f} % (median {h.median():.0f} "
+    f"%; {alike:.1f} % if all were alike). By the paper's own measure (Eq. 12 as printed) it has "
     f"{found['Eq. 12 printed'].min():.0f} to {found['Eq. 12 printed'].max():.0f} %."))
 display(results.finding(
     "Where the paper prints a share, Eq. 12 gives, in the mean of the processors: "

@@ -410,8 +410,10 @@ display(results.finding(
     f"% of all cycles (median of {len(largest_cache)} programs; saying that nothing is saved errs "
     f"by {largest.at['nothing', 'median']:.1f}), if it is known how many misses go."))
 display(results.finding(
-    "Next best: " + ", ".join(f"by the {what} {name} ({rivals.at[name, what]:.1f} %, pooled "
-                              f"{of_pooled[what]:.1f})" for what, name in next_best.items()) + "."
+    "This way is called *pooled*: a program's own slope, drawn towards what a miss costs the other "
+    "programs. Next best: " + ", ".join(
+        f"by the {what} {name} ({rivals.at[name, what]:.1f} %, pooled {of_pooled[what]:.1f})"
+        for what, name in next_best.items()) + "."
     + (f" At {' and '.join(worse)} something simpler errs less." if worse else "")))
 if elsewhere:
     display(results.finding(elsewhere))
@@ -431,7 +433,9 @@ display(results.finding(
 if len(recorded) == len(programs):
     display(results.finding(
         "The papers' importance of misses goes with what fewer misses save by a rank correlation "
-        f"of {of_importance:.2f}, the pooled cost by {of_pooled['rank correlation']:.2f}."))
+        f"of {of_importance:.2f}; where it is known how many misses go, as the pooled way takes it "
+        f"to be (rank correlation {of_pooled['rank correlation']:.2f}), of "
+        f"{largest.at['importance × constant', 'rank correlation']:.2f}."))
 
 # %% [markdown]
 # ## What this doesn't show

@@ -48,7 +48,8 @@ notebook = begin("10_summary", settings)
 results, settings = notebook.results, notebook.settings
 profile = settings["profile"]
 folder = Path(settings["results_folder"] or places.results_dir()) / profile
-manifests = read_manifests(folder).sections  # what each notebook has left
+manifests = [manifest for manifest in read_manifests(folder).sections  # of the other notebooks
+             if manifest["notebook"] != "10_summary"]
 if not manifests:
     raise NothingRecordedError(f"no results of profile {profile!r}: run `{command_of(profile)}` "
                                "first.")

@@ -145,7 +145,9 @@ def describe_data(url, programs):
     machines = dict.fromkeys(map(_describe_machine, first.values()))
     text += f"counted by `perf stat` on {' and '.join(machines)}."
     if theirs := of_suites(programs, ["HiBench", "CloudSuite 3.0"]):
-        return f"{text} Not the paper's data: {', '.join(theirs)} are of its programs, run anew with other inputs."
+        return (
+            f"{text} Not the paper's data: {', '.join(theirs)} are among CounterMiner's programs, run anew."
+        )
     return text + " Not the paper's data." * bool(known.keys() & first.keys())
 
 
