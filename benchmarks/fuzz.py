@@ -31,6 +31,7 @@ from mutants import LONGEST_SEED, mutant
 
 from cmlib.errors import CmlibError
 from cmlib.io import callgrind, histories, perf, regions
+from cmlib.io.archive import in_recording
 from cmlib.io.perf.cutting import read_marks
 from cmlib.io.perf.formats import find_format
 from cmlib.io.samples import SampleReader
@@ -236,7 +237,7 @@ def _feed(reader, file):
 
 
 def _read_regions(file):
-    regions.in_recording(file, regions.read_runs, file.read_bytes().decode(errors="replace"))
+    in_recording(file, regions.read_runs, file.read_bytes().decode(errors="replace"))
 
 
 _READERS = {

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cmlib.anomaly.counts import blame, compare_counts, compare_estimates
 from cmlib.cli import main
-from cmlib.collect.compare.comparison import compare_simulated
+from cmlib.collect.compare.simulated import compare_simulated
 from cmlib.errors import CmlibError
 from cmlib.io import events
 from tests.simulated_runs import CACHES, SOURCE, build

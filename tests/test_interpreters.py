@@ -13,6 +13,7 @@ from cmlib.collect.compare.interpreters import without_script
     [
         ("python3 -O SCRIPT input", "python3 -O EMPTY"),
         ("bash -c true", "bash -c "),
+        ("bash -e SCRIPT input", "bash -e EMPTY"),
         ("perl -w -e 1", "perl -w -e "),
         ("SCRIPT input", f"{sys.executable} -I EMPTY"),
         ("python3 -m json.tool", None),

@@ -12,8 +12,9 @@ from cmlib.cli import main
 from cmlib.errors import CmlibError
 from cmlib.experiments import anomaly, diagnosis, micro_recordings, tuned_runs
 from cmlib.io import perf
+from cmlib.io.archive import in_recording
 from cmlib.io.archive.programs import RecordError
-from cmlib.io.regions import in_recording, read_runs
+from cmlib.io.regions import read_runs
 from cmlib.io.sources import read_sources
 from tests.small_runs import add_run
 

@@ -134,8 +134,10 @@ def compare(
         raise click.UsageError("--build is for --layouts.")
     from tqdm import tqdm
 
-    from cmlib.collect.compare.comparison import compare_programs, compare_simulated, refusal
+    from cmlib.collect.compare.comparison import compare_programs
     from cmlib.collect.compare.layouts import REPEATS
+    from cmlib.collect.compare.report import refusal
+    from cmlib.collect.compare.simulated import compare_simulated
     from cmlib.collect.compare.versions import is_recording
     from cmlib.collect.record.execute import signals_handled
 

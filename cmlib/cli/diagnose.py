@@ -67,7 +67,7 @@ def _simulated(command, recorded, keep, *, every_blocks, caches, html, as_json):
     from cmlib.collect.simulate import record_simulated
     from cmlib.experiments.diagnosis import answer_simulated, simulated_profile, simulated_text
     from cmlib.experiments.single_run import EVERY_BLOCKS, simulate_once
-    from cmlib.io.regions import in_recording
+    from cmlib.io.archive import in_recording
     from cmlib.report.diagnosis import simulated_page
 
     if keep:

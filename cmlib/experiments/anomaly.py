@@ -14,9 +14,9 @@ from cmlib.collect.compare.counters import CYCLES, counters_with_role
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments.cache import cached
 from cmlib.experiments.requested import resolve_names
-from cmlib.io.archive import read_object, readable
+from cmlib.io.archive import in_recording, read_object, readable
 from cmlib.io.programs import kernels
-from cmlib.io.regions import OVERHEAD_FILE, in_recording, load_recording
+from cmlib.io.regions import OVERHEAD_FILE, load_recording
 
 RECORD = "cmlib record-kernels"
 INSTEAD = (

@@ -202,9 +202,9 @@ def _read_process(text, part, n_events, by_place, repeats):
                         )
             elif line.startswith("totals:"):
                 part += 1
+    except CallgrindError:
+        raise
     except (ValueError, TypeError, IndexError) as error:  # a cost before any function, too many, or no number
-        if isinstance(error, CallgrindError):
-            raise
         raise CallgrindError(
             f"Callgrind's output has a line of costs that can't be read: {line[:60]!r}."
         ) from error

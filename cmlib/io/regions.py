@@ -12,6 +12,7 @@ from cmlib.anomaly.samples import LOCATION_COLUMNS
 from cmlib.errors import CmlibError
 from cmlib.io.archive import (
     errors_as,
+    in_recording,
     now,
     pack,
     parse_csv,
@@ -158,15 +159,6 @@ def read_recording(file):
     about = read_about(file)
     with errors_as(CmlibError, file):
         return about, read_content(file, about["sha256"]).decode(errors="replace")
-
-
-def in_recording(file, read, *content, **settings):
-    """Read something in a recording's text; what is wrong with it becomes a CmlibError that names the file."""
-    try:
-        return read(*content, **settings)
-    except Exception as error:  # whatever a stranger's text raises
-        reason = str(error)[:300] or type(error).__name__
-        raise CmlibError(f"{file}: its content can't be read: {reason}") from error
 
 
 def read_about(file):

@@ -91,12 +91,8 @@ def choose_table(events, machine=None, rates=None):
 
     Parameters
     ----------
-    events : iterable of str
-        In any spelling.
-    machine : str, optional
-        Name of the machine's table, if it has one.
-    rates : Series, optional
-        Events per cycle: of the tables that fit, those by which level 1 adds up best.
+    events, machine, rates : iterable of str, str, Series
+        As of :func:`cmlib.topdown.fitting_tables`, whose first table it is.
 
     Returns
     -------

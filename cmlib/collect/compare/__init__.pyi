@@ -1,3 +1,4 @@
-from .comparison import compare_programs, compare_simulated
+from .comparison import compare_programs
 from .instrument import include_dir, region
+from .simulated import compare_simulated
 from .versions import read_times

@@ -4,8 +4,9 @@ import re
 import shutil
 from pathlib import Path
 
-_INTERPRETER = re.compile(r"(?:python|perl|ruby|php|lua|luajit|node|bash|dash|ksh|zsh|sh|Rscript)[\d.]*$")
-_CODE_FOLLOWS = {"-c", "-e", "-r"}
+# By the name of an interpreter, the option after which code stands.
+_CODE_AFTER = {"python": "-c", "bash": "-c", "dash": "-c", "ksh": "-c", "zsh": "-c", "sh": "-c", "php": "-r"}
+_CODE_AFTER |= dict.fromkeys(("perl", "ruby", "lua", "luajit", "node", "Rscript"), "-e")
 
 
 def without_script(argv, empty):
@@ -18,17 +19,20 @@ def without_script(argv, empty):
     empty : path
         The empty file.
     """
-    if not _INTERPRETER.match(Path(argv[0]).name):
+    if _name(argv[0]) not in _CODE_AFTER:
         argv = [*_named_by_first_line(argv[0]), *argv]
     interpreter, *rest = argv
-    if not _INTERPRETER.match(Path(interpreter).name):
-        return None
-    for place, word in enumerate(rest):
-        if word in _CODE_FOLLOWS:
+    for place, word in enumerate(rest if _name(interpreter) in _CODE_AFTER else ()):
+        if word == _CODE_AFTER[_name(interpreter)]:
             return [interpreter, *rest[: place + 1], ""]
         if not word.startswith("-"):
             return [interpreter, *rest[:place], str(empty)] if Path(word).is_file() else None
     return None
+
+
+def _name(program):
+    """``python`` of ``/usr/bin/python3.11``."""
+    return re.sub(r"[\d.]*$", "", Path(program).name)
 
 
 def _named_by_first_line(program):

@@ -6,9 +6,9 @@ import pandas as pd
 
 from cmlib.collect.compare.versions import FORMS, read_times
 from cmlib.errors import CmlibError
-from cmlib.io.archive import readable
+from cmlib.io.archive import in_recording, readable
 from cmlib.io.histories import HOW, check_history
-from cmlib.io.regions import in_recording, read_recording
+from cmlib.io.regions import read_recording
 
 
 def read_kept(folder):

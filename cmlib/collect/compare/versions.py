@@ -24,6 +24,7 @@ from cmlib.collect.machine.host import core_pmus
 from cmlib.collect.record.execute import check_perf, run_timed
 from cmlib.errors import CmlibError
 from cmlib.io import perf, regions
+from cmlib.io.archive import in_recording
 from cmlib.terminal import say
 
 FORMS = ("old", "new")
@@ -44,13 +45,13 @@ class VersionRecording:
     @functools.cached_property
     def runs(self):
         """Normalized samples, a frame a run."""
-        runs = regions.in_recording(self.name, regions.read_runs, self.text, per=self.about["per"])
+        runs = in_recording(self.name, regions.read_runs, self.text, per=self.about["per"])
         return list(runs.values())
 
     @functools.cached_property
     def times(self):
         """A row a run, as :func:`read_times` has it."""
-        return regions.in_recording(self.name, read_times, self.text)
+        return in_recording(self.name, read_times, self.text)
 
 
 @dataclass(frozen=True)

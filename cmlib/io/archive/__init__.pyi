@@ -5,6 +5,7 @@ from .files import (
     decompress,
     digest,
     errors_as,
+    in_recording,
     locked,
     make_folder,
     pack,

@@ -37,6 +37,15 @@ def errors_as(kind, folder, *, hint=""):
         raise kind(f"could not write to {where}: {reason}. {hint}".strip()) from error
 
 
+def in_recording(file, read, *content, **settings):
+    """Call a reader on a recording's content; whatever it raises becomes a CmlibError that names the file."""
+    try:
+        return read(*content, **settings)
+    except Exception as error:  # whatever a stranger's text raises
+        reason = str(error)[:300] or type(error).__name__
+        raise CmlibError(f"{file}: its content can't be read: {reason}") from error
+
+
 def readable(read, files):
     """Read some files, and leave out by name each of which the reader raises anything.
 

@@ -1,0 +1,183 @@
+"""Compare two versions of a program by simulated counts: does the new one do more, and where?"""
+
+import contextlib
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from cmlib.anomaly import speed
+from cmlib.anomaly.changes import changed_functions, mark_named
+from cmlib.anomaly.counts import blame_changes, compare_counts, compare_estimates, depends_on_libc, spread
+from cmlib.collect.compare.interpreters import without_script
+from cmlib.collect.compare.report import as_rows, report
+from cmlib.collect.compare.versions import Version, is_recording
+from cmlib.collect.record.execute import run_timed
+from cmlib.collect.simulate import read_functions, read_parts
+from cmlib.collect.simulate.valgrind import EACH_INSTRUCTION, FIXED_LIBC, cache_options, simulate
+from cmlib.errors import CmlibError
+from cmlib.io.archive.runs import VALGRIND
+from cmlib.io.callgrind import REPEATS, as_events, display_name
+from cmlib.io.events import simulated_events
+from cmlib.terminal import say
+
+_INSTRUCTIONS = "sim.instructions"
+_SLOWDOWN = 60, 200  # docs/simulated-counts.md
+_HARDLY = 0.01  # of the instructions: a script that does less is compared with the interpreter's start
+_LIBC = r"/(?:libc|ld-musl|libmusl)[^/]*$"
+
+
+@dataclass(frozen=True)
+class SimulatedVersion:
+    """One version: its counts, a row a run, and the mean of these by function."""
+
+    name: str
+    runs: pd.DataFrame
+    functions: pd.DataFrame
+    libc_share: float
+    startup_share: float
+    about: dict
+
+
+def compare_simulated(
+    old,
+    new,
+    *,
+    n_runs=2,
+    smallest=0.005,
+    smallest_modelled=0.02,
+    caches=None,
+    sources=None,
+    timeout=None,
+    notify=say,
+    progress=lambda: None,
+):
+    """Simulate two versions, and judge the new one by its instructions, and by what modelled misses add.
+
+    What an interpreter executes without its script is left out: it would dilute any change.
+
+    Parameters
+    ----------
+    old, new : str
+        Commands.
+    n_runs : int
+        Of each; how far their counts differ is told.
+    smallest, smallest_modelled : float
+        Smallest relevant change of exact and of modelled counts, as a share.
+    caches : dict, optional
+        Caches to simulate, by Valgrind's names; by default this machine's.
+    sources, timeout, notify, progress
+        As of :func:`cmlib.collect.compare.compare_programs`.
+
+    Returns
+    -------
+    dict
+        What ``--simulate --json`` prints, as docs/compare.md has it.
+
+    Raises
+    ------
+    CmlibError
+        If a command fails, or is none.
+    """
+    changed = changed_functions(*sources) if sources else []
+    options = cache_options(caches or {})
+    for name in (old, new):
+        if is_recording(name):
+            raise CmlibError(f"{name} is a recording; --simulate compares two commands, which it runs.")
+    commands = [Version(command, timeout=timeout) for command in (old, new)]
+    seconds = sum(run_timed(command.argv(0), environment={}, timeout=timeout)[1] for command in commands)
+    least, most = (n_runs * times * seconds / 60 for times in _SLOWDOWN)
+    notify(
+        f"{2 * n_runs} simulations, each some {_SLOWDOWN[0]} to {_SLOWDOWN[1]} times as long as the program by itself: "
+        f"{least:.2g} to {most:.2g} min."
+    )
+    texts = [[], []]
+    for run in range(n_runs):
+        for command, written in zip(commands, texts, strict=True):
+            written.append(_simulated(command, command.argv(run), options))
+            progress()
+    startups = [_startup(command, options) for command in commands]
+    old, new = map(_version, commands, texts, startups)
+    table = simulated_events()
+    tests = compare_counts(old.runs, new.runs, table, smallest, smallest_modelled)
+    estimates = compare_estimates(tests, old.runs, new.runs, table["weight"], smallest_modelled)
+    verdict, ratio, by_misses, threshold = estimates
+    changes = tests[tests["verdict"] != speed.NO_CHANGE]
+    causes = as_rows(blame_changes(changes, old.functions, new.functions, n_runs))
+    by_libc = depends_on_libc(old.libc_share, new.libc_share)
+    differing = max(spread(version.runs)[_INSTRUCTIONS] for version in (old, new))
+    return report(
+        old,
+        new,
+        verdict,
+        source=VALGRIND,
+        simulator=new.about,
+        settled=bool(differing <= REPEATS),
+        libc_share={"old": old.libc_share, "new": new.libc_share},
+        startup_share={"old": old.startup_share, "new": new.startup_share},
+        depends_on_libc=by_libc,
+        limited_by=speed.limits(verdict, libc=by_libc, repeats=bool(differing <= REPEATS)),
+        p_value=None,
+        rules={
+            "test": "ranges of the runs' counts, which repeat",
+            "alpha": None,
+            "smallest_change": smallest,
+            "smallest_modelled_change": smallest_modelled,
+            "smallest_estimated_change": threshold,
+            "correction": None,
+            "tests": len(tests),
+            "looks": 1,
+            "untested": [],
+            "paired": True,
+        },
+        times=[],
+        counts=as_rows(tests),
+        cycle_estimate_ratio=ratio,
+        cycles_by_misses=by_misses,
+        counters={
+            "counted_per": "run",
+            "differ": bool((tests["verdict"] != speed.NO_CHANGE).any()),
+            "p_value": None,
+            "functions": [],
+            "causes": causes,
+        },
+        changed_functions=mark_named(changed, {cause["function"] for cause in causes}),
+    )
+
+
+def _simulated(version, argv, options):
+    with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
+        settings = {"env": FIXED_LIBC, "limit_s": version.timeout}
+        options = [*options, *EACH_INSTRUCTION]
+        outcome = simulate(argv, Path(folder), options=options, **settings)
+        return outcome.raw.decode(errors="replace")
+
+
+def _startup(version, options):
+    """What an interpreter executes without its script, by function; None if there is none, or it fails so."""
+    with tempfile.NamedTemporaryFile(prefix="cmlib-") as empty, contextlib.suppress(CmlibError):
+        argv = without_script(version.argv(0), empty.name)
+        return argv and _by_place(_simulated(version, argv, options))
+
+
+def _by_place(text):
+    return read_functions(text, strings_once=True).groupby(["function", "file", "object"]).sum()
+
+
+def _version(version, texts, startup):
+    parts = read_parts(texts[0])
+    about = {"version": parts.version, "caches": parts.caches, "environment": FIXED_LIBC}
+    tables, share = list(map(_by_place, texts)), 0.0
+    if startup is not None:
+        alone = [(table - startup.reindex(table.index, fill_value=0)).clip(lower=0) for table in tables]
+        left = min(a["Ir"].sum() / table["Ir"].sum() for a, table in zip(alone, tables, strict=True))
+        tables, share = (alone, float(1 - left)) if left > _HARDLY else (tables, 0.0)
+    runs = pd.DataFrame([as_events(table).sum() for table in tables])
+    rows = pd.concat([table.reset_index() for table in tables], ignore_index=True)
+    rows["function"] = list(map(display_name, rows["function"], rows["object"]))
+    by_function = rows.groupby("function")
+    counts = as_events(by_function[list(simulated_events()["callgrind"])].sum()) / len(tables)
+    files = rows.loc[by_function["Ir"].idxmax()].set_index("function")["file"]
+    of_libc = rows.loc[rows["object"].str.contains(_LIBC), "Ir"].sum() / rows["Ir"].sum()
+    return SimulatedVersion(version.command, runs, counts.assign(file=files), float(of_libc), share, about)
