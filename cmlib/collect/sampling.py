@@ -4,6 +4,8 @@ import contextlib
 import csv
 import functools
 import itertools
+import os
+import select
 import shlex
 import subprocess
 import time
@@ -27,6 +29,7 @@ from cmlib.io.samples.perf_script import FIELDS, read_text
 from cmlib.shell import command_line
 
 _PIECE = 1 << 18  # bytes that are waited for: handling a piece costs more than what is in it
+_AT_LEAST_EVERY_MS = 500  # signals are looked at
 _PRINT = ["perf", "script", "-F", FIELDS, "--ns", "--show-lost-events", "-i"]
 _BUFFER_PAGES = 32
 _WITHOUT_COUNTERS = (
@@ -59,7 +62,22 @@ def sampled(command, encodings, period, folder):
 
 
 def _pieces(process):
-    return iter(functools.partial(process.stdout.read, _PIECE), b"")
+    """What a process writes, in large pieces."""
+    stream, parts, size = process.stdout.fileno(), [], 0
+    ready = select.poll()
+    ready.register(stream)
+    while True:
+        # A signal that comes just before a read would be handled no sooner than something is there to read.
+        while not ready.poll(_AT_LEAST_EVERY_MS):
+            pass
+        part = os.read(stream, _PIECE)
+        parts.append(part)
+        size += len(part)
+        if size >= _PIECE or not part:
+            yield b"".join(parts)
+            parts, size = [], 0
+        if not part:
+            return
 
 
 def _end_of(file):
