@@ -303,13 +303,14 @@ def score(part, measure):
 verdict = pd.concat({(measure, kind): score(part, measure) for measure in accuracy.MEASURES
                      for kind, part in methods.groupby(tuned)},
                     names=["measure", "programs", "method"]).reset_index()
-totals = methods.groupby("method")["total_error_percent"].mean()
+unseen = methods[tuned == "others"] if (tuned == "others").any() else methods
+totals = unseen.groupby("method")["total_error_percent"].mean()
 overview = verdict.pivot(index=["measure", "programs"], columns="method", values="mean")
 overview = overview[list(DISTINCT_METHODS)].reset_index()
 caption = ("**Table.** Mean of each measure by method, the programs on which shrinkage's "
            "constants were set (*tuned on*) apart from the *others*. *See:* "
            f"errors of the total lie between {totals.min():.1f} and {totals.max():.1f} %, whatever "
-           "the method.")
+           f"the method ({', '.join(unseen['program'].unique())}).")
 display(results.table(overview, "means", caption))
 
 # %%
@@ -349,7 +350,6 @@ def describe_ratios(part):
 
 
 # %%
-unseen = methods[tuned == "others"] if (tuned == "others").any() else methods
 cases = pairs.loc[unseen["program"].unique()]
 ratio = cases.mean()
 first, second = ratio[list(labels)].nsmallest(2).index
