@@ -20,7 +20,7 @@
 #
 # *Reads* the store, the database of all recorded runs. *Writes* the error of every method on every event, and a verdict.
 #
-# A processor counts a handful of events at a time. With *multiplexing* (MLPX) more events take turns on the counters, and perf extrapolates each count. The reference is a run in which the event had a counter all the time (one counter, one event: OCOE). Two such runs differ as well, so each distance is compared with the distance between two OCOE runs (CounterMiner, §II-B).
+# A processor counts a handful of events at a time. With *multiplexing* (MLPX) more events take turns on the counters, and perf extrapolates each count. The reference is a run in which the event had a counter all the time (one counter, one event: OCOE). Two such runs differ as well, so each distance is compared with the distance between two OCOE runs (CounterMiner, §II-B). *Shrinkage*, cmlib's own way and its default, moves each count that is extrapolated towards its neighbours in time, by as much as its own noise calls for.
 #
 # Neighbouring questions: recordings whose truth is exact (02c), zeros (02d), outliers (02e), the number of events (02f).
 
@@ -363,8 +363,7 @@ text = (f"Nearest to the truth come counts cleaned by {labels[first]}"
         f"{len(cases)} pairs of a program and an event, {', '.join(unseen['program'].unique())}). "
         f"Cleaned by {labels[first]}, {(cases[first] < cases['scaling']).sum()} of these are "
         f"nearer than as perf prints them, {nearer} nearer than by {labels[second]}. "
-        "`instructions`, never "
-        "multiplexed in the same runs, is at "
+        "`instructions`, never multiplexed, is in the runs of all these events at "
         + ", ".join(f"{value:.2f} ({name})" for name, value in never.items())
         + ": so far do runs differ anyway.")
 if len(unseen) < len(methods):

@@ -280,7 +280,7 @@ def account_card(shares, whole, ipc, parents):
     stack = stack_shares(axes, shares, ipc, shades(shares, parents))
     axes[0].set_ylabel("IPC")
     axes[1].set_ylabel("share of slots")
-    texts = [f"{name} {100 * whole[name]:.0f} %" for name in shares]
+    texts = [f"{name} {100 * whole[name]:.1f} %" for name in shares]
     narrow = {"columnspacing": 1.0, "handlelength": 1.1}
     figure.legend(stack, texts, loc="outside lower center", ncols=2, **narrow)
     return figure, axes

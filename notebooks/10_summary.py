@@ -71,11 +71,12 @@ display(results.finding(
     f"part, {(items['status'] == 'not').sum()} not."))
 
 # %%
+on_data = items.loc[items["status"] != "not", "data"].value_counts()
 figure, _ = plot.counts(counts, ylabel="tables and figures")
 results.figure(figure, "reproduced", (
     f"**Figure.** Tables and figures of each paper ({len(items)} in all), by how far they are "
     f"reproduced. *See:* in part are {counts['in part'].sum()}; on whose data: "
-    + ", ".join(f"{of} {n}" for of, n in items["data"].value_counts().items()) + "."))
+    + ", ".join(f"{of} {n}" for of, n in on_data.items()) + "."))
 
 # %%
 results.table(counts.reset_index(), "reproduced-counts",
