@@ -127,9 +127,9 @@ def test_the_picture_of_an_account_tells_each_share_in_its_legend():
     account_card = functions_of("02a_topdown")["account_card"]
     figure, (above, below) = account_card(shares, whole, pd.Series([4.0, 1, 1, 1, 1], steps), parents)
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
-        "retired 25 %",
-        "front-end latency 50 %",
-        "memory 24 %",
+        "retired 25.0 %",
+        "front-end latency 50.0 %",
+        "memory 24.0 %",
     ]
     assert above.get_ylabel() == "IPC" and below.get_ylim() == (0, 1.1)
     assert [len(stack.get_paths()) for stack in below.collections] == [1, 1, 1]
