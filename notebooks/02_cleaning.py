@@ -354,7 +354,7 @@ cases = pairs.loc[unseen["program"].unique()]
 ratio = cases.mean()
 first, second = ratio[list(labels)].nsmallest(2).index
 nearer = (cases[first] < cases[second]).sum()
-tie = binomtest(nearer, len(cases)).pvalue > 0.05
+tie = bool(binomtest(nearer, len(cases)).pvalue > 0.05)
 never = frame[frame["method"] == "always counted"].groupby("program")["distance_ratio"].mean()
 text = (f"Nearest to the truth come counts cleaned by {labels[first]}"
         + f" and, as near, by {labels[second]}" * tie
