@@ -209,13 +209,12 @@ def tighten(low, high):
 # %%
 def summarize(name, own):
     """What `cmlib summarize` says of a program's measured runs."""
-    whole = []
+    counted = []
     for run in own:
-        counts, running = run.whole()
-        ends = run.interval_s[counts.index].cumsum() if run.holds_totals else counts.index
-        whole.append((counts.set_axis(ends), running.set_axis(ends)))
+        ends = run.interval_s.cumsum() if run.holds_totals else run.counts.index
+        counted.append((run.counts.set_axis(ends), run.running.set_axis(ends)))
     metas = [run.meta for run in own]
-    return summarize_runs(name, metas, whole, machines=[own[0].machine],
+    return summarize_runs(name, metas, counted, machines=[own[0].machine],
                           processor=notebook.processor)
 
 # %%
