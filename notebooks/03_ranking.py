@@ -20,8 +20,7 @@
 #
 # *Reads* the store (the database of all recordings, notebook 01). *Writes* the error of the model at every number of events, and the ranking of each program with its spread.
 #
-# How fast a program runs is IPC, its instructions per cycle. A model of it (gradient boosted trees) ranks the events; the ten least important are dropped and the model is fitted again, until few are left; the most accurate model is kept
-# (event importance refinement, CounterMiner §III-C). Importance says which events a model of IPC leans on, not what makes the program slow.
+# How fast a program runs is IPC, its instructions per cycle. A model of it (gradient boosted trees) ranks the events; the ten least important are dropped and the model is fitted again, until few are left; the most accurate model is kept (event importance refinement, CounterMiner §III-C). Importance says which events a model of IPC leans on, not what makes the program slow.
 #
 # How sure a ranking is, is told by fitting the model again to resampled stretches of the program, each time with another seed. An event's place is *decided* here if at least 95 % of these models (of ten: all) put it among the first three.
 
@@ -70,8 +69,7 @@ counterminer = paper("counterminer")
 # %% [markdown]
 # ## The data: one matrix a program
 #
-# Every run of a program counted other events, so a row of one run says nothing of the events of another. The runs are aligned by progress: the same share of retired instructions is taken to be the same
-# place in the program. A row is a step of progress, a column an event per cycle, and IPC is the mean of all runs; notebook 03a compares this with the papers' way, runs one below the other. Runs that multiplex (more events than counters, which take turns) are cleaned first, by *shrinkage* unless `method` says otherwise: it moves each count of an event that took turns towards its neighbours in time, by as much as its own noise calls for (notebook 02c).
+# Every run of a program counted other events, so a row of one run says nothing of the events of another. The runs are aligned by progress: the same share of retired instructions is taken to be the same place in the program. A row is a step of progress, a column an event per cycle, and IPC is the mean of all runs; notebook 03a compares this with the papers' way, runs one below the other. Runs that multiplex (more events than counters, which take turns) are cleaned first, by *shrinkage* unless `method` says otherwise: it moves each count of an event that took turns towards its neighbours in time, by as much as its own noise calls for (notebook 02c).
 # `instructions` and `cycles`, and events that are the same under another name, are left out: with them a model would have nothing to learn. So are events that happen at a fixed rate in time, as timers' interrupts do: per cycle they only say how long the step took.
 
 # %%
@@ -108,25 +106,18 @@ for name, one in matrices.items():
                          f"whatever {aim.name} is: {rates} a second."))
 
 # %%
-def ends_of(values):
-    """The least and the most of some values, or the one of them if they are the same."""
-    return sorted({min(values), max(values)})
-
-
 by_axis = {}
 for name, one in matrices.items():
     axis = AXES[one.ipc.index.name].label if one.in_time else "progress [share of instructions]"
-    line = "intervals" if one.in_time else "mean of all runs"
-    by_axis.setdefault(axis, {})[name] = {line: one.ipc}
+    by_axis.setdefault(axis, {})[name] = {"": one.ipc}
 for place, (axis, series) in enumerate(by_axis.items()):
     figure, _ = plot.series_by_program(series, ylabel=aim.label, xlabel=axis)
-    name = "ipc-by-progress" if place == 0 else "in-time"
     how = "the mean of all runs" if axis.startswith("progress") else "the intervals of its runs"
-    means = [lines[list(lines)[0]].mean() for lines in series.values()]
     rows = ", ".join(f"{of} {len(matrices[of].ipc)}" for of in series)
-    display(results.figure(figure, name,
+    means = ", ".join(f"{matrices[of].ipc.mean():.3g} ({of})" for of in series)
+    display(results.figure(figure, "in-time" if place else "ipc-by-progress",
                            f"**Figure.** {aim.name} of each program, {how}; rows: {rows}. *See:* "
-                           f"its mean is {' to '.join(f'{m:.3g}' for m in ends_of(means))}."))
+                           f"its mean is {means}."))
 
 # %% [markdown]
 # This is what the models have to explain. Where it hardly varies, little can be explained: any model must be judged beside a prediction that looks at no event, the mean.
@@ -164,7 +155,6 @@ n_test = round(test_share * len(IPC))
 test, train = np.sort(order[:n_test]), np.sort(order[n_test:])
 # of IPC, Eq. 14; a rate that may be 0 takes its mean below the line
 beside = IPC if aim == study.IPC else IPC * 0 + IPC.mean()
-
 n_dropped = min(step, max(1, len(e) // 4))  # ten at a time leave little of a dozen
 
 # %%
@@ -182,18 +172,13 @@ while True:
 
 path = pd.DataFrame(path, columns=["n_events", "used by the trees", "error", "first event"])
 off = 100 * (abs(IPC.iloc[test] - IPC.iloc[train].mean()) / beside.iloc[test]).mean()
-best = path.loc[path["error"].idxmin()]
-print(f"{programs[0]}: {path['n_events'].iloc[0]} events err by {path['error'].iloc[0]:.2f} %, "
-      f"{best['n_events']} by {best['error']:.2f} %, {path['n_events'].iloc[-1]} by "
-      f"{path['error'].iloc[-1]:.2f} %; the mean of the training rows by {off:.2f} %. The first "
-      f"and the last {min(4, len(path) // 2)} of {len(path)} rounds:")
-ends = pd.concat([path.head(min(4, len(path) // 2)), path.tail(min(4, len(path) // 2))])
-ends.round({"error": 2}).set_index("n_events")
+best, n = path.loc[path["error"].idxmin()], min(4, len(path) // 2)
+print(f"{programs[0]}: the error is least with {best['n_events']} events, {best['error']:.2f} %; "
+      f"the mean of the training rows errs by {off:.2f} %. First and last {n} of {len(path)} fits:")
+pd.concat([path.head(n), path.tail(n)]).round({"error": 2}).set_index("n_events")
 
 # %% [markdown]
-# As long as the events dropped are ones that no tree splits on, the model stays the same, and so does its error to all digits.
-#
-# The library's `cmlib.rank.refine` does this for every program (checked below), and takes two more errors. A random row's neighbours are in the training set, and tell much of it; so rows are also cut into twelve stretches (blocks) of progress or time, in four folds, and each fold is predicted by a refinement that saw none of it (*unseen blocks*). The lowest of these picks the number of events, which may be another one than the loop above picks by its random fifth. As the lowest of many it is too good again, so a third error is taken by nested folds (*nested blocks*): the number is picked without the fold that it is then judged on.
+# As long as the events dropped are ones that no tree splits on, the model and its error stay the same. The library's `cmlib.rank.refine` does this for every program (checked below), and takes two more errors. A random row's neighbours are in the training set, and tell much of it; so rows are also cut into twelve stretches (blocks) of progress or time, in four folds, and each fold is predicted by a refinement that saw none of it (*unseen blocks*). The lowest of these picks the number of events, which may be another one than the loop above picks by its random fifth. As the lowest of many it is too good again, so a third error is taken by nested folds (*nested blocks*): the number is picked without the fold that it is then judged on.
 
 # %%
 refine = partial(study.refine, step=step, test_share=test_share, seed=seed)
@@ -202,36 +187,10 @@ np.testing.assert_allclose(refined[programs[0]].history["error"], path["error"])
 print(f"cmlib.rank.refine and the loop above agree on the {len(path)} errors of {programs[0]}")
 
 # %%
-printed = dict.fromkeys(study.of_suites(asked, ["HiBench"]), counterminer["model_error_percent"])
-figure, _ = plot.refinement(
-    {name: r.history for name, r in refined.items()}, paper=printed,
-    lines={"blocks_error": "unseen blocks", "error": "random fifth (as the paper)",
-           "holdout_error": "another pass"},
-    baselines={"blocks_mean_baseline": "the mean, unseen blocks"},
-    marked={name: int(r.errors["n_events"]) for name, r in refined.items()})
-at_first = [r.history["blocks_error"].iloc[0] for r in refined.values()]
-at_best = [r.errors["blocks_error"] for r in refined.values()]
-results.figure(figure, "fig08",
-               f"**{study.paper_figures(programs, {'HiBench': '8'})}.** Error of the model of "
-               f"{aim.name} against the number of events left, dropping {step} at a time."
-               + (" Crosses, beside programs of HiBench (the paper's suite of Spark programs): the "
-                  "paper's mean of eight, on other data, rows that are single intervals and a "
-                  "random fifth." if printed else "")
-               + " Dash-dotted: the number of events with the lowest error on unseen blocks. "
-               "*See:* on unseen blocks all events err by "
-               f"{np.mean(at_first):.1f} %, the model kept by {np.mean(at_best):.1f} % (too good, "
-               f"as these errors picked it), means of {len(refined)} "
-               f"program{'s' * (len(refined) > 1)}.")
-
-# %% [markdown]
-# Look at how flat a curve is before looking where it is lowest: then the lowest point is a matter of luck. The column *kept without a fold* of the table shows it, the numbers of events that are picked when a quarter of the program is left out, each time another one.
-
-# %%
 def errors_of(one):
     """Errors [%] of the model that was kept, and the numbers of events that were chosen."""
     chosen, everything, fewest = one.errors, one.history.iloc[0], one.history.iloc[-1]
-    return {"kept": int(chosen["n_events"]),
-            "random share": chosen["error"], "its mean": chosen["mean_baseline"],
+    return {"kept": int(chosen["n_events"]), "random share": chosen["error"],
             "blocks": chosen["blocks_error"], "nested blocks": one.nested_error,
             "their mean": chosen["blocks_mean_baseline"],
             "fewest": one.nested["n_events"].min(), "most": one.nested["n_events"].max(),
@@ -242,27 +201,46 @@ def errors_of(one):
 errors = pd.DataFrame({name: errors_of(one) for name, one in refined.items()}).T
 counts = dict.fromkeys(["kept", "fewest", "most", "all", "few"], "Int64")
 errors = errors.rename_axis("program").astype(counts)
+mean = errors.mean()
+
+# %%
+printed = dict.fromkeys(study.of_suites(asked, ["HiBench"]), counterminer["model_error_percent"])
+figure, _ = plot.refinement(
+    {name: r.history for name, r in refined.items()}, paper=printed,
+    lines={"blocks_error": "unseen blocks", "error": "random fifth (as the paper)",
+           "holdout_error": "another pass"},
+    baselines={"blocks_mean_baseline": "the mean, unseen blocks"}, marked=dict(errors["kept"]))
+results.figure(figure, "fig08",
+               f"**{study.paper_figures(programs, {'HiBench': '8'})}.** Error of the model of "
+               f"{aim.name} against the number of events left, dropping {step} at a time."
+               + (" Crosses, beside programs of HiBench (the paper's suite of Spark programs): the "
+                  "paper's mean of eight, on other data, rows that are single intervals and a "
+                  "random fifth." if printed else "")
+               + " Dash-dotted: the number with the lowest error on unseen blocks. *See:* on "
+               f"unseen blocks all events err by {mean['blocks, all']:.1f} %, the model kept by "
+               f"{mean['blocks']:.1f} % (too good, as these errors picked it), means of "
+               f"{len(refined)} program{'s' * (len(refined) > 1)}.")
+
+# %% [markdown]
+# Look at how flat a curve is before looking where it is lowest: then the lowest point is a matter of luck. The column *kept without a fold* of the table shows it, the numbers of events that are picked when a quarter of the program is left out, each time another one.
 
 # %%
 shown = errors.reset_index()[["program", "all", "blocks, all", "kept", "nested blocks",
                               "their mean", "random share"]]
 shown["kept without a fold"] = [f"{row.fewest} to {row.most}" for row in errors.itertuples()]
-display(results.table(shown, "errors",
-                      "**Table.** The number of all events, and their model's error [%] on unseen "
-                      "blocks; the number kept, and the error of that choice on nested blocks, "
-                      "beside the mean's on the same rows (*their mean*) and that on a random "
-                      "share of the rows; the numbers picked without each fold. *See:* dropping "
-                      "events takes the error from "
-                      f"{errors['blocks, all'].mean():.2f} to {errors['nested blocks'].mean():.2f} "
-                      "%, means of the programs."))
+results.table(shown, "errors",
+              "**Table.** The number of all events, and their model's error [%] on unseen blocks; "
+              "the number kept, and the error of that choice on nested blocks, beside the mean's "
+              "on the same rows (*their mean*) and that on a random share of the rows; the numbers "
+              f"picked without each fold. *See:* dropping events takes the error from "
+              f"{mean['blocks, all']:.2f} to {mean['nested blocks']:.2f} %, means of programs.")
 
 # %%
 history = pd.concat({name: r.history for name, r in refined.items()}, names=["program"])
 history = history.reset_index("program").dropna(axis=1, how="all")
 results.table(history, "refinement",
               "**Table.** CounterMiner, Fig. 8 in numbers [%]: *error* on the random fifth, "
-              "*blocks_error* on unseen blocks, *…_baseline* the mean's on the same rows. The "
-              f"first 2 of {len(history)} rows; all in refinement.csv.", rows=2)
+              "*blocks_error* on unseen blocks, *…_baseline* the mean's on these rows.", rows=2)
 
 # %% [markdown]
 # ## Importance
@@ -293,6 +271,9 @@ figure, axes = plot.ranking(shown, value="mean", low="low", high="high", label="
 for ax in axes:
     ax.set_xlim(0, 1.05 * max(s["high"].max() for s in leading.values()))
 decided = sum((one["place"] == DECIDED).sum() for one in shown.values())
+n_shown = sum(map(len, shown.values()))
+kept = pd.concat([s.assign(kept=refined[name].importances) for name, s in leading.items()])
+outside = (~kept["kept"].between(kept["low"], kept["high"])).sum()
 printed = counterminer["importance"].get("wordcount", {}) if "wordcount" in asked else {}
 display(results.figure(
     figure, "fig09",
@@ -302,9 +283,10 @@ display(results.figure(
     + (f" The paper's first of wordcount, on another processor: {', '.join(printed['top'])}, above "
        f"{printed['top_above_percent']:g} %, the rest below {printed['rest_below_percent']:g} %."
        if printed else "")
-    + f" *See:* {decided} of {sum(map(len, shown.values()))} bars have a decided place"
+    + f" *See:* {decided} of {n_shown} bars have a decided place"
     + (" (coloured)" if decided else "") + "; the place of the grey ones changes with the rows and "
-    "the seed of the model. A first bar is no proof that its event comes first."))
+    "the seed: the one model that refinement kept (all rows, its own seed) is one more such draw, "
+    f"and puts {outside} of these events outside their lines."))
 
 # %%
 shown = pd.concat(leading, names=["program", "event"]).reset_index()
@@ -317,8 +299,7 @@ results.table(shown, "importances",
               "**CounterMiner, Table III.** The first three events of each program: what they "
               "count, mean importance [%], the range of ranks (*rank_low* to *rank_high*, 1 the "
               f"most important) of 90 % of {n_seeds} models, and a short name, as the paper "
-              f"abbreviates its events; {top} a program with the range of importance in "
-              "importances.csv.", rows=int((place < 3).sum()))
+              "abbreviates its events.", rows=int((place < 3).sum()))
 
 # %% [markdown]
 # ## The formula that the paper prints
@@ -329,24 +310,16 @@ results.table(shown, "importances",
 #
 # $$I_j^2 = \frac{1}{R} \sum_{m=1}^{R} I_j^2(T_m) \tag{11}$$
 #
-# (its sum runs over $i$, which can only mean $k$). This is the number $nt$ of splits on the event in a tree times the sum of the squared relative changes of predicted IPC that they make,
-# averaged over the $R$ trees in which the event is used at all, so that an event used once counts as much as one used everywhere. $IPC_{k-1}$ and $IPC_k$ are the predictions before and after the split $k$. All other notebooks use Friedman's.
+# (its sum runs over $i$, which can only mean $k$): the number $nt$ of splits on the event in a tree, times the sum of the squared relative changes of predicted IPC that they make (from $IPC_{k-1}$ before split $k$ to $IPC_k$), averaged over the $R$ trees in which the event is used at all, so that an event used once counts as much as one used everywhere. All other notebooks use Friedman's. Both are taken here of the same resampled models.
 
 # %%
-both = {}
-for name, r in refined.items():
-    printed = influence(r.model, method="printed", X=matrices[name].X[sorted(r.events)])
-    columns = {"Friedman": r.importances, "Eq. 10 and 11": printed,
-               "place by these": printed.rank(ascending=False, method="first").astype(int)}
-    both[name] = pd.DataFrame(columns).loc[r.events[:3]]
-both = pd.concat(both, names=["program", "event"]).reset_index()
-results.table(both, "printed",
-              "**Table.** The first three events of each program by Friedman's importance in the "
-              "one model that was kept, fitted on all rows [%], and what Eq. 10 and 11 as printed "
-              f"give them. *See:* {(both['place by these'] <= 3).sum()} of {len(both)} are among "
-              "the first three by these, too. The means of resampled models above may put other "
-              "events first: most of these rise and fall together, and which of them a split asks "
-              "for changes with the model's seed.")
+same = 0  # events among the first three by both
+for name, data in matrices.items():
+    by_print = stability.draw_importances(data.X[refined[name].events], data.ipc, seeds=seeds,
+                                          importance="printed").mean()
+    same += len(spread[name].index[:3].intersection(by_print.nlargest(3).index))
+print(f"Of the first three events of each program by Friedman's importance, {same} of "
+      f"{sum(min(3, len(s)) for s in spread.values())} are so by Eq. 10 and 11 as printed, too.")
 
 # %% [markdown]
 # ## Do one to three events matter significantly more?
@@ -357,84 +330,12 @@ results.table(both, "printed",
 agree = {name: {n: 100 * np.mean([set(draw.nlargest(n).index) == set(spread[name].index[:n])
                                   for _, draw in drawn.iterrows()])
                 for n in (1, 2, 3) if n < drawn.shape[1]} for name, drawn in draws.items()}
-agree = pd.DataFrame(agree).T
+agree = pd.DataFrame(agree).T.rename_axis("program")
 holds = (agree >= 95).any(axis=1)
-smi = agree.set_axis([f"same first {n} [%]" for n in agree], axis=1).rename_axis("program")
-smi = smi.assign(**{"the law can hold": holds.map({True: "yes", False: "no"})}).reset_index()
-results.table(smi, "smi",
+results.table(agree.add_prefix("same first ").add_suffix(" [%]").reset_index(), "smi",
               f"**Table.** In which share of {n_seeds} resampled models the first event, the first "
               "two and the first three are those of the mean. *See:* one to three events lead in "
               f"95 % of the models of {holds.sum()} of {len(holds)} programs.", decimals=0)
-
-# %% [markdown]
-# ## Twelve events, another pass
-#
-# A *pass* is one round of runs in which every group of events was counted once. Of the programs that come with cmlib a dozen *core events* (branches, cache misses, stalls and the like, four counters at a time) were counted all the time and in two passes. A model trained on one pass and tested on the other is the hardest test here: no row of the second was seen. Two predictions look at no event: *repeat* takes the IPC that the first pass had at the same place, *neighbours* interpolates between the nearest other rows of the random fifth. Where these are as good, the model may have learnt the place and not the events.
-
-# %%
-def core_errors(one):
-    """Errors of one model of all columns, beside predictions that look at no event."""
-    refined = study.refine(one, seed=seed)
-    error, without = refined.history.loc[0], refined.baselines
-    return {"random fifth": error["error"], "neighbours there": without["neighbours"],
-            "unseen blocks": error["blocks_error"], "mean there": without["blocks_mean"],
-            "other pass": error["holdout_error"], "repeat there": without["holdout_repeat"],
-            "mean of the other pass": without["holdout_mean"]}
-
-
-alone = study.core_runs(url, programs, aim, workers=workers)
-core = {name: study.matrix(runs, target=aim) for name, runs in alone.items()}
-if core:
-    tested = {name: core_errors(one) for name, one in core.items()}
-    tested = pd.DataFrame(tested).T.rename_axis("program").reset_index()
-    repeat = tested["repeat there"]
-    beaten = list(tested["program"][tested["other pass"] < repeat])
-    near = tested["random fifth"] < tested["neighbours there"]
-    display(results.table(tested, "core",
-                          "**Table.** Errors [%] of a model of the core events, on a random fifth "
-                          "of the rows, on unseen blocks and on the other pass, each beside what "
-                          "looks at no event on the same rows. *See:* on the other pass the model "
-                          f"errs by less than the repeat for {len(beaten)} of {len(tested)} "
-                          f"({', '.join(beaten) or 'none'}), on the random fifth by less than the "
-                          f"neighbours for {near.sum()}."))
-
-# %% [markdown]
-# ## Does cleaning put IPC into the events?
-#
-# A rate per cycle is moved by cycles as well as by the event, and a model of IPC then ranks the events: partly a circle. Where the same events were also counted all the time, it can be measured: does their rank correlation with IPC come out above the true one once the multiplexed runs are cleaned? *interpolate* fills gaps by straight lines and smooths nothing.
-
-# %%
-from cmlib import merge
-from cmlib.io import store
-
-
-def correlations(name, sets, how):
-    """Rank correlation with IPC of the events of some runs, cleaned by a method."""
-    runs = study.cleaned_runs(url, name, list(sets), method=how, workers=workers)
-    X, ipc = merge.align_runs(list(runs["counts"]))
-    return X.loc[:, X.nunique() > 1].corrwith(ipc, method="spearman")
-
-
-circle = {}
-for name in asked:
-    runs = store.runs(url, program=name).query("set != 'sweep'")
-    sets = {mode: group["set"].unique() for mode, group in runs.groupby("mode")}
-    if {"ocoe", "mlpx"} <= set(sets):
-        both = {"counted": correlations(name, sets["ocoe"], "interpolate")}
-        both |= {how: correlations(name, sets["mlpx"], how) for how in ("interpolate", method)}
-        circle[name] = pd.DataFrame(both).dropna().abs().mean()
-
-# %%
-if circle:
-    wide = pd.DataFrame(circle).T.rename_axis("program")
-    moved = (wide[method] - wide["counted"]).round(3)
-    display(results.table(
-        wide.reset_index(), "correlations",
-        "**Table.** Rank correlation with IPC, without sign, mean of the core events: counted all "
-        "the time, then multiplexed and cleaned. *See:* after the cleaning used here it lies "
-        + ", ".join(f"{by:+.3f} ({name})" for name, by in moved.items())
-        + " from the true one. Where that is above 0, cleaning has put some of IPC into the "
-        "events, and part of their importance is owed to it.", decimals=3))
 
 # %% [markdown]
 # ## The answer
@@ -444,115 +345,81 @@ if circle:
 # %%
 of_paper = study.of_suites(asked, ["HiBench"])
 if of_paper:
-    everything = pd.DataFrame({name: refined[name].history.iloc[0] for name in of_paper}).T
-    lowest = pd.DataFrame({name: refined[name].as_printed for name in of_paper}).T
-    note = f"random fifth, mean of {', '.join(of_paper)}, aligned; the paper: HiBench's eight"
-    results.number("model error, all events", everything["error"].mean(), "%",
+    all_events = np.mean([refined[name].history["error"].iloc[0] for name in of_paper])
+    lowest = pd.DataFrame([refined[name].as_printed for name in of_paper]).mean()
+    of, note = ", ".join(of_paper), "aligned rows; the paper: HiBench's eight"
+    results.number(f"model error on a random fifth, all events ({of})", all_events, "%",
                    paper=14.0, note=note)
-    results.number("model error, lowest", lowest["error"].mean(), "%", paper=6.3, note=note)
-    results.number("number of events where the error is lowest", lowest["n_events"].mean(),
-                   "events", paper=150, note=note)
-
-# %%
-results.number("model error on nested blocks", errors["nested blocks"].mean(), "%",
-               note=f"mean of {', '.join(programs)}")
-results.number("error of the mean on the same blocks", errors["their mean"].mean(), "%")
+    results.number(f"model error on a random fifth, lowest ({of})", lowest["error"], "%",
+                   paper=6.3, note=note)
+    results.number(f"events left where that error is lowest ({of})", lowest["n_events"], "events",
+                   paper=150, note=note)
+of = f"mean of {', '.join(programs)}"
+results.number("model error on held-out blocks, nested", mean["nested blocks"], "%", note=of)
+results.number("error of the mean on these blocks", mean["their mean"], "%", note=of)
+results.number("events among the first three in 95 % of resampled models", decided, "events",
+               note=f"of {n_shown} shown")
 results.number("programs where one to three events stand out", holds.sum(), "programs",
-               note=f"of {len(holds)}"
-               + ("" if notebook.of_program else "; the paper says so of all of its own"))
+               note=f"of {len(holds)}; the paper says so of all of its own")
 
 # %%
-mean, of_its_mean = errors.mean(), "" if aim == study.IPC else " of its mean"
+of_its_mean = "" if aim == study.IPC else " of its mean"
 sure = {name: (drawn.rank(axis=1, ascending=False, method="min") <= 3).mean()
         for name, drawn in draws.items()}  # in which share of models an event is among the first 3
-named = "; ".join(
-    f"{name} `{s.index[0]}` ({s['mean'].iloc[0]:.0f} % of the importance, among the first three "
-    f"in {100 * sure[name][s.index[0]]:.0f} % of the models)" for name, s in spread.items())
-n_shown = sum(map(len, leading.values()))
-span = {column: " to ".join(map(str, ends_of(errors[column]))) for column in counts}
-again = ""
-if core:
-    losing = [name for name in tested["program"] if name not in beaten]
-    again = (" On another pass of a dozen core events a model errs by "
-             f"{tested['other pass'].mean():.1f} %, the first pass repeated, without any event, "
-             f"by {repeat.mean():.1f} %: the model wins for {', '.join(beaten) or 'none'}, and "
-             f"loses for {', '.join(losing) or 'none'}.")
-kind_of = events.kinds({event for s in leading.values() for event in s.index}, table)["class"]
-of_kind = pd.Series([kind_of[event] for s in leading.values() for event in s.index]).value_counts()
+named = ", ".join(f"`{s.index[0]}` ({name})" for name, s in spread.items())
+span = {column: " to ".join(map(str, sorted({errors[column].min(), errors[column].max()})))
+        for column in counts}
 
 # %%
 display(results.finding(
-    f"Together the events tell {aim.name}: a model of those kept errs by "
-    f"{mean['nested blocks']:.1f} %{of_its_mean} on stretches that took no part in training it or "
-    f"in choosing its events, the mean of the others by {mean['their mean']:.1f} % there. Which "
-    f"few of them tell it is {'hardly' if decided else 'not'} sure: "
-    f"{decided} of the {n_shown} events shown {'is' if decided == 1 else 'are'} among the first "
-    f"three in at least 95 % of {n_seeds} resampled models. On average comes first: {named} "
-    "(notebook 03c takes events in groups)."))
+    f"Which few events tell {aim.name} is {'hardly' if decided else 'not'} sure: of {n_shown} "
+    f"shown (programs: {len(programs)}) {decided} {'is' if decided == 1 else 'are'} among the "
+    f"first three in 95 % of {n_seeds} resampled models, though together the events tell it "
+    f"(error {mean['nested blocks']:.1f} %{of_its_mean}, the mean {mean['their mean']:.1f} %). "
+    "These errors are of stretches that took no part in training or in choosing the events. First "
+    f"on average: {named}."))
 display(results.finding(
-    f"Dropping events gains little: with all ({span['all']}) the "
-    f"error on unseen blocks is {mean['blocks, all']:.2f} %, by nested choice "
-    f"{mean['nested blocks']:.2f} %, with the last {span['few']} "
-    f"{mean['blocks, few']:.1f} %. How many are needed is not settled: "
+    f"Dropping events gains little: the error on unseen blocks is {mean['blocks, all']:.2f} % with "
+    f"all ({span['all']}), {mean['nested blocks']:.2f} % by nested choice, "
+    f"{mean['blocks, few']:.1f} % with the last {span['few']}. How many are needed is not settled: "
     f"{span['kept']} are kept, without a part of the program {errors['fewest'].min()} to "
     f"{errors['most'].max()}. That one to three events matter significantly more, which "
     f"CounterMiner calls a law, can hold for {holds.sum()} of {len(holds)}, by whether resampled "
-    f"models agree which these are.{again}"))
-if not simulated:
-    display(results.finding(
-        f"Such events go along with {aim.name}; that they cause it is not shown. "
-        f"{of_kind.get('mix', 0)} of the {n_shown} count kinds of instructions or operations, "
-        f"{of_kind.get('stall', 0)} cycles in which nothing moves: per cycle the first are IPC "
-        "times a share, and the second are what IPC lacks."))
+    "models agree which these are."))
 results.numbers()
-
-# %%
-from cmlib.experiments.targets import charged_shares
-
-
-def followed(name):
-    """Which event a target follows that is not IPC, and how sure that is."""
-    error, mean = errors.at[name, "nested blocks"], errors.at[name, "their mean"]
-    error = errors.at[name, "blocks"] if pd.isna(error) else error
-    charged = charged_shares(url, study.interval_runs(url, [name])["run_id"]).get(aim.event, 0)
-    why = f"charged {100 * charged:.0f} % of KCachegrind's cycle estimate" if simulated else ""
-    leads = (f"follows `{spread[name].index[0]}` most" if error < mean
-             else "is told by none of the events better than by its mean")
-    return (f"`{aim.name}`{f', {why},' if why else ''} {leads}: a model errs by {error:.1f} "
-            f"%{of_its_mean} on stretches that it never saw, the mean by {mean:.1f} %")
 
 # %%
 def leaders(name, n=3):
     """The first events of a program: what they count, their importance and their direction."""
-    mean, data = draws[name].mean().nlargest(n), matrices[name]
+    mean, data = spread[name]["mean"].head(n), matrices[name]
     slopes = data.X[mean.index].corrwith(data.ipc, method="spearman")
     for event, importance in mean.items():
         what = str(table["description"].get(event, "")).rstrip(".").split(":")[0].split(";")[0]
-        way = "high" if slopes[event] > 0 else "low"
-        way = f"more of it where {aim.name} is {way}" if abs(slopes[event]) >= 0.2 else "no trend"
+        way = f"more of it where {aim.name} is {'high' if slopes[event] > 0 else 'low'}"
+        way = way if abs(slopes[event]) >= 0.2 else "no trend"
         what = ", ".join(filter(None, [events.simulated_kind(event), what]))
         name = f"`{event}`{f', {what}' if what else ''}"
         yield f"{name} ({importance:.0f} % of the importance, {way})"
 
 # %%
 for name in programs:  # for the report's first page, unless clusters take their place (03c)
-    caption = (f"**What {aim.name} follows.** Events: importance [%] with the interval of 90 % of "
-               "resampled models")
     bars = spread[name].head(5).rename_axis("name").rename(columns={"mean": "value"}).reset_index()
     ranks = [f"rank {row.rank_low} to {row.rank_high}" for row in bars.itertuples()]
     kinds = map(events.simulated_kind, bars["name"])
     bars["note"] = [", ".join(filter(None, both)) for both in zip(kinds, ranks, strict=True)]
-    results.overview_bars(name, bars[["name", "value", "low", "high", "note"]], caption)
-    shares = sure[name][draws[name].mean().nlargest(3).index]
-    often = ", ".join(f"{100 * share:.0f} %" for share in shares)
+    results.overview_bars(name, bars[["name", "value", "low", "high", "note"]],
+                          f"**What {aim.name} follows.** Events: importance [%] with the interval "
+                          "of 90 % of resampled models")
+    often = ", ".join(f"{100 * sure[name][event]:.0f} %" for event in spread[name].index[:3])
+    error = errors.loc[name, ["nested blocks", "blocks"]].dropna().iloc[0]
+    errs = (f"errs by {error:.1f} %{of_its_mean} on held-out stretches, the mean by "
+            f"{errors.at[name, 'their mean']:.1f} %")
     results.finding(
         f"{aim.name} follows {'; '.join(leaders(name))}. How sure: these are among the first three "
         f"in {often} of {n_seeds} models of resampled stretches. A model of {aim.name}, of "
-        f"{errors.at[name, 'kept']} events, errs by {errors.at[name, 'nested blocks']:.1f} "
-        f"%{of_its_mean} on held-out stretches, the mean by {errors.at[name, 'their mean']:.1f} %.",
-        program=name)
-for name in sorted(set(programs) - set(asked)):
-    results.overview(name, sure=followed(name))
+        f"{errors.at[name, 'kept']} events, {errs}.", program=name)
+    if aim != study.IPC:  # of IPC notebook 03c says it
+        results.overview(name, sure=f"a model of `{aim.name}` {errs}")
 
 # %% [markdown]
 # ## Explore
@@ -561,19 +428,17 @@ for name in sorted(set(programs) - set(asked)):
 
 # %%
 panel = explore.ranking(refined, draws, top=top)
-beside = [set(s.index) for s in list(leading.values())[:2]]
+shared = len(set.intersection(*[set(s.index) for s in list(leading.values())[:2]]))
 caption = ("**Figure.** The first setting of the panel that JupyterLab shows here: the ranking of "
-           + " beside that of ".join(programs[:2]) + ", importance [%], as in the figure above. "
-           "Colour: whether an event is in both lists or in one (not whether its place is "
-           f"decided). *See:* {len(set.intersection(*beside))} of {len(beside[0])} events are "
-           + ("in both." if len(beside) > 1 else "shown."))
+           + " beside that of ".join(programs[:2]) + ", importance [%]. Colour: in both lists or "
+           f"one. *See:* {shared} events are " + ("in both." if len(programs) > 1 else "shown."))
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# Importance in a model is no cause. Per cycle, kinds of instructions (branches, fused pairs) follow IPC because they are instructions; the papers' rankings, made of counts per interval, share this.
-# All events were counted in one pass only, so the model of all events has no other pass to be tested on: the error on nested blocks stands in. That errors are lower than the paper's says nothing of the method: the programs' data, the rows (means of all runs instead of intervals of one) and the random split differ.
+# Importance in a model is no cause. Per cycle, kinds of instructions (branches, fused pairs) follow IPC because they are instructions, and stalls because they are what IPC lacks; the papers' rankings, made of counts per interval, share this.
+# All events were counted in one pass only, so the model of all events has no other pass to be tested on: the error on nested blocks stands in, and notebook [03e](03e_other_pass.ipynb) tests a dozen events on another pass, and whether cleaning puts IPC into the events. That errors are lower than the paper's says nothing of the method: the programs' data, the rows (means of all runs instead of intervals of one) and the random split differ.
 #
 # ## On your own program
 #

@@ -132,7 +132,10 @@ def test_shares_of_the_slots_are_those_of_the_raw_counts_wherever_they_are_told(
 def test_ranking_explains_ipc_far_better_than_the_mean(smoke):
     history = pd.read_csv(smoke / "03_ranking/refinement.csv")
     assert (history["blocks_error"] < history["mean_baseline"] / 3).all()
-    core = pd.read_csv(smoke / "03_ranking/core.csv")
+
+
+def test_the_model_of_one_pass_explains_ipc_of_another_far_better_than_the_mean(smoke):
+    core = pd.read_csv(smoke / "03e_other_pass/core.csv")
     assert (core["other pass"] < core["mean of the other pass"] / 2).all()
 
 
