@@ -93,9 +93,7 @@ def phases(counts):
     X = np.log(X) - np.log(X).mean()
     if X.empty or not (X**2).to_numpy().any():
         return pd.DataFrame()
-    noise = (X.diff() ** 2).mean().sum() / 2  # as neighbours tell it
-    penalty = max(_GAIN * (X**2).to_numpy().sum(), _BY_CHANCE * np.log(len(X)) * noise)
-    starts = segment_starts(X.to_numpy(), penalty=penalty, shortest=round(_SHORTEST * len(X)))
+    starts = _phase_starts(X.to_numpy())
     if len(starts) == 1:
         return pd.DataFrame()
     first = np.searchsorted(bundle, starts)
@@ -110,6 +108,32 @@ def phases(counts):
     ]
     differing = [name for name in often if quantities[name].max() > DIFFERS * quantities[name].min()]
     return frame[["start", "end", *differing]] if differing else pd.DataFrame()
+
+
+def _phase_starts(X):
+    """First rows of phases, each cut worth more than chance gains in noise as correlated as it is within phases."""
+    gain, noise = (
+        _GAIN * (X**2).sum(),
+        (np.diff(X, axis=0) ** 2).mean(axis=0).sum() / 2,
+    )  # as neighbours tell it
+    while True:
+        penalty = max(gain, _BY_CHANCE * np.log(len(X)) * noise)
+        starts = segment_starts(X, penalty=penalty, shortest=round(_SHORTEST * len(X)))
+        correlated = _long_run_variance(X, starts)
+        if len(starts) == 1 or correlated <= noise:
+            return starts
+        noise = correlated
+
+
+def _long_run_variance(X, starts):
+    """Variance about the phases' means times (1 + r) / (1 - r), r the correlation of neighbours (AR(1))."""
+    parts = [part - part.mean(axis=0) for part in np.split(X, starts[1:])]
+    freedom = len(X) - len(parts)
+    variance = sum((part**2).sum(axis=0) for part in parts) / freedom
+    products = sum((part[1:] * part[:-1]).sum(axis=0) for part in parts) / freedom
+    taken = len(parts) / len(X)  # from the correlation, by the means
+    r = np.clip(np.divide(products, variance, out=np.zeros(X.shape[1]), where=variance > 0) + taken, 0, 0.99)
+    return float((variance * (1 + r) / (1 - r)).sum())
 
 
 def _total(values, cycles, share, cycles_error):
