@@ -1,1 +1,1 @@
-"""Start programs and count them, by perf or under Valgrind, and examine the machine."""
+"""Run programs and count what they do, by perf or under Valgrind, and examine the machine that counts."""

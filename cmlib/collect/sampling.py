@@ -1,4 +1,5 @@
-"""Sample a program by perf, and store its samples, or the lines that are found in them while it runs."""
+"""Sample a program by `perf record`, and store its samples, or the piecewise-linear segments fitted to them as it
+runs."""
 
 import contextlib
 import csv
@@ -28,21 +29,26 @@ from cmlib.io.samples.perf_data import SampleReader
 from cmlib.io.samples.perf_script import FIELDS, read_text
 from cmlib.shell import command_line
 
-_PIECE = 1 << 18  # bytes that are waited for: handling a piece costs more than what is in it
-_AT_LEAST_EVERY_MS = 500  # signals are looked at
+_PIECE = 1 << 18  # bytes read from perf before they are handed on: each hand-over has a cost of its own
+_AT_LEAST_EVERY_MS = 500  # a read is interrupted this often, so that Ctrl-C is handled
 _PRINT = ["perf", "script", "-F", FIELDS, "--ns", "--show-lost-events", "-i"]
 _BUFFER_PAGES = 32
 _WITHOUT_COUNTERS = (
     "`cmlib doctor` tells why and what to do; software events can be sampled: "
     "--events task-clock,page-faults,context-switches --period 1000000 (ns)."
 )
-DRIFT = 20.0  # ends lines that samples leave slowly
+DRIFT = 20.0  # threshold of OnlineRegression's drift test
 HARDWARE_GROUP = ("cycles", "cache-misses", "instructions")
 
 
 @contextlib.contextmanager
 def sampled(command, encodings, period, folder):
-    """Run a program, and read perf's stream of its samples, while it runs."""
+    """Run a program (list of str) under ``perf record``, a sample each `period` counts of the first event.
+
+    Yields an iterator of bytes, perf's stream as it is written. `encodings` maps each event's name to what perf is
+    given for it; all are counted as one group. `folder` takes perf's and the program's standard error. SampleError,
+    at the end of the block, if the program or perf failed.
+    """
     program_stderr, recorder_stderr = folder / "program.stderr", folder / "perf.stderr"
     quiet = f'exec "$@" >/dev/null 2>{shlex.quote(str(program_stderr))}'
     group = f"{{{','.join(encodings)}}}:S"
@@ -62,7 +68,7 @@ def sampled(command, encodings, period, folder):
 
 
 def _pieces(process):
-    """What a process writes, in large pieces."""
+    """Yield what a process writes to its standard output, as bytes objects of at least 256 KiB but for the last."""
     stream, parts, size = process.stdout.fileno(), [], 0
     ready = select.poll()
     ready.register(stream)
@@ -81,11 +87,17 @@ def _pieces(process):
 
 
 def _end_of(file):
+    """The last lines of a text file, as one string."""
     return last_lines(file.read_text(encoding="utf-8", errors="replace"))
 
 
 def read_samples(source, events=None):
-    """Read all samples of a file that perf has printed, plain or gzipped."""
+    """Cumulative counts of the samples in a file that ``perf script`` printed, plain or gzipped.
+
+    Returns a DataFrame, a row a sample, a column an event. `events` are names, the event that times the sampling
+    first; by default those in the metadata beside the file. SampleError if there is no such file, no event is known,
+    or no sample is in it.
+    """
     source = Path(source)
     if not source.exists():
         raise SampleError(f"no file of samples at {source}.")
@@ -101,17 +113,25 @@ def read_samples(source, events=None):
 
 
 def parsed(pieces, parser):
-    """Counts of all samples in pieces of text, or of perf's stream, block by block."""
+    """Yield an int64 array of shape (n_samples, n_events) for each piece of perf's output, and one for its end.
+
+    `parser` is a SampleReader; its arrays hold counts since the sample before, and may have no rows.
+    """
     for piece in pieces:
         yield parser.feed(piece)
     yield parser.finish()
 
 
 def record_lines(command, events, period, out, *, label=None, drift=DRIFT):
-    """Sample a program, and while it runs store piecewise-linear segments instead of its samples."""
+    """Sample a program, and store piecewise-linear segments in place of its samples, written as they end.
+
+    Writes ``<out>.csv`` and ``<out>.json`` and returns the metadata (dict). `events` are at least two, or a mapping
+    of their names to perf's encodings; the first one is x, sampled each `period` counts, and each other one a y with
+    its own slope and intercept. `label` is noted as the command. SampleError if there is nothing to store.
+    """
     encodings = _encodings(events)
     regression = OnlineRegression(list(encodings)[1:], drift=drift)
-    # The compiler does its work before the program runs: samples would be lost meanwhile.
+    # Let numba compile before the program runs: perf would lose samples meanwhile.
     regression.extend(np.arange(4.0), np.zeros((4, len(encodings) - 1)))
     regression.finish()
     with draft(out, LINES) as (file, metadata, folder):
@@ -122,7 +142,10 @@ def record_lines(command, events, period, out, *, label=None, drift=DRIFT):
 
 
 def record_samples(command, events, period, out, *, label=None):
-    """Sample a program, and store what perf prints of it, as it is, compressed: ``<out>.txt.gz``."""
+    """Sample a program, and store what ``perf script`` prints of its samples, compressed, in ``<out>.txt.gz``.
+
+    Parameters, metadata and errors are those of :func:`record_lines`.
+    """
     encodings = _encodings(events)
     with draft(out, SAMPLES) as (file, metadata, folder):
         data, errors = folder / "perf.data", folder / "script.stderr"
@@ -142,7 +165,8 @@ def record_samples(command, events, period, out, *, label=None):
 
 
 def _store_lines(regression, file, metadata, blocks):
-    """Write the lines of blocks of counts, each as soon as it is finished; how many samples these were."""
+    """Fit lines to blocks of counts (arrays), write each as a row of the CSV `file` when it ends; the number of
+    samples."""
     table = csv.writer(file, lineterminator="\n")
     table.writerow(regression.finish())
     metadata["n_lines"], n_samples, so_far = 0, 0, 0
@@ -162,7 +186,11 @@ def _store_lines(regression, file, metadata, blocks):
 
 
 def _sample(command, encodings, period, folder, label, store, copy=None):
-    """Run the program, let its samples be stored, and tell what happened; `copy` gets perf's stream."""
+    """Run the program, pass its samples to `store`, and return the metadata (dict) of what was recorded.
+
+    `store` takes an iterator of arrays of counts and returns the number of samples; `copy` is a file that gets perf's
+    stream as it is.
+    """
     first = next(iter(encodings))
     if period != int(period) or period < 1:
         raise SampleError(f"period must be a whole number of {first}, at least 1; got {period}.")
@@ -196,12 +224,14 @@ def _sample(command, encodings, period, folder, label, store, copy=None):
 
 
 def _copied(pieces, file):
+    """Yield the pieces (bytes), each once it has been written to a file."""
     for piece in pieces:
         file.write(piece)
         yield piece
 
 
 def _encodings(events):
+    """Events as a dict of name to perf's encoding; SampleError if fewer than two."""
     encodings = dict(events) if isinstance(events, Mapping) else {event: event for event in events}
     if len(encodings) < 2:
         raise SampleError(
@@ -213,7 +243,12 @@ def _encodings(events):
 def record_stream(
     name, command, group=HARDWARE_GROUP, *, period=1_000_000, compress=False, modifier="u", wait=False
 ):
-    """Sample a program once, and keep perf's sample stream, or only its lines, under its name."""
+    """Sample a program once, and store its samples, or with `compress` only their lines, among the samples of `name`.
+
+    Returns the new recording's path without its suffix, and its metadata. `group` are the events of one counter
+    group, the first one sampled each `period` counts; `modifier` is perf's, "u" for user mode. With `wait`, waits
+    while another process uses the counters; else CountersBusy. SampleError if the program fails or is a server.
+    """
     check_names(name, "samples")
     table = machine.known_events(machine.describe())
     encodings = {events.base_name(event): events.encode(event, table, modifier) for event in group}

@@ -1,4 +1,4 @@
-"""Which events are counted together, in which run: plans without and with multiplexing."""
+"""Plan runs: which events are counted together in which run, with and without multiplexing."""
 
 import re
 from collections import Counter
@@ -8,15 +8,20 @@ from itertools import chain
 from cmlib.io.events.naming import SOFTWARE_NAMES, copy_name
 from cmlib.spelling import PINNED
 
-PROBE = "probe"
+PROBE = "probe"  # name of the set that only finds out which events count at all
 
-# As in sched:sched_switch; what follows a processor's event behind a colon are modifiers.
+# A tracepoint such as sched:sched_switch, and not a hardware event with perf's modifiers, such as cycles:u.
 _TRACEPOINT = re.compile(r"\w+:(?![ukhIGHpPSDWeb]+$)\w+")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What one run counts."""
+    """The events of one run: `pinned` ones are always counted, each of `groups` is scheduled on the counters as a
+    whole.
+
+    `mode` is "ocoe" (no multiplexing) or "mlpx", `part` the number of this plan among those of its set, `modifier`
+    perf's ("u": user mode).
+    """
 
     set: str
     mode: str
@@ -35,8 +40,14 @@ class Plan:
 def make_plans(
     mode, events, n_counters, *, counters_of=None, per_run=12, set_name=None, pinned=PINNED, **plan
 ):
-    """Plan runs in which every event keeps its counter (`ocoe`: one counter, one event), groups of events take turns
-    (`mlpx`), or all of them do by themselves in one run (`ungrouped`), as in a plain list for ``perf stat -e``."""
+    """A list of Plans that together count each event once, as `mode` says.
+
+    ``ocoe``: every event keeps its counter, in as many runs as that takes. ``mlpx``: runs of `per_run` events, whose
+    groups take turns. ``ungrouped``: one run in which each event takes turns by itself, as in a plain list for ``perf
+    stat -e``. `n_counters` are the machine's good counters, the pinned events' among them; `counters_of` maps events
+    that need more than one counter to how many; `plan` are further fields of Plan. ValueError if an event is named
+    twice or needs more counters than there are.
+    """
     groups = _groups(events, n_counters, pinned, counters_of)
     if mode == "ocoe":
         in_runs = [(group,) for group in groups]
@@ -51,7 +62,10 @@ def make_plans(
 
 
 def with_second_reading(plan, n_counters, *, counters_of=None):
-    """Count one event of a multiplexed run twice, half a rotation apart."""
+    """The plan with one event of another group counted again, as ``EVENT#2``, half a rotation apart.
+
+    Unchanged if all events fit on the counters, so that nothing is multiplexed, or if no event can be counted again.
+    """
     needed = {event: (counters_of or {}).get(event, 1) for event in plan.events}
     width = n_counters - sum(map(needs_counter, plan.pinned))
     if sum(needed[event] for event in filter(needs_counter, plan.events)) <= width:
@@ -68,12 +82,12 @@ def with_second_reading(plan, n_counters, *, counters_of=None):
 
 
 def needs_counter(event):
-    """Whether an event takes one of the processor's counters; software events and tracepoints do not."""
+    """Whether an event (str) takes one of the processor's counters; software events and tracepoints do not."""
     return not (_TRACEPOINT.fullmatch(event) or event.partition(":")[0] in SOFTWARE_NAMES)
 
 
 def _groups(events, n_counters, pinned, counters_of):
-    """Fill one group after the other, in the order given, with what the counters hold."""
+    """Divide events, in their order, into tuples that fit on the counters left by the pinned ones."""
     if not events:
         raise ValueError("no events to count.")
     if twice := [name for name, n in Counter([*pinned, *events]).items() if n > 1]:

@@ -1,4 +1,4 @@
-"""Compilers and other tools: found, run, and their errors shown with the command."""
+"""Find and run compilers and other tools; their failures become errors that show the command."""
 
 import os
 import shutil
@@ -9,7 +9,11 @@ from cmlib.io.archive import atomic_output
 
 
 def find_compiler(variable, usual, purpose, packages):
-    """The compiler that an environment variable names, or the usual one; a CmlibError without either."""
+    """Name of the compiler: that in the environment variable `variable`, else `usual`; CmlibError if it is not
+    installed.
+
+    `purpose` (what is built) and `packages` (of Debian) are for the error's text.
+    """
     compiler = os.environ.get(variable) or usual
     if shutil.which(compiler) is None:
         raise CmlibError(
@@ -20,7 +24,7 @@ def find_compiler(variable, usual, purpose, packages):
 
 
 def compile_to(target, compiler, options, sources, headers):
-    """Compile a program, unless it is there and newer than what it is made of."""
+    """Compile `sources` into the file `target`, unless it is newer than all of them and than `headers` (paths)."""
     newest = max(file.stat().st_mtime for file in (*sources, *headers))
     if not target.is_file() or target.stat().st_mtime < newest:
         with atomic_output(target) as draft:
@@ -28,7 +32,11 @@ def compile_to(target, compiler, options, sources, headers):
 
 
 def run_tool(command, **options):
-    """Run a tool that prepares something; its output as text."""
+    """Standard output (str) of a command that is run to its end; CmlibError if it is missing, fails or takes too
+    long.
+
+    `options` are those of :func:`subprocess.run`, such as `timeout` [s].
+    """
     shown = " ".join(map(str, command))
     try:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Examine the machine that counts: what it is, how many of its counters tell the truth, who may use them."""
+"""Examine the machine that counts: its processor, how many of its counters count right, and who may use them."""
 
 import lazy_loader
 

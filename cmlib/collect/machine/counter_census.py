@@ -12,10 +12,10 @@ from cmlib.errors import CmlibError
 from cmlib.io import perf
 from cmlib.io.events import base_name
 
-_MOST = 16
+_MOST = 16  # copies of an event that are counted together, at most
 _REPEATS = 2
-_TOLERANCE = 0.01
-# Events of no counter in particular; many ARM processors count no branches.
+_TOLERANCE = 0.01  # of the largest count: copies that are nearer than this agree
+# The event that is counted, one that any counter takes; the second where the first is not counted (many ARM cores).
 _EVENTS = ("branches:u", "instructions:u")
 # Events of caches and memory, loads among them, take only the first four of an Intel core's eight counters.
 _NARROW, _ALL_TAKE = "L1-dcache-loads:u", 4
@@ -48,20 +48,21 @@ class Census:
 
     @property
     def counters(self):
-        """As recordings note it."""
+        """The counters as the metadata of recordings note them: a dict of `offered` and `good`."""
         return {"offered": self.offered, "good": self.good}
 
     def checked(self, advice="`cmlib doctor` tells why."):
-        """Return the census, or raise a CmlibError where nothing can be counted."""
+        """This census itself, or a CmlibError, which ends with `advice`, if no hardware event was counted."""
         if not self.offered:
             raise CmlibError(f"no hardware event can be counted here: {self.complaint}. {advice}")
         return self
 
 
 def census(*, events=_EVENTS):
-    """Count one event in groups of one copy, two copies, … while a loop spins, and compare the copies.
+    """A Census of this machine: one event is counted in groups of 1, 2, … copies while a loop spins.
 
-    Of several events the first that this machine counts is taken. Each group is counted twice.
+    The first of `events` (perf's names) that this machine counts is taken. Each group is counted twice. Without perf
+    nothing is offered.
     """
     if shutil.which("perf") is None:
         return Census(0, 0, complaint="perf is not installed")
@@ -71,14 +72,17 @@ def census(*, events=_EVENTS):
         if censuses[event].offered:
             without = events[0].partition(":")[0] if event != events[0] else ""
             full = censuses[event]
-            # All events of a group may be such as take the first four only: so many are sure.
+            # Events of a group may all be such as only the first four counters take: no more are promised.
             narrow = _census_of(_NARROW) if full.offered > _ALL_TAKE else full
             return replace(narrow if 0 < narrow.offered < full.offered else full, without=without)
     return censuses[events[0]]
 
 
 def supported(encodings):
-    """Leave out the events that perf says this machine can't count; none without a perf that says so."""
+    """Names of those events that this machine can count, in order; all of them if perf is missing or says nothing.
+
+    `encodings` maps names to what perf is given for them.
+    """
     if shutil.which("perf") is None:
         return list(encodings)
     selected = [argument for encoding in encodings.values() for argument in ("-e", encoding)]
@@ -92,6 +96,7 @@ def supported(encodings):
 
 
 def _census_of(event):
+    """A Census by copies of one event."""
     groups, complaint = [], ""
     for n_copies in range(1, _MOST + 1):
         for _ in range(_REPEATS):
@@ -105,7 +110,10 @@ def _census_of(event):
 
 
 def check_census(groups):
-    """Judge how many counters can be trusted, from copies of one event counted together."""
+    """A Census from the readings of groups of copies of one event, counted together while the same work ran.
+
+    `groups` are lists of (count, running share), one pair a copy; an empty list where perf refused the group.
+    """
     sizes = range(1, 1 + max(map(len, groups), default=0))
     offered = max((len(group) for group in groups if _ran(group)), default=0)
     agreeing = {len(group) for group in groups if _agree(group)}
@@ -115,17 +123,19 @@ def check_census(groups):
 
 
 def _ran(group):
+    """Whether each copy of a group was counted for some time."""
     return len(group) > 0 and all(share > 0 and not math.isnan(count) for count, share in group)
 
 
 def _agree(group):
+    """Whether each copy was counted all the time, and all counts are within 1 % of the largest."""
     counts = [count for count, _ in group]
     ran_throughout = _ran(group) and min(share for _, share in group) > 1 - _TOLERANCE
     return ran_throughout and max(counts) > 0 and min(counts) >= (1 - _TOLERANCE) * max(counts)
 
 
 def _count_copies(event, n_copies):
-    """Return (count, running) of each copy, nothing if perf refuses; and perf's first line on stderr."""
+    """A list of (count, running share), one pair a copy, empty if perf refuses; and perf's first lines of stderr."""
     text, error = _perf_stat(["-e", "{" + ",".join([event] * n_copies) + "}"], _SPIN)
     if not text.strip():
         return [], error
@@ -134,7 +144,10 @@ def _count_copies(event, n_copies):
 
 
 def _perf_stat(selected, command):
-    """Return what perf counted, as text, empty if it refuses; and its first lines on stderr."""
+    """perf's counts of a command as CSV text, empty if perf refuses; and its first two lines of stderr.
+
+    `selected` are perf's options that name the events.
+    """
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "counts.csv"
         once = ["perf", "stat", "-x", ",", "-I", "60000", "-o", str(output), *selected, "--", *command]

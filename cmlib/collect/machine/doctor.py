@@ -1,4 +1,4 @@
-"""Examine whether this machine can count: findings with the numbers behind them, and what to do."""
+"""Examine whether and how well this machine can count: a list of findings, each with its numbers and what to do."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +10,12 @@ from cmlib.collect.machine.counter_census import Census, census
 from cmlib.collect.machine.lock import CountersBusy, counters_lock
 from cmlib.io import events
 
-_LONGEST_ROTATION_MS = 25
+_LONGEST_ROTATION_MS = 25  # between turns of multiplexed groups: beyond it, intervals of 100 ms miss groups
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing found."""
+    """One line of `cmlib doctor`: its id, severity, what was found, the numbers behind it, and what to do."""
 
     id: str
     severity: str
@@ -72,7 +72,11 @@ def examine(root="/"):
 
 
 def find(facts):
-    """Draw findings from facts: what :func:`examine` asks of :mod:`cmlib.collect.machine.host`, by name."""
+    """A list of Findings, with their texts from findings.yaml.
+
+    `facts` is a dict of what :func:`examine` asks of the host: machine, perf_complaint, pmus, paranoid, privileged,
+    watchdog, others, names, table, census, busy.
+    """
     texts = yaml.safe_load(Path(__file__).with_name("findings.yaml").read_text(encoding="utf-8"))
     values = facts | facts["machine"] | _words(facts)
     return [
@@ -82,7 +86,7 @@ def find(facts):
 
 
 def _cases(facts):
-    """Which case of each finding this machine is."""
+    """For each finding's id, the key of the text in findings.yaml that fits this machine."""
     keys = ("mux_interval_ms", "load_1min", "processors")
     interval, load, processors = map(facts["machine"].get, keys)
     return {
@@ -116,6 +120,7 @@ def _counters(facts):
 
 
 def _words(facts):
+    """Phrases that the texts in findings.yaml are filled in with."""
     census = facts["census"]
     broken = next((group for group in census.copies if len(group) > census.good), ())
     shares = ", ".join(f"{count / max(max(broken), 1):.3f}" for count in broken)
@@ -130,6 +135,7 @@ def _words(facts):
 
 
 def _count_names(listed):
+    """How many events `perf list` knows, from its output (str)."""
     try:
         return len(events.from_perf_list(listed))
     except events.EventError:

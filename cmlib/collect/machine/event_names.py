@@ -1,4 +1,5 @@
-"""The names of events that can be used on this machine."""
+"""Which events can be counted on this machine, by name: perf's, those of tables in data/events, and those given as
+codes."""
 
 from dataclasses import dataclass
 
@@ -12,7 +13,12 @@ from cmlib.io.events.naming import DEFAULT_SOFTWARE, GENERAL, HARDWARE, SOFTWARE
 
 
 def known_events(about):
-    """The events of a processor: perf's own list first, then the package's table; a table written here before both."""
+    """The event table of a processor (DataFrame by event), from perf's list and the table in data/events.
+
+    `about` is what :func:`describe` returns. Where both know an event, perf's row is taken, unless the table is one
+    that was written by hand in data/events. On processors of other vendors than Intel and AMD only perf's list and
+    tables written by hand count.
+    """
     table = events.table_of(about)
     by_code = about.get("vendor") in ("GenuineIntel", "AuthenticAMD")  # elsewhere the PMU is not called cpu
     try:
@@ -31,17 +37,27 @@ def known_events(about):
 
 
 def all_events(known):
-    """All events of a processor, each once: perf names many twice, and some that other cores cause."""
+    """Names (list of str) of the events in a table made by :func:`known_events`, each event once.
+
+    perf gives many events two names; the table's column `named` tells which of them to leave out.
+    """
     return known.index[known["named"] == known["named"].min()].to_list()
 
 
 def software_events():
-    """Software events and tracepoints: all of them on any machine, but for tracepoints, which need privileges."""
+    """Names (list of str) of the software events and tracepoints that can be counted here.
+
+    Software events can be counted on any machine; tracepoints may need privileges.
+    """
     return [event for event in DEFAULT_SOFTWARE if ":" not in event or tracepoint_id(event) is not None]
 
 
 def default_events(known, modifier="u"):
-    """The events to count of a processor when none are named."""
+    """Names (list of str) of the hardware events to record where a user names none.
+
+    Those that the table `known` marks as core set, else the general events that this machine counts; CmlibError if
+    there are none.
+    """
     general = {name: events.encode(name, known, modifier) for name in GENERAL}
     chosen = events.core_events(known) or supported(general)
     if not chosen:
@@ -57,7 +73,11 @@ _KINDS = {0: HARDWARE, 1: SOFTWARE}  # perf_event_open's types
 
 @dataclass(frozen=True)
 class Countable:
-    """An event that can be counted in regions and in whole programs."""
+    """An event that can be counted both in regions and in whole programs.
+
+    `config` is perf_event_open's number, as ``TYPE:CODE`` or ``CODE`` of a raw event; `encoding` is perf's way to
+    write the event.
+    """
 
     name: str
     config: str
@@ -65,7 +85,7 @@ class Countable:
 
     @property
     def hardware(self):
-        """Whether it takes a counter of the processor."""
+        """Whether this event takes a counter of the processor."""
         return _numbers(self.config)[0] not in (1, 2)
 
 
@@ -73,7 +93,11 @@ INSTRUCTIONS = Countable("instructions", "0:1", "instructions:u")
 
 
 def countable(text, table=None):
-    """Read a list of events."""
+    """A list of Countables from text: names or ``NAME=CODE``, with commas between.
+
+    `table` (DataFrame by event) holds the codes of named hardware events. CmlibError if an event is unknown or named
+    twice.
+    """
     wanted = [_one(item.strip(), table) for item in text.split(",") if item.strip()]
     names = [event.name for event in wanted]
     if not wanted or len(set(names)) < len(names):
@@ -90,6 +114,7 @@ def _one(item, table):
 
 
 def _config(name, table):
+    """perf_event_open's number of a named event, as text; CmlibError if the name is unknown."""
     for kind, names in _KINDS.items():
         if name in names:
             return f"{kind}:{names.index(name)}"
@@ -115,6 +140,7 @@ def _config(name, table):
 
 
 def _encoding_of_code(name, config, item):
+    """perf's way to write an event that is given as ``NAME=CODE`` (`item`); CmlibError if the code is none."""
     try:
         kind, number = _numbers(config)
     except ValueError as error:
@@ -132,7 +158,8 @@ def _encoding_of_code(name, config, item):
 
 
 def _numbers(config):
-    """perf_event_open's type and number; ValueError where they are none."""
+    """perf_event_open's type and code, from ``TYPE:CODE`` or ``CODE`` (type 4, raw); ValueError if they are no
+    numbers."""
     kind, number = ([4, *(int(part, 0) for part in config.split(":"))])[-2:]
     if number < 0:
         raise ValueError(config)

@@ -1,4 +1,4 @@
-"""What the host says of itself in /proc and /sys, and which perf it has."""
+"""Describe the host: what /proc and /sys tell of processor, kernel and counters, and which perf is installed."""
 
 import contextlib
 import functools
@@ -18,7 +18,7 @@ _RAW_PMU = 4  # PERF_TYPE_RAW: the type of a processor's own counters
 
 @functools.cache
 def _names():
-    """Names of processors and hypervisors by what these say of themselves."""
+    """Names of processors and hypervisors, by their numbers or by words in /sys (host.yaml)."""
     return yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 
@@ -73,7 +73,7 @@ def load_1min(root="/"):
 
 
 def perf_version():
-    """perf's version, or None and why there is none."""
+    """perf's version and "", or None and why there is none."""
     if shutil.which("perf") is None:
         return None, "no perf on the PATH"
     done = subprocess.run(["perf", "version"], capture_output=True, text=True)
@@ -84,7 +84,7 @@ def perf_version():
 
 
 def perf_list():
-    """perf's own list of events, for :func:`cmlib.io.events.from_perf_list`."""
+    """What ``perf list`` prints, as JSON or, from an older perf, as text; empty without perf."""
     if shutil.which("perf") is None:
         return ""
     for form in ("--json", "--details"):
@@ -94,7 +94,7 @@ def perf_list():
     return ""
 
 
-# Groups of metrics that are the account's level 1, in the JSON that perf lists since 6.2 and in the text before.
+# Metric groups of top-down level 1, as perf lists them: in JSON since perf 6.2, in text before.
 _LEVEL_1 = re.compile(
     r'"MetricGroup" *: *"(?:[^"\n;]+;)*(TopdownL1|PipelineL1)\b|^(TopdownL1|PipelineL1):$',
     re.MULTILINE,
@@ -102,7 +102,7 @@ _LEVEL_1 = re.compile(
 
 
 def metric_group():
-    """The group of metrics by which this machine's perf computes level 1 of the account; None where it has none."""
+    """Name of perf's metric group for top-down level 1 on this machine, such as TopdownL1; None if it has none."""
     match = _LEVEL_1.search(perf_list())
     return match and (match[1] or match[2])
 
@@ -121,7 +121,10 @@ def core_pmus(root="/"):
 
 
 def raw_config(code, umask, root="/"):
-    """The number by which perf_event_open is told an event of the cores; CmlibError if its bits have no place."""
+    """perf_event_open's number (int) for a raw event of a core, from its code and umask.
+
+    The bits go where /sys says; CmlibError if the machine's format has no place for them.
+    """
     folders = [Path(root) / "sys/bus/event_source/devices" / name / "format" for name in core_pmus(root)]
     parts = {"event": (code, "config:0-7,32-35"), "umask": (umask, "config:8-15")}
     return sum(
@@ -131,7 +134,7 @@ def raw_config(code, umask, root="/"):
 
 
 def _placed(value, layout):
-    """Put a value's bits where ``config:0-7,32-35`` says, the lowest first."""
+    """A value's bits at the positions that a format such as ``config:0-7,32-35`` names, the lowest first."""
     config = 0
     for low, high in re.findall(r"(\d+)(?:-(\d+))?", layout.partition(":")[2]):
         width = int(high or low) - int(low) + 1
@@ -145,7 +148,7 @@ def _placed(value, layout):
 
 
 def tracepoint_id(name, root="/"):
-    """The kernel's number of a tracepoint, such as ``sched:sched_wakeup``; None if it has none, or doesn't tell."""
+    """The kernel's number (int) of a tracepoint such as ``sched:sched_wakeup``; None if it is unknown or hidden."""
     folders = [Path(root) / "sys/kernel" / place / "events" for place in ("tracing", "debug/tracing")]
     known = (_integer(_read(folder.joinpath(*name.split(":")) / "id")) for folder in folders)
     return next((number for number in known if number is not None), None)
@@ -157,7 +160,7 @@ def paranoid_level(root="/"):
 
 
 def is_privileged(root="/"):
-    """Whether this process may count whatever the paranoid level is (CAP_PERFMON or CAP_SYS_ADMIN)."""
+    """Whether this process may count at any paranoid level (it has CAP_PERFMON or CAP_SYS_ADMIN)."""
     status = _read(Path(root) / "proc/self/status") or ""
     match = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.M)
     effective = int(match[1], 16) if match else 0
@@ -165,12 +168,12 @@ def is_privileged(root="/"):
 
 
 def has_watchdog(root="/"):
-    """Whether the NMI watchdog is on; it keeps one counter for itself."""
+    """Whether the NMI watchdog is on, which keeps one counter for itself."""
     return _read(Path(root) / "proc/sys/kernel/nmi_watchdog") == "1"
 
 
 def counting_processes(root="/"):
-    """Other processes that are perf, or hold perf events open as far as this user can see."""
+    """Other processes, as ``name (pid)``, that are perf or hold perf events open, as far as this user can see."""
     processes = []
     for folder in sorted((Path(root) / "proc").glob("[0-9]*"), key=lambda path: int(path.name)):
         name = _read(folder / "comm")
@@ -180,6 +183,7 @@ def counting_processes(root="/"):
 
 
 def _holds_perf_events(folder):
+    """Whether one of a process's open files is a perf event; `folder` is its /proc/PID/fd."""
     with contextlib.suppress(OSError):
         for file in folder.iterdir():
             with contextlib.suppress(OSError):  # closed meanwhile
@@ -189,6 +193,7 @@ def _holds_perf_events(folder):
 
 
 def _microarchitecture(vendor, family, model):
+    """AMD's name, such as zen5, else ``VENDOR-FAMILY-MODEL``; None if a number is missing."""
     if None in (vendor, family, model):
         return None
     if vendor == "AuthenticAMD" and family in _names()["amd"]:
@@ -197,6 +202,7 @@ def _microarchitecture(vendor, family, model):
 
 
 def _hypervisor(root, cpu):
+    """Name of the hypervisor; None on bare hardware, "unknown" if there is one without a name."""
     flags = cpu.get("flags")
     if flags is not None and "hypervisor" not in flags.split():
         return None
@@ -212,17 +218,19 @@ def _hypervisor(root, cpu):
 
 
 def _read(file):
+    """A file's text without surrounding blanks; None if it can't be read."""
     with contextlib.suppress(OSError):
         return file.read_text(encoding="utf-8", errors="replace").strip()
     return None
 
 
 def _integer(text):
+    """The text as an int; None if it is None or no whole number."""
     return int(text) if text is not None and re.fullmatch(r"-?\d+", text) else None
 
 
 def describe_arm(cpu):
-    """Describe a processor by the numbers that ARM gives it in /proc/cpuinfo; empty for any other."""
+    """An ARM processor's part of :func:`describe`, from its fields in /proc/cpuinfo (`cpu`); empty for any other."""
     try:
         implementer, part = (int(cpu[f"CPU {key}"], 16) for key in ("implementer", "part"))
     except (KeyError, ValueError):

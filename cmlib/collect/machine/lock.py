@@ -1,4 +1,4 @@
-"""Lock the counters of this host, as a second recording spoils what the first one counts."""
+"""A lock on this host's counters: two recordings at the same time would spoil each other's counts."""
 
 import contextlib
 import fcntl
@@ -11,17 +11,21 @@ from pathlib import Path
 from cmlib.errors import CmlibError
 from cmlib.terminal import say
 
-_SHARED = "/run/lock", "/dev/shm", "/tmp"
+_SHARED = "/run/lock", "/dev/shm", "/tmp"  # the first that all users may write to
 _NAME = "cmlib-counters"
 
 
 class CountersBusy(CmlibError):
-    """Somebody else is counting."""
+    """Raised when another process holds the lock on the counters."""
 
 
 @contextlib.contextmanager
 def counters_lock(purpose, *, wait=False):
-    """Hold the counters of this host, whoever else wants them, wherever the recordings go."""
+    """Hold the host's lock on the counters during a ``with`` block, among all users and folders of recordings.
+
+    Yields the lock's file descriptor, which a child may inherit to keep it. `purpose` (str) is what others are told
+    while they are refused. If another process holds the lock: CountersBusy, or with `wait` this one waits.
+    """
     file = lock_file()
     descriptor = _open(file)
     try:
@@ -35,7 +39,7 @@ def counters_lock(purpose, *, wait=False):
 
 
 def lock_file():
-    """Where the lock is: in a folder that all users share."""
+    """Path of the lock's file: in the folder CMLIB_LOCKS, or in the first one that all users may write to."""
     chosen = os.environ.get("CMLIB_LOCKS")
     there = filter(os.path.isdir, _SHARED)
     shared = (folder for folder in there if os.stat(folder).st_mode & stat.S_IWOTH)
@@ -43,7 +47,8 @@ def lock_file():
 
 
 def _open(file):
-    """The lock's file, made if it is not there: never through a link, nor anything but a file."""
+    """A descriptor of the lock's file, which is made if it is missing; CmlibError if it is a link or no regular
+    file."""
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         with contextlib.suppress(FileExistsError):
@@ -65,6 +70,7 @@ def _open(file):
 
 
 def _acquire(descriptor, file, wait):
+    """Lock the descriptor; if it is locked, wait or raise CountersBusy."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -79,5 +85,6 @@ def _acquire(descriptor, file, wait):
 
 
 def _write(descriptor, text):
+    """Replace the file's content by text."""
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, text.encode(errors="replace"), 0)

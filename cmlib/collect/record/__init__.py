@@ -1,4 +1,4 @@
-"""Run programs under perf to a plan, and keep what was counted."""
+"""Record programs: run them under perf, as a plan of events says, and store what was counted."""
 
 from cmlib.collect.record.attached import record_attached
 from cmlib.collect.record.execute import LaunchSpec, Program

@@ -1,4 +1,4 @@
-"""Count what runs already: processes, a cgroup, or the whole system."""
+"""Record what runs already: processes, a cgroup, or the whole system."""
 
 import math
 import signal
@@ -28,16 +28,19 @@ from cmlib.io.archive.runs import events_of
 from cmlib.shell import command_line
 from cmlib.terminal import say
 
-_PAUSE_S = 0.1
+_PAUSE_S = 0.1  # between two looks at whether perf or the processes have ended
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 _LINES_SHOWN = 8
-# Linux refuses an event now and then while what is counted starts and ends threads; nothing is counted then.
+# Linux sometimes refuses an event while threads start and end, and then nothing is counted: perf is started again.
 _ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
 class AttachTarget:
-    """Something that runs already."""
+    """What to count that runs already: perf's `options` for it, its name in metadata, and `pids` if it is processes.
+
+    `about` (dict) is noted with the recording as "attached".
+    """
 
     options: tuple[str, ...]
     command: str
@@ -46,7 +49,8 @@ class AttachTarget:
 
 
 def processes(pids):
-    """Processes that run already, with all their threads."""
+    """An AttachTarget of processes, given by their numbers, with all their threads; RecordError if one does not
+    run."""
     counted = []
     for pid in dict.fromkeys(pids):
         if not _runs(pid):
@@ -62,7 +66,10 @@ def processes(pids):
 
 
 def cgroup(path, root="/"):
-    """All processes of a cgroup, now and later."""
+    """An AttachTarget of all processes that are or come into a cgroup; RecordError if there is no such cgroup.
+
+    `path` is the cgroup's path in its file system, with or without the mount point.
+    """
     fields = map(str.split, (Path(root) / "proc/mounts").read_text(encoding="utf-8").splitlines())
     mounts = [field[1] for field in fields if field[2] == "cgroup2"]
     inner = path
@@ -78,11 +85,12 @@ def cgroup(path, root="/"):
 
 
 def system():
-    """Everything that runs on this machine."""
+    """An AttachTarget of everything that runs on this machine."""
     return AttachTarget(("-a",), "whole system (running)", {"system": True})
 
 
 def _runs(pid):
+    """Whether a process (number) is there and no zombie."""
     try:
         return psutil.Process(pid).status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
     except psutil.NoSuchProcess:
@@ -90,7 +98,8 @@ def _runs(pid):
 
 
 def _attend(command, output, running, lock):
-    """Run perf until there is a reason to end it, and let it write all that it has counted until then."""
+    """Run perf until it ends, a signal comes or all counted processes have ended; a PerfOutcome of what it
+    counted."""
     stopped = []
     with (
         output.with_name("perf.stderr").open("w+", encoding="utf-8", errors="replace") as stderr,
@@ -107,6 +116,7 @@ def _attend(command, output, running, lock):
 
 
 def _has_ended(running):
+    """Whether processes are counted, and all of them have ended."""
     return running.pids and not any(map(_runs, running.pids))
 
 
@@ -174,6 +184,7 @@ def record_attached(
 
 
 def _planned(name, running, request, existing):
+    """The Plan of the one run, and its metadata; RecordError if it can't be compared with those in `existing`."""
     table = machine.known_events(about := machine.describe())
     request, counters = fit_to_counters(request, existing)
     codes = encodings(request.events or "core", table, request.modifier)
@@ -188,6 +199,7 @@ def _planned(name, running, request, existing):
 
 
 def _record(target, plan, meta, running, seconds, lock, notify):
+    """Count for so many seconds, and store the run; its metadata file."""
     meta = session.beginning(meta)
     kept = "Ctrl-C ends it earlier, and keeps what was counted"
     notify(f"counting {_named(running)} for {seconds:g} s; {kept}")
@@ -215,11 +227,12 @@ def _record(target, plan, meta, running, seconds, lock, notify):
 
 
 def _ends(running):
+    """A phrase by each way in which a recording can end early."""
     return {"stopped": "stopped", "process": f"{_named(running)} ended", "perf": "perf ended by itself"}
 
 
 def _checked(done, plan, running):
-    """What was counted, if it is a run."""
+    """The counts (DataFrame) of what perf wrote; RecordError if perf refused, or nothing was counted."""
     frame = _read(done)
     counted = ", ".join([*plan.pinned, *plan.events])
     if frame.empty and done.ended == "perf":
@@ -245,11 +258,13 @@ def _checked(done, plan, running):
 
 
 def _read(done):
+    """perf's output as a DataFrame, a row an interval and event."""
     return perf.parse_stat(done.raw.decode(errors="replace"))
 
 
 def _placed(meta, existing):
-    """The run with its place among those that are there, in a set of the usual name if the plan has none."""
+    """The metadata with set, pass, part and name of the run, the next one in its set; the set's name may be
+    missing."""
     n = len(meta["encodings"]) - len(events.second_readings(meta["encodings"]))
     usual = f"mlpx{n}" if meta["mode"] == "mlpx" else "ocoe"
     place, _ = next_place(meta["program"], meta["set"] or usual, events_of(meta), existing)
@@ -257,5 +272,6 @@ def _placed(meta, existing):
 
 
 def _named(running):
+    """Name of what is counted, with the numbers of its processes, for messages."""
     numbers = f" (process {', '.join(map(str, running.pids))})" if running.pids else ""
     return running.command.removesuffix(" (running)") + numbers

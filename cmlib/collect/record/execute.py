@@ -1,4 +1,4 @@
-"""Start programs, under perf or by themselves, and end all that they started."""
+"""Run programs, under perf or alone, and end every process that they started."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 @dataclass(frozen=True)
 class LaunchSpec:
-    """What to put under ``perf stat``, ready to run."""
+    """A program ready to run: its command, the variables it needs, and, of a server, the `pids` that perf counts."""
 
     command: list[str]
     pids: tuple[int, ...] = ()
@@ -33,7 +33,11 @@ class LaunchSpec:
 
 @dataclass(frozen=True)
 class Program:
-    """A program to record."""
+    """A program to record: its command as noted in metadata, and `prepare`, a context manager that yields a
+    LaunchSpec.
+
+    Where a program is a server, `prepare` starts and ends it; the LaunchSpec's command is then its load.
+    """
 
     command: str
     prepare: Callable[[], AbstractContextManager[LaunchSpec]]
@@ -41,7 +45,11 @@ class Program:
 
 @dataclass(frozen=True)
 class PerfOutcome:
-    """What one run left behind."""
+    """What perf and the program of one run wrote, and their exit codes; `exit_code` is None if the program never ran.
+
+    `ended` tells why the recording of what ran already ended: after its "time", "stopped", by the end of the
+    "process" or of "perf".
+    """
 
     raw: bytes
     exit_code: int | None
@@ -52,7 +60,7 @@ class PerfOutcome:
 
 
 def as_program(command):
-    """What is to be recorded, checked as far as it can be before anything is made ready."""
+    """A Program of a command (list of str), or the Program itself; RecordError if perf or the program is missing."""
     if isinstance(command, Program):
         check_perf()
         return command
@@ -61,7 +69,7 @@ def as_program(command):
 
 
 def noted(command):
-    """A command line as text, as it is noted with its runs; a RecordError if it can't be."""
+    """A command line as text for metadata; RecordError if it holds bytes that are not UTF-8."""
     if not all(map(is_text, command)):
         raise RecordError(
             f"the command {shlex.join(command)!r} holds bytes that are not UTF-8, and could not be "
@@ -72,14 +80,14 @@ def noted(command):
 
 
 def resolve(command):
-    """Find the program of a command, as the shell would."""
+    """The command (list of str) with its program found as a shell does; RecordError if that or perf is missing."""
     resolved = find_program(command)
     check_perf()
     return resolved
 
 
 def find_program(command):
-    """As :func:`resolve`, whatever it is to run under."""
+    """The command (list of str) with its program found as a shell does; RecordError if it is missing."""
     if not command:
         raise RecordError("no command to record: give one after --, as in `cmlib record NAME -- ./program`.")
     program = shutil.which(command[0])
@@ -89,13 +97,18 @@ def find_program(command):
 
 
 def check_perf():
-    """Raise RecordError if there is no perf to run anything under."""
+    """Raise RecordError if perf is not installed."""
     if shutil.which("perf") is None:
         raise RecordError("perf is not installed: on Debian, apt-get install linux-perf. See `cmlib doctor`.")
 
 
 def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
-    """Run a command once under perf, or beside the processes that perf counts."""
+    """Run a program once under ``perf stat``; a PerfOutcome, whatever the exit codes.
+
+    `counted` is a LaunchSpec; if it has `pids`, perf counts those processes while the command, their load, runs.
+    Files go into `folder`. With `on_demand` the program turns counting on and off through FIFOs. `lock` is the
+    descriptor of the counters' lock.
+    """
     command = resolve(counted.command)
     output, errors, status = (folder / name for name in ("perf.csv", "program.stderr", "status"))
     variables, options = _control(folder) if on_demand else ("", [])
@@ -121,7 +134,7 @@ def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
 
 
 def check_outcome(outcome, plan, command):
-    """Raise RecordError if perf refused, or `command` (as text) failed: nothing that gets better by repeating."""
+    """Raise RecordError if perf refused the events, or `command` (as text) failed, as no repetition helps there."""
     if outcome.exit_code is None:
         nothing = f"perf wrote nothing, and ended with exit code {outcome.perf_code}"
         reason = last_lines(outcome.perf_stderr) or nothing
@@ -142,19 +155,24 @@ def check_outcome(outcome, plan, command):
 
 
 def ending(code):
-    """How a program ended, from its exit code as a shell tells it."""
+    """How a program ended, in words, from its exit code as a shell gives it: ``exit code 139 (signal 11)``."""
     return f"exit code {code}" + (f" (signal {code - 128})" if code > 128 else "")
 
 
 def failure(command, code, stderr, where=""):
-    """That a command (as text) failed, and the end of what it wrote to its standard error."""
+    """A sentence that a command (as text) failed, with the end of its standard error; `where` is put in, as " under
+    X"."""
     lines = last_lines(stderr) or "(nothing)"
     return f"`{command}` failed with {ending(code)}{where}. The end of its standard error:\n{lines}"
 
 
 @contextlib.contextmanager
 def run_supervised(command, *, lock=None, environment=(), inherited=os.environ, **options):
-    """Run a command, which ends with all that it has started when the block does, or this process."""
+    """Yield a Popen of a command; when the block or this process ends, so do the command and all it has started.
+
+    `environment` is added to the variables `inherited`; `options` are Popen's; `lock` is a descriptor that stays open
+    in the command.
+    """
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", str(_SUPERVISOR), *map(str, command)],
         stdin=subprocess.PIPE,
@@ -174,7 +192,7 @@ def run_supervised(command, *, lock=None, environment=(), inherited=os.environ, 
 
 @contextlib.contextmanager
 def signals_handled(numbers, handler):
-    """Call a function for these signals, and for the length of a ``with`` do nothing else."""
+    """During a ``with`` block, let `handler` (number, frame) handle these signals in place of what did before."""
     before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
@@ -184,15 +202,18 @@ def signals_handled(numbers, handler):
 
 
 class TooLongError(CmlibError):
-    """A command was ended because it took too long."""
+    """Raised when a command was ended because it took longer than its limit."""
 
     def __init__(self, command, limit_s):
         super().__init__(f"`{shlex.join(command)}` took longer than {limit_s:g} s and was ended")
 
 
 def run_timed(argv, *, environment, timeout=None):
-    """Run a command to its end and end what it left running; return its elapsed and processor time [s]. Of cmlib's
-    variables it gets those in `environment` alone."""
+    """Run a command (list of str) to its end, and end what it left running; its elapsed and processor time [s].
+
+    Of the variables named CMLIB_* it gets only those in `environment`. CmlibError if it fails, TooLongError after
+    `timeout` [s].
+    """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         began, before = time.monotonic(), _processor_s()
         bare = {key: value for key, value in os.environ.items() if not key.startswith("CMLIB_")}
@@ -210,19 +231,24 @@ def run_timed(argv, *, environment, timeout=None):
 
 
 def _processor_s():
+    """User and system time [s] of all children that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def run_perf(command, errors, lock=None, environment=()):
-    """As :func:`run_supervised`, of perf, which writes numbers as in C."""
+    """As :func:`run_supervised`, for perf: its output goes to `errors` (file), its numbers have decimal points."""
     environment = dict(environment) | {"LC_ALL": "C"}
     streams = {"stdout": subprocess.DEVNULL, "stderr": errors}
     return run_supervised(command, lock=lock, environment=environment, **streams)
 
 
 def stat_command(plan, encodings, output, *, options=(), command=()):
-    """Build the command that runs a program under `perf stat`, or counts what the options name until it is stopped."""
+    """The ``perf stat`` command (list of str) that counts a plan's events, in intervals, into the file `output`.
+
+    `command` is what it runs; without one it counts what `options` name until it is stopped. `encodings` maps events
+    to what perf is given for them. ValueError if the plan has no events.
+    """
     pinned = [_encoded(event, plan.modifier, encodings, pinned=True) for event in plan.pinned]
     groups = [
         "{" + ",".join(_encoded(event, plan.modifier, encodings) for event in group) + "}"
@@ -236,6 +262,7 @@ def stat_command(plan, encodings, output, *, options=(), command=()):
 
 
 def _encoded(event, modifier, encodings, *, pinned=False):
+    """What perf is given for an event; a pinned one gets the modifier D, so that it is never multiplexed."""
     plain = f"{event}:{modifier}" if modifier else event
     encoding = encodings.get(event, plain)
     if not pinned:
@@ -245,7 +272,7 @@ def _encoded(event, modifier, encodings, *, pinned=False):
 
 
 def _control(folder):
-    """Make the FIFOs; return how the program is told of them, and perf."""
+    """Make two FIFOs by which a program turns counting on and off; shell text that names them, and perf's options."""
     control, ack = folder / "control", folder / "ack"
     for fifo in (control, ack):
         os.mkfifo(fifo)
@@ -254,4 +281,5 @@ def _control(folder):
 
 
 def _text(file):
+    """A file's text without surrounding blanks; "" if there is no such file."""
     return file.read_text(encoding="utf-8", errors="replace").strip() if file.exists() else ""

@@ -1,4 +1,4 @@
-"""Record the sets of runs that a user asks for: choose events, plans and the number of passes."""
+"""Record the sets of runs that a user asks for: which events are counted, in which plans, in how many passes."""
 
 import contextlib
 import functools
@@ -17,15 +17,20 @@ from cmlib.io.archive.runs import events_of
 from cmlib.shell import command_line
 from cmlib.terminal import say
 
+# Passes by default: of a set of named or core events, of one of all events. Events in a run of the probe.
 _PASSES, _SWEEP_PASSES, _PROBED = 3, 2, 48
 _NO_COUNTERS = {"offered": 0, "good": 0}
-# Of all events that count.
+# Names of the sets that hold all events, by mode.
 _SET_OF_ALL = {"ocoe": "ocoe_all", "mlpx": "sweep"}
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to record of a program."""
+    """What to record of a program; a field that is None is chosen from the machine and the other fields.
+
+    `events` are names with commas between, "core" or "all"; `mode` is "ocoe", "mlpx" or "ungrouped"; `per_run` the
+    number of events of a multiplexed run; `modifier` perf's.
+    """
 
     mode: str | None = None
     events: str | None = None
@@ -41,7 +46,12 @@ class Request:
 def record_program(
     name, command, request, *, folder=None, lock=None, counters=None, wait=False, note="", on_demand=False
 ):
-    """Record what is asked for of one program, set by set."""
+    """Record the sets that `request` asks for of one program; a dict of each set's name to the files of its new runs.
+
+    Runs that are there already are not repeated. `lock` and `counters` (dict of offered and good) come from who holds
+    the counters already, and `on_demand` programs turn counting on and off themselves. RecordError if the program
+    fails, perf refuses, or what is there was recorded otherwise.
+    """
     recordings = Path(folder or places.recordings_dir())
     target = recordings / name
     check_names(name, _wanted(request)[0][0])
@@ -77,7 +87,7 @@ def record_program(
 
 
 def _wanted(request):
-    """Sets to record: name, mode and events of each."""
+    """A list of (name, mode, events) of the sets to record."""
     chosen = request.events or "core"
     modes = [request.mode] if request.mode else ["mlpx"] if chosen == "all" else ["ocoe", "mlpx"]
     wanted = [(mode, chosen) for mode in modes]
@@ -93,7 +103,10 @@ def _wanted(request):
 
 
 def counted_in_probe(folder):
-    """Events of the probe that counted at least once, in the order of the table."""
+    """Names of the events of a program's probe runs that counted at least once; RecordError if there is none.
+
+    `folder` is that of the program's recordings.
+    """
     counting = []
     for run, meta in existing_runs(folder).items():
         if meta["set"] == PROBE:
@@ -108,14 +121,18 @@ def counted_in_probe(folder):
 
 
 def plan_options(request, counters, table):
-    """What plans are told of a machine's counters, and of what is asked for."""
+    """Two dicts of keyword arguments of :func:`make_plans`: the machine's counters, and what `request` says."""
     available = {"n_counters": counters["good"], "counters_of": table["counters"].to_dict()}
     settings = {"pinned": request.pinned, "interval_ms": request.interval_ms, "modifier": request.modifier}
     return available, settings
 
 
 def encodings(chosen, table, modifier):
-    """How perf is told each event asked for."""
+    """A dict of each event's name to what perf is given for it.
+
+    `chosen` is "all", "core" or names with commas between, `table` that of :func:`known_events`. RecordError if "all"
+    or "core" has no events on this machine.
+    """
     if chosen == "all":
         names = machine.all_events(table)
     elif chosen == "core":
@@ -131,12 +148,16 @@ def encodings(chosen, table, modifier):
 
 
 def _split(names):
-    """Names between commas, but for those within ``cpu/…/``."""
+    """Names between commas, as a list; a comma within ``cpu/…/`` does not divide."""
     return [name.strip() for name in re.findall(r"(?:[^,/]|/[^/]*/)+", names)]
 
 
 def fit_to_counters(request, existing, counters=None):
-    """What of a request this machine can count, and the counters for it."""
+    """The Request that this machine can count, and its counters (dict of offered and good).
+
+    Without hardware counters a request that names nothing becomes one of software events; RecordError if it names
+    hardware events. Counters are those of runs in `existing`, else `counters`, else those of a census.
+    """
     if not any(map(needs_counter, [*request.pinned, *_split(request.events or "core")])):
         return request, _NO_COUNTERS
     known = [meta["counters"] for meta in existing.values() if meta["counters"]["good"]]

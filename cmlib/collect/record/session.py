@@ -1,4 +1,4 @@
-"""Record the runs of a plan that are not there yet, and judge whether each is the run that was planned."""
+"""Record the runs of plans that are not there yet; a run that was not counted as planned is repeated."""
 
 import contextlib
 import errno
@@ -22,15 +22,19 @@ from cmlib.io.archive.runs import check_run, run_name
 from cmlib.io.events import second_readings
 from cmlib.shell import command_line
 
-_MOST_UNSEEN = 0.02
+_MOST_UNSEEN = 0.02  # share of the first event in intervals in which another event was not counted
 _ATTEMPTS = 3
-_TO_COME = {"date": None, "duration_s": 0.0, "exit_code": 0}
+_TO_COME = {"date": None, "duration_s": 0.0, "exit_code": 0}  # metadata that a run gets when it ends
 _LEAST_ROOM = 1 << 20  # bytes
 _GOES_ON = "Runs recorded before are kept; the command goes on from them when it is repeated."
 
 
 def validate_run(frame, plan):
-    """Decide whether what perf wrote is the run that was planned."""
+    """Why an OCOE run has to be repeated, in words; "" if it is as planned, or multiplexed.
+
+    `frame` is perf's output by :func:`parse_stat`. RecordError if it is no run of this plan: too short, an event
+    refused, rows missing.
+    """
     duration = frame["time_s"].max() if len(frame) else 0.0
     if duration < plan.interval_ms / 1000:
         raise RecordError(
@@ -52,6 +56,7 @@ def validate_run(frame, plan):
 
 
 def _left_the_counters(counts, running):
+    """Why these were not one counter, one event: some event was not counted all the time; "" if all were."""
     counted = counts.notna()
     lowest = running.where(counted).min()
     if lowest.min() < 1:
@@ -66,7 +71,13 @@ def _left_the_counters(counts, running):
 def record(
     name, command, plans, *, encodings, counters, passes=1, folder=None, lock=None, on_demand=False, **about
 ):
-    """Record a program, a run for each plan and pass; `about` is kept with every run: `note`, `counting`."""
+    """Record a program, a run for each plan and pass that is not there yet; metadata files (list of paths) of the new
+    runs.
+
+    `encodings` maps events to what perf is given for them, `counters` are the machine's (dict of offered and good),
+    `about` further metadata: `note`, `counting`. RecordError if the program fails, or what is there was recorded
+    otherwise.
+    """
     recordings = Path(folder or places.recordings_dir())
     check_names(name, plans[0].set)
     program = as_program(command)
@@ -102,7 +113,8 @@ def record(
 
 
 def _record_one(plan, meta, run_once, notify):
-    """Return the run's full metadata and its raw output."""
+    """The metadata (dict) and raw output (bytes) of a run that is repeated until it is as planned, three times at
+    most."""
     rejected = []
     for _ in range(_ATTEMPTS):
         started = beginning(meta)
@@ -123,12 +135,12 @@ def _record_one(plan, meta, run_once, notify):
 
 
 def beginning(meta):
-    """The metadata of a run that begins now."""
+    """The metadata of a run with the present time and load."""
     return meta | {"date": now(), "machine": meta["machine"] | {"load_1min": machine.load_1min()}}
 
 
 def outcome_metadata(frame, outcome):
-    """What the metadata tell of how a run went."""
+    """What a run's metadata tell of its outcome: a dict of duration_s, exit_code and warnings."""
     return {
         "duration_s": float(frame["time_s"].max()),
         "exit_code": outcome.exit_code,
@@ -137,6 +149,7 @@ def outcome_metadata(frame, outcome):
 
 
 def _run_in_own_folder(target, program, lock, on_demand, plan, meta):
+    """Run a program once as planned, in a folder that is removed afterwards; a PerfOutcome, or RecordError."""
     with working_folder(target / meta["run"]) as folder:
         check_room(folder)
         # A failure is raised while the program's servers are still there: one that died says so itself.
@@ -148,13 +161,13 @@ def _run_in_own_folder(target, program, lock, on_demand, plan, meta):
 
 
 def check_room(folder):
-    """perf does not tell when it could not write all, nor does a shell."""
+    """Raise OSError if the disk of `folder` is full, as neither perf nor a shell does."""
     if shutil.disk_usage(folder).free < _LEAST_ROOM:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
 
 
 def planned_metadata(plan, pass_number, encodings, about):
-    """What is known of a run before it is made."""
+    """The metadata (dict) of a run that are known before it: `about`, and what the Plan says."""
     again = second_readings(plan.events)
     return about | {
         "set": plan.set,
@@ -171,6 +184,7 @@ def planned_metadata(plan, pass_number, encodings, about):
 
 
 def _check_same_schedule(existing, plans, name):
+    """Raise RecordError if a run of the set is none of these plans'."""
     set_name, planned = plans[0].set, {plan.part for plan in plans}
     for run, meta in existing.items():
         if meta["set"] == set_name and meta["part"] not in planned:

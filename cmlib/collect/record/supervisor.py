@@ -1,9 +1,9 @@
-"""Run one command, and leave nothing of it running once whoever asked for it is gone.
+"""Run a command, and end all that it started once it, or the process that asked for it, has ended.
 
-The recorder starts this file by itself, as `python -I -S supervisor.py COMMAND…`, with a pipe as its standard
-input that only the recorder holds open. When the command has ended, or the pipe closes (the recorder was
-stopped or killed), every process that descends from here is ended too: as their "subreaper" this process
-inherits the orphans among them. SIGINT goes on to the command, which may end in its own way.
+cmlib starts this file by itself, as `python -I -S supervisor.py COMMAND…`, with a pipe as its standard input that
+only cmlib holds open. When the command has ended, or the pipe closes (cmlib was stopped or killed), every process
+that descends from this one is ended too: it is their "subreaper", which inherits orphans. SIGINT is passed on to the
+command, which may end in its own way.
 """
 
 import contextlib
@@ -33,6 +33,7 @@ def keep(command):
 
 
 def _wait_for_end_of(child):
+    """Return when the child has ended, or standard input is closed."""
     poll = select.poll()
     poll.register(os.pidfd_open(child.pid), select.POLLIN)
     poll.register(sys.stdin.fileno(), select.POLLHUP)
@@ -40,6 +41,7 @@ def _wait_for_end_of(child):
 
 
 def _end_descendants():
+    """Kill children, and what they leave behind, until there are none."""
     while True:
         for process in _children():
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -51,6 +53,7 @@ def _end_descendants():
 
 
 def _children():
+    """Yield the numbers of this process's children."""
     for status in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             parent = status.read_text(errors="replace").rpartition(")")[2].split()[1]

@@ -1,4 +1,5 @@
-"""Record simulated runs of a program: what they will cost, which are missing, and whether they repeat."""
+"""Record runs of a program under Callgrind: estimate their time, make those that are missing, tell whether they
+repeat."""
 
 import tempfile
 from pathlib import Path
@@ -19,13 +20,13 @@ from cmlib.io.callgrind import REPEATS, as_events, difference, read_parts, read_
 from cmlib.io.events import simulated_events
 from cmlib.terminal import say, say_above_bars
 
-# Measured of bzip2, gzip and C loops: Callgrind takes 8 to 13 times as long as Valgrind without a tool, and sees
-# 1.0 to 2.5 times the basic blocks that Valgrind's scheduler tells.
+# Measured on bzip2, gzip and C loops: Callgrind takes 8 to 13 times as long as Valgrind without a tool, and counts
+# 1.0 to 2.5 times as many basic blocks as the statistics of Valgrind's scheduler.
 _TIMES_AS_LONG = 10
 _BLOCKS_TOLD = 1.6
 _LONGEST_S = 60
-_INTERVALS, _FEWEST_BLOCKS = 200, 50_000  # of a run; of an interval: half of Valgrind's own time slice
-SET = "sim"
+_INTERVALS, _FEWEST_BLOCKS = 200, 50_000  # in a run; in an interval (half of Valgrind's own time slice)
+SET = "sim"  # name of the set of simulated runs
 _WHY = (
     "The program depends on time, on random numbers (Python's strings: set PYTHONHASHSEED=0) or on the order of its "
     "threads; as it is, read means of several --runs."
@@ -33,8 +34,10 @@ _WHY = (
 
 
 def estimate(command, n_simulations, notify=say, *, limit_s=_LONGEST_S):
-    """Basic blocks of an interval, and of a run, from one under Valgrind without a tool, some five times slower than
-    native; what the simulations take is told before they start."""
+    """Basic blocks of an interval, and of a run, estimated by one run under Valgrind without a simulation.
+
+    `notify` is told how long a simulated run will take. RecordError if that run takes more than `limit_s` [s].
+    """
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         try:
             told, seconds = valgrind.count_blocks(command, Path(folder), limit_s=limit_s)
@@ -66,7 +69,13 @@ def record_simulated(
     note="",
     notify=say_above_bars,
 ):
-    """Record a program under Valgrind's Callgrind, which counts thirteen events at once."""
+    """Record a program under Callgrind, which counts all thirteen simulated events at once; the new metadata files.
+
+    `passes` is the number of runs, `every_blocks` the length of an interval in basic blocks (estimated if None).
+    `caches` maps I1, D1, L2, LL to ``SIZE,WAYS,LINE``, by default this machine's; with three `levels` each run is
+    simulated twice, the second time with L2 as the last cache. `function` limits counting to its calls. RecordError
+    if the program fails, or runs that are there were simulated otherwise.
+    """
     recordings = Path(folder or places.recordings_dir())
     check_names(name, set_name)
     version = valgrind.check_valgrind()
@@ -76,7 +85,7 @@ def record_simulated(
         remove_abandoned(target)
         existing = existing_runs(target)
         of_set = [meta for meta in existing.values() if meta["set"] == set_name]
-        # A set goes on as it began.
+        # Runs added to a set are simulated as its first run was.
         prefetch = not of_set or valgrind.PREFETCHING in of_set[0]["simulator"]["options"]
         options = [valgrind.cache_options(caches or {}, prefetch=prefetch)]
         if levels == 3 and (not of_set or of_set[0]["simulator"].get("second_level")):
@@ -117,7 +126,7 @@ def record_simulated(
 
 
 def _simulated(place, command, every, options, blocks):
-    """Simulate a run with each of the options."""
+    """A list of Simulations of one run, one for each list of Valgrind's options."""
     outcomes = []
     for number, of_one in enumerate(options, start=1):
         title = f"{place.name}, {number} of {len(options)}"
@@ -132,7 +141,7 @@ def _simulated(place, command, every, options, blocks):
 
 
 def _checked(outcomes):
-    """The simulations that can be read together, and what is to be said of them."""
+    """The simulations that agree in instructions, so that their counts can be joined, and a sentence about them."""
     texts = [outcome.raw.decode(errors="replace") for outcome in outcomes]
     last, not_kept = as_events(read_parts(texts[0]).totals), "Misses of the second-level cache are not kept"
     if len(texts) == 1:
@@ -148,6 +157,7 @@ def _checked(outcomes):
 
 
 def _finished(meta, every, outcomes, raw):
+    """The metadata of a simulated run, from those planned and its outcome."""
     text = raw.decode(errors="replace")
     counts, _ = read_series(text)
     caches, second = read_parts(text).caches, read_second_level(text)
@@ -162,7 +172,8 @@ def _finished(meta, every, outcomes, raw):
 
 
 def _planned(set_name, number, options, about):
-    """The metadata of a run that counts what Callgrind does, with these caches."""
+    """The metadata of a simulated run before it is made; `options` has one or two lists, the second for the second
+    level."""
     first, second = [*options, None][:2]
     table = simulated_events(levels=3 if second else 2)
     pinned, *others = table.index
@@ -172,7 +183,7 @@ def _planned(set_name, number, options, about):
 
 
 def _report_repeats(target, set_name, notify):
-    """Say how far the instructions of a set's runs are apart."""
+    """Tell how far the runs of a set differ in instructions."""
     runs = [run for run, meta in existing_runs(target).items() if meta["set"] == set_name]
     totals = [read_parts(read_raw(target, run).decode(errors="replace")).totals["Ir"].sum() for run in runs]
     apart = (max(totals) - min(totals)) / min(totals)

@@ -1,4 +1,4 @@
-"""Run a command under Valgrind: which caches are simulated, what Callgrind counted, why it failed."""
+"""Run a command under Valgrind: options for its caches, the counts that Callgrind wrote, reasons of a failure."""
 
 import errno
 import math
@@ -18,15 +18,15 @@ from cmlib.collect.record.session import check_room
 from cmlib.errors import CmlibError, last_lines
 from cmlib.io.archive import errors_as
 
-# By level and kind as Linux names them; the last level is whichever is the largest.
+# Valgrind's names of caches, by their level and type in /sys; LL is the unified cache of the highest level.
 _NAMES = {(1, "Instruction"): "I1", (1, "Data"): "D1", (2, "Unified"): "L2"}
 _FIRST, _SECOND, _LAST = ("I1", "D1"), "L2", "LL"
-PREFETCHING = "--simulate-hwpref=yes"
+PREFETCHING = "--simulate-hwpref=yes"  # a prefetcher, which fetches the next lines of a stream
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
 _CALLGRIND = ["--tool=callgrind", "--cache-sim=yes", "--branch-sim=yes", "--combine-dumps=yes"]
-# Counts the basic blocks that Callgrind would count, and nothing else.
+# Valgrind without a tool, with blocks cut as Callgrind cuts them, so that its statistics tell their number.
 _BARE = ["--tool=none", "--stats=yes", "--vex-guest-chase=no", "--vex-iropt-unroll-thresh=0"]
-# Costs by address, so that what Callgrind counts by its repetitions can be counted once.
+# Costs by address: Callgrind counts each repetition of `rep movsb`, and so the reader can count it once.
 EACH_INSTRUCTION = ["--dump-instr=yes", "--collect-jumps=yes"]
 # glibc copies by `rep movsb` where CPUID offers it, as under Valgrind it does: by vectors it is the same everywhere.
 # (`glibc.cpu.hwcaps` would do so too, but glibc 2.36 reads on behind its end, so that instructions do not repeat.)
@@ -42,27 +42,32 @@ _HEAD = re.compile(r"^(?:==|--)[0-9]+(?:==|--) ?", re.MULTILINE)
 _PREFETCHED = re.compile(r"^Prefetch (?:Up|Down): +([0-9]+)$", re.MULTILINE)
 _TIMERANGE = re.compile(rb"^desc: Timerange: Basic block [0-9]+ - ([0-9]+)$", re.MULTILINE)
 _POLL_S = 0.2
-_PYTHON_LOOP = "_PyEval_EvalFrameDefault"
-# Where Python writes the names of its functions, and perf looks for them: in /tmp whatever TMPDIR says.
+_PYTHON_LOOP = "_PyEval_EvalFrameDefault"  # the interpreter's function that executes Python's code
+# The file of function names that Python writes for perf, always in /tmp.
 _NAMES_FOR_PERF = "/tmp/perf-{pid}.map"
 
 
 def cache_options(caches, *, prefetch=False, root="/"):
-    """Options that tell Valgrind which caches to simulate: first level and last level."""
+    """Valgrind's options (list of str) for the caches of the first level and the last level.
+
+    `caches` maps Valgrind's names to ``SIZE,WAYS,LINE``; those not named are this machine's, as far as Valgrind can
+    simulate them.
+    """
     return _options(_chosen(caches, root), _LAST, prefetch)
 
 
 def second_level_options(caches, *, prefetch=False, root="/"):
-    """Options for a second simulation, in which the second-level cache is the last one."""
+    """Valgrind's options for a simulation with the second-level cache as the last one; [] if there is none smaller
+    than LL."""
     chosen = _chosen(caches, root)
-    # Valgrind takes the nearest that it can simulate of a last level that it is not told.
+    # Without an option Valgrind rounds the machine's last level to one that it can simulate: its true size is compared.
     sizes = {name: shape[0] for name, shape in (machine_caches(root) | chosen).items()}
     between = _SECOND in chosen and chosen[_SECOND][0] < sizes.get(_LAST, 0)
     return _options(chosen, _SECOND, prefetch) if between else []
 
 
 def machine_caches(root="/"):
-    """This machine's caches: size [bytes], ways and length of a line [bytes], by I1, D1, L2 and LL; as Linux tells."""
+    """This machine's caches: (size, ways, line) [bytes, ways, bytes] by I1, D1, L2 and LL, as /sys tells."""
     shapes, last = {}, 0
     for place in sorted(Path(root, "sys/devices/system/cpu/cpu0/cache").glob("index*")):
         try:
@@ -81,12 +86,14 @@ def machine_caches(root="/"):
 
 
 def _chosen(caches, root):
+    """(size, ways, line) by cache: those that a user named (text), else this machine's where they can be
+    simulated."""
     here = {name: shape for name, shape in machine_caches(root).items() if _can_be_simulated(*shape)}
     return here | {name: _parse(name, text) for name, text in caches.items() if text}
 
 
 def _options(chosen, last, prefetch):
-    """The first level, and one of the others as Valgrind's last."""
+    """Valgrind's options for I1, D1, and the cache `last` in the place of its last level."""
     shapes = {name: chosen[name] for name in _FIRST if name in chosen}
     if last in chosen:
         size, ways, line = chosen[last]
@@ -97,11 +104,13 @@ def _options(chosen, last, prefetch):
 
 
 def _can_be_simulated(size, ways, line):
+    """Whether the number of sets is whole, and a power of two."""
     sets = size // (ways * line) if ways > 0 and line > 0 else 0
     return sets > 0 and sets * ways * line == size and sets & (sets - 1) == 0
 
 
 def _parse(name, text):
+    """(size, ways, line) of ``SIZE,WAYS,LINE``; CmlibError if they can't be simulated."""
     parts = text.split(",")
     try:
         size, ways, line = _bytes(parts[0]), *map(int, parts[1:])
@@ -116,6 +125,7 @@ def _parse(name, text):
 
 
 def _bytes(text):
+    """Bytes (int) of ``32K``; ValueError if it is no size."""
     match = re.fullmatch(r"([0-9]+)([KM]?)", text.strip())
     if match is None:
         raise ValueError(text)
@@ -124,7 +134,7 @@ def _bytes(text):
 
 @dataclass(frozen=True)
 class Simulation:
-    """What one run left behind."""
+    """Callgrind's output of one run (bytes, the files of all processes), and the elapsed time [s]."""
 
     raw: bytes
     seconds: float
@@ -132,7 +142,7 @@ class Simulation:
 
 
 def check_valgrind():
-    """Version of Valgrind, such as ``3.19.0``; a RecordError if there is none."""
+    """Valgrind's version (str), such as ``3.19.0``; RecordError if it is not installed."""
     if shutil.which("valgrind") is None:
         raise RecordError(
             "Valgrind is not installed, and a simulation needs it: on Debian, apt-get install valgrind; on Fedora, "
@@ -145,7 +155,12 @@ def check_valgrind():
 def simulate(
     command, folder, *, every_blocks=None, options=(), progress=None, python=False, limit_s=None, env=()
 ):
-    """Run a command once under Callgrind; with `python`, an interpreter's work is split by Python's functions."""
+    """Run a command (list of str) once under Callgrind; a Simulation.
+
+    Files go into `folder`; an interval ends after `every_blocks` basic blocks (None: one interval). `progress` is
+    called with the blocks so far. With `python` the interpreter's instructions are split by Python functions.
+    TooLongError after `limit_s` [s], RecordError if the program fails or Valgrind can't run it.
+    """
     intervals = [] if every_blocks is None else [f"--dump-every-bb={every_blocks}"]
     verbose = ["-v"] if PREFETCHING in options else []  # with the number of lines prefetched
     options = [*_CALLGRIND, *verbose, *intervals, *options, f"--callgrind-out-file={_escaped(folder)}/%p.out"]
@@ -162,14 +177,18 @@ def simulate(
 
 
 def count_blocks(command, folder, *, limit_s):
-    """Run a command once under Valgrind without simulating anything, some ten times as fast."""
+    """Basic blocks (int) that Valgrind's statistics tell of a command, and the elapsed time [s] without a simulation.
+
+    TooLongError after `limit_s` [s].
+    """
     log, seconds = _run(command, folder, _BARE, limit_s=limit_s)
     checks = re.findall(r"scheduler: ([0-9,]+) event checks", log)
     return sum(int(n.replace(",", "")) for n in checks), seconds
 
 
 def _named(file):
-    """What Callgrind wrote of a process, with the names that Python 3.12 or later gave to code for perf."""
+    """Callgrind's file of a process (bytes), its functions of the interpreter renamed to those of Python (3.12 or
+    later)."""
     raw, names = file.read_bytes(), Path(_NAMES_FOR_PERF.format(pid=file.stem))
     pattern = rb"%s'(?:2')?(?:0x0*([0-9a-f]+)')?\S*" % _PYTHON_LOOP.encode()
     functions = {}
@@ -180,7 +199,7 @@ def _named(file):
 
 
 def _run(command, folder, options, *, meanwhile=None, env=(), limit_s=None):
-    """Valgrind's log, and the elapsed time [s]."""
+    """Run a command under Valgrind with these options; its log (str) and the elapsed time [s]."""
     check_valgrind()
     resolved = find_program(command)
     watched = ["valgrind", *options, *_FOR_ALL, f"--log-file={_escaped(folder)}/%p.log", "--", *resolved]
@@ -203,6 +222,8 @@ def _run(command, folder, options, *, meanwhile=None, env=(), limit_s=None):
 
 
 def _wait(process, command, meanwhile, limit_s):
+    """Exit code of the process, whose wait is broken off for `meanwhile` to be called; TooLongError after
+    `limit_s`."""
     end = time.monotonic() + (limit_s or math.inf)
     while True:
         try:
@@ -215,6 +236,7 @@ def _wait(process, command, meanwhile, limit_s):
 
 
 def _failure(command, code, log, program_stderr):
+    """Why a command failed under Valgrind: what Valgrind can't do, or the command's own error."""
     reasons = [line for line in [*program_stderr.splitlines(), *log.splitlines()] if _REFUSED.search(line)]
     if reasons:
         return (
@@ -229,16 +251,17 @@ def _failure(command, code, log, program_stderr):
 
 
 def _escaped(path):
+    """A path as Valgrind's options take it, where % has a meaning."""
     return str(path).replace("%", "%%")
 
 
 def blocks_so_far(folder):
-    """Basic blocks in the parts that Callgrind has written into a folder by now, of all processes."""
+    """Basic blocks that Callgrind has executed by now, by the files in `folder`, of all processes."""
     return sum(map(_last_block, folder.glob("*.out")))
 
 
 def _last_block(file):
-    """Basic blocks at the end of the last part in a file, which may be long."""
+    """Number of the last basic block in a Callgrind file; only its end is read, as it may be long."""
     size, looked = file.stat().st_size, 1 << 16
     while True:
         with file.open("rb") as opened:
@@ -250,5 +273,6 @@ def _last_block(file):
 
 
 def _text(file):
+    """Text of Valgrind's log without the ``==PID==`` of each line; "" if there is no file."""
     text = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
     return _HEAD.sub("", text)
