@@ -100,7 +100,7 @@ def _from_recordings(name, machine, interval_ms):
     from cmlib.io.archive import readable
     from cmlib.io.archive.programs import readable_runs
     from cmlib.io.archive.runs import PERF, source_of
-    from cmlib.io.store.raw import read_counts
+    from cmlib.io.store.raw import read_counts, read_cpus
 
     if name not in recorded_names(None, None, ""):
         raise click.BadParameter(f"{name} is neither a file nor a recorded program; see cmlib list.")
@@ -113,7 +113,8 @@ def _from_recordings(name, machine, interval_ms):
     runs = readable(lambda file: read_counts(file, metas[file]), metas)
     if not runs:
         raise click.ClickException(f"{name} has no run that can be read.")
-    return [(name, [metas[file] for file in runs], list(runs.values()))]
+    metas = [metas[file] | {"cpus": read_cpus(file, metas[file])} for file in runs]
+    return [(name, metas, list(runs.values()))]
 
 
 def _text(answer):

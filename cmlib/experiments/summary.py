@@ -45,6 +45,7 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
         notes=import_notes(metas),
         printed=printed_shares(metas),
         metric_group=metric_group,
+        command=first.get("command") or "",
     )
 
 

@@ -34,9 +34,10 @@ def import_notes(metas):
 
 
 def printed_shares(metas):
-    """What the tool that recorded some runs printed of their shares of slots: means over the runs."""
+    """What the tool that recorded some runs told of their shares of slots, means over the runs, and of CPUs."""
     printed = pd.DataFrame([meta["printed"] for meta in metas if "printed" in meta])
-    return printed.mean().to_dict()
+    cpus = pd.Series([meta.get("cpus") for meta in metas], dtype=float).median()
+    return printed.mean().to_dict() | {"CPUs": cpus}
 
 
 def import_files(

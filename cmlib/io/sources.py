@@ -222,6 +222,7 @@ def _source(file, text, machine, options, frame=None, remarks=None):
     facts |= {key: value for key, value in options.items() if value not in (None, {})}
     facts |= {"running_shares": not frame["running"].isna().any(), "names": names}
     facts |= {"printed": shares} if (shares := perf.printed(text)) else {}
+    facts |= {"cpus": cpus} if (cpus := perf.cpus_utilized(text)) else {}
     facts |= {"zeros_uncounted": True} if hidden else {}
     facts |= {"machine": machine} if events.processor_of(machine) else {}
     copies = [f"{n_copies:,} rows came twice, with equal counts: the copies are left out."] * bool(n_copies)

@@ -15,6 +15,7 @@ from cmlib.topdown.bounded_account import LOSSES, bounds
 from cmlib.topdown.category_tables import read_table, tables
 from cmlib.topdown.costs import UNKNOWN, known_costs, read_costs
 from cmlib.topdown.run_levels import CUT_BY, DIFFERS, levels, phases, totals
+from cmlib.topdown.runtimes import advice_for, runtime_of
 from cmlib.topdown.table_choice import choose_table
 from cmlib.topdown.verdict import find_bottleneck
 
@@ -50,6 +51,7 @@ def summarize(
     notes=(),
     printed=None,
     metric_group="",
+    command="",
 ):
     """Summarize a recording: levels, the account with bounds, and what would decide it, as plain values.
 
@@ -75,6 +77,8 @@ def summarize(
     metric_group : str, default ""
         By which the recording machine's perf computes level 1, such as ``TopdownL1``: what would decide it is asked
         for by that.
+    command : str, default ""
+        That was recorded: it may tell what runs the program, by which it is advised.
 
     Returns
     -------
@@ -86,15 +90,18 @@ def summarize(
     shares = np.concatenate([running.to_numpy(float).ravel() for _, running in runs])
     costs = read_costs(processor or UNKNOWN)
     level = _levels(_each_run(runs) if whole_runs else runs, timed=not whole_runs or _knows_durations(runs))
-    if printed and printed.get(_IPC):
-        level.setdefault(_IPC, printed[_IPC])
+    printed = printed or {}
+    level |= {
+        kind: printed[kind] for kind in (_IPC, "CPUs") if kind not in level and printed.get(kind, 0) > 0
+    }
     misses = [] if whole_runs else _misses(runs, costs, level.get("GHz"))
     by_phase = phases(runs[0][0]) if len(runs) == 1 and not whole_runs else pd.DataFrame()
     by_phase, changed, phases_text = _compare_phases(by_phase, runs[0], costs, level.get("GHz"))
     n_rows = sum(len(counts) for counts, _ in runs)
     interval_ms = 1000 if whole_runs else _interval_ms(runs)
+    runtime = runtime_of(command)
     account = _account(
-        runs, processor, modifier, interval_ms, level.get("GHz"), printed or {}, core, misses, metric_group
+        runs, processor, modifier, interval_ms, level.get("GHz"), printed, core, misses, metric_group, runtime
     )
     hidden = {event for zeros in hidden for event in zeros if zeros[event].any()}
     exact = bool(account) and account["how"] == "counted"
@@ -103,6 +110,7 @@ def summarize(
         "name": name,
         "processor": processor,
         "core": core,
+        "runtime": runtime or None,
         "runs": n_rows if whole_runs else len(runs),
         "intervals": n_rows,
         "events": len({event for counts, _ in runs for event in counts}),
@@ -116,7 +124,7 @@ def summarize(
         "account": account,
         "misses": misses,
         "misses_text": describe_misses(misses),
-        "remarks": [*_remarks(runs, hidden, core, processor, level, printed or {}, exact), *notes],
+        "remarks": [*_remarks(runs, hidden, core, processor, level, printed, exact), *notes],
     }
 
 
@@ -150,7 +158,7 @@ def _misses(runs, costs, ghz):
     return savings_without_misses(runs, costs, ghz=ghz, shares=shares)
 
 
-def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses, metric_group):
+def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses, metric_group, runtime):
     runs = [_with_cycles(counts, running) for counts, running in runs]
     costs, counted = read_costs(processor or UNKNOWN), totals([run for run in runs if "cycles" in run[0]])
     bounded = bounds(counted, costs, ghz=ghz, printed=printed, savings=misses)
@@ -171,7 +179,7 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses,
         "contradiction": _percent(bounded.contradiction),
         "doubtful": list(bounded.doubtful),
         "decide": _command(verdict, metrics, bool(metric_group), modifier, interval_ms, pmu),
-        "advice": [] if bounded.gap else _advice(bounded.shares, verdict, table),
+        "advice": [] if bounded.gap else _advice(bounded.shares, verdict, table, advice_for(runtime)),
     }
     return answer | {"text": _sentences().limits(answer, LOSSES)}
 
@@ -192,7 +200,7 @@ def _sentences():
     return template("cmlib.topdown", "sentences.j2").module
 
 
-def _advice(shares, verdict, table):
+def _advice(shares, verdict, table, of_runtime):
     """What to try against each category that may limit the program, or its part that surely is most of it.
 
     What is surely lost most comes first. Where it is open, nothing is advised against what may be nothing.
@@ -202,7 +210,7 @@ def _advice(shares, verdict, table):
         limits = [name for name in limits if shares.at[name, "low"] > _NOTHING]
         if not limits:
             return []
-    texts = {category.name: category.advice for category in table.categories if category.advice}
+    texts = {category.name: category.advice for category in table.categories if category.advice} | of_runtime
     advised = []
     for name in limits or ("retired",):
         surely = max(_MOST_OF_IT * shares.at[name, "low"], _NOTHING)

@@ -1,4 +1,4 @@
-"""Shares of slots that perf or another tool computed itself and printed beside its counts or alone."""
+"""Shares of slots that perf or another tool computed itself, and for how long perf had counters on."""
 
 import re
 from pathlib import Path
@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from cmlib.clean.uncounted import lengths_by_ends
 from cmlib.io.perf.formats.base import Totals
-from cmlib.io.perf.formats.lines import as_number, as_table
+from cmlib.io.perf.formats.lines import TIME, as_number, as_table
 
 _READ = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 _CATEGORIES, _PARTS = _READ["names"], _READ["parts"]
@@ -36,6 +37,14 @@ _FEWEST_COLUMNS = 3  # separators of a table whose rows are named
 _VALUE = re.compile(rf"(?<![\w.:-]){_NUMBER}(?![\w.])")
 # One of these is in each line from which anything is read; looked for in a tenth of the time.
 _WORDS = _READ["words"]
+# What was counted all the time, between separators or as JSON: end of the interval, time on a counter [ns].
+_PINNED = r"(?:cpu-)?(?:cycles|instructions)(?::\w*+)?"
+_ON = re.compile(
+    rf"^ *+({TIME})([^\w. ])[0-9]++\2\2{_PINNED}\2([0-9]++)(?:\2)100[.,]00(?![0-9])"
+    rf'|^ *+\{{"interval" *: *([0-9.]+), *"counter-value"[^{{\n]*"event" *: *"{_PINNED}", *'
+    '"event-runtime" *: *([0-9]+), *"pcnt-running" *: *100[.,]',
+    re.MULTILINE,
+)
 
 
 def printed(text):
@@ -84,6 +93,17 @@ def shares_alone(text):
     remark = _UNNAMED if sets else ""
     parts = parts if len(parts) > 1 else sets or _named_rows(text) or [(text, "")]
     return [run for part, command in parts for run in _alone(part, command, remark)]
+
+
+def cpus_utilized(text):
+    """CPUs that a run used on average: perf counts a program only while it runs; None where intervals don't tell."""
+    lines = sorted((float(line[3] or line[5]), as_number(line[1] or line[4])) for line in _ON.finditer(text))
+    if not lines:
+        return None
+    on = pd.Series({end: 1e-9 * ns for ns, end in lines}).sort_index()
+    lengths = lengths_by_ends(on.index)
+    near = lengths <= 2 * np.median(lengths)  # nothing lies between it and the one before
+    return float(on[near].sum() / lengths[near].sum())
 
 
 def _named_rows(text):

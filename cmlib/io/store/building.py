@@ -10,7 +10,7 @@ from cmlib import places
 from cmlib.clean.uncounted import lengths_by_ends
 from cmlib.errors import NothingRecordedError
 from cmlib.io.store.database import REFUSED, RUNS, StoreError, default_url, replacing, with_password
-from cmlib.io.store.raw import SERIES, as_utf8, find_sources, read_counts, read_table
+from cmlib.io.store.raw import SERIES, as_utf8, find_sources, read_counts, read_cpus, read_table
 from cmlib.io.store.reading import id_of, is_current, runs
 
 _LONGEST_NAME = 48
@@ -66,7 +66,9 @@ def rebuild(recordings_dir=None, url=None, *, samples_dir=None, progress=False):
                 refused.append((source.name, source.state(), as_utf8(error)))
         if not stored:
             raise StoreError(refused[0][-1])
-        pd.DataFrame(stored).astype({"exit_code": "Int64"}).to_sql(RUNS, connection, index=False)
+        pd.DataFrame(stored).astype({"exit_code": "Int64", "cpus": float}).to_sql(
+            RUNS, connection, index=False
+        )
         names = ["name", "state", "reason"]
         pd.DataFrame(refused, columns=names, dtype="str").to_sql(REFUSED, connection, index=False)
     return runs(url)
@@ -87,13 +89,14 @@ def _add(connection, number, source):
     meta = source.meta
     if source.kind == SERIES:
         counts, running = read_counts(source.file, meta)
+        cpus = read_cpus(source.file, meta)
         events = list(counts)
         frame = pd.concat([counts, running], axis=1)
         names = [f"{what}_{k:03d}" for what in ("count", "running") for k in range(len(events))]
         frame = frame.set_axis(names, axis=1).reset_index()
         frame.insert(1, "interval_s", lengths_by_ends(counts.index))
     else:
-        events = list(meta["events"])
+        events, cpus = list(meta["events"]), None
         names = [f"{what}_{k:03d}" for k in range(1, len(events)) for what in ("slope", "intercept")]
         frame = read_table(source.file, meta).set_axis(["x_start", "x_end", *names], axis=1)
     # A name that tells the run, in characters that need no quotes, short enough for PostgreSQL.
@@ -101,5 +104,5 @@ def _add(connection, number, source):
     table = f"{'series' if source.kind == SERIES else 'lines'}_{number:05d}_{readable}"
     frame.to_sql(table, connection, index=False)
     row = {"run_id": id_of(meta)} | {key: meta.get(key, usual) for key, usual in _OF_META.items()}
-    sizes = {"n_intervals": len(frame), "n_events": len(events), "events": json.dumps(events)}
+    sizes = {"n_intervals": len(frame), "n_events": len(events), "events": json.dumps(events), "cpus": cpus}
     return row | sizes | {"series_table": table, "meta": json.dumps(meta)}

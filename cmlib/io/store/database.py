@@ -15,7 +15,7 @@ from cmlib.io.archive import atomic_output
 from cmlib.passwords import hide
 
 # Changes with the tables below; a store of another one is refused.
-SCHEMA = 9
+SCHEMA = 10
 
 _NAMESPACE = "cmlib"
 # In the header of an SQLite file (its application_id), where it can be read even if the rest is lost.

@@ -126,6 +126,12 @@ def read_counts(file, meta):
     return counts, running
 
 
+def read_cpus(file, meta):
+    """CPUs that the run of a metadata file used on average; None where its recording does not tell."""
+    text = read_content(file, meta["sha256"], suffix=content_suffix(meta)).decode(errors="replace")
+    return None if source_of(meta) == VALGRIND else perf.cpus_utilized(text)
+
+
 def read_table(file, meta):
     """Read one recording's lines."""
     fitted = [f"{what}:{event}" for event in list(meta["events"])[1:] for what in ("slope", "intercept")]

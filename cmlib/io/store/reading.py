@@ -42,7 +42,7 @@ def runs(url=None, *, program=None, set=None, mode=None):
         If there is no store, or of another version; says how to make it.
     """
     with reading(url) as connection:
-        frame = pd.read_sql(sa.text(f"SELECT * FROM {RUNS}"), connection).drop(columns="meta")
+        frame = pd.read_sql(sa.text(f"SELECT * FROM {RUNS}"), connection).drop(columns=["meta", "cpus"])
     for key, value in {"program": program, "set": set, "mode": mode}.items():
         frame = frame if value is None else frame[frame[key] == value]
     frame = frame.sort_values(["program", "set", "pass", "part"], ignore_index=True)
@@ -94,7 +94,7 @@ def load(url, run_id):
         If there is no store, or no such run in it; names the nearest.
     """
     row, cells = _fetch(url, run_id)
-    events, meta = json.loads(row["events"]), json.loads(row["meta"])
+    events, meta = json.loads(row["events"]), json.loads(row["meta"]) | {"cpus": row["cpus"]}
     if row["mode"] == LINES:
         return _from_lines(meta, cells.astype(float), events)
     n = row["n_events"]
