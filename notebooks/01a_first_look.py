@@ -449,11 +449,12 @@ if len(ipc) > 1:
     display(results.finding("What limits each program, with the share of its pipeline's slots "
                             "that is lost there (the least and the most that the totals of all "
                             f"its runs allow, not how runs differ): {limits}."))
-    means = ", ".join(f"{name} {answers[name]['levels']['instructions a cycle']:.3g}" for name in ipc)
-    display(results.finding(f"IPC of whole runs (median of all runs): {means}. Between {n_runs} runs "
-                            "of one program, those without turns if there are any, the mean over "
-                            f"time differs by at most {apart[farthest]:.0f} % ({farthest}). A run "
-                            f"has at most {most} "
+    totals = {name: answers[name]["levels"]["instructions a cycle"] for name in ipc}
+    means = ", ".join(f"{name} {value:.3g}" for name, value in totals.items())
+    display(results.finding(f"IPC of whole runs (median of all runs): {means}. Between {n_runs} "
+                            "runs of one program, those without turns if there are any, the mean "
+                            f"over time differs by at most {apart[farthest]:.0f} % "
+                            f"({farthest}). A run has at most {most} "
                             f"phases of IPC ({where})."))
 
 # %% [markdown]

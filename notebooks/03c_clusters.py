@@ -281,14 +281,17 @@ def first_event(row):
 
 
 def note(row):
-    """What stands below a bar: the first event, cycles that go with it, and the category."""
+    """What stands below a bar: whether the cluster may cost cycles, and how many go with it."""
     cycles = row["cycles_per_kilo_instruction"]
-    text = f"{cycles:+.0f} cycles ({row['cycles_low']:.0f} to {row['cycles_high']:.0f})"
-    if cycles > row["cycles_at_most"]:
-        text = f"costs {row['cycles_at_most']:.0f} cycles at most"
-    steady = row["direction"] == ("more" if cycles > 0 else "fewer")
-    shown = text if steady and row["cycles_event"] else ""
-    return ", ".join(filter(None, [first_event(row), shown, row["category"]]))
+    if row["class"] not in ("stall", "miss"):
+        return "goes along; costs no cycles by itself"
+    if not row["cycles_event"]:
+        return "goes along; what it costs is not known"
+    if exceeds(row) == "exceeded":
+        return f"goes along; can cost {row['cycles_at_most']:.0f} of its {cycles:.0f} cycles"
+    if row["direction"] != ("more" if cycles > 0 else "fewer"):
+        return "not surely with more or with fewer cycles"
+    return f"{cycles:+.0f} cycles per 1,000 instructions where it is most"
 
 
 # %%
@@ -300,16 +303,6 @@ def first_cost(table):
     return more[(mean > 0) & (more["cycles_low"] > 0.2 * mean) & able]
 
 
-def passed_over(row):
-    """Why a cluster that goes along with cycles is not the one that may cost them."""
-    if row["class"] not in ("stall", "miss"):
-        return "a kind without stalls or misses"
-    if exceeds(row) == "exceeded":
-        return (f"but of the {row['cycles_per_kilo_instruction']:.0f} cycles that go with it, it "
-                f"can cost {row['cycles_at_most']:.0f} at most")
-    return "but not surely with more cycles for more of it"
-
-
 # %%
 def varies(found):
     """What goes with more cycles, and may cost them."""
@@ -318,34 +311,30 @@ def varies(found):
         return ""
     row = costly.iloc[0]
     bound = ("" if pd.isna(row["cycles_at_most"]) else
-             f"; so much of it can cost {row['cycles_at_most']:.0f} at most")
-    first = found.table.iloc[0]
-    why = ("" if row["name"] == first["name"] else
-           f"; speed goes along more closely with {first['name']}, {passed_over(first)}")
-    return (f"the tenth of the run with most of **{row['name']}** ({first_event(row)}) takes "
-            f"{row['cycles_per_kilo_instruction']:.0f} cycles per 1,000 instructions more than the "
-            "tenth with least "
-            f"({row['cycles_low']:.0f}–{row['cycles_high']:.0f}{bound}){why}")
+             f"; so much of it can cost up to {row['cycles_at_most']:.0f}")
+    return (f"in the tenth of the run with most of **{row['name']}** ({first_event(row)}) 1,000 "
+            f"instructions take {row['cycles_per_kilo_instruction']:.0f} cycles "
+            f"({row['cycles_low']:.0f}–{row['cycles_high']:.0f}) more than in the tenth with "
+            f"least{bound}")
 
 
 # %%
-caption = ("**What cycles per instruction go with.** Clusters of events: importance [%] with the "
-           "interval of 90 % of resampled models, first event, and cycles per 1,000 instructions "
-           "more in the tenth of the steps with most of that event than in the tenth with least, "
-           "where it costs any; then the top-down category most in step with the cluster, which "
-           "need not be its own")
 for name, c in clusters.items():
+    errors = c.errors.loc[0]
     bars = c.table.head(5).rename(columns={"importance": "value"})
     bars = bars.assign(note=[note(row) for _, row in bars.iterrows()])
-    results.overview_bars(name, bars, caption)
-    sure = (f"a linear model of cycles per instruction errs by {c.errors.at[0, 'linear']:.1f} % on "
-            f"held-out blocks, the mean by {c.errors.at[0, 'mean']:.1f} %")
-    display(results.overview(name, varies=varies(c), sure=sure))
+    results.overview_bars(
+        name, bars, "**What its speed varies with.** Groups of events, % of a linear model of "
+        f"cycles per instruction (90 % interval). It errs by {errors['linear']:.1f} %, their mean "
+        f"by {errors['mean']:.1f} %")
+    if costly := varies(c):
+        display(results.overview(name, varies=costly))
 
 # %%
 for name, c in clusters.items():
-    named = "; ".join(f"**{row.name}** ({row.importance:.0f} %, 90 % interval {row.low:.0f}–"
-                      f"{row.high:.0f})" for row in c.table.head(3).itertuples(index=False))
+    named = "; ".join(f"**{row['name']}** ({row['importance']:.0f} %, 90 % interval "
+                      f"{row['low']:.0f}–{row['high']:.0f}; first event {first_event(row)})"
+                      for _, row in c.table.head(5).iterrows())
     still, of_shuffled = 100 * c.stability.loc[0, ["overlap", shuffled]]
     error = c.errors.loc[0]
     results.finding(

@@ -68,10 +68,10 @@ def test_a_card_holds_the_last_notebooks_picture_and_sentences_and_how_sure_of_a
 
 def test_bars_are_as_long_as_their_values_and_their_intervals_lie_where_they_should(page):
     gcc = card(page, "gcc")
-    assert re.findall(r'<i style="width:([\d.]+)%', gcc) == ["75.00", "50.00"]
+    assert re.findall(r'<i style="width:([\d.]+)%', gcc) == ["60.00", "40.00"]
     assert re.findall(r'<b style="left:([\d.]+)%;width:([\d.]+)%', gcc) == [
-        ("62.50", "37.50"),
-        ("0.00", "56.25"),
+        ("50.00", "30.00"),
+        ("0.00", "45.00"),
     ]
     assert "branches &lt;b&gt;" in gcc and "<code>ls_stlf</code>" in gcc and "(50 to 80)" in gcc
 

@@ -35,11 +35,11 @@ def test_every_row_names_a_notebook_and_what_is_lacking_or_of_whom():
         assert (places.notebooks_dir() / f"{item.notebook}.ipynb").is_file(), item
         assert item.result or item.lacking, item
         assert item.data in {
-            "own hardware",
+            "our hardware",
             "others' hardware",
             "software events",
             "simulated",
-            "own numbers",
+            "the paper's numbers",
             "diagram",
         }
 

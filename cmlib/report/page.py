@@ -24,6 +24,7 @@ _ROWS_SHOWN = 60
 _TIME = "%Y-%m-%d %H:%M UTC"
 _LONG = 300  # characters of a command
 _LONG_CODE = re.compile(rf"<code>(?P<code>[^<]{{{_LONG},}})</code>")
+_OPTION = re.compile(r"<code>(?=-[^<\s]{,35}</code>)")
 _PERCENT = re.compile("(?P<code><code>[^<]*</code>)| %")
 
 
@@ -157,9 +158,9 @@ def page_template(name):
 
 
 def _sentence(text):
-    """A sentence as HTML, in which no line begins with a percent sign; code stays as it is, to be copied."""
+    """A sentence as HTML: no line begins with a percent sign or amid an option; code stays as it is, to be copied."""
     unbroken = _PERCENT.sub(lambda match: match["code"] or "&nbsp;%", to_html(text))
-    return Markup(unbroken)
+    return Markup(_OPTION.sub('<code class="option">', unbroken))
 
 
 def _folded(text):
