@@ -38,7 +38,7 @@ class Recording:
     ----------
     meta : dict
         What was recorded, how and where, as in the recording's metadata file;
-        of lines completed by what :func:`cmlib.io.store.load` says.
+        of lines completed by what :func:`cmlib.io.store.load` says, and by `cpus`, where these are known.
     counts : DataFrame, shape (n_intervals, n_events)
         Events per interval as perf prints them, NaN where not counted. The index is the interval's end:
         `time_s` [s], `million_instructions` where no clock ran, or the number of the `run` whose totals they

@@ -94,7 +94,8 @@ def load(url, run_id):
         If there is no store, or no such run in it; names the nearest.
     """
     row, cells = _fetch(url, run_id)
-    events, meta = json.loads(row["events"]), json.loads(row["meta"]) | {"cpus": row["cpus"]}
+    events, meta = json.loads(row["events"]), json.loads(row["meta"])
+    meta |= {"cpus": row["cpus"]} if row["cpus"] else {}
     if row["mode"] == LINES:
         return _from_lines(meta, cells.astype(float), events)
     n = row["n_events"]
