@@ -32,3 +32,11 @@ def test_the_script_is_an_empty_file_and_options_stay(tmp_path, words, expected)
     else:
         assert command == [word.replace("EMPTY", str(empty)) for word in expected.split(" ")]
         assert subprocess.run(command, check=True, capture_output=True).stdout == b""
+
+
+def test_a_script_on_the_path_is_found(tmp_path, monkeypatch):
+    script = tmp_path / "tool"
+    script.write_text(f"#!{sys.executable} -I\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert without_script(["tool", "list"], "EMPTY") == [sys.executable, "-I", "EMPTY"]

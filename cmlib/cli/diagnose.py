@@ -1,4 +1,4 @@
-"""`cmlib diagnose`: tell where a command loses its time."""
+"""`cmlib diagnose`: tell what kind of bottleneck a command has, interval by interval."""
 
 import json
 import shlex
@@ -34,7 +34,7 @@ _TAKES = (
 @simulating_options
 @click.pass_context
 def diagnose(context, command, recorded, keep, html, every_blocks, as_json, simulated):
-    """Tell where COMMAND loses its time."""
+    """Tell what keeps COMMAND from running faster, interval by interval."""
     if bool(command) == bool(recorded):
         raise click.UsageError("give either a command after --, or --recorded NAME.")
     if keep and recorded:
@@ -62,6 +62,7 @@ def diagnose(context, command, recorded, keep, html, every_blocks, as_json, simu
 
 
 def _simulated(command, recorded, keep, *, every_blocks, caches, html, as_json):
+    """Answer from simulated counts; `caches` maps Valgrind's names to shapes that a user gave, or None."""
     from tqdm import tqdm
 
     from cmlib.collect.simulate import record_simulated
@@ -70,13 +71,14 @@ def _simulated(command, recorded, keep, *, every_blocks, caches, html, as_json):
     from cmlib.io.archive import in_recording
     from cmlib.report.diagnosis import simulated_page
 
+    if not recorded:
+        say(_TAKES, err=True)
     if keep:
         once = {"passes": 1, "levels": 2, "every_blocks": every_blocks or EVERY_BLOCKS, "caches": caches}
         record_simulated(keep, command, notify=lambda text: say(text, err=True), **once)
     if name := recorded or keep:
         run = simulated_text(name)
     else:
-        say(_TAKES, err=True)
         with tqdm(desc=command[0], unit=" basic blocks", unit_scale=True, mininterval=1, leave=False) as bar:
             settings = {"progress": lambda done: bar.update(done - bar.n), "every_blocks": every_blocks}
             run = simulate_once(command, caches=caches, **settings)
@@ -87,7 +89,7 @@ def _simulated(command, recorded, keep, *, every_blocks, caches, html, as_json):
 
 
 def _show(answer, as_json, html, page):
-    """Print what is said of a run, and write its page where one is wanted."""
+    """Print an answer (dict) as text or JSON, and write `page()` to the file `html` if one is named."""
     from cmlib.io.archive import write_whole
     from cmlib.templates import template
 

@@ -1,4 +1,4 @@
-"""Run two versions of a program against each other, and count regions of a program.
+"""Compare two versions of a program by running both, and count regions of a program.
 
 Names are loaded when they are asked for: a program that only counts its regions loads nothing else.
 """

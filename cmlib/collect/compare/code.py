@@ -1,4 +1,4 @@
-"""Did the code that ran change, or only where it lies? What two commands load and execute, compared."""
+"""Compare the machine code of two commands: did the code that ran change, or only its addresses?"""
 
 import filecmp
 import re
@@ -17,26 +17,26 @@ from cmlib.io.machine_code import differing, read_code
 from cmlib.terminal import say
 
 _MAPPED = re.compile(r"PERF_RECORD_MMAP2? .*: r-xp (/.+)$", re.MULTILINE)
-_LONGEST_S = 600  # of a simulation
-# Functions by Callgrind's names as the linker knows them; caches and branches are not asked for.
+_LONGEST_S = 600  # limit of a run under Callgrind
+# Callgrind without caches and branches, its functions by the linker's names.
 _EXECUTED = ["--cache-sim=no", "--branch-sim=no", "--demangle=no", *EACH_INSTRUCTION]
-_MOST_NAMED = 20
+_MOST_NAMED = 20  # functions that are named, at most
 
 
 @dataclass(frozen=True)
 class CodeComparison:
-    """What the machine code of two commands says.
+    """Result of :func:`compare_code`.
 
     Attributes
     ----------
     same : bool or None
-        Whether all that ran is the same but for its addresses; None if that can't be told.
+        Whether all code that ran is the same but for its addresses; None if that can't be told.
     reason : str
         Why it can't be told, or what differs beside functions.
     functions : tuple of str
-        Functions that ran and differ.
+        Functions that ran and differ, 20 at most.
     instructions : float or None
-        Instructions of the new version as a multiple of the old one's, as Valgrind executes them; None if these were
+        Instructions that the new version executes under Valgrind, as a multiple of the old one's; None if these were
         not counted.
     """
 
@@ -47,10 +47,11 @@ class CodeComparison:
 
 
 def compare_code(old, new, notify=say):
-    """Compare what two versions (commands) load and execute.
+    """A CodeComparison of two Versions, by the files that they load and the functions that they execute.
 
-    Each is run once, to see which files it maps. Where functions differ, each is run once more under Callgrind, to see
-    which were executed.
+    Each is run once, to see which files it maps. Where functions differ, each is run once more under Callgrind, to
+    see which of them were executed. A failure is told in the result and not raised; `notify` is told of the second
+    run.
     """
     try:
         return _compared(old, new, notify)
@@ -59,6 +60,7 @@ def compare_code(old, new, notify=say):
 
 
 def _compared(old, new, notify):
+    """As :func:`compare_code`, but raises CmlibError where the code can't be compared."""
     files = [_mapped_files(version) for version in (old, new)]
     _check_arguments(old, new, {path for mapped in files for path in mapped})
     pairs = _paired(*files)
@@ -82,14 +84,14 @@ def _compared(old, new, notify):
 
 
 def _demangled(names):
-    """Names of C++ and Rust as they are written, if binutils are installed."""
+    """A tuple of the names as C++ and Rust sources write them; unchanged without binutils."""
     if not names or not shutil.which("c++filt"):
         return tuple(names)
     return tuple(run_tool(["c++filt", *names]).splitlines())
 
 
 def _mapped_files(version):
-    """Executables and libraries that a command loads, with what it starts."""
+    """Paths of the executables and libraries that a command and its children map, by perf."""
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         file = str(Path(folder, "perf.data"))
         recording = ["perf", "record", "-q", "-B", "-N", "-e", "dummy:u", "-o", file, "--", *version.argv(0)]
@@ -117,7 +119,10 @@ def _check_arguments(old, new, mapped):
 
 
 def _paired(old, new):
-    """Files that differ, each with its counterpart: of the same name, or the only ones left."""
+    """Pairs (old path, new path) of the files that differ in content: of the same name, or the only ones left.
+
+    CmlibError if a file has no counterpart.
+    """
     left = [[path for path in files if path not in others] for files, others in ((old, new), (new, old))]
     pairs = []
     for path in list(left[0]):
@@ -134,7 +139,7 @@ def _paired(old, new):
 
 
 def _executed(version):
-    """Functions that a command executes, by file, and the number of its instructions."""
+    """A set of (file, function) that a command executes under Callgrind, and the number of its instructions."""
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         settings = {"env": FIXED_LIBC, "limit_s": version.timeout or _LONGEST_S}
         outcome = simulate(version.argv(0), Path(folder), options=_EXECUTED, **settings)
@@ -144,5 +149,6 @@ def _executed(version):
 
 
 def _listed(names):
+    """The first five names with commas between, and how many more there are."""
     first, more = sorted(names)[:5], max(0, len(names) - 5)
     return ", ".join(first) + f" and {more} more" * bool(more)

@@ -1,4 +1,4 @@
-"""Compare two versions of a program by times and counts: is the new one slower, and where?"""
+"""Compare two versions of a program by times and counts: is the new one slower, and in which functions?"""
 
 from contextlib import closing
 from dataclasses import asdict
@@ -15,10 +15,10 @@ from cmlib.errors import CmlibError
 from cmlib.io.archive.runs import PERF
 from cmlib.terminal import say
 
-COUNTERS = "counters differ"
-# Good forms of 13 programs that were recorded twice (data/regions) differed by up to 17 % in their time.
+COUNTERS = "counters differ"  # the verdict if times do not differ and counts do
+# Smallest relevant change of times recorded on two occasions: unchanged programs (data/regions) differed by up to 17 %.
 DRIFT = 0.25
-_UNBOUNDED = 1e12
+_UNBOUNDED = 1e12  # ratios from here on are told as "no multiple", as of a count that used to be 0
 
 
 def compare_programs(

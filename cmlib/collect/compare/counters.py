@@ -1,4 +1,4 @@
-"""The events that two versions are compared by if none are named, by processor, and the role of some of them."""
+"""The events by which two versions are compared if a user names none, by processor (data/events/autoperf.csv)."""
 
 import pandas as pd
 
@@ -8,12 +8,17 @@ from cmlib.collect.machine.host import core_pmus
 from cmlib.io import events
 from cmlib.places import events_dir
 
-CYCLES, CONTENTION = "cycles", "contention"
+CYCLES, CONTENTION = "cycles", "contention"  # roles of events
+# Lists for processors without one of their own, and for hosts without counters.
 GENERIC, KERNEL = "generic", "kernel"
 
 
 def usual_events(about):
-    """Events to count on a machine where nothing else is asked for."""
+    """Countables to count on this machine where a user names no events.
+
+    `about` is what :func:`describe` returns. The processor's own list, else the generic events that it counts;
+    software events where there is no PMU.
+    """
     if not core_pmus():
         names = [name for name in _listed(KERNEL) if ":" not in name or machine.tracepoint_id(name)]
         return countable(",".join(names))
@@ -25,12 +30,12 @@ def usual_events(about):
 
 
 def events_for(table):
-    """Events of one list."""
+    """Countables of one list in autoperf.csv: `table` is GENERIC, or the name of an event table."""
     return countable(",".join(_listed(table)), None if table == GENERIC else events.table(table))
 
 
 def counters_with_role(role, counters):
-    """List those of some counters that have a role, on whichever machine they were counted.
+    """List those of some events that have a role, on whichever machine they were counted.
 
     Parameters
     ----------
@@ -42,7 +47,7 @@ def counters_with_role(role, counters):
     Returns
     -------
     list of str
-        In their order.
+        Those with the role, in their order.
     """
     listed = _table()
     events_with_role = set(listed.loc[listed["role"] == role, "event"])
@@ -50,9 +55,11 @@ def counters_with_role(role, counters):
 
 
 def _listed(table):
+    """Names of the events in one list of autoperf.csv; empty if there is none of this name."""
     listed = _table()
     return list(listed.loc[listed["table"] == table, "event"])
 
 
 def _table():
+    """autoperf.csv: a row an event of a list, with its role."""
     return pd.read_csv(events_dir() / "autoperf.csv", keep_default_na=False)

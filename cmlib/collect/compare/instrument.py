@@ -1,4 +1,4 @@
-"""Count hardware events in a region of a Python program: `cmlib_region.h`, compiled as a library."""
+"""Count hardware events in a region of a Python program, by `cmlib_region.h` compiled as a library."""
 
 import contextlib
 import ctypes
@@ -59,6 +59,7 @@ def region(name, *, threads=1, work=1):
 
 @functools.cache
 def _library():
+    """The compiled library; None, with a warning, if it can't be compiled."""
     from cmlib import places
     from cmlib.collect.toolchain import compile_to, find_compiler
     from cmlib.errors import CmlibError

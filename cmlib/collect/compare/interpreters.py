@@ -1,26 +1,30 @@
-"""The command that starts an interpreter with no script: what it executes is no work of the script's."""
+"""The command that starts an interpreter without its script, to measure what start-up alone executes."""
 
 import re
 import shutil
 from pathlib import Path
 
-# By the name of an interpreter, the option after which code stands.
+# Each interpreter's option that is followed by code.
 _CODE_AFTER = {"python": "-c", "bash": "-c", "dash": "-c", "ksh": "-c", "zsh": "-c", "sh": "-c", "php": "-r"}
 _CODE_AFTER |= dict.fromkeys(("perl", "ruby", "lua", "luajit", "node", "Rscript"), "-e")
 
 
 def without_script(argv, empty):
-    """The command of an interpreter with its options, and an empty file for the script; None if it is of none.
+    """The command (list of str) of the same interpreter and options on an empty script, without arguments.
+
+    None if argv starts no interpreter named above, if it runs a module (``-m``), or if its first word that is no
+    option is no file (as ``dev`` of ``-X dev``).
 
     Parameters
     ----------
     argv : list of str
-        ``python3 -O script.py input``, ``bash -c "…"``, or a script whose first line names the interpreter.
+        ``python3 -O script.py input``, ``bash -c "…"``, or a script whose first line (``#!``) names the interpreter.
     empty : path
-        The empty file.
+        An empty file, which stands in the script's place; after ``-c`` stands an empty word.
     """
     if _name(argv[0]) not in _CODE_AFTER:
-        argv = [*_named_by_first_line(argv[0]), *argv]
+        script = shutil.which(argv[0]) or argv[0]
+        argv = [*_named_by_first_line(script), script, *argv[1:]]
     interpreter, *rest = argv
     for place, word in enumerate(rest if _name(interpreter) in _CODE_AFTER else ()):
         if word == _CODE_AFTER[_name(interpreter)]:
@@ -31,13 +35,16 @@ def without_script(argv, empty):
 
 
 def _name(program):
-    """``python`` of ``/usr/bin/python3.11``."""
+    """Name of an interpreter without folder and version: ``python`` of ``/usr/bin/python3.11``."""
     return re.sub(r"[\d.]*$", "", Path(program).name)
 
 
 def _named_by_first_line(program):
-    """Interpreter and options of ``#!/usr/bin/env python3``; nothing if the program is no script."""
-    with open(shutil.which(program) or program, "rb") as file:
+    """Interpreter and options (list of str) in the first line of a script: ``python3`` of ``#!/usr/bin/env python3``.
+
+    Empty if `program` (path) is no script.
+    """
+    with open(program, "rb") as file:
         first = file.readline(300)
     words = first[2:].decode(errors="replace").split() if first.startswith(b"#!") else []
     return words[1:] if words and Path(words[0]).name == "env" else words

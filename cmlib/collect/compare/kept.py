@@ -1,4 +1,4 @@
-"""Read what `cmlib compare --keep` wrote, a folder a commit, as a history of run times."""
+"""Read the recordings that `cmlib compare --keep FOLDER/COMMIT` wrote as a history: run times by commit."""
 
 from pathlib import Path
 
@@ -12,10 +12,11 @@ from cmlib.io.regions import read_recording
 
 
 def read_kept(folder):
-    """Median times by commit of the folders that ``cmlib compare --keep FOLDER/COMMIT`` wrote, oldest first.
+    """A history (DataFrame of median times [s], a row a commit, oldest first), and "" for each commit's subject.
 
-    The new version's recording counts, the old one's where there is no other. Metrics of several processors are taken
-    apart by its name.
+    `folder` holds a folder a commit, each with what ``cmlib compare --keep`` wrote: the new version's recording
+    counts, the old one's where there is no other. Columns are ``function, measure``; recordings of several processors
+    get columns of their own. CmlibError if nothing can be read.
     """
     places = sorted(path for path in Path(folder).iterdir() if path.is_dir())
     rows = {place.name: row for place, row in readable(_read_commit, places).items() if row}
@@ -34,7 +35,8 @@ def read_kept(folder):
 
 
 def _read_commit(place):
-    """Date of the recording in a commit's folder, and its median times; None where there is none."""
+    """Date of a commit's recording, and its median times [s] by (processor, function, measure); None where there is
+    none."""
     file = next(filter(Path.is_file, (place / f"{form}.json" for form in FORMS[::-1])), None)
     if file is None:
         return None

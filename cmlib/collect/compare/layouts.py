@@ -1,4 +1,4 @@
-"""Time two versions in many random layouts: relinked in another order of functions, or with another stack."""
+"""Time two versions in random memory layouts: relinked with functions in another order, or with the stack moved."""
 
 import os
 import random
@@ -16,15 +16,19 @@ from cmlib.collect.toolchain import run_tool
 from cmlib.errors import CmlibError
 from cmlib.terminal import say
 
-REPEATS = 3  # of each layout and version; the least time is that of the layout
-# Caches and predictors know addresses by their lower twelve bits, and the stack is aligned to 16 bytes.
+REPEATS = 3  # runs of each layout and version; the shortest counts
+# Most bytes by which the stack is moved: caches and predictors index by the lower twelve bits of an address.
 _LONGEST_PADDING = 4096
+# By a linker's program: its name for -fuse-ld, and the value of its option --shuffle-sections.
 _LINKERS = {"ld.lld": ("lld", "*={seed}"), "mold": ("mold", "{seed}")}
-_MOST_LINKS = 6  # with other seeds, until two differ: a small program has few orders
+_MOST_LINKS = 6  # seeds that are tried until two programs differ: a small one has few orders
 
 
 def check_layouts(versions, build):
-    """Raise CmlibError unless there are two commands, and `build` makes another program for another seed."""
+    """Raise CmlibError unless `versions` are two commands, and the shell command `build` links differently by seed.
+
+    Programs are put back as they were.
+    """
     if len(versions) != 2:
         raise CmlibError("--layouts is for two commands, which it runs: a recording has one layout")
     if build and not _linker() and "go build" not in build:
@@ -49,15 +53,15 @@ def check_layouts(versions, build):
 
 
 def time_layouts(versions, n_layouts, build=None, seed=0, notify=say, progress=lambda: None):
-    """Times of both versions in random layouts.
+    """Times of two versions in random layouts.
 
-    With `build`, a shell command that is run in the folder of each version's program and makes it anew, layout k is
-    that of one seed for both; without, the environment is longer by a random number of bytes, which moves the stack.
+    With `build`, a shell command that is run in the folder of each version's program and links it anew, both are
+    linked with the same seed in each layout; without, an environment variable of random length moves the stack.
 
     Returns
     -------
     old, new : DataFrame, shape (n_layouts, 2)
-        Elapsed and processor time [s] of the whole program, the least of three runs.
+        Elapsed and processor time [s] of the whole program, the shortest of three runs.
     """
     rng, times = random.Random(seed), ([], [])
     notify(f"{n_layouts} layouts, each {'linked and ' if build else ''}run {REPEATS} times.")
@@ -81,7 +85,7 @@ def time_layouts(versions, n_layouts, build=None, seed=0, notify=say, progress=l
 
 @contextmanager
 def _restored(version):
-    """A version's program, which afterwards is as it was."""
+    """Yield the path of a version's program; when the block ends, the file is as it was."""
     program = Path(shutil.which(version.argv(0)[0])).resolve()
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         kept = shutil.copy2(program, folder)
@@ -92,6 +96,7 @@ def _restored(version):
 
 
 def _relink(program, build, seed):
+    """Run `build` with a seed for the order of functions in the variables that linkers of C, Rust and Go read."""
     added = {"GOFLAGS": [f"-ldflags=-randlayout={seed}"]}
     if linker := _linker():
         name, shuffled = _LINKERS[linker]
@@ -103,4 +108,5 @@ def _relink(program, build, seed):
 
 
 def _linker():
+    """Program of an installed linker that shuffles functions; None if there is none."""
     return next((linker for linker in _LINKERS if shutil.which(linker)), None)

@@ -1,30 +1,34 @@
-"""What is reported of a comparison of two versions, to become JSON."""
+"""The result of comparing two versions as a dict for JSON."""
 
 import numpy as np
 
 from cmlib.anomaly.speed import SLOWER
 
-SCHEMA = 2
+SCHEMA = 2  # of the JSON, as docs/compare.md describes it
 REFUSED = "refused"
 
 
 def refusal(reason):
-    """What is reported when nothing could be compared."""
+    """The result (dict) where nothing could be compared, for the `reason` (str)."""
     return {"schema": SCHEMA, "verdict": REFUSED, "anomaly": None, "refused": [reason]}
 
 
 def report(old, new, verdict, **results):
-    """What is reported of both ways, to become JSON."""
+    """The result (dict) of comparing two versions, however they were run.
+
+    `old` and `new` have a name and runs; `results` are further entries.
+    """
     names = {form: {"name": of.name, "runs": len(of.runs)} for form, of in (("old", old), ("new", new))}
     common = {"schema": SCHEMA, "verdict": verdict, "anomaly": verdict == SLOWER, "refused": []}
     return common | names | results
 
 
 def as_rows(frame, *, unbounded=np.inf):
-    """Rows for JSON, which has no infinity: what used to be 0 has no multiple."""
+    """Rows of a DataFrame as dicts for JSON; infinite numbers, and those from `unbounded` on, become None."""
     rows = frame.to_dict("records")
     return [{key: _finite(value, unbounded) for key, value in row.items()} for row in rows]
 
 
 def _finite(value, unbounded):
+    """The value, or None if it is a float that JSON can't hold or that is not below `unbounded`."""
     return None if isinstance(value, float) and not abs(value) < unbounded else value

@@ -1,4 +1,4 @@
-"""Compare two versions of a program by simulated counts: does the new one do more, and where?"""
+"""Compare two versions of a program by simulated counts: does the new one execute more, and in which functions?"""
 
 import contextlib
 import tempfile
@@ -23,14 +23,19 @@ from cmlib.io.events import simulated_events
 from cmlib.terminal import say
 
 _INSTRUCTIONS = "sim.instructions"
-_SLOWDOWN = 60, 200  # docs/simulated-counts.md
-_HARDLY = 0.01  # of the instructions: a script that does less is compared with the interpreter's start
+_SLOWDOWN = 60, 200  # times a program's own time, from and to (docs/simulated-counts.md)
+_HARDLY = 0.01  # share of instructions: if a script executes less, the interpreter's start-up is not left out
 _LIBC = r"/(?:libc|ld-musl|libmusl)[^/]*$"
 
 
 @dataclass(frozen=True)
 class SimulatedVersion:
-    """One version: its counts, a row a run, and the mean of these by function."""
+    """Counts of one version.
+
+    `runs` has a row a run, a column an event; `functions` their mean by function, and its file. `libc_share` and
+    `startup_share` are shares of instructions that the C library executes, and that an interpreter's start-up, left
+    out of the counts, did.
+    """
 
     name: str
     runs: pd.DataFrame
@@ -147,6 +152,7 @@ def compare_simulated(
 
 
 def _simulated(version, argv, options):
+    """What Callgrind writes of one run (str)."""
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         settings = {"env": FIXED_LIBC, "limit_s": version.timeout}
         options = [*options, *EACH_INSTRUCTION]
@@ -155,17 +161,19 @@ def _simulated(version, argv, options):
 
 
 def _startup(version, options):
-    """What an interpreter executes without its script, by function; None if there is none, or it fails so."""
+    """What an interpreter executes without its script, by function; None if the command starts none, or it fails."""
     with tempfile.NamedTemporaryFile(prefix="cmlib-") as empty, contextlib.suppress(CmlibError):
         argv = without_script(version.argv(0), empty.name)
         return argv and _by_place(_simulated(version, argv, options))
 
 
 def _by_place(text):
+    """Callgrind's counts by function, file and object, from its text; DataFrame."""
     return read_functions(text, strings_once=True).groupby(["function", "file", "object"]).sum()
 
 
 def _version(version, texts, startup):
+    """A SimulatedVersion from the texts of its runs and the counts of its start-up (or None)."""
     parts = read_parts(texts[0])
     about = {"version": parts.version, "caches": parts.caches, "environment": FIXED_LIBC}
     tables, share = list(map(_by_place, texts)), 0.0

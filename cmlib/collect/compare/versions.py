@@ -1,4 +1,4 @@
-"""The two versions that are compared: each a recording that is there, or a command that is run and counted now."""
+"""The two versions that are compared: each is read from a recording, or a command that is run and counted."""
 
 import contextlib
 import functools
@@ -29,14 +29,14 @@ from cmlib.terminal import say
 
 FORMS = ("old", "new")
 _ATTEMPTS = 3
-_LONGEST_S, _MOST_TIMES = 1e9, 4_000_000  # of a run
-_MOST_AT_ONCE = 16  # of a region's header
+_LONGEST_S, _MOST_TIMES = 1e9, 4_000_000  # of a run; executions times functions of a recording
+_MOST_AT_ONCE = 16  # events that cmlib_region.h counts in a run
 MEASURES = (ELAPSED, PROCESSOR)
 
 
 @dataclass(frozen=True)
 class VersionRecording:
-    """The runs of one version."""
+    """Recorded runs of one version: its name, metadata (dict), and the text that regions wrote."""
 
     name: str
     about: dict
@@ -44,19 +44,23 @@ class VersionRecording:
 
     @functools.cached_property
     def runs(self):
-        """Normalized samples, a frame a run."""
+        """Counts of each run, divided by instructions or by work: a list of DataFrames, a row a passed region."""
         runs = in_recording(self.name, regions.read_runs, self.text, per=self.about["per"])
         return list(runs.values())
 
     @functools.cached_property
     def times(self):
-        """A row a run, as :func:`read_times` has it."""
+        """Times [s], a row a run, as :func:`read_times` makes them."""
         return in_recording(self.name, read_times, self.text)
 
 
 @dataclass(frozen=True)
 class VersionPair:
-    """What there is to judge."""
+    """Two versions to be judged.
+
+    `paired`: runs of both alternated, so that run k of one belongs to run k of the other. `n_looks`: how often a
+    verdict is asked for at most, by which significance is corrected.
+    """
 
     old: VersionRecording
     new: VersionRecording
@@ -67,7 +71,11 @@ class VersionPair:
 def open_pair(
     old, new, *, events=None, n_runs=40, alpha=0.002, timeout=None, seed=0, notify=say, progress=lambda: None
 ):
-    """Read the recordings and record the commands."""
+    """Yield a VersionPair to be judged each time that enough runs are recorded; stop it when the verdict is settled.
+
+    `old` and `new` are commands, which are run in random order, or files that `--keep` wrote. A generator; CmlibError
+    if a command fails or they can't be compared. Parameters are those of :func:`compare_programs`.
+    """
     names = dict(zip(FORMS, (old, new), strict=True))
     recordings = {form: _read(name) for form, name in names.items() if is_recording(name)}
     if len(recordings) == 2:
@@ -87,12 +95,12 @@ def open_pair(
 
 
 def is_recording(name):
-    """Whether what is to be compared is a file that `--keep` wrote, and not a command, which may end in one."""
+    """Whether `name` is a recording (a .json file) and not a command, which may end in one."""
     return name.endswith(".json") and (Path(name).is_file() or not re.search(r"\s", name))
 
 
 def check_free(folder):
-    """Raise CmlibError if recordings in a folder would be replaced by `save_pair`."""
+    """Raise CmlibError if `folder` holds recordings that :func:`save_pair` would replace."""
     there = [path.name for form in FORMS for path in sorted(Path(folder).glob(f"{form}.*"))]
     if there:
         raise CmlibError(
@@ -102,7 +110,8 @@ def check_free(folder):
 
 
 def save_pair(pair, folder):
-    """Keep what was recorded, as ``old.json`` and ``new.json``."""
+    """Write the recordings of a pair's commands into `folder`, as ``old.json`` and ``new.json`` with their
+    samples."""
     for form in FORMS:
         recording = getattr(pair, form)
         if not is_recording(recording.name):
@@ -110,6 +119,7 @@ def save_pair(pair, folder):
 
 
 def _read(name):
+    """The VersionRecording in a file."""
     if not Path(name).is_file():
         raise CmlibError(f"there is no recording {name}")
     about, text = regions.read_recording(name)
@@ -117,7 +127,8 @@ def _read(name):
 
 
 def _looks(n_runs, versions, alpha):
-    """Numbers of pairs at which the verdict is asked for: a quarter, half and all, but none too early."""
+    """Numbers of pairs of runs (ints) at which a verdict is asked for: a quarter, a half and all, but none too
+    few."""
     n_tests = 2 * (1 + max(len(version.functions) for version in versions.values()))
     fewest = math.ceil(math.log2(n_tests / alpha))
     if n_runs < fewest:
@@ -129,6 +140,7 @@ def _looks(n_runs, versions, alpha):
 
 
 def _recorded(versions, recordings, events, looks, rng, notify, progress):
+    """Yield a VersionPair at each number of runs in `looks`."""
     common = {"machine": describe(), "session": secrets.token_hex(8)}
     texts = dict.fromkeys(versions, "")
     least, most = looks[0], looks[-1]
@@ -152,7 +164,7 @@ def _recorded(versions, recordings, events, looks, rng, notify, progress):
 
 @contextlib.contextmanager
 def _counters(events):
-    """How many good counters there are; only if one is needed they are looked at, and kept from others."""
+    """Yield how many good counters there are, and hold their lock; 0, without a lock, if no event needs one."""
     if not core_pmus() or not any(event.hardware for event in events):
         yield 0
         return
@@ -161,11 +173,12 @@ def _counters(events):
 
 
 def _wanted(event_list, recorded, about):
+    """The Countables to count: those that a user lists, those of the recording compared with, or the usual ones."""
     if event_list:
         return countable(event_list, known_events(about))
     if recorded:
         pairs = {event: config for part in recorded.about["events"] for event, config in part.items()}
-        # a tracepoint's number is another one on another kernel
+        # tracepoints by name: their numbers depend on the kernel
         names = (event if ":" in event else f"{event}={config}" for event, config in pairs.items())
         return countable(",".join(names))
     return usual_events(about)
@@ -173,19 +186,23 @@ def _wanted(event_list, recorded, about):
 
 @dataclass(frozen=True)
 class Version:
-    """A command, and what is known of it."""
+    """A command, where ``{run}`` stands for the run's number, the names of its regions, and the limit of a run
+    [s]."""
 
     command: str
     functions: tuple[str, ...] = ()
     timeout: float | None = None
 
     def argv(self, run):
-        """The command of one run as a list."""
+        """The command of run number `run`, as a list of str."""
         return [word.replace("{run}", str(run)) for word in shlex.split(self.command)]
 
 
 def find_version(command, *, timeout=None):
-    """Run a command once, uncounted but for its regions, to see which it has."""
+    """Run a command once without counting, and return it as a Version with the names of the regions that it passed.
+
+    CmlibError if it can't be split into words, has no program, or fails; TooLongError after `timeout` [s].
+    """
     try:
         argv = Version(command).argv(0)
     except ValueError as error:
@@ -203,7 +220,11 @@ def find_version(command, *, timeout=None):
 
 
 def plan_parts(events, good_counters):
-    """Spread events over as many executions as the counters take."""
+    """How counts are divided ("instructions" or "work"), and lists of Countables, each counted in an execution of its
+    own.
+
+    CmlibError if there are not two good counters for hardware events, or nothing but instructions to count.
+    """
     hardware = [event for event in events if event.hardware]
     if hardware and good_counters < 2:
         raise CmlibError(
@@ -225,10 +246,12 @@ def plan_parts(events, good_counters):
 
 
 def _portions(events, width):
+    """The list cut into lists of `width` items, the last one shorter."""
     return [events[i : i + width] for i in range(0, len(events), width)]
 
 
 def _count_part(version, run, part, events, per):
+    """Text of one execution in which these Countables were counted all the time: its heading, and a row a region."""
     argv, count = version.argv(run), _count_regions if version.functions else _count_whole
     for _ in range(_ATTEMPTS):
         with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
@@ -248,6 +271,7 @@ def _count_part(version, run, part, events, per):
 
 
 def _count_regions(argv, events, file, timeout):
+    """Run a program that counts its regions into `file`; its elapsed and processor time [s]."""
     counted = ",".join(f"{e.name}={e.config}" for e in events if e.name != INSTRUCTIONS.name)
     environment = {"CMLIB_REGIONS": str(file), "CMLIB_EVENTS": counted}
     times = run_timed(argv, environment=environment, timeout=timeout)
@@ -257,13 +281,13 @@ def _count_regions(argv, events, file, timeout):
 
 
 def time_whole(argv, timeout=None):
-    """Elapsed and processor time [s] of one execution."""
+    """Elapsed and processor time [s] of one execution of a command (list of str)."""
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         return _count_whole(argv, [], Path(folder) / "regions.csv", timeout)
 
 
 def _count_whole(argv, events, file, timeout):
-    """Write the whole program as its only region, as the header writes it; return its times."""
+    """Run a program under perf, write it to `file` as if it were one region; its elapsed and processor time [s]."""
     check_perf()
     output = file.with_name("perf.csv")
     names = ["duration_time", "task-clock", *(event.encoding for event in events)]
@@ -293,12 +317,16 @@ def _count_whole(argv, events, file, timeout):
 
 
 def heading(run, part, elapsed_s, processor_s):
-    """The line above what one execution's regions wrote."""
+    """The line that stands above the regions of one execution in a recording."""
     return f"# run={run:03d} part={part} elapsed_s={elapsed_s:.9f} processor_s={processor_s:.9f}\n"
 
 
 def read_times(text):
-    """How long the functions of each run of a recording took, and the runs themselves where that was noted."""
+    """Times [s] of the runs in a recording's text: a row a run, columns (function, measure).
+
+    A function's times are divided by its work, and the whole program is a function, too, where headings tell its
+    times. ValueError if the text is damaged or too large.
+    """
     headings, samples = zip(*regions.read_executions(text), strict=True)
     rows = pd.concat(samples).reindex(columns=["function", "work", "seconds", "task-clock"])
     function, functions = pd.factorize(rows["function"])
@@ -329,7 +357,7 @@ def read_times(text):
 
 
 def _noted_times(heading):
-    """Times of a whole run, where its heading notes them."""
+    """Times [s] of a whole run by (function, measure), from its heading; empty where it tells none."""
     noted = dict(re.findall(r" (elapsed_s|processor_s)=(\S+)", heading))
     times = {
         (WHOLE, measure): float(noted[key])
