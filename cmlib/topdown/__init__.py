@@ -1,4 +1,4 @@
-"""Account for a program's cycles: the pipeline's slots by what became of them, and bounds where events are missing."""
+"""Top-down analysis: shares of the pipeline's slots by category, exact or bounded, from counts of hardware events."""
 
 from cmlib.topdown.answers import describe_misses, summarize
 from cmlib.topdown.bounded_account import LOSSES, Bounds, bounds

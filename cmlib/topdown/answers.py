@@ -1,4 +1,7 @@
-"""Answer what limits a recorded program: levels, the account with bounds, and what would decide it."""
+"""Summarize what limits a recorded program: rates and clock, bounded shares of the slots, and the next command to run.
+
+A limit is the category of lost slots (front end, back end, bad speculation) that is the largest.
+"""
 
 import functools
 
@@ -20,24 +23,23 @@ from cmlib.topdown.table_choice import choose_table
 from cmlib.topdown.verdict import find_bottleneck
 
 SCHEMA = 1
-_THIN = 0.05  # share of the time below which an event is counted too thinly for its total to be trusted
-_NOTHING = 0.005  # share of the slots that is shown as none
-_MOST_OF_IT = 0.5  # share of a category's lower bound from which on one of its parts is what to work on
-_ANY_TABLE = "amd_zen5"  # whose advice on level 1 is of any processor
-_DECIDED = ("counted", "decided", "likely")
-# Kinds of perf's own events, which each processor has its own way.
+_THIN = 0.05  # running share below which a remark says that the event's total is not to be trusted
+_NOTHING = 0.005  # lower bound [share of the slots] up to which a category may be nothing
+_MOST_OF_IT = 0.5  # advice is on a part instead if its lower bound is above this share of its category's
+_ANY_TABLE = "amd_zen5"  # table whose advice on level 1 is taken for processors without a table
+_DECIDED = ("counted", "decided", "likely")  # certainties of a verdict that name one limit
+# Kinds of perf's generic stall events, which count different things on different processors.
 _GENERIC_STALLS = ("front-end stall", "back-end stall")
-_NAMED = 0.9  # share of its category's upper bound from which on a part's says nothing
+_NAMED = 0.9  # a part is shown if its upper bound is below this share of its category's
 
 
-_STANDS_OUT = 1.1  # ratio of a level between phases from which on a sentence tells of it
+_STANDS_OUT = 1.1  # ratio between phases of clock, speed or CPUs used above which a sentence compares them
 _IPC = "instructions a cycle"
-_CHANGED, _MOST_NAMED = (
-    2.0,
-    3,
-)  # ratio of an event's rate between phases from which on it is named; how many are
-_RARE, _INSTANT = 1e-6, 1e-6  # times a cycle; seconds
-_CLOCKS = ["task-clock", "cpu-clock", "duration_time", "instructions"]  # of which levels tell
+# An event is named if its rates in two phases have at least this ratio, and how many are at most.
+_CHANGED, _MOST_NAMED = 2.0, 3
+_RARE = 1e-6  # an event is named only if it is more frequent in one of the phases [events per cycle]
+_INSTANT = 1e-6  # tolerance of phases' borders [s]
+_CLOCKS = ["task-clock", "cpu-clock", "duration_time", "instructions"]  # not named: the levels have them
 
 
 def summarize(
@@ -53,32 +55,33 @@ def summarize(
     metric_group="",
     command="",
 ):
-    """Summarize a recording: levels, the account with bounds, and what would decide it, as plain values.
+    """Summarize a recording: rates and clock, bounds of the slots by category, and the command that would decide.
 
     Parameters
     ----------
     name : str
-        Of the program.
+        Name of the program.
     runs : sequence of (DataFrame, DataFrame)
-        Counts of each run, a row an interval [index: its end, s], a column an event, and the share of it in which they
-        were counted (0–1), NaN where that is not known.
+        Of each run its counts, a row an interval [index: its end, s], a column an event, and their running shares
+        (0–1), NaN where that is not known.
     processor : str, optional
-        As :func:`cmlib.io.events.processor_of` names it.
+        Name as :func:`cmlib.io.events.processor_of` gives it. Default: not known.
     modifier : str, default ""
-        With which events were counted, such as ``u``, and are to be again.
+        Modifier of the recorded events, such as ``u``; the command that is proposed has it too.
     whole_runs : bool, default False
-        Whether a row is a run and not an interval of one. How long it took is known if ``duration_time`` is counted.
+        True if a row is a whole run and not an interval of one. How long it took is known if ``duration_time`` is
+        counted.
     core : str, default ""
         PMU of the one kind of core whose counts these are, where the processor has several, such as ``cpu_atom``.
     notes : sequence of str, default ()
-        Of the recording, as they were made when it was imported.
+        Sentences on the recording that its import wrote; added to the remarks.
     printed : dict of str to float, optional
-        What the recording tool itself printed, as :func:`cmlib.io.perf.printed` reads it.
+        Shares and IPC that the recording tool itself printed, as :func:`cmlib.io.perf.printed` reads them.
     metric_group : str, default ""
-        By which the recording machine's perf computes level 1, such as ``TopdownL1``: what would decide it is asked
-        for by that.
+        Metric group with which the recording machine's perf computes level 1, such as ``TopdownL1``; the command that
+        is proposed uses it.
     command : str, default ""
-        That was recorded: it may tell what runs the program, by which it is advised.
+        Command line that was recorded; advice is for the language runtime that it starts, if there is any.
 
     Returns
     -------
@@ -129,36 +132,41 @@ def summarize(
 
 
 def _knows_durations(runs):
+    """True if every run counted ``duration_time``."""
     return all("duration_time" in counts for counts, _ in runs)
 
 
 def _each_run(runs):
-    """Every row as a run of its own."""
+    """Yield (counts, running) of one row for every row, for tables of which a row is a run."""
     for counts, running in runs:
         for k, length in enumerate(lengths_by_ends(counts.index)):
             yield counts.iloc[[k]].set_axis([length]), running.iloc[[k]]
 
 
 def _interval_ms(runs):
-    """The usual length of an interval, at which events are to be counted again."""
+    """Median length of all intervals, for the command that is proposed [ms, at least 1]."""
     steps = np.concatenate([lengths_by_ends(counts.index) for counts, _ in runs])
     return max(1, round(1000 * float(np.median(steps)))) if len(steps) else 1000
 
 
 def _levels(runs, *, timed):
-    """Median over the runs."""
+    """Medians over the runs of what :func:`levels` gives, as a dict; what is not finite is left out."""
     medians = pd.DataFrame([levels(counts, timed=timed) for counts, _ in runs]).median().astype(float)
     return medians[np.isfinite(medians)].to_dict()
 
 
 def _misses(runs, costs, ghz):
-    """What would be saved without misses of each cache, held to the account by the other events."""
+    """Cycles that would be saved without the misses of each cache, within the bounds that the other events set.
+
+    A list of dicts, as :func:`cmlib.cost.savings_without_misses` returns it.
+    """
     counted = [(counts, running) for counts, running in runs if {"instructions", "cycles"} <= set(counts)]
     shares = bounds(totals(counted), costs, ghz=ghz).shares if counted else None
     return savings_without_misses(runs, costs, ghz=ghz, shares=shares)
 
 
 def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses, metric_group, runtime):
+    """The part ``account`` of the summary as a dict; None if the events say nothing of the slots."""
     runs = [_with_cycles(counts, running) for counts, running in runs]
     costs, counted = read_costs(processor or UNKNOWN), totals([run for run in runs if "cycles" in run[0]])
     bounded = bounds(counted, costs, ghz=ghz, printed=printed, savings=misses)
@@ -185,7 +193,11 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses,
 
 
 def _with_cycles(counts, running):
-    """Counts by which rates can be told: where no cycles were counted, slots stand for them."""
+    """Counts and running shares with a column ``cycles``: that of ``slots`` if no cycles were counted.
+
+    Then only the events of Linux's generic table are kept, as rates of others per slot mean nothing. Unchanged if
+    neither was counted.
+    """
     if "cycles" in counts:
         return counts, running
     slots = next((event for event in counts if spelling(event) == "slots"), None)
@@ -201,9 +213,11 @@ def _sentences():
 
 
 def _advice(shares, verdict, table, of_runtime):
-    """What to try against each category that may limit the program, or its part that surely is most of it.
+    """What to try against each category that may limit the program: dicts of category, action, at_most and text.
 
-    What is surely lost most comes first. Where it is open, nothing is advised against what may be nothing.
+    Instead of a category one of its parts, if that has advice of its own and its lower bound is most of the category's.
+    Categories with the largest lower bound come first. If the verdict is open, those that may be nothing are left out.
+    `of_runtime` has advice by category for a language runtime, instead of the table's.
     """
     limits = sorted(verdict.limits, key=lambda name: shares.at[name, "low"], reverse=True)
     if verdict.certainty == "open":
@@ -213,11 +227,11 @@ def _advice(shares, verdict, table, of_runtime):
     texts = {category.name: category.advice for category in table.categories if category.advice} | of_runtime
     advised = []
     for name in limits or ("retired",):
-        surely = max(_MOST_OF_IT * shares.at[name, "low"], _NOTHING)
-        parts = shares.index[(shares["parent"] == name) & (shares["low"] > surely)]
+        least = max(_MOST_OF_IT * shares.at[name, "low"], _NOTHING)
+        parts = shares.index[(shares["parent"] == name) & (shares["low"] > least)]
         part = next((part for part in parts if part in texts), name)
         action = f"{texts[part][0].lower()}{texts[part][1:].rstrip('.')}"
-        # With no slot lost there, that share of the cycles would go.
+        # If none of these slots were lost, at most that share of the cycles would be saved.
         at_most = _percent(shares.at[part, "high"]) if name in LOSSES else None
         entry = {"category": part, "action": action, "at_most": at_most}
         advised.append(entry | {"text": _sentences().advice(entry)})
@@ -225,27 +239,28 @@ def _advice(shares, verdict, table, of_runtime):
 
 
 def describe_misses(savings, of="cycles"):
-    """Say what would be saved without the misses of a cache, or why that is not known.
+    """Say what would be saved without the misses of each cache, or why that is not known.
 
     Parameters
     ----------
-    savings : dict
-        An entry of :func:`cmlib.cost.savings_without_misses`.
+    savings : list of dict
+        As :func:`cmlib.cost.savings_without_misses` returns it.
     of : str, default "cycles"
-        What is saved.
+        Noun for what is saved.
 
     Returns
     -------
     list of str
-        Clauses of a sentence.
+        Clauses of a sentence, one for each entry.
     """
     return _sentences().misses(savings, of).split("\n")[:-1]
 
 
 def _command(verdict, metrics, are_listed, modifier, interval_ms, core):
-    """The perf line that counts what decides it: metrics that perf lists, else events as the processor spells them.
+    """The command line of perf whose recording would decide what limits the program; "" if there is nothing to decide.
 
-    Metrics take all of level 1, and are asked for in general where no events are known either.
+    It names the events that `verdict` lacks; or a metric group, from which perf computes level 1, if `are_listed` (the
+    recording machine's perf has it) or if no deciding events are known.
     """
     if verdict.decide and not are_listed:
         spelled = [_spelled(event, modifier, core) for event in ("instructions", "cycles", *verdict.decide)]
@@ -260,6 +275,7 @@ def _command(verdict, metrics, are_listed, modifier, interval_ms, core):
 
 
 def _spelled(event, modifier, core):
+    """An event as ``perf stat -e`` takes it: a name, or a dict of ``code`` and ``name`` where perf lacks the name."""
     if isinstance(event, str) and core:
         return f"{core}/{event}/{modifier}"
     if isinstance(event, str):
@@ -268,7 +284,11 @@ def _spelled(event, modifier, core):
 
 
 def _compare_phases(rows, run, costs, ghz):
-    """Phases with the account of each, events that changed most, and how the phase that differs most differs."""
+    """Compare phases: (phases with bounds of their lost slots, events that changed most, sentences on the difference).
+
+    `rows` are the phases of the only run, a row each. The phase that differs most is compared with the longest one. The
+    list of events and the text are empty if no phase stands out.
+    """
     cut_by = [name for name in CUT_BY if name in rows]
     if not cut_by:
         return rows, [], ""
@@ -303,24 +323,24 @@ def _compare_phases(rows, run, costs, ghz):
 
 
 def _totals_by_phase(rows, counts, running):
-    """Totals of the intervals of each phase; none where no cycles were counted."""
+    """List of the totals over each phase's intervals, a frame each; empty if no cycles were counted."""
     spans = rows[["start", "end"]].itertuples(index=False) if "cycles" in counts else ()
     inside = [(counts.index > start + _INSTANT) & (counts.index < end + _INSTANT) for start, end in spans]
     return [totals([(counts[within], running[within])]) for within in inside]
 
 
-def _changed_events(there, usual):
-    """Events whose rates a cycle differ most between two phases, by more than they may be off."""
-    rates, errors = (pd.DataFrame({"there": there[key], "usual": usual[key]}) for key in ("rate", "error"))
+def _changed_events(phase, reference):
+    """Events whose rates per cycle differ most between two phases, by more than their errors: dicts of event, times."""
+    rates, errors = (pd.DataFrame({"phase": phase[key], "of": reference[key]}) for key in ("rate", "error"))
     rates = rates[(rates > 0).all(axis=1) & (rates.max(axis=1) > _RARE)].drop(_CLOCKS, errors="ignore")
-    times = rates["there"] / rates["usual"]
-    surely = np.log(times).abs() > np.maximum(np.log(_CHANGED), errors.loc[times.index].sum(axis=1))
-    most = np.log(times[surely]).abs().nlargest(_MOST_NAMED).index
+    times = rates["phase"] / rates["of"]
+    significant = np.log(times).abs() > np.maximum(np.log(_CHANGED), errors.loc[times.index].sum(axis=1))
+    most = np.log(times[significant]).abs().nlargest(_MOST_NAMED).index
     return [{"event": event, "times": float(times[event])} for event in most]
 
 
 def format_number(value):
-    """Three digits that count, with the prefix of the unit."""
+    """A number with three significant digits and the prefix M, G or T, as text: ``1.23 G``, ``45,600``."""
     for prefix, size in (("T", 1e12), ("G", 1e9), ("M", 1e6)):
         if value >= size:
             return f"{value / size:.3g} {prefix}"
@@ -328,7 +348,7 @@ def format_number(value):
 
 
 def _shown(shares):
-    """Level 1, those of its parts whose bounds say more than their category's, and what these are parts of."""
+    """Rows of `shares` to be shown, parents first: level 1, parts whose bounds are narrower, and the parts' parents."""
     named = set()
     for row in shares.iloc[::-1].itertuples():
         informative = row.events and row.high < _NAMED * shares["high"].get(row.parent, 0.0)
@@ -338,7 +358,7 @@ def _shown(shares):
 
 
 def _in_order(rows, parent=""):
-    """Each category before its parts."""
+    """Yield the rows below `parent`, each category before its parts."""
     for row in rows:
         if row.parent == parent:
             yield row
@@ -346,11 +366,13 @@ def _in_order(rows, parent=""):
 
 
 def _category(row):
+    """A row of the bounds as a dict, bounds in percent."""
     entry = {"name": row.Index, "parent": row.parent, "low": _percent(row.low), "high": _percent(row.high)}
     return entry | {"events": list(row.events)}
 
 
 def _remarks(runs, hidden, core, processor, level, printed, exact):
+    """Sentences on what makes the recording hard to trust: events hardly counted, shares not known, and so on."""
     untold = any(np.isnan(running.to_numpy(float)).any() for _, running in runs)
     shares = [running.mean(skipna=False) for _, running in runs]
     thin = sorted({event for share in shares for event in share.index[share < _THIN]})
@@ -368,7 +390,7 @@ def _remarks(runs, hidden, core, processor, level, printed, exact):
 
 
 def _others_table(runs, processor):
-    """The processor whose account was counted, where it is another than the one that is named."""
+    """Name of the processor whose table fits the counts, if it is another one than `processor`, or else ""."""
     counted = [run for run in runs if "cycles" in run[0]]
     if processor not in tables() or not counted:
         return ""

@@ -1,7 +1,7 @@
-"""Bound the shares of the account from whatever events there are.
+"""Lower and upper bounds of the share of slots in each top-down category, from whatever events were counted.
 
-An event that counts cycles or slots is a share of them as it stands; one that counts misses, walks or mispredictions
-costs between nothing, all hidden, and its latency on that processor.
+An event that counts cycles or slots is itself a share of them. One that counts misses, page walks or mispredictions
+costs between 0 cycles (hidden by other work) and its latency on the processor.
 """
 
 from dataclasses import dataclass, field
@@ -17,16 +17,20 @@ from cmlib.topdown.table_choice import fitting_tables, linux_tables
 
 SIBLING = "sibling thread"
 LOSSES = ("front end", "back end", "bad speculation")
-_ROUNDS = 60
-_MANY, _HARDLY = 0.005, 0.005  # misses of the L1D a cycle; misses of the L2 beside them
-_LIKE = 0.05  # share of the slots by which level 1 may miss all, and what was printed what was counted
-_ROUNDED = 0.0006  # what perf prints has one decimal
-_AGREES = 0.01  # share of the slots by which counts may contradict each other before it is said
+_ROUNDS = 60  # most passes over all inequalities
+# L1D misses per cycle above which, and L2 misses per L1D miss below which, the counts of L2 misses are not believed.
+_MANY, _HARDLY = 0.005, 0.005
+_LIKE = 0.05  # share of the slots by which the sum of level 1 may differ from 1, and printed shares from their bounds
+_ROUNDED = 0.0006  # error of a printed share: perf prints percent with one decimal
+_AGREES = 0.01  # share of the slots up to which a contradiction between counts is not reported
 
 
 @dataclass(frozen=True)
 class Bound:
-    """What one event, or a formula, says: the sum of some categories is between `low` and `high` [share of slots]."""
+    """One statement of an event or a formula: the sum of `categories` is between `low` and `high` [share of slots].
+
+    `events` are those that it is computed from.
+    """
 
     categories: tuple
     low: float
@@ -46,16 +50,16 @@ class Bounds:
     exact : bool
         Whether every category of level 1 was counted, so that this is the account of :func:`cmlib.topdown.account`.
     gap : float
-        By how much level 1 is more than all slots, below 0 if less, where each category was counted by itself [share of
-        slots]; 0 where it was not, or is off by no more than its counts are.
+        Sum of level 1 minus 1 [share of slots], if each category was counted by itself; 0 if one was not, or if the
+        difference is within the errors of the counts.
     contradiction : float
-        By how much what the events say contradicts itself [share of slots]; 0 where it fits.
+        Largest difference between bounds that contradict each other [share of slots]; 0 if none do.
     doubtful : tuple of str
-        Events that bound nothing, as what they count is not what they are called on this processor.
+        Events that were left out, because on this processor they can't count what they are named after.
     printed : bool
-        Whether the shares are those that the tool itself printed.
+        True if the shares are those that the recording tool itself printed.
     disputed : dict of str to float
-        What the tool printed and the counts contradict.
+        Printed shares outside the bounds, by category.
     """
 
     shares: pd.DataFrame
@@ -73,29 +77,29 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     Parameters
     ----------
     totals : DataFrame
-        Index: event. ``rate``, events per cycle over the whole recording, and ``error``, relative, of which the
-        rate is off in one recording of twenty. :func:`cmlib.topdown.totals` makes it.
+        Index: event. ``rate``, events per cycle over the whole recording, and ``error``, the relative error that is
+        exceeded in one recording of twenty. :func:`cmlib.topdown.totals` makes it.
     costs : Costs
         Of the processor: :func:`cmlib.topdown.read_costs`.
     ghz : float, optional
-        Clock of the recording, by which latencies of memory become cycles; the processor's fastest otherwise.
+        Clock of the recording, to convert latencies of memory from ns to cycles. Default: the processor's fastest.
     printed : dict of str to float, optional
         Shares of slots that the recording tool itself printed (0–1), by category: taken where level 1 was not counted,
-        if they add up and lie within the bounds, and compared otherwise.
+        if they add up and lie within the bounds; compared with the bounds otherwise.
     savings : sequence of dict, optional
-        From :func:`cmlib.cost.savings_without_misses`: the lower ends bound the back end.
+        From :func:`cmlib.cost.savings_without_misses`; their lower ends are lower bounds of the back end.
 
     Returns
     -------
     Bounds
-        Lower and upper bound of each category's share of the slots, and what contradicts itself.
+        Lower and upper bound of each category's share of the slots, and contradictions between counts.
 
     Notes
     -----
-    Every event is a linear inequality in the shares of the categories, and so is every sum: of the parts, which is
-    their category, and of level 1, which is all slots. Bounds are tightened from inequality to inequality until none
-    moves. Pipeline restarts that no event counts are taken as none, and so are slots of a sibling thread, which then
-    stand within the back end's upper bound.
+    Every event gives a linear inequality in the shares of the categories, and so does every sum: parts add up to their
+    category, level 1 to all slots. Each inequality tightens the bounds of its categories, in turn, until none moves.
+    Pipeline restarts that no event counts are taken as 0, and so are slots of a sibling thread, which are then part of
+    the back end's upper bound.
     """
     printed = printed or {}
     doubtful = _doubtful(totals, costs)
@@ -141,7 +145,11 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
 
 
 def surely_saved(savings):
-    """Events of loads' misses, and the share of the cycles that is surely saved without them."""
+    """Pairs (event of cache misses, least share of the cycles [0–1] that is saved without them), of 1 % or more.
+
+    `savings` is as :func:`cmlib.cost.savings_without_misses` returns it; rows that overstate or give a reason against
+    themselves are left out.
+    """
     return [
         (row["event"], row["low"] / 100)
         for row in savings
@@ -149,16 +157,17 @@ def surely_saved(savings):
     ]
 
 
-# Before Linux 6.9 both of PMCx087, which Zen 2 and later do not have; since then only of cycles with no op queued
-# ("perf/x86/amd/core: Update and fix stalled-cycles-* events for Zen 2 and later").
+# Before Linux 6.9 perf takes both from PMCx087, which Zen 2 and later do not have; since then there is only the first,
+# of cycles with no op queued ("perf/x86/amd/core: Update and fix stalled-cycles-* events for Zen 2 and later").
 _STALLED = ("stalled-cycles-frontend", "stalled-cycles-backend")
 _WITHOUT_STALLED = ("amd_zen2", "amd_zen3", "amd_zen4", "amd_zen5")
 
 
 def _doubtful(totals, costs):
-    """Events that do not count what they are called: perf's stalled cycles on Zen, and off-core events that fail.
+    """Tuple of the events that don't count what they are named after, which the bounds leave out.
 
-    These are misses of the L2 and beyond, where hardly one of many misses of the L1D is one.
+    These are perf's generic stalled cycles on Zen 2 and later, if both were counted; and misses of L2 and L3 if there
+    are many misses of the L1D and hardly any of them is one of the L2, as where such events are not implemented.
     """
     if costs.name == UNKNOWN:  # nobody knows which cache is the last level
         return ()
@@ -173,9 +182,9 @@ def _doubtful(totals, costs):
 
 
 def _counted(totals, costs, printed):
-    """Categories that a table computes from what was counted, with the error of its events, and what the sum lacks.
+    """Categories that tables compute from the counts: (bounds, exact, gap, error of level 1), as of :class:`Bounds`.
 
-    Where several tables fit as well, what they say together.
+    Each bound is the share with the errors of its events. Where several tables fit equally well, a bound spans theirs.
     """
     rates = totals["rate"]
     steps = pd.DataFrame([rates] * (len(rates) + 1)).reset_index(drop=True)
@@ -199,7 +208,7 @@ def _counted(totals, costs, printed):
     exact = all(
         {part.name for part in computed.table.parts()} - {SIBLING} <= set(same) for computed in accounts
     )
-    # Counts must add up whatever a processor's own formula divides them by.
+    # Linux's table divides by counted slots, and so tells a gap also where the other table divides by its own sum.
     counts = [account(steps, table) for table in linux_tables(rates.index)]
     gap = max(map(sum_gap, [*accounts, *counts]), key=abs) if exact else 0.0
     level = [bound for bound in counted if bound.categories[0] in (*LOSSES, "retired")]
@@ -207,7 +216,10 @@ def _counted(totals, costs, printed):
 
 
 def _known_shares(computed, rates):
-    """The shares that were computed from something counted, and not from cycles alone."""
+    """Bounds by category, for those that were computed from counted events and not from cycles alone.
+
+    The first row of `computed` has the shares, and each further row those with one event raised by its error.
+    """
     at = computed.shares.iloc[0]
     error = np.sqrt(((computed.shares - at) ** 2).sum())
     taken = {
@@ -224,7 +236,10 @@ def _known_shares(computed, rates):
 
 
 def _instructions(totals, costs):
-    """Retired slots by instructions: with a branch, two may be one op; two ops for each are the most."""
+    """List of one bound, of retired slots by the count of instructions; empty if they weren't counted.
+
+    At least one op an instruction, but for those fused with a branch; at most two.
+    """
     if "instructions" not in totals.index:
         return []
     rate, error = totals.loc["instructions", ["rate", "error"]]
@@ -238,6 +253,7 @@ def _instructions(totals, costs):
 
 
 def _costs(totals, costs, ghz):
+    """Yield the bound that each event of a known kind sets by its least and most cost in cycles."""
     kinds = common()["kinds"]
     for event, rate, error in totals[["rate", "error"]].itertuples():
         kind = costs.kind(event)
@@ -252,17 +268,17 @@ def _costs(totals, costs, ghz):
 
 
 def _parents():
-    """Every category to the one above it."""
+    """Dict from every category to its parent; "" for those of level 1."""
     parts = common()["parts"] | common()["more"]
     return {part: "" if name == "all" else name for name, inside in parts.items() for part in inside}
 
 
 def _tighten(stated, gap):
-    """Least and most of every category under sums and bounds, and by how much these contradict each other.
+    """Propagate bounds through the sums of categories: (low by category, high by category, largest contradiction).
 
-    SciPy's linear programs give the same where there is a solution, in 80 times the time (105 against 1.3 ms).
-    What is rare is taken as none where nothing bounds it. Level 1 may miss all slots by a gap: where each of it was
-    counted, they add up as well as they were counted.
+    `stated` is a list of :class:`Bound`; level 1 may differ from all slots by `gap`. Categories that
+    data/topdown/costs/common.yaml lists as rare are 0 where nothing bounds them. SciPy's linear programs give the same
+    where there is a solution, in 80 times the time (105 against 1.3 ms).
     """
     named = {name for bound in stated for name in bound.categories}
     stated = [*stated, *(Bound((name,), 0.0, 0.0, ()) for name in common()["none"] if name not in named)]
@@ -283,7 +299,7 @@ def _tighten(stated, gap):
             for name in form:
                 new_low, new_high = _range(form, name, low, high, least, most)
                 new_low, new_high = max(new_low, low[name]), min(new_high, high[name])
-                if new_low > new_high:  # each says that the other is wrong: both stay possible
+                if new_low > new_high:  # a contradiction: the range that was there stays
                     worst = max(worst, new_low - new_high)
                     new_low, new_high = low[name], high[name]
                 moved += new_low - low[name] + high[name] - new_high
@@ -294,7 +310,10 @@ def _tighten(stated, gap):
 
 
 def _range(form, name, low, high, least, most):
-    """What an inequality leaves for one category, given the ranges of the others."""
+    """Range (low, high) of one category by ``least <= sum of factor * category <= most``, given the others' ranges.
+
+    `form` has the factors, 1 or -1, by category.
+    """
     sign = form[name]
     others = [
         (low[part], high[part]) if by > 0 else (-high[part], -low[part])

@@ -1,6 +1,6 @@
-"""Read the tables of top-down categories, one a microarchitecture, and compute their formulas.
+"""Read tables of top-down categories (a file for each microarchitecture) and evaluate their formulas of events.
 
-They are described in `data/topdown/README.md`.
+The files' format is described in `data/topdown/README.md`.
 """
 
 import ast
@@ -21,7 +21,7 @@ REST = "rest"
 
 @dataclass(frozen=True)
 class Category:
-    """What became of some slots.
+    """One category of slots, such as those lost by the back end.
 
     Attributes
     ----------
@@ -30,12 +30,12 @@ class Category:
     parent : str
         Name of the category that it is a part of; empty on level 1.
     formulas : tuple of str
-        Slots, by events; the first whose events were all counted is used. ``parent`` stands for the slots of
-        the category above, ``slots`` for all. Empty where it is what its siblings leave of their parent.
+        Alternative formulas of the number of its slots; the first whose events were all counted is used. ``parent``
+        stands for the slots of the parent, ``slots`` for all. Empty if the category is the rest of its parent.
     about : str
         What these slots are, in one sentence.
     advice : str
-        What to try where there are many.
+        What a programmer can try if there are many; may be empty.
     """
 
     name: str
@@ -52,18 +52,18 @@ class TopdownTable:
     Attributes
     ----------
     name : str
-        As its event table is called.
+        Name of the microarchitecture's event table.
     source : str
         Where the formulas are from.
     slots : tuple of str
-        All slots, by events: the first formula whose events were all counted.
+        Alternative formulas of the number of all slots; the first whose events were all counted is used.
     closes : bool
-        Whether the categories of level 1 are counted each by itself, so that their sum being all slots
-        proves something. Where one of them is defined as the rest, it does not.
+        True if the categories of level 1 are counted each by itself, so that their sum is a test; False if one of
+        them is defined as the rest.
     categories : tuple of Category
         Parents before their parts.
     widths : tuple of float
-        Slots a cycle that the processors have of which it can be; empty where the formulas say it, or nobody knows.
+        Slots per cycle of the processors that the table may be of; empty if the formulas have them, or if not known.
     """
 
     name: str
@@ -74,38 +74,38 @@ class TopdownTable:
     widths: tuple[float, ...] = ()
 
     def parts(self, parent=""):
-        """The categories right below one; those of level 1 without a name."""
+        """List of the categories whose parent has that name; those of level 1 by default."""
         return [category for category in self.categories if category.parent == parent]
 
     @property
     def of_slots(self):
-        """Whether its level 1 is that of slots, and not of cycles in which nothing was issued."""
+        """True if level 1 has retired, front end and back end; other tables account for stalled cycles alone."""
         return {"retired", "front end", "back end"} <= {part.name for part in self.parts()}
 
     @property
     def parents(self):
-        """Category to the one above it, of those below level 1."""
+        """Dict from each category below level 1 to its parent."""
         return {category.name: category.parent for category in self.categories if category.parent}
 
     def takes(self, events):
-        """Those of some events that a formula names, however they are spelled."""
+        """List of those events that a formula of the table names, in any spelling; cycles and slots always."""
         named = set(map(spelling, [*self.events(), "topdown.slots", "cycles"]))
         return [event for event in events if spelling(event) in named]
 
     def events(self):
-        """Every event that a formula names, each once."""
+        """List of all events that the formulas name, each once."""
         formulas = [*self.slots, *(text for category in self.categories for text in category.formulas)]
         named = dict.fromkeys(name for text in formulas for name in names_in(text))
         return [name for name in named if name not in ("parent", "slots")]
 
 
 def tables():
-    """List the microarchitectures that have a top-down table.
+    """List the names of the top-down tables: microarchitectures, and tables that hold for several.
 
     Returns
     -------
     list of str
-        Their names, as :func:`read_table` takes them.
+        Sorted, as :func:`read_table` takes them.
     """
     written = {file.stem for file in places.topdown_dir().glob("*.yaml")}
     return sorted(written | {name for name in processors.known() if processors.read(name)["categories"]})
@@ -127,8 +127,10 @@ def read_table(name):
 
     Raises
     ------
+    ValueError
+        If there is no table of that name.
     FormulaError
-        If a formula of it can't be read.
+        If a category in the file has an unknown key.
     """
     if name not in tables():
         raise ValueError(f"there is no table {name!r} under data/topdown; there are {', '.join(tables())}.")
@@ -145,7 +147,7 @@ def read_table(name):
 
 
 def _from_file(name):
-    """The table of a processor's file, as tools/make_processor_tables.py writes it."""
+    """The table out of a file under data/processors, which tools/make_processor_tables.py writes."""
     about = processors.read(name)
     categories = tuple(
         Category(row["name"], row["parent"], tuple(row["formulas"]), row["about"], row["advice"])
@@ -155,6 +157,7 @@ def _from_file(name):
 
 
 def _categories(described, parent, table):
+    """Yield each Category of a table's YAML, and after it its parts."""
     for name, about in described.items():
         if unknown := set(about) - {"formula", "about", "advice", "parts"}:
             raise FormulaError(f"data/topdown/{table}.yaml: {name}: {', '.join(sorted(unknown))} is unknown.")
@@ -165,10 +168,12 @@ def _categories(described, parent, table):
 
 
 def _listed(formula):
+    """A tuple of the formulas of one or of a list."""
     return tuple(formula) if isinstance(formula, list) else (formula,)
 
 
-# An event's name holds dots, colons, dashes within words and equals signs: `topdown.slots`, `cycles:u`.
+# An event's name in a formula: words with dots, colons, equals signs and dashes between them, as in `topdown.slots`,
+# `cycles:u`, `branch-misses`.
 _NAME = re.compile(r"[A-Za-z_][\w]*(?:[.:=][\w]+|-(?=[A-Za-z])[\w]+)*")
 _CALLS = {"min": np.minimum, "max": np.maximum}
 _CHOICE = "where"
@@ -180,7 +185,7 @@ _COMPARISONS = {ast.Gt: operator.gt, ast.Lt: operator.lt, ast.GtE: operator.ge, 
 
 
 class FormulaError(CmlibError):
-    """A formula can't be read."""
+    """A formula or a table of formulas is malformed."""
 
 
 def names_in(formula):
@@ -207,7 +212,7 @@ def evaluate(formula, values):
     formula : str
         Of events, numbers, ``+ - * /``, brackets, ``min``, ``max`` and ``where``; nothing else is run.
     values : mapping of str to float or ndarray
-        Of each event that it takes.
+        Value of each name in the formula.
 
     Returns
     -------
@@ -218,6 +223,8 @@ def evaluate(formula, values):
     ------
     FormulaError
         If it is no such formula.
+    KeyError
+        If a name in it has no value.
     """
     names = names_in(formula)
     numbered = _NAME.sub(
@@ -232,6 +239,7 @@ def evaluate(formula, values):
 
 
 def _value(node, values, formula):
+    """The value of a node of the formula's syntax tree, by `values` of its names; `formula` is for messages."""
     match node:
         case ast.Name(id=name) if name in values:
             return values[name]

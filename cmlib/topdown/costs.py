@@ -1,4 +1,4 @@
-"""The cost of events on each processor, in cycles: see `data/topdown/README.md`, "Costs"."""
+"""Read what events cost on each processor [cycles]: the files are described in `data/topdown/README.md`, "Costs"."""
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -20,22 +20,25 @@ class Costs:
     Attributes
     ----------
     name, source : str
+        Name of the processor; where the numbers are from.
     table : str
-        Its top-down table; empty where it has none.
+        Name of its top-down table; empty if there is none.
     width : tuple of float
-        Slots a cycle, at least and at most: two numbers where the processor is not known.
+        Least and most slots per cycle; they differ where the processor is not known.
     ghz : float
-        The fastest clock, where the recording tells none.
+        The fastest clock [GHz], used if the recording does not tell its clock.
     latency : dict of str to (float, float)
-        By name: cycles, and nanoseconds to be added.
+        By name, such as ``L2`` or ``memory``: cycles, and nanoseconds to be added.
     fused : bool
-        Whether an instruction and a branch can be one op.
+        True if an instruction and a branch can become one op.
     kinds : dict of str to str
-        From an event's name or pattern, as :func:`cmlib.spelling.spelling` makes it, to its kind.
+        From an event's name or pattern, as :func:`cmlib.spelling.spelling` writes it, to its kind, such as
+        ``L2 miss``.
     decide : dict of str to list
-        By category: the events that count it, as perf takes them; ``with``: what these need beside them.
+        By category the events that count it: names, or dicts of ``name`` and ``code`` where perf lacks the name. Key
+        ``with``: events to be counted together with any of them.
     metrics : dict of str to str
-        Perf's metric groups that count level 1, where no events are named, by what processors have them.
+        Perf's metric groups that compute level 1, by the processors that have them; used where `decide` is empty.
     """
 
     name: str
@@ -50,14 +53,17 @@ class Costs:
     metrics: dict
 
     def kind(self, event):
-        """What kind of thing an event counts; None where nothing is known of it."""
+        """Kind of an event, such as ``L2 miss``, by its name or the first pattern that matches; None if not known."""
         name = spelling(event)
         if name in self.kinds:
             return self.kinds[name]
         return next((kind for pattern, kind in self.kinds.items() if fnmatchcase(name, pattern)), None)
 
     def cycles(self, text, ghz=None):
-        """A cost as the tables write it, in cycles at some clock: at least, and at most; infinite for ``any``."""
+        """Least and most cycles of a cost as the files write it (number, formula of latencies, or ``any``: infinite).
+
+        `ghz` is the clock; by default the processor's fastest.
+        """
         if text == "any":
             return float("inf"), float("inf")
         values = {name: least + ns * (ghz or self.ghz) for name, (least, ns) in self.latency.items()}
@@ -65,25 +71,25 @@ class Costs:
         return tuple(float(evaluate(str(text), values | {"slot": slot})) for slot in (min(slots), max(slots)))
 
     def charges(self, event):
-        """Whether an event costs something, by what is known of the processor; of an unknown one, any may."""
+        """True if an event's kind costs cycles; on an unknown processor also if its kind is not known."""
         kind = self.kind(event)
         return bool(common()["kinds"].get(kind)) or (kind is None and self.name == UNKNOWN)
 
     def most(self, event, ghz=None):
-        """The most that one event can cost [cycles]; NaN where that is not known."""
+        """The most cycles that one event can cost; NaN if that is not known or has no limit."""
         costs = common()["kinds"].get(self.kind(event), {})
         cycles = [self.cycles(most, ghz)[1] for _, most in costs.values()]
         return max(cycles) if cycles and max(cycles) < float("inf") else float("nan")
 
 
 def known_costs():
-    """Names of the processors whose costs are known."""
+    """Sorted names of the processors whose costs are known."""
     names = {file.stem for file in (places.topdown_dir() / "costs").glob("*.yaml")}
     return sorted(names - {"common", UNKNOWN} | {name for name in processors.known() if _costs_of(name)})
 
 
 def _costs_of(name):
-    """Costs that a processor's file holds; None where it has none."""
+    """Costs in the file of a processor under data/processors; None if there are none."""
     return processors.read(name)["costs"] if name in processors.known() else None
 
 
@@ -94,12 +100,12 @@ def read_costs(name=UNKNOWN):
     Parameters
     ----------
     name : str, optional
-        Of the processor, as its event table is called. Default: none that is known.
+        Name of the processor's event table. Default: a processor that is not known.
 
     Returns
     -------
     Costs
-        Of the widest range, where there are none of that processor.
+        Those of an unknown processor, whose ranges are the widest, if there are none of that name.
     """
     name = name if name in known_costs() else UNKNOWN
     read = _read(name)
@@ -121,11 +127,12 @@ def read_costs(name=UNKNOWN):
 
 @cache
 def common():
-    """Parts of the categories, kinds of events, and names that perf has on every processor."""
+    """Contents of common.yaml: parts of categories, what each kind of event costs, and kinds of perf's own events."""
     return _read("common")
 
 
 def _read(name):
+    """Costs as a dict, out of a processor's file or else of data/topdown/costs."""
     if costs := _costs_of(name):
         return costs | {"table": name if processors.read(name)["categories"] else ""}
     return yaml.safe_load((places.topdown_dir() / "costs" / f"{name}.yaml").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Summarize a recording by totals of its events, speed, clock and rates a second, and cut it into phases by these."""
+"""Totals of a recording's events, its levels (speed, clock, processors used, rates per second), and phases by these."""
 
 import numpy as np
 import pandas as pd
@@ -8,33 +8,34 @@ from cmlib.clean.uncounted import lengths_by_ends
 from cmlib.fingerprint.segments import segment_starts
 from cmlib.spelling import spelling
 
-_UNTOLD = 0.1  # relative error of a count without intervals that had half of the time or less
-_POINTS = 240
-DIFFERS = 1.05
-_FEWEST_A_SECOND = 10  # of switches, faults and the like, below which a phase's rate is told by chance
-CUT_BY = ("GHz", "CPUs", "instructions a second", "instructions a cycle")
-_KERNEL_LEADS = 20  # percent of the cycles
-_GAIN, _SHORTEST = 0.1, 0.04
-# Times the noise and the logarithm of their number: what the best cut of intervals gains that differ by chance alone.
+_UNTOLD = 0.1  # relative error of a count of one or two intervals that was counted for half of the time
+_POINTS = 240  # neighbouring intervals are added up to at most so many points before they are cut into phases
+DIFFERS = 1.05  # ratio between phases above which a level is reported
+_FEWEST_A_SECOND = 10  # rates of switches, faults and the like are reported if a phase has at least so many
+CUT_BY = ("GHz", "CPUs", "instructions a second", "instructions a cycle")  # levels whose changes make phases
+_KERNEL_LEADS = 20  # percent of the cycles in the kernel from which on its share stands first
+_GAIN = 0.1  # share of all variation that a cut must remove at least
+_SHORTEST = 0.04  # shortest phase [share of the run]
+# The best cut of n points that differ by noise alone removes about so many times the noise times the logarithm of n.
 _BY_CHANCE = 3.0
 
 
 def totals(runs):
-    """Total every event of some runs, per cycle, and how far multiplexing may have put it off.
+    """Total every event of some runs, per cycle, and estimate the error of multiplexing.
 
     Parameters
     ----------
     runs : sequence of (DataFrame, DataFrame)
-        Counts of a run, NaN where nothing was counted, and the share of each interval in which they were counted
-        (0–1), NaN where that is not known. Columns: events, ``cycles`` among them. All of one program.
+        Of each run of one program its counts, NaN where nothing was counted, and its running shares (0–1), NaN where
+        they are not known; a row an interval, a column an event, ``cycles`` among them.
 
     Returns
     -------
     DataFrame
-        Index: event. ``rate``: events per cycle, over the intervals in which they were counted, each weighted by how
-        much of it was. ``error``: relative, twice the standard error of that sum as neighbouring intervals tell it,
-        or of the runs' mean where several counted the event; 0 for what was always counted. ``dropped``: intervals
-        left out, as no core can count so many.
+        Index: event, without cycles. ``rate``: events per cycle over the intervals in which the event was counted, each
+        weighted by its running share. ``error``: relative, twice the standard error, estimated from differences of
+        neighbouring intervals, or from those of the runs if larger; 0 if counted all the time in one run. ``dropped``:
+        intervals left out, because no core can count so many per cycle.
     """
     parts = {}
     for counts, running in runs:
@@ -49,39 +50,39 @@ def totals(runs):
 
 
 def levels(counts, *, timed=True):
-    """Compute seconds, instructions, speed and clock of a run, and system calls, switches and faults a second.
+    """Compute seconds, instructions, speed and clock of a run, and system calls, switches and faults per second.
 
     Parameters
     ----------
-    counts : DataFrame
+    counts : DataFrame, shape (n_intervals, n_events)
         Index: end of each interval [s].
     timed : bool, default True
-        Whether the index is a time; if not, what is a second is left out.
+        False if the index is no time: values per second are then left out.
 
     Returns
     -------
     dict of str to float
-        ``seconds``; where they were counted ``instructions``, ``instructions a second``, ``instructions a cycle``,
-        ``kernel cycles`` (percent) and instructions a cycle of kernel and user mode, where they were counted apart, and
-        first where the kernel has a fifth of the cycles; ``GHz`` (cycles over task-clock) and ``CPUs`` (task-clock over
-        seconds); and a second, ``system calls``, ``switches``, ``migrations``, ``faults`` and ``interrupts``.
+        ``seconds``, and of the following what was counted: ``instructions``, ``instructions a second`` and
+        ``instructions a cycle``; ``GHz`` (cycles over task-clock) and ``CPUs`` (task-clock over seconds); per second
+        ``system calls``, ``switches``, ``migrations``, ``faults`` and ``interrupts``. If kernel mode was counted apart:
+        ``kernel cycles`` [%] and instructions a cycle of kernel and user mode, first if these are 20 % or more.
     """
     return _levels(counts, interval_lengths(counts) if timed else np.full(len(counts), np.nan))
 
 
 def phases(counts):
-    """Phases of a run by its clock, speed and processors used together, and what differs between them.
+    """Cut a run into phases by its clock, speed and processors used, and compute the levels of each.
 
     Parameters
     ----------
-    counts : DataFrame
+    counts : DataFrame, shape (n_intervals, n_events)
         As of :func:`levels`.
 
     Returns
     -------
     DataFrame
-        A row a phase: ``start`` and ``end`` [s], and those levels that differ by more than a twentieth; no row where
-        there is one phase.
+        A row a phase: ``start`` and ``end`` [s], and those levels that differ between phases by more than 5 %; empty if
+        there is only one phase, or no level differs.
     """
     lengths = interval_lengths(counts)
     bundle = np.arange(len(counts)) // max(1, -(-len(counts) // _POINTS))
@@ -111,11 +112,12 @@ def phases(counts):
 
 
 def _phase_starts(X):
-    """First rows of phases, each cut worth more than chance gains in noise as correlated as it is within phases."""
-    gain, noise = (
-        _GAIN * (X**2).sum(),
-        (np.diff(X, axis=0) ** 2).mean(axis=0).sum() / 2,
-    )  # as neighbours tell it
+    """Numbers of the rows of X at which a phase starts, 0 first.
+
+    Each cut removes more of the variation than noise would; rows within a phase may be correlated.
+    """
+    # The noise is first estimated from differences of neighbours, as if they were independent.
+    gain, noise = _GAIN * (X**2).sum(), (np.diff(X, axis=0) ** 2).mean(axis=0).sum() / 2
     while True:
         penalty = max(gain, _BY_CHANCE * np.log(len(X)) * noise)
         starts = segment_starts(X, penalty=penalty, shortest=round(_SHORTEST * len(X)))
@@ -126,17 +128,24 @@ def _phase_starts(X):
 
 
 def _long_run_variance(X, starts):
-    """Variance about the phases' means times (1 + r) / (1 - r), r the correlation of neighbours (AR(1))."""
+    """Sum over X's columns of the variance within phases times (1 + r) / (1 - r), r the correlation of neighbours.
+
+    It stands for the noise of independent rows whose means vary as much (AR(1)).
+    """
     parts = [part - part.mean(axis=0) for part in np.split(X, starts[1:])]
     freedom = len(X) - len(parts)
     variance = sum((part**2).sum(axis=0) for part in parts) / freedom
     products = sum((part[1:] * part[:-1]).sum(axis=0) for part in parts) / freedom
-    taken = len(parts) / len(X)  # from the correlation, by the means
+    taken = len(parts) / len(X)  # about the bias of r, as the phases' means are estimated
     r = np.clip(np.divide(products, variance, out=np.zeros(X.shape[1]), where=variance > 0) + taken, 0, 0.99)
     return float((variance * (1 + r) / (1 - r)).sum())
 
 
 def _total(values, cycles, share, cycles_error):
+    """An event's total in one run: (weighted sum of counts, of cycles, relative error, impossible intervals dropped).
+
+    Sums are weighted by the running share; (NaN, 0, 0, 0) if the event was never counted.
+    """
     possible = ~(values > MOST_PER_CYCLE * cycles)
     seen = np.isfinite(values) & np.isfinite(cycles) & possible & ~(share == 0)
     weight = np.where(np.isnan(share), 1.0, share)[seen]
@@ -149,7 +158,10 @@ def _total(values, cycles, share, cycles_error):
 
 
 def _noise(values, share, whole=None):
-    """Relative error, twice the standard one, of a sum of intervals that were counted for a share of their time."""
+    """Twice the relative standard error of the sum of an event's intervals, each counted for a share of its time.
+
+    By differences of neighbours: `values` are counts, or their residuals if `whole`, the sum of the counts, is given.
+    """
     missing = 1 - np.nanmean(share) if np.isfinite(share).any() else 1.0
     whole = np.nansum(values) if whole is None else whole
     if missing <= 0 or not whole:
@@ -162,6 +174,7 @@ def _noise(values, share, whole=None):
 
 
 def _pooled(parts):
+    """Dict of rate, error and dropped of one event, from what :func:`_total` gives of each run."""
     parts = [part for part in parts if np.isfinite(part[0])]
     above, below = sum(part[0] for part in parts), sum(part[1] for part in parts)
     if not below:
@@ -175,7 +188,7 @@ def _pooled(parts):
 
 
 def interval_lengths(counts):
-    """Return the length of every interval; the first one's is the median, where the clock did not begin with it.
+    """Return the length of every interval; if the clock began before the first one, that takes the median.
 
     Parameters
     ----------
@@ -195,6 +208,7 @@ def interval_lengths(counts):
     return lengths
 
 
+# Levels per second, by names of the event in perf or other tools; the first that was counted is taken.
 _A_SECOND = {
     "system calls": ("raw_syscalls:sys_enter",),
     "switches": ("context-switches", "cs"),
@@ -205,7 +219,10 @@ _A_SECOND = {
 
 
 def _levels(counts, lengths):
-    """Levels over the intervals in which what they are made of was counted."""
+    """Levels as :func:`levels` returns them, given the lengths of the intervals [s], NaN if not known.
+
+    A ratio takes the intervals in which both its events were counted.
+    """
     lengths = pd.Series(np.asarray(lengths, float), counts.index)
 
     def quotient(above, below):
@@ -233,7 +250,10 @@ def _levels(counts, lengths):
 
 
 def _by_mode(counted):
-    """Share of the kernel in all cycles [%], and instructions a cycle of both, where these were counted apart."""
+    """Kernel's share of the cycles [%] and instructions a cycle of kernel and user mode, as a dict of levels.
+
+    Empty unless cycles were counted both in all and with a modifier; `counted` has the counts by event.
+    """
     kernel = {}
     for event, counts in counted.items():
         name, _, mode = spelling(event).partition(":")

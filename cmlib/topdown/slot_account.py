@@ -1,4 +1,4 @@
-"""Distribute the pipeline's slots over the categories of a top-down table, by counted events."""
+"""Compute the share of the pipeline's slots in each category of a top-down table from counted events."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from cmlib.spelling import spelling
 from cmlib.topdown.category_tables import TopdownTable, evaluate, names_in
 
 REMAINDER = "what the others leave"
-_SLOTS, _PARENT = "SLOTS", "PARENT"  # all slots, and those of the category above, among values
+_SLOTS, _PARENT = "SLOTS", "PARENT"  # keys, beside events, of all slots and of the parent's slots
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,14 @@ class Account:
     table : TopdownTable
         The table that was used.
     shares : DataFrame, shape (steps, categories)
-        Of all slots (0–1, a little less or more where counts are uncertain); categories that could not be
-        computed are absent.
+        Shares of all slots (0–1, or slightly outside where counts are uncertain), a row a step; categories that could
+        not be computed are absent.
     formulas : dict of str to str
-        The formula that each category was computed by.
+        The formula that each category was computed by; ``what the others leave`` for a remainder.
     missing : dict of str to tuple of str
-        Events that a category would take and that were not counted.
+        Of each category that could not be computed, the events that were not counted.
     slots : Series, shape (steps,)
-        All slots of a cycle.
+        Slots per cycle.
     """
 
     table: TopdownTable
@@ -38,7 +38,7 @@ class Account:
     slots: pd.Series
 
     def level(self, parent=""):
-        """Shares of the categories right below one; those of level 1 without a name."""
+        """Shares of the computed categories whose parent has that name, a column each; level 1 by default."""
         names = [part.name for part in self.table.parts(parent) if part.name in self.shares]
         return self.shares[names]
 
@@ -51,7 +51,7 @@ def account(rates, table):
     rates : DataFrame, shape (n_steps, n_events)
         Events per cycle, in any spelling; ``cycles`` itself need not be there.
     table : TopdownTable
-        Of the processor, as :func:`read_table` gives it.
+        Table of the processor, from :func:`read_table`.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def account(rates, table):
 
 
 def sum_gap(computed):
-    """By how much level 1 is more than all slots; 0 where a category is not counted, or is what the others leave."""
+    """Sum of level 1 minus 1 in the first step of an Account; 0 if a category is absent or is the remainder."""
     level = computed.level()
     complete = {part.name for part in computed.table.parts()} <= set(level)
     complete &= all(computed.formulas[name] != REMAINDER for name in level)
@@ -88,6 +88,7 @@ def sum_gap(computed):
 
 
 def _add_parts(parts, values, slots, shares, formulas, missing):
+    """Compute the categories of one parent and add them to the dicts `shares`, `formulas` and `missing`."""
     computed = {}
     for part in (part for part in parts if part.formulas):
         taken, formula = _first(part.formulas, values)
@@ -101,7 +102,7 @@ def _add_parts(parts, values, slots, shares, formulas, missing):
             formulas[part.name] = REMAINDER
         else:
             missing[part.name] = ()
-    # A category is split where all its parts can be told; level 1 is shown as far as it was counted.
+    # Parts below level 1 are shown only if all parts of their parent are known.
     if parts and (not parts[0].parent or len(computed) == len(parts)):
         shares.update(
             {name: (part / slots).replace([np.inf, -np.inf], np.nan) for name, part in computed.items()}
@@ -109,7 +110,7 @@ def _add_parts(parts, values, slots, shares, formulas, missing):
 
 
 def _first(formulas, values):
-    """The first formula whose events all have a value, computed: (values, formula), or (None, "")."""
+    """The first of the formulas whose names all have a value: (its values, the formula), or (None, "") if none."""
     for formula in formulas:
         if not _lacking(formula, values):
             return evaluate(
@@ -119,10 +120,11 @@ def _first(formulas, values):
 
 
 def _lacking(formula, values):
+    """List of the names in a formula that have no value."""
     return [name for name in names_in(formula) if _key(name, values) not in values]
 
 
 def _key(name, values):
-    """How a name in a formula stands among the values; ``slots`` is an event until all slots are known."""
+    """Key of a formula's name in `values`; ``slots`` is the event of that name until the number of slots is known."""
     word = {"slots": _SLOTS, "parent": _PARENT}.get(name)
     return word if word in values else spelling(name)

@@ -1,4 +1,4 @@
-"""Rates per cycle by step of progress, from several runs that counted different events."""
+"""Average events per cycle over runs of one program, step by step of its progress."""
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ def merge_steps(steps, *, adjust=True):
     steps : sequence of DataFrame, shape (n_steps, n_events)
         Counts of each run, as :func:`cmlib.merge.step_runs` cuts it, ``instructions`` and ``cycles`` among them.
     adjust : bool, default True
-        Whether each run's rates are moved, along their slope over IPC, to the runs' mean IPC in that step.
+        True to correct each run's rates to the runs' mean IPC in that step, by the rate's slope over IPC.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def merge_steps(steps, *, adjust=True):
 
 
 def _moved(rate, ipc, reference):
-    """A run's rate as it would be at the reference IPC; never below zero."""
+    """A run's rate by step, moved to the reference IPC along its linear regression on the run's IPC; at least 0."""
     spread = ipc - ipc.mean()
     if not spread.any():
         return rate

@@ -1,4 +1,4 @@
-"""Choose the top-down table by which some events are an account: the machine's own, or those that fit best."""
+"""Choose the top-down table whose formulas can be computed from the events of a recording."""
 
 import pandas as pd
 
@@ -7,28 +7,35 @@ from cmlib.topdown.category_tables import evaluate, names_in, read_table, tables
 from cmlib.topdown.slot_account import account, sum_gap
 
 _LINUX = "slots"  # the table of Linux's top-down events, which are the same on every processor
-_LIKE_WIDTH = 0.05  # share by which slots a cycle may be other than a core has
-_ADDS_UP = 0.01  # share of the slots by which tables that fit may differ in how well they add up
+_LIKE_WIDTH = 0.05  # relative difference up to which counted slots per cycle agree with the width of the core
+_TIE = 0.01  # misfits of two tables [share of the slots] that differ by no more than this count as equal
 
 
 def fitting_tables(events, machine="", rates=None, printed=None):
-    """The machine's own table where it fits some events, or else those that fit them best.
+    """The machine's own table if any category of its level 1 can be computed, or else those that fit best.
+
+    A table fits if some events are enough for at least one category of its level 1, and fits best if no other table
+    has more such categories. Of an Arm machine, the generic table of Arm's slot events is preferred to its own where
+    it has more of them, and the one for cores that count a slot too many where that fits the core's width. Without
+    the machine's own, Linux's generic events are preferred to formulas of single processors.
 
     Parameters
     ----------
     events : iterable of str
-        In any spelling.
+        Names of the counted events, in any spelling.
     machine : str, optional
         Name of the machine's table, if it has one.
     rates : Series, optional
-        Events per cycle: of the tables that fit, those by which level 1 adds up best.
+        Events per cycle, by event. Where several tables fit best, those are kept whose slots per cycle are nearest to
+        a width that the processors have, and of these those whose level 1 adds up best to all slots.
     printed : dict of str to float, optional
-        Shares that the recording tool printed (0–1), by category: of the tables that fit as well, those nearest to it.
+        Shares of slots that the recording tool printed (0–1), by category; where several tables are still equal, those
+        are kept that differ least from it.
 
     Returns
     -------
     list of TopdownTable
-        Several where they can't be told apart; empty if none fits.
+        One, several where they can't be distinguished, or none if none fits.
     """
     spelled = set(map(spelling, events))
     scores = {name: _computable(read_table(name), spelled) for name in tables()}
@@ -37,7 +44,8 @@ def fitting_tables(events, machine="", rates=None, printed=None):
     if scores.get(machine):
         return [read_table(machine)]
     most = max(scores.values(), default=0)
-    # Processors' own formulas divide by the sum of the four, whatever it is of the slots.
+    # Preferred, because many processors' formulas divide by the sum of their four categories, so that these always add
+    # up to 1, even where the table is of another processor.
     if scores[_LINUX] == most > 0:
         return [read_table(_LINUX)]
     fitting = [read_table(name) for name, score in scores.items() if score == most > 0]
@@ -51,13 +59,18 @@ def fitting_tables(events, machine="", rates=None, printed=None):
     ):
         misfits = [misfit(computed) for computed in accounts]
         accounts = [
-            computed for computed, by in zip(accounts, misfits, strict=True) if by <= min(misfits) + _ADDS_UP
+            computed for computed, by in zip(accounts, misfits, strict=True) if by <= min(misfits) + _TIE
         ]
     return [computed.table for computed in accounts]
 
 
 def _arm_slots(scores, machine, rates):
-    """The table of Arm's slots, of an Arm core told: by the erratum's count of them, or where its own lacks events."""
+    """A generic table of Arm's slot events, of a machine named arm_* that has a table; None if neither applies.
+
+    ``arm_slots_off_by_one``, for cores with an erratum in the count of slots, wherever it can be computed; or
+    ``arm_slots``, if more of its categories can be computed than of the machine's own table. Slots per cycle must be
+    the machine's width.
+    """
     own_score = scores.get(machine) if (machine or "").startswith("arm_") and rates is not None else None
     for name in ("arm_slots_off_by_one", "arm_slots") if own_score is not None else ():
         lacks = name != "arm_slots" or own_score < scores[name]
@@ -70,44 +83,52 @@ def _arm_slots(scores, machine, rates):
 
 
 def _off_width(computed):
-    """By what share the slots of a cycle are other than those of any processor that the table can be of."""
+    """Relative difference between slots per cycle and the nearest width of the table's processors; 0 if not known."""
     return min((abs(computed.slots.iloc[0] / width - 1) for width in computed.table.widths), default=0.0)
 
 
 def _off_printed(computed, printed):
-    """By how much the account differs most from what the recording tool printed."""
+    """Largest difference on level 1 between computed and printed shares (0–1); 0 if nothing was printed."""
     level = computed.level()
     return max((abs(level[name].iloc[0] - printed[name]) for name in level if name in printed), default=0.0)
 
 
 def linux_tables(events):
-    """The table of Linux's top-down events, where all of level 1 was counted by them; else none."""
+    """A list of Linux's generic table if the events are enough for all of its level 1, or else an empty list."""
     table = read_table(_LINUX)
     return [table] if _computable(table, set(map(spelling, events))) == len(table.parts()) else []
 
 
 def choose_table(events, machine=None, rates=None):
-    """Choose the top-down table that fits some events best.
+    """Choose the top-down table by which most of level 1 can be computed from some events.
 
     Parameters
     ----------
-    events, machine, rates : iterable of str, str, Series
-        As of :func:`cmlib.topdown.fitting_tables`, whose first table it is.
+    events : iterable of str
+        Names of the counted events, in any spelling.
+    machine : str, optional
+        Name of the machine's table, if it has one; preferred where it can be computed.
+    rates : Series, optional
+        Events per cycle, by event; decides between tables of which as much can be computed.
 
     Returns
     -------
     TopdownTable or None
-        None if no table fits.
+        The first of several equal ones; None if no category of any table can be computed.
     """
     return next(iter(fitting_tables(events, machine, rates)), None)
 
 
 def _computable(table, spelled):
-    """How many categories of level 1 take events, cycles aside, that are all there."""
+    """Number of the table's level-1 categories that can be computed from `spelled`, a set of spelled event names.
+
+    0 if the number of slots can't be. A formula of cycles alone does not count.
+    """
     slots = any(set(map(spelling, names_in(text))) <= spelled | {"cycles"} for text in table.slots)
     return slots * sum(any(_has(text, spelled) for text in part.formulas) for part in table.parts())
 
 
 def _has(formula, spelled):
+    """True if a formula takes events other than cycles, and all of them are in the set."""
     needed = set(map(spelling, set(names_in(formula)) - {"parent", "slots", "cycles"}))
     return bool(needed) and needed <= spelled

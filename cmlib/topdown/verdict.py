@@ -1,4 +1,4 @@
-"""Find what limits a program, by an account with bounds: decided, likely, or what would decide it."""
+"""Find the category of lost slots that limits a program, from bounds of each, and how certain that is."""
 
 from dataclasses import dataclass
 
@@ -6,11 +6,11 @@ from cmlib.spelling import spelling
 from cmlib.topdown.bounded_account import LOSSES
 from cmlib.topdown.costs import read_costs
 
-LITTLE_LOST = 0.75  # share of the slots from which on, where so many retired, little is lost
-_SMALL = 0.25  # of the largest upper bound: what is below is not named as what may limit a program
-# Share of the cycles from which on stalls tell what limits a program: where it is known what they are, and elsewhere.
+LITTLE_LOST = 0.75  # lower bound of retired slots from which on nothing is said to limit the program
+_SMALL = 0.25  # categories whose upper bound is below this share of the largest one are not named
+# Stalls of one kind are taken as the limit from this share of the cycles on, and if they are so many times the other
+# kind: if the cause of the stalls is known, and for perf's generic stall events.
 _STALLED, _MUCH_STALLED = 0.1, 0.25
-# How many times the cycles of one kind of stall must be the others': where what they are is known, and where it is not.
 _MORE, _FAR_MORE = 1.25, 2.0
 _REFILL = 20  # cycles that a misprediction usually costs
 
@@ -22,14 +22,15 @@ class Bottleneck:
     Attributes
     ----------
     certainty : str
-        ``counted`` (every category of level 1 was), ``decided`` (by bounds), ``likely`` (by cycles without any
-        operation issued), ``open``, or ``little lost``.
+        ``counted`` (every category of level 1 was), ``decided`` (by bounds), ``likely`` (by stalled cycles), ``open``,
+        or ``little lost``.
     limits : tuple of str
-        Categories of level 1, the largest first: one, or those of which it may be any.
+        Categories of level 1 that may be the largest loss, those with the largest lower bound first; none if little
+        is lost.
     stalls : dict of str to float
-        Share of the cycles in which nothing was issued, by what that is put down to, where it tells what is likely.
-    decide : tuple
-        Events whose recording would decide it, as the costs name them; empty where it is decided.
+        Stalled cycles [share of all cycles] by category, if the verdict is ``likely``; else empty.
+    decide : tuple of str or dict
+        Events whose recording would decide it, as :class:`cmlib.topdown.costs.Costs` has them; empty if it is decided.
     """
 
     certainty: str
@@ -39,23 +40,25 @@ class Bottleneck:
 
 
 def find_bottleneck(bounded, totals, costs):
-    """Tell what limits a program.
+    """Find what limits a program.
 
-    It is decided if one category's lower bound is above the others' upper bounds. If not, stalls of front end and back
-    end tell what is likely, if one is far more than the other and than what mispredictions usually cost. Counts that
-    don't add up decide nothing.
+    One category does if its lower bound is above the others' upper bounds. If none is, stalled cycles of front end and
+    back end make one of them likely, if it has far more than the other and than mispredictions usually cost. Counts
+    that don't add up leave it open.
 
     Parameters
     ----------
     bounded : Bounds
         From :func:`cmlib.topdown.bounds`.
     totals : DataFrame
-        What it was made of.
+        The totals that `bounded` was computed from.
     costs : Costs
+        Of the processor: :func:`cmlib.topdown.read_costs`.
 
     Returns
     -------
     Bottleneck
+        What limits the program, how certain that is, and the events that would decide it.
     """
     if bounded.gap:
         return Bottleneck("open", LOSSES, {}, _deciding(LOSSES, totals, costs))
@@ -65,7 +68,7 @@ def find_bottleneck(bounded, totals, costs):
     first = level.index[0]
     if level["low"].iloc[0] > level["high"].iloc[1:].max():
         return Bottleneck("counted" if bounded.exact else "decided", (first,), {}, ())
-    # Whatever can be the largest loss, and is not a small one at the most.
+    # Categories that can be the largest loss, without those that are small even at their upper bound.
     least = max(level["low"].max(), _SMALL * level["high"].max())
     possible = tuple(name for name in level.index if level.at[name, "high"] > least)
     if bounded.exact:
@@ -77,8 +80,8 @@ def find_bottleneck(bounded, totals, costs):
 
 
 def _telling_stalls(totals, costs):
-    """Cycles without any operation issued, by their cause, if these tell what limits a program; else none."""
-    if costs.name.startswith("arm_"):  # stalls are the architecture's, and mean the same on all its cores
+    """Stalled cycles [share] by category, if those of one are enough to make it the likely limit; else empty."""
+    if costs.name.startswith("arm_"):  # Arm's architecture defines its stall events, for all its cores
         costs = read_costs("arm")
     rates = {}
     for event, rate in totals["rate"].items():
@@ -96,8 +99,8 @@ def _telling_stalls(totals, costs):
     return {}
 
 
-# Whose cause is known; and perf's generic ones, which are not the same on all processors: where a front-end stall is
-# any cycle without issue, the back end may be its cause, but not the other way round.
+# Kinds of stall events: those whose cause is known, and perf's generic ones, which differ between processors. Of the
+# latter only back-end stalls are believed: on some processors any cycle without issue counts as a front-end stall.
 _STALLS = (
     ("cycle stalled by the front end", "cycle stalled by the back end"),
     ("front-end stall", "back-end stall"),
@@ -105,7 +108,10 @@ _STALLS = (
 
 
 def _deciding(possible, totals, costs):
-    """Events that count two of the possible categories, and were not recorded."""
+    """Tuple of the events that count the first two possible categories and were not recorded, as `costs` has them.
+
+    Empty if nothing is lacking; with those that must be counted together with them.
+    """
     wanted = [event for name in possible[:2] for event in costs.decide.get(name, ())]
     counted = set(map(spelling, totals.index))
     names = [event if isinstance(event, str) else event["name"] for event in wanted]

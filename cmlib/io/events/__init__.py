@@ -1,4 +1,4 @@
-"""Events of a processor: their codes, short names and sums, and how perf is told to count them."""
+"""Tables of hardware events by processor, and functions that recognise, name, encode and add up events."""
 
 import lazy_loader
 

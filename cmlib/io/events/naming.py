@@ -1,4 +1,4 @@
-"""Name events as perf takes them, as figures show them, and by what they count."""
+"""Convert event names to perf's ``-e`` syntax and back, to short names for figures, and to what they count."""
 
 import difflib
 import functools
@@ -16,14 +16,14 @@ _NAMES = yaml.safe_load((events_dir() / "names.yaml").read_text(encoding="utf-8"
 HARDWARE, SOFTWARE, _ALIASES, SAME = (_NAMES[key] for key in ("hardware", "software", "aliases", "same"))
 GENERAL, DEFAULT_SOFTWARE = _NAMES["general"], _NAMES["default_software"]
 COMMON_EVENTS = dict(enumerate(_NAMES["arm"].split()))
-"""ARM's, by code."""
+"""Arm's common events: name by code."""
 
 HARDWARE_NAMES = frozenset([*HARDWARE, *(name for name, event in _ALIASES.items() if event in HARDWARE)])
 SOFTWARE_NAMES = frozenset([*SOFTWARE, *(name for name, event in _ALIASES.items() if event in SOFTWARE)])
 
 
 def canonical(name):
-    """The name that stands first where perf has several: ``cycles`` of ``cpu-cycles``."""
+    """The preferred one of perf's names of an event: ``cycles`` for ``cpu-cycles``; other names are unchanged."""
     return _ALIASES.get(name, name)
 
 
@@ -32,10 +32,13 @@ _NAME_TERM = re.compile(r"(?<=[/,])name=([^,/]+)")
 CORE_EVENT = re.compile(
     r"(cpu_(?:core|atom|lowpower)|armv[0-9]+\w*|apple_\w+_pmu)/([^/:]*)(?::([a-zA-Z]*))?/([a-zA-Z]*)"
 )
-"""Of cores whose PMU is named, as where a processor has several kinds: PMU, event, modifiers."""
+"""An event with the PMU of its kind of core, as perf prints it where a processor has several kinds of core.
 
-_COPY = re.compile(r"(.+)#[0-9]+")
-_TOOL = frozenset(["duration_time", "system_time", "user_time"])
+Groups: PMU, event or its terms, modifiers within the slashes, modifiers behind them.
+"""
+
+_COPY = re.compile(r"(.+)#[0-9]+")  # a second reading of an event, such as branches#2
+_TOOL = frozenset(["duration_time", "system_time", "user_time"])  # perf measures these itself
 _HARDWARE_PATTERN = re.compile(
     r"(L1-[di]cache|LLC|[di]TLB|branch|node)-(loads|load-misses|stores|store-misses|prefetches|prefetch-misses)"
     r"|r[0-9a-f]+"
@@ -43,7 +46,11 @@ _HARDWARE_PATTERN = re.compile(
 
 
 def encode(event, table, modifier="u"):
-    """Write an event as perf's ``-e`` takes it."""
+    """Write an event as ``perf stat -e`` takes it: a name with its modifier, or the code where perf lacks the name.
+
+    `event` may have a modifier, which then replaces `modifier`; `table` is the processor's event table (DataFrame).
+    EventError if the name is neither in the table nor one of perf's.
+    """
     name, written = _without_modifier(event)
     modifier = written or modifier
     if "/" in name:
@@ -60,19 +67,19 @@ def encode(event, table, modifier="u"):
 
 
 def base_name(event):
-    """Take an event's name out of the way perf is given it or writes it."""
+    """An event's name without modifier, and that of ``name=`` where it is given by its code."""
     name, _ = _without_modifier(event)
     named = _NAME_TERM.search(name)
     return named[1] if named else name
 
 
 def copy_name(event, number):
-    """Name of an event's reading `number` in a run that counts it several times: ``branches``, ``branches#2``, …"""
+    """Column name of the n-th reading (from 1) of an event in one run: ``branches``, ``branches#2``, ``branches#3``."""
     return event if number == 1 else f"{event}#{number}"
 
 
 def second_readings(names):
-    """Find the further readings of events that a run counts several times.
+    """Find the second and later readings of events that a run counts several times.
 
     Parameters
     ----------
@@ -82,7 +89,7 @@ def second_readings(names):
     Returns
     -------
     dict of str to str
-        From the further reading, such as ``ls_stlf#2``, to its event.
+        From each such column, such as ``ls_stlf#2``, to its event, ``ls_stlf``.
     """
     names = list(names)
     matches = {name: _COPY.fullmatch(name) for name in names}
@@ -97,23 +104,25 @@ def abbreviate(events, table):
     events : iterable of str
         Names as recorded, with modifiers or without.
     table : DataFrame
-        Of the processor, as :func:`table` gives it.
+        Event table of the processor, from :func:`table`.
 
     Returns
     -------
     list of str
-        The abbreviation of each event; its name where the table has none.
+        The abbreviation of each event; its name without modifier where the table has none.
     """
     short = table["abbr"].to_dict()
     return [short.get(name) or name for name in map(base_name, events)]
 
 
 def _without_modifier(event):
+    """The name and its modifier without colon, "" if it has none."""
     modifier = _MODIFIER.search(event)
     return (event[: modifier.start()], modifier[0].lstrip(":")) if modifier else (event, "")
 
 
 def _unknown(name, table):
+    """Message on an unknown event, with the three most similar names."""
     near = difflib.get_close_matches(name, [*table.index, *HARDWARE_NAMES, *SOFTWARE_NAMES], n=3, cutoff=0.6)
     hint = f"Did you mean {' or '.join(near)}?" if near else "The table's names are in its first column."
     return (
@@ -123,19 +132,19 @@ def _unknown(name, table):
     )
 
 
-# As vendors write them: INST_RETIRED.ANY, L2_CACHE_MISS, ls_dmnd_fills_from_sys.near_cache, PAPI_TOT_INS, r412e;
-# and as perf is told them: cpu/event=0x43/, msr/tsc/, sched:sched_switch.
+# Names in the form of events, as vendors write them (INST_RETIRED.ANY, L2_CACHE_MISS, PAPI_TOT_INS,
+# ls_dmnd_fills_from_sys.near_cache, r412e) and as perf's -e takes them (cpu/event=0x43/, msr/tsc/, sched:sched_switch).
 _PATTERN = re.compile(
     r"[A-Z][A-Z0-9]*(?:[._:][A-Z0-9]+)+|[a-z][a-z0-9_]*\.[a-z0-9_.]*[a-z][a-z0-9_.]*|r(?=[a-f]*[0-9])[0-9a-f]{2,8}"
     r"|[a-z][a-z0-9_]*/[^/]+/[a-zA-Z]*|[a-z][a-z0-9_]*:[a-z][a-z0-9_]*"
 )
-# What else is written so: percentages, temperatures, powers, amounts of memory.
+# Names in the same form that are no counts: percentages, temperatures, power, amounts of memory.
 _NO_COUNT = re.compile(r".*[._](?:PCT|PERCENT|RATE|RATIO|TEMP|W|WATTS?|[KMG]HZ|[KMG]I?B|FREE|IDLE|USED|AVG)")
-_LONGEST = 200
+_LONGEST = 200  # characters of an event's name
 
 
 def is_event(heading):
-    """Whether a heading names an event."""
+    """True if the heading of a column is the name of a known event, or has the form of one."""
     if not 0 < len(heading) <= _LONGEST:
         return False
     name = base_name(heading)
@@ -145,31 +154,33 @@ def is_event(heading):
 
 
 def normalize_name(name):
-    """A name without what tools write differently: ``SIMD_FP_256_PACKED_SINGLE`` is ``simd_fp_256.packed_single``."""
+    """A name for comparisons: in lower case, with dashes for underscores and dots, which tools write differently."""
     return name.lower().replace("_", "-").replace(".", "-")
 
 
 @functools.cache
 def _known():
+    """All known names of events, as :func:`normalize_name` writes them."""
     tables = [general_events().index, *map(names_of, known_tables())]
     names = [*HARDWARE_NAMES, *SOFTWARE_NAMES, *_TOOL, *ALIASES, *" ".join(ALIASES.values()).split()]
     return frozenset(map(normalize_name, [*names, *(name for index in tables for name in index)]))
 
 
 def kinds(events, table):
-    """Tell what events count, by the patterns of `data/events/kinds.yaml`.
+    """Classify events by what they count, by the patterns of `data/events/kinds.yaml`.
 
     Parameters
     ----------
     events : iterable of str
         Names of events.
     table : DataFrame
-        Of the processor, as :func:`table` gives it; its descriptions are looked at too.
+        Event table of the processor, from :func:`table`; the patterns are also matched with its descriptions.
 
     Returns
     -------
     DataFrame
-        Index: event. Columns: kind, class and topic (str).
+        A row an event. Index: event. Columns (str): ``kind``, such as ``branch``; ``class`` of kinds; and ``topic``
+        within the kind.
     """
     descriptions = table["description"].to_dict()
     matched = {event: _first(f"{event}: {descriptions.get(event, '')}") for event in events}
@@ -178,11 +189,13 @@ def kinds(events, table):
 
 
 def _first(text):
+    """Kind, class and topic of the first rule whose pattern is in the text; the last one matches all."""
     return next((kind, klass, topic) for kind, klass, topic, pattern in _rules() if pattern.search(text))
 
 
 @cache
 def _rules():
+    """Rules of kinds.yaml in order: list of (kind, class, topic, pattern)."""
     read = yaml.safe_load((events_dir() / "kinds.yaml").read_text(encoding="utf-8"))
     return [
         (kind, about["class"], topic, re.compile(pattern, re.IGNORECASE))

@@ -1,4 +1,4 @@
-"""Recognise events by name or code, and the sums that hold between them."""
+"""Recognise which events names or codes stand for, of which processor they are, and which are sums of others."""
 
 import functools
 import itertools
@@ -33,17 +33,17 @@ from cmlib.spelling import spelling
 
 
 def umask_sums(table):
-    """List the sums between events that follow from the bits that their umasks count.
+    """List the sums between events that follow from the bits of their umasks.
 
     Parameters
     ----------
     table : DataFrame
-        Of a processor, as :func:`table` gives it.
+        Event table of a processor, from :func:`table`.
 
     Returns
     -------
     list of (str, tuple of str)
-        The whole and its parts.
+        An event, and the events that add up to it. Sums whose parts can be joined to another event are left out.
     """
     sums = []
     for _, family in table[table["bits"] > 0].groupby("code", sort=False):
@@ -57,7 +57,7 @@ def umask_sums(table):
 
 
 def _partitions(bits, parts):
-    """Every way to make `bits` up of `parts` (event to mask) that share no bit."""
+    """Yield every tuple of events in `parts` (dict from event to mask) whose masks share no bit and give `bits`."""
     if not bits:
         yield ()
         return
@@ -69,6 +69,7 @@ def _partitions(bits, parts):
 
 
 def _can_merge(summands, parts):
+    """True if some of the summands, at least two and not all, add up to another part."""
     masks = set(parts.values())
     return any(
         sum(parts[event] for event in some) in masks
@@ -77,10 +78,10 @@ def _can_merge(summands, parts):
     )
 
 
-_RAW = re.compile(r"r([0-9a-fA-F]{1,6})")
-_CODE = re.compile(r"(?:r|event=0x)([0-9a-fA-F]{1,6})(?::[a-zA-Z]*)?")
-_ARM_INSTRUCTIONS_CYCLES = {0x08, 0x11, 0x1B}
-_LONGEST_CODE = 0xFF
+_RAW = re.compile(r"r([0-9a-fA-F]{1,6})")  # a raw code, such as r412e
+_CODE = re.compile(r"(?:r|event=0x)([0-9a-fA-F]{1,6})(?::[a-zA-Z]*)?")  # also event=0x2e
+_ARM_INSTRUCTIONS_CYCLES = {0x08, 0x11, 0x1B}  # codes of inst_retired, cpu_cycles, inst_spec
+_LONGEST_CODE = 0xFF  # longer codes do not fit below the umask in a raw code
 
 
 class SameEvent(NamedTuple):
@@ -91,9 +92,9 @@ class SameEvent(NamedTuple):
     first, second : str
         In the order in which they were given.
     processors : tuple of str
-        On which kinds of processor both names are one event, as ``generic.csv`` heads its columns.
+        Kinds of processor on which both names are one event: columns of ``generic.csv``.
     certain : bool
-        Whether these are all kinds that the recording can be from.
+        True if these are all kinds of processor that the recording can be from.
     """
 
     first: str
@@ -103,7 +104,10 @@ class SameEvent(NamedTuple):
 
 
 def same_events(names, machine=None):
-    """Pairs of names that a counter is set to in the same way."""
+    """List of SameEvent: pairs of names that set a counter to the same code, so that they count the same.
+
+    `machine` is the dict of a recording's metadata; None if it is not known.
+    """
     names = list(names)
     kinds = _kinds(names, machine or {})
     codes_of = _codes(table_for(machine)) if machine else {}
@@ -117,14 +121,20 @@ def same_events(names, machine=None):
 
 
 def find_processor(machines, names, core=""):
-    """That of the first machine that is known, else by whose event names these are; None where neither tells."""
+    """Name of the processor of the first of the machines (dicts of metadata) that is known; else by the event names.
+
+    `core` is the PMU of one kind of core. None if neither tells.
+    """
     return next(
         filter(None, (processor_of(machine, core) for machine in machines)), None
     ) or processor_by_names(names)
 
 
 def processor_by_names(names):
-    """Whose events they are, by their names: an event table, ``intel`` or ``arm`` by what only these count, or None."""
+    """Name of the processor whose event table has most of the names; else ``intel`` or ``arm``, or None.
+
+    The vendor alone is returned if some names are only Intel's or Arm's. If tables are equal, the commonest is taken.
+    """
     tables = recognise(names).tables
     if len(tables) == 1 or tables[:1] and tables[0] in _FIRST:
         return tables[0]
@@ -142,7 +152,7 @@ _ARM_NAMES = frozenset(map(spelling, COMMON_EVENTS.values())) - set(map(spelling
 
 
 def _kinds(names, machine):
-    """Kinds of processor that a recording can be from."""
+    """Columns of generic.csv that the recording can be from: by its machine, or else all that have its events."""
     codes = _generic_codes()
     if machine.get("family") is not None:
         kinds = pd.read_csv(events_dir() / "generic_processors.csv").itertuples(index=False)
@@ -152,7 +162,10 @@ def _kinds(names, machine):
 
 
 def _code(name, kind, codes_of):
-    """What a counter is set to, umask before event; None where that is not known, or is not all."""
+    """Code that a name sets a counter to on a kind of processor (256 * umask + event), None if it is not known.
+
+    `codes_of` are the codes in the machine's event table, by name.
+    """
     if written := _RAW.fullmatch(base_name(name)):
         return int(written[1], 16)
     if (generic := _generic(name)) in _generic_codes().index:
@@ -162,17 +175,19 @@ def _code(name, kind, codes_of):
 
 
 def _generic(name):
+    """Name without modifier, the preferred one of perf's names."""
     return canonical(base_name(name))
 
 
 @functools.cache
 def _generic_codes():
+    """The table generic.csv: codes (text, "" if there is none) of perf's generic events by kind of processor."""
     return pd.read_csv(events_dir() / "generic.csv", index_col="event", dtype=str, keep_default_na=False)
 
 
 @functools.cache
 def _codes(name):
-    """Umask and event by the names of an event table, as far as these are all that there is to an event."""
+    """Dict from event to 256 * umask + code in a table, without events that need further settings of the counter."""
     if name not in known_tables():
         return {}
     events = table(name).query("whole and code <= @_LONGEST_CODE and counters == 1")
@@ -180,7 +195,11 @@ def _codes(name):
 
 
 def translate(names, machine):
-    """Tell what events of a recording are called here."""
+    """Dict from those events of a recording that cmlib calls otherwise to the names in its tables.
+
+    Codes get names, other tools' spellings that of the machine's event table, and instructions and cycles these names.
+    A name that is not unique, or is already one of `names`, is not given.
+    """
     again = second_readings(names := list(names))
     names = [name for name in names if name not in again]
     named = dict(zip(names, names, strict=True))
@@ -202,24 +221,28 @@ def translate(names, machine):
 
 
 def _plain_or_code(name):
-    """A raw code of event and umask as a number; another name without what tools write differently."""
+    """Key of a name for look-ups: the number of a raw code, or else the normalized name."""
     code = _raw_code(name)
     return normalize_name(name) if code is None else code
 
 
 def _raw_code(name):
-    """Event and umask of ``r1b``, ``armv8_pmuv3_0/r001b/`` or ``armv8_pmuv3_0/event=0x1b/``; None of a name."""
+    """Number of a raw code: 0x1b of ``r1b``, ``armv8_pmuv3_0/r001b/`` or ``cpu_atom/event=0x1b/``; None of a name."""
     match = _CODE.fullmatch(_within(name))
     return int(match[1], 16) if match else None
 
 
 def _are_arm_codes(names):
-    """Whether raw codes are Arm's common events, with instructions or cycles among them: others' need an umask."""
+    """True if all raw codes among the names are Arm's common events, instructions or cycles among them.
+
+    Codes of other vendors' events have an umask, and so are larger.
+    """
     codes = {code for name in names if (code := _raw_code(name)) is not None}
     return len(codes) > 1 and bool(codes & _ARM_INSTRUCTIONS_CYCLES) and codes <= COMMON_EVENTS.keys()
 
 
 def _names_by_code(names, machine):
+    """Dict from raw code to event name on the machine; Arm's if the machine is not known and the codes look so."""
     if machine.get("vendor") in (None, "GenuineIntel", "AuthenticAMD") and not table_for(machine):
         return COMMON_EVENTS if _are_arm_codes(names) else {}
     codes = _codes(table_for(machine))
@@ -227,18 +250,23 @@ def _names_by_code(names, machine):
 
 
 def _names_by_spelling(names, machine):
+    """Dict from normalized name to the name in the machine's event table, or in the one that has most of the names."""
     known = table_for(machine) if machine.get("vendor") else next(iter(recognise(names).tables), None)
     return {normalize_name(name): name for name in names_of(known)} if known else {}
 
 
 def core_pmu(names):
-    """The PMU of the cores that counted some events, where it is named and they are all of one kind; else ""."""
+    """PMU in the names of events, such as ``cpu_atom``, if they name exactly one; else ""."""
     pmus = {pmu[1] for name in names if (pmu := CORE_EVENT.match(name))}
     return pmus.pop() if len(pmus) == 1 else ""
 
 
 def _common(names):
-    """What all instructions and all cycles are called, of what is there: in user mode where nothing else is."""
+    """Dict from the recorded names of instructions and cycles to ``instructions`` and ``cycles``.
+
+    Names without modifier are preferred; those of user mode are taken where there are no others. Names that need no
+    change are left out.
+    """
     names = list(names)
     within = _within if core_pmu(names) else str  # on cores of one kind there is nothing to mix up
     by_spelling = {normalize_name(within(name)): name for name in reversed(names)}
@@ -260,29 +288,29 @@ def _common(names):
 
 
 def _within(name):
-    """An event of the cores without their PMU, ``cpu_atom/cycles:u/`` and ``cpu_atom/cycles/u`` as ``cycles:u``."""
+    """An event without its PMU: ``cycles:u`` for ``cpu_atom/cycles:u/`` and for ``cpu_atom/cycles/u``."""
     match = CORE_EVENT.fullmatch(name)
     return ":".join(filter(None, match.groups()[1:])) if match else name
 
 
-# Names of a processor's own events that must be a table's, of those there are.
+# A table is recognised if it has at least so many of the names, and at least this share of those that are not perf's.
 _FEWEST_NAMES, _LEAST_SHARE = 2, 0.5
-# The commonest processors, taken first where names do not tell.
+# The commonest processors, which come first where several tables have as many of the names.
 _FIRST = ("amd_zen3", "amd_zen4", "amd_zen5", "intel_icelake", "intel_sapphirerapids", "intel_skylake")
 
 
 class Recognised(NamedTuple):
-    """A table told by the names of events.
+    """The event tables that have the events of a recording, by their names alone.
 
     Attributes
     ----------
     tables : tuple of str
-        Those that hold most of the names, the largest first; several where they can't be told apart. Empty if
-        fewer than two of the names, or than half of them, are any table's.
+        Names of the tables that hold most of the names: the commonest processors first, then the largest tables.
+        Empty if no table has two of the names and half of them.
     matched, named : int
-        How many names the tables hold, and how many there were, without those that perf has on every processor.
+        How many names these tables hold, and how many there were, without those that perf has on every processor.
     outside : tuple of str
-        Units outside the cores that some of the events belong to, such as ``arm_cmn_0``.
+        PMUs outside the cores that some of the events belong to, such as ``arm_cmn_0``.
     """
 
     tables: tuple
@@ -292,18 +320,18 @@ class Recognised(NamedTuple):
 
 
 def recognise(names):
-    """Tell whose events some names are, where the machine of a recording is not known.
+    """Find the event tables that have most of some events, for recordings whose machine is not known.
 
     Parameters
     ----------
     names : iterable of str
-        Of events.
+        Names of events.
 
     Returns
     -------
     Recognised
-        `tables` that hold most of the names, how many they hold (`matched`) of how many (`named`), and the units
-        `outside` of the cores.
+        `tables` that hold most of the names, how many they hold (`matched`) of how many (`named`), and the PMUs
+        `outside` the cores.
     """
     units = {name: _unit(name) for name in names if not is_simulated(name)}
     outside = tuple(sorted(set(filter(None, units.values()))))
@@ -321,17 +349,17 @@ def recognise(names):
 
 
 def describe_recognised(recognised):
-    """Describe in words what :func:`recognise` told.
+    """Describe in sentences which event tables were recognised.
 
     Parameters
     ----------
     recognised : Recognised
-        As of :func:`recognise`.
+        From :func:`recognise`.
 
     Returns
     -------
     str
-        Some sentences; empty where nothing is to be said.
+        One to two sentences; empty if there were only perf's own names.
     """
     tables, matched, named, outside = recognised
     sentences = []
@@ -352,7 +380,7 @@ def describe_recognised(recognised):
 
 
 def _unit(name):
-    """The unit outside the cores that counts an event, such as a memory controller; "" of tracepoints; else None."""
+    """PMU outside the cores in an event's name, such as a memory controller's; "" of tracepoints; None of others."""
     pmu, slash, _ = name.partition("/")
     if ":" in pmu:
         return ""
@@ -361,4 +389,5 @@ def _unit(name):
 
 @functools.cache
 def _plain_names(name):
+    """Set of a table's names, normalized; of perf's own names for the table "perf"."""
     return frozenset(map(normalize_name, general_events().index if name == "perf" else names_of(name)))

@@ -1,4 +1,4 @@
-"""Event tables: one CSV file a microarchitecture, and one of the names that perf has everywhere."""
+"""Read event tables: one for each microarchitecture, one of perf's generic names, and one of simulated events."""
 
 import functools
 import json
@@ -15,11 +15,12 @@ COLUMNS = ("event", "code", "umask", "bits", "counters", "unit", "abbr", "core",
 _NUMBERS = ("code", "umask", "bits", "counters", "core")
 _PROCESSORS, _GENERAL = "processors", "perf"
 _OLDER = "older_processors"
+# Files beside the event tables that are something else.
 _NO_TABLES = (_PROCESSORS, _OLDER, _GENERAL, "autoperf", "generic", "generic_processors", "simulated")
 
 
 class EventError(CmlibError, ValueError):
-    """An event or a table of events that cannot be used."""
+    """An event or a table of events is unknown or malformed."""
 
 
 def table(name="amd_zen5"):
@@ -33,7 +34,11 @@ def table(name="amd_zen5"):
     Returns
     -------
     DataFrame
-        Index: event. Columns, among others: code, umask and bits (int), abbr (short name), unit and description.
+        A row an event. Index: event. Columns: ``code``, ``umask`` and ``bits`` (int; the umask's bits if sums follow
+        from them, else 0); ``counters`` (int, how many one event takes); ``unit`` (part of the processor);
+        ``abbr`` (short name); ``core`` (int; the events that are recorded without multiplexing are numbered from 1,
+        the others are 0); ``description``; ``named`` (True if perf knows the name); ``whole`` (True if code and umask
+        are all settings); ``extra`` (further settings).
 
     Raises
     ------
@@ -63,7 +68,10 @@ def table(name="amd_zen5"):
 
 
 def read_table(path):
-    """Read an event table from a CSV file."""
+    """Read an event table from a CSV file into a DataFrame as of :func:`table`.
+
+    EventError if a column is missing, a number is malformed, or a name or abbreviation occurs twice.
+    """
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)
     if missing := [column for column in COLUMNS if column not in frame.columns]:
         raise EventError(
@@ -85,7 +93,7 @@ def read_table(path):
 
 
 def known_tables():
-    """Names of the event tables that come with the package, sorted."""
+    """Sorted names of the event tables that come with the package."""
     written = {path.stem for path in events_dir().glob("*.csv") if path.stem not in _NO_TABLES}
     return sorted(written | {name for name in processors.known() if processors.read(name)["events"]})
 
@@ -94,33 +102,36 @@ _COLUMNS_OF_FILES = [*COLUMNS, "named", "whole", "extra"]
 
 
 def is_written(table):
-    """Whether a table was written by hand, and is not made of a vendor's files alone."""
+    """True if the table of that name has a CSV file written by hand, not only one made of a vendor's files."""
     return (events_dir() / f"{table}.csv").is_file()
 
 
 @cache
 def names_of(table):
-    """Names of a table's events, without reading what they count."""
+    """List of the event names in a table; faster than reading all of it."""
     path = events_dir() / f"{table}.csv"
     written = pd.read_csv(path, usecols=["event"])["event"] if path.is_file() else ()
     return list(dict.fromkeys([*written, *(row["event"] for row in processors.rows(table))]))
 
 
 def table_for(machine, core=""):
-    """Name the event table that fits a machine, or its cores of a kind."""
+    """Name of a machine's event table, or of that of its kind of core with the PMU `core`; None if there is none."""
     name = processor_of(machine, core)
     return name if name and names_of(name) else None
 
 
 def processor_of(machine, core=""):
-    """Name of a machine's processor: of its event table, or of one without; None of a machine that is not known."""
+    """Name of a machine's microarchitecture, which need not have an event table; None if it is not known.
+
+    `machine` is the dict of a recording's metadata, `core` the PMU of a kind of core.
+    """
     rows = [row for file in (_PROCESSORS, _OLDER) for row in _processors(events_dir() / f"{file}.csv")]
     written = (row.table for row in rows if not machine.get("processor") and is_model_of(machine, row))
     return next(written, None) or processors.of_machine(machine, core)
 
 
 def is_model_of(machine, row):
-    """Whether a machine is one of those in a row of ``processors.csv``."""
+    """True if vendor, family and model of a machine are those of a row (named tuple) of ``processors.csv``."""
     vendor, family, model = (machine.get(key) for key in ("vendor", "family", "model"))
     if None in (vendor, family, model):
         return False
@@ -129,28 +140,29 @@ def is_model_of(machine, row):
 
 @cache
 def _processors(path):
+    """Rows of a CSV file of processors, as named tuples."""
     return list(pd.read_csv(path).itertuples(index=False))
 
 
 def table_of(machine):
-    """Read the event table that fits a machine.
+    """Read the event table of a machine.
 
     Parameters
     ----------
     machine : dict
-        As the metadata of a recording describe it.
+        Part ``machine`` of a recording's metadata.
 
     Returns
     -------
     DataFrame
-        As of :func:`table`; without a row where no table fits.
+        As of :func:`table`; without rows if the machine has no table.
     """
     name = table_for(machine)
     return table(name) if name else table().iloc[:0]
 
 
 def general_events():
-    """The events that perf knows by the same name on every processor, those of the kernel among them."""
+    """Table, as of :func:`table`, of the events that perf has on every processor, software events among them."""
     frame = pd.read_csv(events_dir() / f"{_GENERAL}.csv", index_col="event").assign(
         code=0, umask=0, bits=0, counters=1, abbr="", core=0, named=True, whole=True, extra=""
     )
@@ -158,10 +170,15 @@ def general_events():
 
 
 def core_events(table):
-    """The table's core events, in the order in which they are grouped."""
+    """List of the event names of a table (DataFrame) whose number in column ``core`` is above 0, in that order.
+
+    These are the events to be recorded without multiplexing, and the order is that in which they are put into groups.
+    """
     return table.loc[table["core"] > 0, "core"].sort_values().index.to_list()
 
 
+# `perf list --details` as plain text: headings of units, entries of three lines or more; the settings of an event that
+# need not be given in another form; and encodings of events of the cores.
 _HEADING = re.compile(r"^(\S.*):$", re.MULTILINE)
 _ENTRY = re.compile(
     r"^ {2}(?P<event>\S+) *\n {7}\[(?P<description>(?:(?!\n {2}\S).)*?)\]\n {8}(?P<encoding>\w+/\S*)",
@@ -172,7 +189,10 @@ _CORE_PMU = re.compile(r"(?:cpu|cpu_core|armv\d\w*)/(?P<terms>[^/]*\bevent=[^/]*
 
 
 def from_perf_list(text):
-    """Make an event table of perf's own list, on a processor that perf knows."""
+    """Event table (DataFrame as of :func:`table`) out of what ``perf list`` printed, as JSON or as plain text.
+
+    Only events of the cores. EventError if there is none, or the JSON is malformed.
+    """
     listed = _from_json(text) if text.lstrip().startswith("[") else _from_plain_text(text)
     rows = {}
     for event, encoding, unit, description in listed:
@@ -191,6 +211,7 @@ def from_perf_list(text):
 
 
 def _from_json(text):
+    """Yield (event, encoding, unit, description) of each entry of the JSON that is not deprecated."""
     try:
         entries = json.loads(text)
     except json.JSONDecodeError as error:
@@ -208,6 +229,7 @@ def _from_json(text):
 
 
 def _from_plain_text(text):
+    """Yield (event, encoding, unit, description) of each entry of the plain text."""
     headings = [(match.start(), match[1]) for match in _HEADING.finditer(text)]
     for match in _ENTRY.finditer(text):
         unit = next((name for start, name in reversed(headings) if start < match.start()), "")
@@ -217,7 +239,7 @@ def _from_plain_text(text):
 TABLE = "simulated"
 PREFIX = "sim."
 EXACT, MODELLED = "exact", "modelled"
-# Callgrind simulates two levels of caches: its last one is the processor's last, or its second.
+# Callgrind simulates a first and a last level of caches; its last is the processor's last one, or its second.
 LAST_LEVEL, SECOND_LEVEL = "LL", "L2"
 
 
@@ -232,7 +254,8 @@ def simulated_events(levels=2):
     Parameters
     ----------
     levels : {2, 3}, default 2
-        Of caches: those of one simulation, or of both with what the second adds.
+        Levels of caches: 2 for the events of one simulation, 3 to add those of a second one, whose last-level cache is
+        the processor's second.
 
     Returns
     -------
@@ -251,12 +274,12 @@ def simulated_events(levels=2):
 
 
 def second_level_events():
-    """What a second simulation adds, in which the second-level cache is the last one."""
+    """Events that only a second simulation counts, whose last level is the second-level cache; as simulated_events."""
     return _of(SECOND_LEVEL)
 
 
 def cycle_estimate(counts):
-    """KCachegrind's cycle estimate, which is no measurement: Ir + 10 Bm + 10 L1m + 100 LLm."""
+    """KCachegrind's cycle estimate of each row of simulated counts, Ir + 10 Bm + 10 L1m + 100 LLm: Series [cycles]."""
     weights = simulated_events()["weight"]
     return counts[list(weights.index)] @ weights
 
@@ -278,10 +301,11 @@ def simulated_kind(event):
 
 
 def is_simulated(event):
-    """Whether an event's name is one of a simulated event."""
+    """True if an event's name is that of a simulated event: it starts with ``sim.``."""
     return event.startswith(PREFIX)
 
 
 def _of(last_level):
+    """Rows of the table of simulated events that one simulation counts, LAST_LEVEL or SECOND_LEVEL."""
     table = _table(events_dir() / f"{TABLE}.csv")
     return table[table["last_level"] == last_level].drop(columns="last_level")
