@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from cmlib.io import store
 from cmlib.io.archive import readable
 from cmlib.io.archive.runs import read_run_metadata
-from cmlib.io.store import StoreError
+from cmlib.io.store import StoreError, raw
 from tests.small_runs import add_run
 
 
@@ -147,3 +147,13 @@ def test_any_file_in_place_of_metadata_is_refused(content):
         add_run(recordings, "p", "ocoe", 0, 0, [("x", 1.0)]).write_bytes(content)
         with pytest.raises(StoreError, match=r"ocoe-p0-00\.json is not"):
             store.rebuild(recordings, f"sqlite:///{folder}/store.sqlite")
+
+
+def test_what_a_reader_did_not_foresee_is_told_of_the_file_alone(tmp_path, monkeypatch):
+    def fail(file):
+        raise KeyError(file)
+
+    monkeypatch.setattr(raw, "read_run_metadata", fail)
+    file = add_run(tmp_path, "p", "ocoe", 0, 0, [("x", 1.0)])
+    (source,) = raw.find_sources(tmp_path)
+    assert str(file) in source.problem and "--samples" not in source.problem  # it is no recording of samples

@@ -1,4 +1,4 @@
-"""The command line: a module a command, each one call into the package."""
+"""The command line `cmlib`: a module for each command, or for a few that belong together."""
 
 import contextlib
 import importlib
@@ -24,7 +24,7 @@ from cmlib.passwords import hide
 from cmlib.terminal import abridged, printable, say
 
 _COMMANDS = doctor, programs, record, import_, fetch, run, summarize, store, list_, remove, compare, diagnose
-# What each of these imports takes seconds: loaded when it is called, with what `cmlib --help` says of it.
+# Commands that are imported when they are called, as that takes seconds, and their lines in `cmlib --help`.
 _PARTS = {
     "record-all": "Record what the notebooks read, in one go, on a quiet machine that counts.",
     "record-micro": "Record the micro-benchmarks of notebook 05.",
@@ -36,7 +36,8 @@ _OURS = ("cmlib.", "cmlib_workloads.")
 
 
 class _Commands(click.Group):
-    """Exits with 0 when all went well and with 2 when anything failed; 1 is left to what a command found."""
+    """The group of all commands. Exits with 0 when all went well, with 2 after an error; other codes are a command's
+    own."""
 
     def list_commands(self, ctx):
         return sorted([*super().list_commands(ctx), *_PARTS])
@@ -76,7 +77,7 @@ class _Commands(click.Group):
 
 
 def _is_for_users(error):
-    """Return False if a library raised a ValueError, or no line of cmlib that begins with ``raise``."""
+    """Whether an error's text is meant for users: False of a ValueError that no ``raise`` in cmlib's code made."""
     if isinstance(error, CmlibError) or not isinstance(error, ValueError):
         return True
     *_, (frame, line) = traceback.walk_tb(error.__traceback__)
@@ -85,13 +86,14 @@ def _is_for_users(error):
 
 
 def _module(frame):
+    """Name of the module whose code a frame of a traceback runs."""
     return frame.f_globals.get("__name__", "?")
 
 
 def _show(error):
-    """Tell on standard error what went wrong; of what nobody expected, where, and how to report it.
+    """Print an error on standard error; of an unexpected one, where it happened and how to report it.
 
-    Nobody reads what a closed pipe was told, so nothing is said of it.
+    Nothing is printed for a closed pipe, which nobody reads.
     """
     if isinstance(error, BrokenPipeError):
         return
@@ -107,7 +109,8 @@ def _show(error):
 
 
 def _describe_bug(error):
-    """What is to be reported of an error that nobody expected: itself, and the modules and lines it came through."""
+    """Text for the report of an unexpected error: the error, the modules and lines that it came through, the
+    command."""
     reached = [(_module(frame), line) for frame, line in traceback.walk_tb(error.__traceback__)]
     inside = [place for place in reached if place[0].startswith(_OURS)]
     lines = dict.fromkeys(f"{module}:{line}" for module, line in (*inside[-3:], reached[-1]))
@@ -120,7 +123,10 @@ def _describe_bug(error):
 
 
 def _drop_unwritten():
-    """Python would write what is left in the buffers when it ends, and fail with an exit code of its own."""
+    """Flush standard output and error; where that fails, send them to /dev/null.
+
+    Python flushes them at its end, and would fail with an exit code of its own.
+    """
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:

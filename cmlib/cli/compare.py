@@ -1,4 +1,4 @@
-"""`cmlib compare`: two versions of a program, two recordings of a service, or a history of commits."""
+"""`cmlib compare`: compare two versions of a program, two recordings of a service, or the commits of a history."""
 
 import functools
 import json
@@ -11,11 +11,12 @@ from cmlib.cli.history import compare_history
 from cmlib.cli.sources import COUNTED, SIMULATED, BySource, choose_source, option, simulating_options
 from cmlib.terminal import printable, say
 
-_LEAST_SHARE = 0.1  # of the first cause's
+_LEAST_SHARE = 0.1  # causes with a smaller share of the first cause's are not printed
 
 
 def as_text(comparison, form="txt"):
-    """A comparison as text or Markdown (md), a line a finding; of its causes the first three that matter."""
+    """A comparison (dict) as text or Markdown (`form` md), a line a finding; of its causes the first three that
+    matter."""
     from cmlib.templates import template
 
     causes = comparison["counters"]["causes"]
@@ -27,8 +28,8 @@ def as_text(comparison, form="txt"):
 
 _HISTORY, _RECORDINGS = "--history", "--recordings"
 _OF_COMMANDS = (COUNTED, SIMULATED)
-_RUNS = {COUNTED: 40, SIMULATED: 2}
-_UNCHANGED = ("no change", "same", "inconclusive")
+_RUNS = {COUNTED: 40, SIMULATED: 2}  # of each command, by default
+_UNCHANGED = ("no change", "same", "inconclusive")  # verdicts that are no change to --any-change
 
 
 @click.command(
@@ -175,7 +176,7 @@ def compare(
 
 
 def _compare_recordings(old, new, as_json, **settings):
-    """Print how two recordings of a service compare; the verdict."""
+    """Print how two recordings of a service (files or names) compare; the verdict (str)."""
     from cmlib.cli.summarize import read_programs
     from cmlib.experiments.service import compare_services
     from cmlib.templates import template
@@ -193,4 +194,5 @@ def _compare_recordings(old, new, as_json, **settings):
 
 
 def _print_json(comparison):
+    """Print a comparison (dict) as JSON."""
     say(json.dumps(comparison, indent=1, ensure_ascii=False, allow_nan=False))

@@ -7,7 +7,10 @@ from cmlib.terminal import say
 
 
 def compare_history(path, page, *, as_json, alpha=0.05, smallest=0.01):
-    """Print at which commits of a history metrics changed, write its page, and return whether any did."""
+    """Print the commits of a history at which metrics changed; whether there is any (bool).
+
+    `path` is a CSV or a folder of kept comparisons, `page` an HTML file to write, or None.
+    """
     from cmlib.anomaly.history import find_groups
     from cmlib.collect.compare.kept import read_kept
     from cmlib.errors import CmlibError

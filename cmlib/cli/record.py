@@ -1,4 +1,4 @@
-"""`cmlib record`: a program counted by perf, sampled or simulated, or what runs already."""
+"""`cmlib record`: record a program, counted by perf, sampled or simulated, or record what runs already."""
 
 import functools
 import re
@@ -14,13 +14,14 @@ _SOURCES = (COUNTED, _SAMPLED, SIMULATED, _RUNNING)
 
 
 def _key_values(context, option, pairs):
-    """A click callback: KEY=VALUE, several times, as a dict."""
+    """A click callback: KEY=VALUE, given several times, as a dict."""
     if any("=" not in pair for pair in pairs):
         raise click.UsageError("--option takes KEY=VALUE.")
     return dict(pair.split("=", 1) for pair in pairs)
 
 
 def _numbers(context, option, pids):
+    """A click callback: numbers of processes with commas between, as a list of int; None if not given."""
     if pids is not None and not re.fullmatch(r"[1-9][0-9]{0,8}(,[1-9][0-9]{0,8})*", pids):
         raise click.UsageError(
             f"--pid takes numbers of processes with commas between, as 812,813, got {pids!r}; `pgrep -a NAME` tells "
@@ -126,6 +127,7 @@ def record(context, name, command, samples, simulated, **settings):
 
 
 def _count(name, recorded, *, note, wait, **settings):
+    """Record a program's sets under perf; `recorded` is a command (list of str) or a Program."""
     from cmlib.collect.record import record_program
 
     for set_name, made in record_program(name, recorded, _request(settings), wait=wait, note=note).items():
@@ -134,6 +136,7 @@ def _count(name, recorded, *, note, wait, **settings):
 
 
 def _request(settings):
+    """The Request that the options (dict) make."""
     from cmlib.collect.record import Request
 
     keys = ("mode", "events", "passes", "interval_ms", "modifier", "set_name")
@@ -142,7 +145,7 @@ def _request(settings):
 
 
 def _attach(name, command, running, *, seconds, note, wait, **settings):
-    """Record what runs already, and tell where it is and what to do with it."""
+    """Record what runs already; `running` is a dict of one option's name and value."""
     if name is None:
         raise click.UsageError("give a NAME for what is recorded.")
     if command:
@@ -168,7 +171,7 @@ def _attach(name, command, running, *, seconds, note, wait, **settings):
 
 
 def _sample(name, recorded, *, events, modifier, wait, period, compress, **_):
-    """Record one stream of samples, or of lines, and tell where it is."""
+    """Record one stream of samples or lines of a program, and print its path."""
     from cmlib.collect.sampling import HARDWARE_GROUP, record_stream
 
     group = [event.strip() for event in events.split(",")] if events else HARDWARE_GROUP
@@ -179,6 +182,7 @@ def _sample(name, recorded, *, events, modifier, wait, period, compress, **_):
 
 
 def _simulate(name, command, *, caches, **settings):
+    """Record a command under Valgrind; `caches` maps Valgrind's names to shapes that a user gave, or None."""
     if name is None or not command:
         raise click.UsageError("--simulate takes a NAME and a command after --.")
     from cmlib.collect.simulate import record_simulated
@@ -192,7 +196,7 @@ def _simulate(name, command, *, caches, **settings):
 
 
 def _program(name, command, *, program, scale, options, **_):
-    """The name to record under, and the command or the program of cmlib's."""
+    """The name to record under, and the command (list of str) or one of cmlib's programs (Program)."""
     if program is None:
         if name is None or not command:
             raise click.UsageError("give a NAME and a command after --, or --program PROGRAM.")

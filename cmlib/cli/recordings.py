@@ -1,4 +1,4 @@
-"""`cmlib import`, `cmlib fetch` and `cmlib store`: bring recordings in, and make the store of them."""
+"""`cmlib import`, `cmlib fetch` and `cmlib store`: add recordings from elsewhere, and make the database of all."""
 
 import json
 
@@ -68,6 +68,7 @@ def import_(name, files, about, counts, levels, processor, **known):
 
 
 def _recognised_tables(metas):
+    """A sentence on the event tables that the events of some runs are in; "" if they are in none."""
     from cmlib.io import events
     from cmlib.io.archive.runs import events_of
 
@@ -76,7 +77,7 @@ def _recognised_tables(metas):
 
 
 def known_processor(text):
-    """The processor that a value of `--processor` names."""
+    """The processor (its name in tables) that a value of `--processor` names; click.BadParameter if it is unknown."""
     from cmlib import processors, topdown
 
     try:
@@ -86,7 +87,7 @@ def known_processor(text):
 
 
 def read_machine(file):
-    """What a file of `--machine` holds."""
+    """The dict in a file that `cmlib doctor --json` wrote; click.BadParameter if it is none."""
     from cmlib.io.archive import ArchiveError, read_object
 
     try:
@@ -133,6 +134,7 @@ def fetch(name, listed, wanted):
 
 
 def _show_list():
+    """Print the public sets with their sizes and licences."""
     from cmlib.io.public import sets
 
     table = sets()
@@ -143,6 +145,7 @@ def _show_list():
 
 
 def _files(n):
+    """A number of files in words."""
     return "1 file" if n == 1 else f"{n} files"
 
 

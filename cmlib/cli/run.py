@@ -11,7 +11,7 @@ from cmlib.passwords import hide
 from cmlib.terminal import say
 
 _LONGEST = 400  # characters of a line about the result
-_WITH_COMMAND = "To know more"
+_WITH_COMMAND = "To know more"  # label of a line that holds a command to copy, which is never cut
 
 
 @click.command(epilog="Example: cmlib run paper 02_cleaning 03_ranking -p program=gcc")
@@ -47,7 +47,10 @@ def run(profile, notebooks, assignments, jobs, processor, as_json):
 
 
 def _result(programs):
-    """What the first page says of the one program that it is about, in three lines at most."""
+    """Yield at most three lines on the one program of a report; nothing if there are several.
+
+    `programs` is that part of answers.json.
+    """
     for name, facts in programs.items() if len(programs) == 1 else ():
         texts = {
             name: facts["limits"] or facts["varies"],
@@ -57,7 +60,7 @@ def _result(programs):
         for label, text in texts.items():
             if len(text) <= _LONGEST:
                 short = text
-            elif label == _WITH_COMMAND:  # of which nobody is to copy a part
+            elif label == _WITH_COMMAND:
                 short = "(on the page)"
             else:
                 short = f"{text[:_LONGEST]}… (in full on the page)"
@@ -66,6 +69,7 @@ def _result(programs):
 
 
 def _parameter(text):
+    """Name and value of a notebook's parameter from NAME=VALUE; click.BadParameter if it is none."""
     name, equals, value = text.partition("=")
     if not (name and equals):
         raise click.BadParameter(f"{hide(text)!r} is not NAME=VALUE", param_hint="-p")

@@ -1,13 +1,16 @@
-"""Options of commands that take counts from several sources: help and refusals say which option goes with which."""
+"""Options of commands that can count in several ways ("sources"): each option names the sources it goes with.
+
+The help lists options by source, and one that does not go with the chosen source is refused.
+"""
 
 import functools
 
 import click
 from click.core import ParameterSource
 
-# As help and messages call them: each, but the first, by the options that choose it.
+# Names of sources in help and messages: those of the options that choose them, but for the default.
 COUNTED, SIMULATED = "counting by perf", "--simulate"
-# By Valgrind's name of a cache: ours, and what it is called.
+# By Valgrind's name of a cache: its name in our options (--cache-l1i), and in words.
 _CACHES = {
     "I1": ("l1i", "first-level instruction"),
     "D1": ("l1d", "first-level data"),
@@ -17,7 +20,7 @@ _CACHES = {
 
 
 class BySource(click.Command):
-    """A command whose help lists apart the options of one source, and those of several."""
+    """A click command whose help has a section for the options of each source, and one for those of several."""
 
     def __init__(self, *args, sources, **settings):
         super().__init__(*args, **settings)
@@ -36,7 +39,7 @@ class BySource(click.Command):
 
 
 class _SourceOption(click.Option):
-    """An option that goes with some sources of counts only, as its help says."""
+    """A click option that goes with some sources only, as its help says."""
 
     def __init__(self, *names, sources, **settings):
         super().__init__(*names, **settings)
@@ -49,12 +52,16 @@ class _SourceOption(click.Option):
 
 
 def option(*names, sources, **settings):
-    """As :func:`click.option`, of an option that goes with some sources only."""
+    """As :func:`click.option`, for an option that goes with `sources` (tuple of str) only."""
     return click.option(*names, cls=_SourceOption, sources=sources, **settings)
 
 
 def choose_source(context, asked):
-    """The one source that options ask for, else :data:`COUNTED`; options that don't go with it are refused."""
+    """The source (str) that the options given ask for, :data:`COUNTED` if none does.
+
+    `asked` maps sources to whether their option was given. click.UsageError if there are two, or if an option was
+    given that does not go with the source.
+    """
     source, *others = [*(source for source, is_asked in asked.items() if is_asked), COUNTED]
     if len(others) > 1:
         raise click.UsageError(f"{source} and {others[0]} are two ways to count: give one of them.")
@@ -83,7 +90,11 @@ _SIMULATION = [
 
 
 def simulating_options(command):
-    """Give a command the options of a simulation; it gets them as `simulated`: caches to simulate, or None."""
+    """Decorate a command with the options of simulation: --simulate and the caches'.
+
+    The command gets `simulated`: None, or a dict of Valgrind's names of caches to ``SIZE,WAYS,LINE`` (None for this
+    machine's).
+    """
 
     @functools.wraps(command)
     def with_simulation(*, simulate, **others):

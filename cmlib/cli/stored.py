@@ -1,4 +1,4 @@
-"""`cmlib list` and `cmlib remove`, and the names that the shell completes."""
+"""`cmlib list` and `cmlib remove`, and the shell's completion of names of programs, profiles and public sets."""
 
 import shutil
 

@@ -11,8 +11,8 @@ from cmlib.cli.recordings import known_processor, read_machine
 from cmlib.shell import command_of_report
 from cmlib.terminal import one_line, say
 
-_PATIENCE_S = 2.0
-_WIDTH = 40  # of a bar that is all slots
+_PATIENCE_S = 2.0  # before the time so far is shown
+_WIDTH = 40  # characters of a bar that stands for all slots
 
 
 @click.command(epilog="Example: cmlib summarize elsewhere/gcc.csv.gz")
@@ -52,7 +52,7 @@ def summarize(recording, about, processor, interval_ms, as_json):
 
 @contextlib.contextmanager
 def _progress(what):
-    """Show on stderr for how long something has gone on, where it takes longer than two seconds."""
+    """During a ``with`` block, show `what` and its time so far on stderr, once two seconds have passed."""
     from tqdm import tqdm
 
     done = threading.Event()
@@ -73,7 +73,11 @@ def _progress(what):
 
 
 def read_programs(recording, machine, interval_ms=None):
-    """Name, metadata and counts of the runs of the recorded program of a name, or of every program in a file."""
+    """An iterable of (name, list of metadata, list of (counts, running shares)), one for each program.
+
+    `recording` is the name of a recorded program, or a file as `cmlib import` takes it, which may hold several
+    programs. click.BadParameter if it is neither.
+    """
     from cmlib.cli.stored import recorded_names
 
     if recording in recorded_names(None, None, "") or not Path(recording).is_file():
@@ -82,7 +86,7 @@ def read_programs(recording, machine, interval_ms=None):
 
 
 def _from_file(file, machine, interval_ms):
-    """Name, metadata and counts of the runs of every program and kind of core in a file."""
+    """As :func:`read_programs`, from a file; kinds of core are programs of their own."""
     from cmlib.io.sources import read_sources
 
     programs = {}
@@ -95,6 +99,7 @@ def _from_file(file, machine, interval_ms):
 
 
 def _from_recordings(name, machine, interval_ms):
+    """As :func:`read_programs`, from the recordings of the one program of a name."""
     from cmlib import places
     from cmlib.cli.stored import recorded_names
     from cmlib.io.archive import readable
@@ -118,6 +123,7 @@ def _from_recordings(name, machine, interval_ms):
 
 
 def _text(answer):
+    """A summary (dict) as text."""
     import pandas as pd
 
     from cmlib.templates import template
@@ -130,7 +136,8 @@ def _text(answer):
 
 
 def _bars(categories):
-    """A row a category: what is certain, what is possible."""
+    """The categories (dicts) with an indented name and a bar: full as far as is certain, hatched as far as is
+    possible."""
     depths = {"": -1}
     rows = []
     for row in categories:

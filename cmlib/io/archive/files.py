@@ -1,4 +1,4 @@
-"""Read, unpack, lock and replace files, with errors that tell a user what to do."""
+"""Read, unpack, lock and replace files; errors say which file, why, and what to do."""
 
 import bz2
 import contextlib
@@ -27,7 +27,10 @@ class ArchiveError(CmlibError, ValueError):
 
 @contextlib.contextmanager
 def errors_as(kind, folder, *, hint=""):
-    """Turn the errors of files in a block into one kind of error."""
+    """During a ``with`` block, turn errors of files (ArchiveError, OSError) into errors of class `kind`.
+
+    `folder` is named where an error names no file; `hint` ends the text.
+    """
     try:
         yield
     except ArchiveError as error:
@@ -38,7 +41,7 @@ def errors_as(kind, folder, *, hint=""):
 
 
 def in_recording(file, read, *content, **settings):
-    """Call a reader on a recording's content; whatever it raises becomes a CmlibError that names the file."""
+    """The result of ``read(*content, **settings)``; whatever that raises becomes a CmlibError that names `file`."""
     try:
         return read(*content, **settings)
     except Exception as error:  # whatever a stranger's text raises
@@ -72,9 +75,9 @@ def readable(read, files):
     return contents
 
 
-# perf's output packs to a tenth; what unpacks to a hundred times its size is not perf's.
+# What may be unpacked: 100 times the packed size (perf's text has some 10 times), 64 MiB always, 512 MiB at most.
 _RATIO, _ALWAYS, _AT_MOST = 100, 64 << 20, 512 << 20
-_PIECE = 1 << 18
+_PIECE = 1 << 18  # bytes that are unpacked at a time
 
 
 def read_file(file, *, most=_AT_MOST):
@@ -102,7 +105,10 @@ def read_file(file, *, most=_AT_MOST):
 
 
 def parse_csv(content, *, most_columns, **options):
-    """Parse a table as pandas does, if its heading does not name more columns than are taken."""
+    """A CSV (bytes) as a DataFrame; ValueError if its heading has more than `most_columns` columns, or can't be read.
+
+    `options` are those of :func:`pandas.read_csv`.
+    """
     import pandas as pd
 
     rows = csv.reader(io.TextIOWrapper(io.BytesIO(content), errors="replace", newline=""))
@@ -120,7 +126,8 @@ _NO_FILE = "it is no file, but a folder, a FIFO, a device or of the kernel's"
 
 @contextlib.contextmanager
 def opened(file, *, most=2 << 30):
-    """Open a file of at most so many bytes to read from; a FIFO or a device is refused, and not waited for."""
+    """Yield a regular file opened to read bytes; ArchiveError if it is a folder, FIFO or device, or has more bytes
+    than `most`."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
@@ -138,7 +145,7 @@ def opened(file, *, most=2 << 30):
 
 
 def _is_on_disk(descriptor):
-    """Whether it is a regular file with as many bytes as it tells; files of the kernel's tell none, and may not end."""
+    """Whether it is a regular file with as many bytes as its size says; files of /proc say 0, and may not end."""
     status = os.fstat(descriptor)
     with contextlib.suppress(OSError):
         return stat.S_ISREG(status.st_mode) and (status.st_size > 0 or not os.pread(descriptor, 1, 0))
@@ -146,7 +153,7 @@ def _is_on_disk(descriptor):
 
 
 def pack(content):
-    """Compress bytes with gzip: the same bytes always to the same ones."""
+    """Compress bytes with gzip; equal bytes give equal output, as no time is noted."""
     return gzip.compress(content, 6, mtime=0)
 
 
@@ -174,14 +181,18 @@ def decompress(content, file):
 
 
 def unpack(packed, file):
-    """Undo gzip, xz, bzip2 or Zstandard."""
+    """Bytes unpacked from gzip, xz, bzip2 or Zstandard; ArchiveError if damaged or too large. `file` is for
+    messages."""
     content = io.BytesIO()
     content.writelines(unpacked(io.BytesIO(packed), len(packed), file))
     return content.getvalue()
 
 
 def unpacked(content, size, file):
-    """Undo gzip, xz, bzip2 or Zstandard piece by piece."""
+    """Yield the unpacked bytes of a binary file in pieces; ArchiveError if damaged or too large.
+
+    `content` is open, compressed by gzip, xz, bzip2 or Zstandard, and has `size` bytes; `file` is named in messages.
+    """
     most, n = min(max(_ALWAYS, _RATIO * size), _AT_MOST), 0
     begins = content.read(max(map(len, _OPENERS)))
     content.seek(0)
@@ -214,6 +225,7 @@ def digest(content):
 
 
 def _zstandard(content):
+    """A binary file that reads what is compressed in another."""
     import pyarrow as pa
 
     return pa.CompressedInputStream(content, "zstd")
@@ -229,8 +241,10 @@ _OPENERS = {
 
 @contextlib.contextmanager
 def atomic_output(target):
-    """A place for a file or a folder that replaces `target` when the block ends well, and else leaves no
-    trace."""
+    """Yield a path to write a file or folder to, which replaces `target` if the block ends without an error.
+
+    After an error nothing of it is left.
+    """
     target = Path(target)
     with working_folder(target) as folder:
         yield folder / target.name
@@ -238,14 +252,14 @@ def atomic_output(target):
 
 
 def write_whole(target, content):
-    """Write all of a file, or none of it."""
+    """Write a file (str or bytes), so that it has all of the content or is as before."""
     content = content.encode() if isinstance(content, str) else content
     with atomic_output(target) as draft:
         draft.write_bytes(content)
 
 
 def make_folder(folder):
-    """Make a folder for recordings, if it is not there."""
+    """Make a folder for recordings if it is missing; its Path. ArchiveError if it is a symbolic link."""
     folder = Path(folder)
     if folder.is_symlink():
         raise ArchiveError(
@@ -258,7 +272,10 @@ def make_folder(folder):
 
 @contextlib.contextmanager
 def working_folder(target):
-    """A folder beside `target`, in which it is made; removed at the end."""
+    """Yield a new folder beside `target`, in which that can be made; it is removed at the end.
+
+    Folders that killed processes left for the same target are removed first.
+    """
     target = Path(target)
     with contextlib.ExitStack() as stack:
         with locked(target.parent):
@@ -279,14 +296,17 @@ def _remove(folder):
 
 
 def remove_abandoned(folder):
-    """Remove what killed makers have left in a folder, whatever they were making."""
+    """Remove the working folders that killed processes have left in a folder."""
     folder = Path(folder)
     with locked(folder):
         _remove_abandoned(folder.glob("*.partial"))
 
 
 def atomic_replace(draft, target):
-    """Give a file, or a folder of files, its name once its content is safely on the disk."""
+    """Rename a file or folder to `target`, which is replaced, once its content is on the disk.
+
+    ArchiveError if `target` is a device, FIFO or socket.
+    """
     draft, target = Path(draft), Path(target)
     if target.exists() and not (target.is_file() or target.is_dir()):
         raise ArchiveError(f"{target} is a device, a FIFO or a socket, which no file replaces: name a file.")
@@ -298,7 +318,10 @@ def atomic_replace(draft, target):
 
 @contextlib.contextmanager
 def locked(folder, flags=0):
-    """Hold a folder's lock, among all that use this function."""
+    """Hold the lock of a folder during a ``with`` block, among processes that use this function; waits for it.
+
+    Yields True, or False if it could not be locked (with flags=LOCK_NB: if another process holds it).
+    """
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         try:
@@ -312,6 +335,7 @@ def locked(folder, flags=0):
 
 
 def _remove_abandoned(folders):
+    """Remove those of some folders whose lock nobody holds."""
     for left in folders:
         if left.is_symlink():
             continue
@@ -322,6 +346,7 @@ def _remove_abandoned(folders):
 
 
 def _sync(path):
+    """Wait until a file or folder is on the disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""List the runs recorded of a program, and add a run, in one piece, if it can be compared with them."""
+"""The recorded runs of a program, a folder each: list them, and add a run if it can be compared with them."""
 
 import math
 import re
@@ -18,15 +18,16 @@ from cmlib.io.archive.runs import (
     source_of,
 )
 
+# Entries of metadata in which all passes of a part are equal.
 _PLAN = ("mode", "pinned", "groups", "modifier", "interval_ms", "encodings")
 
 
 class RecordError(CmlibError):
-    """A recording could not be made, or must not be."""
+    """Raised when a recording can't be made, or must not be."""
 
 
 def check_names(program, set_name):
-    """Raise RecordError unless both can be parts of a file's name, and a run's name be taken apart again."""
+    """Raise RecordError unless a program and a set can be named so: in file names, and told apart in a run's name."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{,99}", program):
         raise RecordError(
             f"a program is named by letters, digits and ._-, 100 at most (it becomes a folder), got {program[:120]!r}."
@@ -36,7 +37,7 @@ def check_names(program, set_name):
 
 
 def existing_runs(folder):
-    """Read the metadata of all runs of a program, to which others are to be added."""
+    """Metadata (dict) of all runs in a program's folder, by run name; RecordError if one can't be read."""
     with errors_as(RecordError, folder):
         return {file.stem: read_run_metadata(file) for file in sorted(Path(folder).glob("*.json"))}
 
@@ -59,7 +60,7 @@ def readable_runs(folder):
 
 
 def read_raw(folder, run):
-    """Output of one run, as perf or Callgrind wrote it [bytes]."""
+    """Output of one run (bytes), as perf or Callgrind wrote it; RecordError if it can't be read."""
     description = Path(folder) / f"{run}.json"
     with errors_as(RecordError, folder):
         file = description.with_suffix(content_suffix(read_run_metadata(description)))
@@ -67,7 +68,10 @@ def read_raw(folder, run):
 
 
 def check_comparable(existing, intended):
-    """Refuse to put together what can't be compared."""
+    """Raise RecordError if a run can't be compared with those of the program: another command, machine or plan.
+
+    `existing` are metadata of its runs, `intended` those of the run that is to be added.
+    """
     for meta in existing:
         pairs = {
             "source of counts": (source_of(meta), source_of(intended)),
@@ -92,7 +96,12 @@ def check_comparable(existing, intended):
 
 
 def next_place(program, set_name, names, existing):
-    """Where a run belongs."""
+    """Entries of metadata (dict: program, set, pass, part, run) for a new run, and metadata of runs with the same
+    events.
+
+    `names` are its events: with events as another run of the set has it is a further pass of that part, else a
+    further part.
+    """
     of_set = [meta for meta in existing.values() if meta["set"] == set_name]
     alike = [meta for meta in of_set if events_of(meta) == names]
     part = alike[0]["part"] if alike else 1 + max((meta["part"] for meta in of_set), default=-1)
@@ -102,7 +111,10 @@ def next_place(program, set_name, names, existing):
 
 
 def add_run(folder, meta, raw):
-    """Add one run: the raw output first, then the metadata that makes it exist."""
+    """Write one run into a program's folder; its metadata file. RecordError if it exists.
+
+    `raw` (bytes) is written first, as the metadata (`meta`, dict) make the run exist.
+    """
     target = Path(folder) / f"{meta['run']}.json"
     with errors_as(RecordError, folder):
         if target.exists():

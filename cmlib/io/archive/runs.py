@@ -1,4 +1,4 @@
-"""Read, check and write the metadata of a recorded run."""
+"""The metadata of a recorded run, a JSON object: read, check and write them."""
 
 import contextlib
 import functools
@@ -13,11 +13,14 @@ import yaml
 
 from cmlib.io.archive.files import ArchiveError, atomic_replace, digest, read_file, unpack, working_folder
 
-_LARGEST = 64 << 20  # bytes
+_LARGEST = 64 << 20  # bytes of a JSON file
 
 
 def read_object(file, what, hint):
-    """Read a JSON object."""
+    """The JSON object (dict) in a file; ArchiveError if it holds none, or a number that is not finite.
+
+    `what` the file should be, and a `hint` what to do, are for the error's text.
+    """
     text = read_file(file, most=_LARGEST)
     try:
         content = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
@@ -31,7 +34,7 @@ def read_object(file, what, hint):
 
 
 def as_text(meta, file):
-    """Write metadata as text that :func:`read_object` reads."""
+    """A dict as JSON text, as :func:`read_object` reads it; ArchiveError, which names `file`, if it can't be JSON."""
     try:
         text = json.dumps(meta, indent=1, ensure_ascii=False, allow_nan=False)
         text.encode()
@@ -41,25 +44,26 @@ def as_text(meta, file):
 
 
 def now():
-    """The time, in UTC, as metadata tell it: ``2026-11-21T03:00:46``."""
+    """The present time in UTC as metadata have it (str): ``2026-11-21T03:00:46``."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 @functools.cache
 def _schemas():
-    """Schemas of metadata by kind, and what checks them."""
+    """By kind of metadata (metadata.yaml), its JSON schema and the function that checks it."""
     read = yaml.safe_load(Path(__file__).with_name("metadata.yaml").read_text(encoding="utf-8"))
     del read["kinds"]
     return {name: (schema, fastjsonschema.compile(schema)) for name, schema in read.items()}
 
 
 def unknown_machine():
-    """What `describe` says of a machine, all unknown."""
+    """A machine's description as :func:`cmlib.collect.machine.describe` makes it, each entry None."""
     return dict.fromkeys(_schemas()["run"][0]["properties"]["machine"]["properties"])
 
 
 def first_problem(meta, kind):
-    """What is wrong with metadata of a kind, by metadata.yaml; None if nothing is."""
+    """What is wrong with metadata (dict), in words, by the schema of their kind in metadata.yaml; None if nothing
+    is."""
     schema, check = _schemas()[kind]
     try:
         check(meta)
@@ -73,48 +77,53 @@ def first_problem(meta, kind):
 
 
 def is_text(value):
-    """Whether it is text that any database keeps: without NUL and lone surrogates."""
+    """Whether a value is a str that any database can hold: without NUL and lone surrogates."""
     return isinstance(value, str) and not any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value)
 
 
 def shortened(value):
-    """A value in a message."""
+    """A value's repr of at most 120 characters, for messages."""
     text = repr(value)
     return text if len(text) <= 120 else f"{text[:117]}…"
 
 
 def _refuse_constant(name):
+    """Raise ValueError for a number such as NaN in JSON."""
     raise ValueError(f"{name} is no number")
 
 
 def _finite(text):
+    """The text as a float; ValueError if that is infinite."""
     return number if math.isfinite(number := float(text)) else _refuse_constant(text)
 
 
 @contextlib.contextmanager
 def recording_draft(description, *, schema, suffix=".csv.gz"):
-    """A place for a recording's content, and a dictionary for its metadata, which make it exist."""
+    """Yield a path for a recording's content and a dict for its metadata; both are put in place when the block ends.
+
+    `description` is the metadata's path; the content's has `suffix` instead. After an error nothing is left.
+    """
     description, meta = Path(description), {}
     with working_folder(description) as folder:
         content, metadata = folder / description.with_suffix(suffix).name, folder / description.name
         yield content, meta
         text = as_text({"schema": schema, **meta, "sha256": digest(content)}, description)
         metadata.write_text(text, encoding="utf-8")
-        # Between the two files, there must not be metadata of another content.
+        # If this ends between the two renames, there is content without metadata, and never metadata of other content.
         description.unlink(missing_ok=True)
         atomic_replace(content, description.with_suffix(suffix))
         atomic_replace(metadata, description)
 
 
 def write_recording(description, packed, meta, *, schema, suffix=".csv.gz"):
-    """Write a recording: first its content, then its metadata."""
+    """Write a recording: its packed content (bytes), then its metadata (dict) with the content's SHA-256."""
     with recording_draft(description, schema=schema, suffix=suffix) as (content, metadata):
         content.write_bytes(packed)
         metadata |= meta
 
 
 def read_content(description, sha256, *, suffix=".csv.gz"):
-    """Read a recording's content, unpacked."""
+    """A recording's content (bytes), unpacked; ArchiveError if its SHA-256 is not `sha256`."""
     file = Path(description).with_suffix(suffix)
     packed = read_file(file)
     if digest(packed) != sha256:
@@ -132,9 +141,9 @@ MOST_EVENTS = 480
 # What counted: the processor's counters, read by perf, or a simulation.
 PERF, VALGRIND = "perf", "valgrind"
 
-# Where running shares are not known, it is not known either whether events took turns.
+# Mode of imported runs without running shares: whether events took turns on the counters is not known.
 UNKNOWN = "unknown"
-# What an interval is: a stretch of time, or a whole run.
+# Axis of a recording: an interval is a stretch of time, or a whole run.
 TIME, RUNS = "time", "runs"
 _CONTENT = {PERF: ".csv.gz", VALGRIND: ".callgrind.gz"}
 _HOW = (
@@ -148,7 +157,7 @@ def run_name(set_name, pass_number, part):
 
 
 def read_run_metadata(file):
-    """Read the metadata of a run."""
+    """The metadata (dict) of a run in a JSON file; ArchiveError, with the reason, if it is none."""
     file = Path(file)
     meta = read_object(file, "the metadata of a run", _HOW)
     if problem := first_problem(meta, "stored") or _problem(meta, file):
@@ -157,7 +166,7 @@ def read_run_metadata(file):
 
 
 def check_run(meta, file):
-    """Raise ArchiveError unless :func:`read_run_metadata` will read this once it is written to `file`."""
+    """Raise ArchiveError unless `meta` (dict) are valid metadata of a run for this file."""
     if problem := _problem(meta, Path(file)):
         raise ArchiveError(f"{file} can't be written: {problem}.")
 
@@ -178,12 +187,12 @@ def knows_shares(meta):
 
 
 def are_totals(meta):
-    """Whether a recording's intervals are whole runs."""
+    """Whether each interval of a recording is a whole run."""
     return meta.get("axis", TIME) == RUNS
 
 
 def content_suffix(meta):
-    """How the name of a run's content file ends, which tells perf's output from Callgrind's."""
+    """Suffix of a run's content file: ``.csv.gz`` for perf's output, ``.callgrind.gz`` for Callgrind's."""
     return _CONTENT[source_of(meta)]
 
 

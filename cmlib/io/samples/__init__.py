@@ -1,4 +1,5 @@
-"""perf's sample streams, and the files in which samples or lines are kept; names are loaded when asked for."""
+"""Samples: read perf's sample streams, and the files in which samples or lines are kept; names are loaded on
+demand."""
 
 import lazy_loader
 

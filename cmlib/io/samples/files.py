@@ -1,4 +1,7 @@
-"""Samples and lines on disk: what perf printed or a table of lines, and the metadata that makes it exist."""
+"""Files of samples (perf's text) or of lines (a CSV), each with metadata in JSON beside it.
+
+"Lines" are the piecewise-linear segments that are stored in place of samples.
+"""
 
 import contextlib
 import gzip
@@ -12,17 +15,20 @@ from cmlib.io.archive import digest, errors_as, parse_csv, read_file, read_objec
 from cmlib.io.archive.runs import first_problem, recording_draft
 
 SCHEMA = 1
-LINES, SAMPLES = ".csv", ".txt.gz"
+LINES, SAMPLES = ".csv", ".txt.gz"  # suffixes of the content files
 _MOST_COLUMNS = 1 << 11  # slope, intercept and error of each of 480 events
 _HOW = "Such files are written by `cmlib record NAME --samples`; move anything else out of the samples."
 
 
 class SampleError(CmlibError):
-    """Samples could not be recorded, or not be read."""
+    """Raised when samples can't be recorded or read."""
 
 
 def read_lines(out):
-    """Read stored lines."""
+    """Stored lines (DataFrame, a row a line) and their metadata (dict); `out` is the path without suffix.
+
+    SampleError if there are none, or the file was changed.
+    """
     table = Path(f"{out}{LINES}")
     meta = read_metadata(table)
     if meta is None:
@@ -31,7 +37,8 @@ def read_lines(out):
 
 
 def read_metadata(table):
-    """Metadata of a stored file, None where there are none."""
+    """Metadata (dict) beside a file of samples or lines, None if there are none; SampleError if the file was
+    changed."""
     table = Path(table)
     description = table.with_name(table.name.removesuffix(SAMPLES).removesuffix(LINES) + ".json")
     if not description.exists():
@@ -52,7 +59,11 @@ def read_metadata(table):
 
 @contextlib.contextmanager
 def draft(out, suffix):
-    """Write a table so that it exists in full, with its metadata, or not at all."""
+    """Yield a file to write to, a dict for its metadata and a working folder; the recording exists when the block
+    ends.
+
+    `out` is the path without `suffix` (LINES or SAMPLES, which is gzipped). SampleError if it exists already.
+    """
     description = Path(f"{out}.json")
     if description.exists():
         raise SampleError(
@@ -67,15 +78,20 @@ def draft(out, suffix):
 
 
 def samples_dir():
-    """Folder of the sample streams and lines that are kept: a sub-folder a program with its input."""
+    """Folder of the kept samples and lines, with a folder for each program with its input."""
     return places.data_dir() / "samples"
 
 
-KINDS = ("hardware", "software")
+KINDS = ("hardware", "software")  # of the event that times the sampling, as file names begin
 
 
 def find_streams(folder=None, kind="auto"):
-    """List the sample streams that are kept."""
+    """List the kept samples: DataFrame, a row a file, with name, kind, path, period, n_samples, n_lost, events and
+    more.
+
+    `kind` is one of KINDS, or "auto" for hardware if there are any, else software. NothingRecordedError if there are
+    none.
+    """
     folder = Path(folder or samples_dir())
     frame = pd.DataFrame(
         readable(_row, sorted(folder.glob(f"*/*{SAMPLES}"))).values(),
@@ -90,6 +106,7 @@ def find_streams(folder=None, kind="auto"):
 
 
 def _row(path):
+    """One file's row of :func:`find_streams`."""
     meta = read_metadata(path) or {}
     return {
         "name": path.parent.name,

@@ -1,4 +1,4 @@
-"""What ``perf record -o -`` writes: the layouts of linux/perf_event.h and of perf's pipe, and the counts in samples."""
+"""Read what ``perf record -o -`` writes (pipe-mode perf.data) as counts of the events of each sample."""
 
 import functools
 import re
@@ -14,23 +14,25 @@ _TID, _TIME = 1 << 1, 1 << 2
 # PERF_SAMPLE_ bits in the order in which a sample holds them, 8 bytes each, up to the counts: IDENTIFIER, IP, TID,
 # TIME, ADDR, ID, STREAM_ID, CPU, PERIOD.
 _BEFORE_COUNTS = (1 << 16, 1 << 0, _TID, _TIME, 1 << 3, 1 << 6, 1 << 9, 1 << 7, 1 << 8)
-_TIMES, _LOST_COUNTS = 0b11, 1 << 4  # of the format of counts
-_KNOWN_SAMPLE, _KNOWN_READ = (1 << 25) - 1, (1 << 5) - 1
+_TIMES, _LOST_COUNTS = 0b11, 1 << 4  # PERF_FORMAT_ bits: times enabled and running, lost samples
+_KNOWN_SAMPLE, _KNOWN_READ = (1 << 25) - 1, (1 << 5) - 1  # all bits of both that are known here
 _DUMMY = 1, 9  # PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY: an event of perf's own that is never sampled
 _BEGINNING = struct.pack("<8sQ", b"PERFILE2", 16)
 _HEADER = struct.Struct("<IHH")
+# PERF_RECORD_ types of records.
 _LOST, _SAMPLE, _LOST_SAMPLES = 2, 9, 13
 _ATTR, _TRACING_DATA, _FINISHED_ROUND, _EVENT_UPDATE = 64, 66, 68, 78
 _NAME = 2  # of PERF_EVENT_UPDATE__
-_RUN = 4096  # samples looked at together
-# Samples that are counted together, 2 s of them at the paper's rate: each time costs as much as some hundred more.
+_RUN = 4096  # samples of equal size that are parsed as one array, at most
+# Fewest samples that are counted in one call, which costs as much as some hundred samples; 2 s at the paper's rate.
 _TOGETHER = 4096
 _LATEST = np.uint64(2**64 - 1)
 _MODIFIERS = re.compile(r":[ukhGHIpPSDWeb]+$")
 
 
 class _Layout(NamedTuple):
-    """Where a sample of a group of counters keeps what is read of it [bytes from the record's start]."""
+    """Offsets in a sample's record [bytes] of the fields that are read, and u64 words per counter (count, id,
+    losses)."""
 
     task: int
     time: int
@@ -41,7 +43,7 @@ class _Layout(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def _records(layout, n_counts, size):
-    """Type of an array of samples of equal size."""
+    """NumPy dtype of samples of equal size."""
     return np.dtype(
         {
             "names": ["kind", "size", "task", "time", "n_counts", "counts"],
@@ -53,6 +55,7 @@ def _records(layout, n_counts, size):
 
 
 def _layout(sample, read):
+    """The _Layout by an event's sample_type and read_format; ValueError if a bit is unknown."""
     if unknown := sample & ~_KNOWN_SAMPLE or read & ~_KNOWN_READ:
         raise ValueError(
             f"this perf puts things into samples that are not known here ({unknown:#x}): let `perf script` read what "
@@ -106,11 +109,15 @@ class SampleReader:
 
     @property
     def n_lost(self):
-        """Samples that perf lost. Newer ones tell it twice: as it happens, and all at the end."""
+        """Samples that perf lost. Newer versions report each twice, when it happens and in a sum at the end."""
         return max(self._lost.values())
 
     def feed(self, piece):
-        """Take the next piece of the stream, cut anywhere."""
+        """Take the next bytes of the stream, cut anywhere; counts since the sample before, (n_samples, n_events)
+        int64.
+
+        SampleError if this is no stream of perf's, or a record is damaged.
+        """
         data, blocks = self._rest + piece, []
         if not self._begun:
             if not _BEGINNING.startswith(data[:16]):
@@ -138,19 +145,20 @@ class SampleReader:
         return self._told(blocks)
 
     def finish(self):
-        """End the stream."""
+        """End the stream; the counts of the samples that were left, as of :meth:`feed`."""
         self.n_unreadable += bool(self._rest or self._to_skip)
         self._rest, self._to_skip = b"", 0
         counts = self._go_on(_LATEST)
         return self._told([counts, self._open[np.newaxis]] if self._open[0] else [counts])
 
     def _told(self, blocks):
+        """The arrays of counts as one, its rows added to the number of samples."""
         counts = np.concatenate([np.empty((0, len(self.events)), np.int64), *blocks])
         self.n_samples += len(counts)
         return counts
 
     def _take(self, kind, data, at, size):
-        """Take a record, or all samples of its size from there on; returns their bytes."""
+        """Take the record at a position, or a run of equal samples from there on; the number of bytes taken."""
         if size < _HEADER.size:
             raise ValueError("it is damaged")
         if kind == _SAMPLE:
@@ -169,6 +177,7 @@ class SampleReader:
         return size
 
     def _take_samples(self, data, at, size):
+        """Take the samples of equal size from a position on; the number of bytes taken."""
         layout = self._layout
         if layout is None:
             raise ValueError("perf has not described its events before")
@@ -185,13 +194,14 @@ class SampleReader:
         return size * len(rows)
 
     def _describe(self, body):
-        """Take the description of an event: the layout of its samples, and the numbers of its counters."""
+        """Take the description of an event: its samples' layout, and the ids of its counters."""
         kind, size, config, _, sample, read, _ = struct.unpack_from("<IIQQQQQ", body)
         self._described.append(np.frombuffer(body, "<i8", offset=size or 64))
         if (kind, config) != _DUMMY:
             self._layout = _layout(sample, read)
 
     def _name(self, counter, name):
+        """Take an event's name: it tells the column of each of its counters."""
         column = column_of(name, self.events)
         for ids in self._described:
             if counter in ids:
@@ -201,13 +211,13 @@ class SampleReader:
                 self._last = np.append(self._last, np.zeros_like(ids))[kept]
 
     def _end_round(self):
-        """Counts of all samples that no earlier one can follow any more; none if they are few."""
+        """Count the samples that no earlier one can follow any more; their counts, without a row if they are few."""
         limit, self._limit = self._limit, self._newest
         enough = sum(len(times) for times, *_ in self._waiting) >= _TOGETHER
         return self._go_on(limit if enough else np.uint64(0))
 
     def _go_on(self, limit):
-        """Count the samples up to a time, the earliest first."""
+        """Count the waiting samples up to a time, the earliest first; their counts."""
         if not self._waiting or limit == 0:
             return self._open[np.newaxis][:0]
         columns = [np.concatenate(parts) for parts in zip(*self._waiting, strict=True)]
@@ -218,6 +228,7 @@ class SampleReader:
         return self._count(*(column[order].view(np.int64) for column in columns))
 
     def _count(self, time, task, shown, ids):
+        """Count samples, given their times, tasks, counters' values and ids; their counts."""
         counts = np.empty((len(time), len(self._open)), np.int64)
         n, n_backwards, n_unknown = count_samples(
             time, task, shown, ids, self._ids, self._columns, self._last, self._open, self._opened, counts
@@ -228,7 +239,7 @@ class SampleReader:
 
 
 def column_of(name, events):
-    """Which of the events perf means by a name (bytes), with or without modifiers; None if none of them."""
+    """Index of an event in `events` by perf's name (bytes), with or without modifiers; None if it is none of them."""
     printed = name.decode(errors="replace")
     bare = _MODIFIERS.sub("", printed)
     return next((events.index(each) for each in (printed, bare) if each in events), None)
@@ -236,7 +247,14 @@ def column_of(name, events):
 
 @njit(cache=True)
 def count_samples(time, task, shown, ids, known, columns, last, open_, opened, counts):
-    """Close the open sample when the first event moves, or another task or time comes; all modulo 2^64."""
+    """Fill `counts` with the counts of each sample, a row a sample; rows filled, counts that fell, counts of unknown
+    events.
+
+    A sample ends when the first event has moved, or when another event moves in another task or at another time.
+    `shown` are the counters' values at each reading, `ids` which counters these are; `known` (sorted ids), `columns`
+    and `last` describe counters, and `open_` and `opened` (time, task) are the sample that is not closed yet. All of
+    these are changed in place; differences are modulo 2^64.
+    """
     n = n_backwards = n_unknown = 0
     grown = np.zeros_like(open_)
     for i in range(time.size):

@@ -1,4 +1,4 @@
-"""What ``perf script`` prints of samples, as what was counted since the sample before."""
+"""Read what ``perf script`` prints of samples as counts since the sample before."""
 
 import re
 
@@ -31,7 +31,7 @@ def read_text(text, events):
     lines = pd.DataFrame(_LINE.findall(text), columns=["task", "time", "count", "name"])
     column = lines["name"].map({name: column_of(name, events) for name in lines["name"].unique()})
     lines = lines[column.notna()]
-    # Counts that fell are printed as unsigned differences.
+    # A count that fell is printed as a difference modulo 2^64: -1 stands for it.
     counts = (count if abs(count) < _TOO_LARGE else -1 for count in map(int, lines["count"]))
     ids = column.dropna().to_numpy(np.int64)
     shown = pd.Series(np.fromiter(counts, np.int64, len(lines))).groupby(ids).cumsum().to_numpy()

@@ -1,4 +1,5 @@
-"""The recordings, in intervals and as lines, as tables: made from the files by one call, in SQLite or PostgreSQL."""
+"""The store: a database (SQLite or PostgreSQL) with a table for each recorded run, made anew from the recordings'
+files."""
 
 from cmlib.io.store.building import rebuild, refresh
 from cmlib.io.store.database import SCHEMA, StoreError, default_url, without_password

@@ -1,4 +1,4 @@
-"""Make the store from the raw recordings and from the recordings of lines."""
+"""Make the store, a database, from all recordings: runs by interval, and piecewise-linear segments ("lines")."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from cmlib.io.store.raw import SERIES, as_utf8, find_sources, read_counts, read_
 from cmlib.io.store.reading import id_of, is_current, runs
 
 _LONGEST_NAME = 48
-# What a row of the first level repeats of the metadata, and what goes where these do not tell.
+# What a row of the table `runs` repeats of a run's metadata, and the value if these lack it.
 _OF_META = dict.fromkeys(["program", "set", "mode", "pass", "part", "run", "command", "date"])
 _OF_META |= {"interval_ms": 0.0, "duration_s": 0.0, "exit_code": None, "source": "perf", "axis": "time"}
 _OF_META |= {"condition": "", "running_shares": True, "imported": False}
@@ -75,7 +75,7 @@ def rebuild(recordings_dir=None, url=None, *, samples_dir=None, progress=False):
 
 
 def refresh(recordings_dir=None, url=None):
-    """Make the store anew if it does not hold exactly the recordings that there are; see :func:`rebuild`."""
+    """URL of the store, which is made anew by :func:`rebuild` if it does not hold exactly the recordings on disk."""
     url = with_password(url or default_url())
     if not is_current(recordings_dir, url):
         rebuild(recordings_dir, url)
@@ -83,7 +83,10 @@ def refresh(recordings_dir=None, url=None):
 
 
 def _add(connection, number, source):
-    """Store a recording's series or lines; its row of the first level."""
+    """Store one recording's table; its row (dict) of the table `runs`. StoreError if it can't be read.
+
+    `number` makes the table's name unique, `source` is a RawRecording.
+    """
     if source.problem:
         raise StoreError(source.problem)
     meta = source.meta
@@ -99,7 +102,7 @@ def _add(connection, number, source):
         events, cpus = list(meta["events"]), None
         names = [f"{what}_{k:03d}" for k in range(1, len(events)) for what in ("slope", "intercept")]
         frame = read_table(source.file, meta).set_axis(["x_start", "x_end", *names], axis=1)
-    # A name that tells the run, in characters that need no quotes, short enough for PostgreSQL.
+    # The table's name holds the run's, in characters that SQL needs no quotes for, short enough for PostgreSQL.
     readable = re.sub(r"[^a-z0-9]+", "_", id_of(meta).lower())[:_LONGEST_NAME]
     table = f"{'series' if source.kind == SERIES else 'lines'}_{number:05d}_{readable}"
     frame.to_sql(table, connection, index=False)

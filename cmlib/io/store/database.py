@@ -1,4 +1,4 @@
-"""The databases that hold a store, an SQLite file or a schema of PostgreSQL, and the tables in it."""
+"""The databases that can hold a store: connections to an SQLite file or to a schema of PostgreSQL, and their URLs."""
 
 import contextlib
 import os
@@ -14,25 +14,25 @@ from cmlib.errors import CmlibError
 from cmlib.io.archive import atomic_output
 from cmlib.passwords import hide
 
-# Changes with the tables below; a store of another one is refused.
+# Version of the tables below; a store of another version is refused.
 SCHEMA = 10
 
 _NAMESPACE = "cmlib"
-# In the header of an SQLite file (its application_id), where it can be read even if the rest is lost.
+# The application_id in the header of an SQLite file, "cmlb", and its bytes there: by it a file is known as a store.
 _MARK, _MARK_AT = 0x636D6C62, slice(68, 72)
 # PostgreSQL's advisory locks: one rebuild at a time; no reader while the new store takes the old one's place.
 _BUILDING, _SWAPPING = 0x636D6C6962, 0x636D6C6963
 
-# First level: a row a run. `events` is a JSON array: event k has the columns count_k and running_k of the second level,
-# the run's own series table; in a run of mode "lines", slope_k and intercept_k of its own table of lines, and event 0,
-# which timed the sampling, is x. `refused` are recordings that could not be stored: which, the sizes and times of their
-# files, and why.
+# Names of tables. `runs` has a row a run; its `events` is a JSON array: event k has the columns count_k and running_k
+# in the run's own table; in a run of mode "lines", slope_k and intercept_k, and event 0, which times the samples, is x.
+# `refused` lists recordings that could not be stored: name, sizes and times of their files, and reason.
 RUNS, REFUSED, VERSION = "runs", "refused", "store_version"
 
 
 @contextlib.contextmanager
 def reading(url):
-    """Open a store to read from."""
+    """Yield a connection to the store at `url` in a read-only transaction; StoreError if there is no store of this
+    version."""
     url = at = parse(url)
     if url.get_backend_name() == "sqlite":
         if not Path(url.database).is_file():  # SQLite would make it
@@ -56,7 +56,7 @@ def reading(url):
 
 @contextlib.contextmanager
 def replacing(url):
-    """Open an empty store that takes the place of `url`'s when the block ends well, and else leaves no trace."""
+    """Yield a connection to an empty store, which replaces the one at `url` if the block ends without an error."""
     url = parse(url)
     replace = _replacing_file if url.get_backend_name() == "sqlite" else _replacing_namespace
     with replace(url) as connection:
@@ -66,6 +66,7 @@ def replacing(url):
 
 @contextlib.contextmanager
 def _replacing_file(url):
+    """As :func:`replacing`, for a file of SQLite."""
     target = Path(url.database)
     try:
         _check_is_ours(url)
@@ -81,7 +82,7 @@ def _replacing_file(url):
 
 
 def _check_is_ours(url):
-    """Raise StoreError if the file holds something else, which replacing it would destroy."""
+    """Raise StoreError if the file is there and no store, as replacing it would destroy it."""
     file = Path(url.database)
     if not file.exists():
         return
@@ -96,6 +97,7 @@ def _check_is_ours(url):
 
 @contextlib.contextmanager
 def _replacing_namespace(url):
+    """As :func:`replacing`, for a schema of PostgreSQL."""
     draft = f"{_NAMESPACE}_new"
     with _connection(url) as connection:
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_BUILDING)))
@@ -116,7 +118,8 @@ def _replacing_namespace(url):
 
 @contextlib.contextmanager
 def _connection(url, *, at=None):
-    """One transaction; what the database says against it becomes a StoreError."""
+    """Yield a connection in one transaction, to `at` if given; errors of the database become StoreErrors that name
+    `url`."""
     try:
         engine = sa.create_engine(at or url, poolclass=sa.NullPool)
         with engine.begin() as connection:
@@ -132,6 +135,7 @@ def _connection(url, *, at=None):
 
 
 def _how_to_rebuild(url):
+    """The command that makes the store at `url` anew."""
     default = url.render_as_string() == default_url()
     return "cmlib store rebuild" + ("" if default else f" --url {url_shown(url)}")
 
@@ -141,12 +145,12 @@ class StoreError(CmlibError, ValueError):
 
 
 def default_url():
-    """URL of the SQLite file among the results."""
+    """URL (str) of the SQLite file among the results."""
     return sa.URL.create("sqlite", database=str(places.results_dir() / "store.sqlite")).render_as_string()
 
 
 def without_password(url):
-    """A database's URL without its password, and the password, or "" if there is none."""
+    """A database's URL (str) without its password, and the password, "" if there is none."""
     parsed = parse(url)
     password = parsed.password or parsed.query.get("password") or ""
     bare = parsed.difference_update_query(["password"])._replace(password=None)
@@ -154,7 +158,8 @@ def without_password(url):
 
 
 def with_password(url):
-    """A database's URL with the password in the environment variable PGPASSWORD, if it needs one."""
+    """A database's URL with the password of the environment variable PGPASSWORD, if it is PostgreSQL's and has
+    none."""
     parsed, password = parse(url), os.environ.get("PGPASSWORD")
     if parsed.get_backend_name() != "postgresql" or parsed.password or not password:
         return url
@@ -162,7 +167,8 @@ def with_password(url):
 
 
 def parse(url):
-    """The URL of a database that a store can be kept in, or StoreError."""
+    """The URL (SQLAlchemy's) of a database that can hold a store, the default one for None; StoreError if it
+    can't."""
     try:
         parsed = sa.make_url(url or default_url())
     except (SQLAlchemyError, ValueError):
@@ -185,5 +191,5 @@ def parse(url):
 
 
 def url_shown(url):
-    """A parsed URL as it may be shown."""
+    """A parsed URL as text without its password."""
     return hide(url.render_as_string(hide_password=True))

@@ -1,4 +1,7 @@
-"""Find the raw recordings that the store is made of, and read and check each."""
+"""Find the recordings on disk that the store is made of, runs by interval and lines, and read and check each.
+
+"Lines" are the piecewise-linear segments that `cmlib record --samples --compress` stores in place of samples.
+"""
 
 import re
 from dataclasses import dataclass
@@ -23,15 +26,16 @@ from cmlib.io.samples.files import SampleError, read_lines
 from cmlib.io.store.database import StoreError
 from cmlib.spelling import PINNED
 
-MODE = "lines"
-SERIES, LINES = "recordings", "samples"
-_NAME = re.compile(r"(.+-lines)-([0-9]+)")
+MODE = "lines"  # of such runs in the store
+SERIES, LINES = "recordings", "samples"  # kinds of recording, by the folders that hold them
+_NAME = re.compile(r"(.+-lines)-([0-9]+)")  # of a recording of lines: its set, and its number
 _HOW = "Such files are written by `cmlib record NAME --samples --compress`; move anything else out of the samples."
 
 
 @dataclass(frozen=True)
 class RawRecording:
-    """A recording: of which `kind`, its metadata's `file`, and what these hold, or the `problem` with them."""
+    """A recording on disk: its kind (SERIES or LINES), metadata file and metadata; {} and the `problem` if
+    unreadable."""
 
     kind: str
     file: Path
@@ -40,18 +44,23 @@ class RawRecording:
 
     @property
     def name(self):
-        """Such as ``recordings/gcc/ocoe-p0-00``."""
+        """Its folder and name, such as ``recordings/gcc/ocoe-p0-00``."""
         return as_utf8(f"{self.kind}/{self.file.parent.name}/{self.file.stem}")
 
     def state(self):
-        """Sizes and times of its files, by which one that was put right is noticed."""
+        """Sizes and times of its files as text: a recording that was refused is tried again once this changes."""
         suffix = CONTENT_OF_LINES if self.kind == LINES else content_suffix(self.meta)
         files = [file for file in (self.file, self.file.with_suffix(suffix)) if file.exists()]
         return " ".join(f"{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in files)
 
 
 def find_sources(recordings_dir=None, samples_dir=None):
-    """Find all recordings, in intervals and as lines, those with a problem first."""
+    """A list of RawRecordings: runs by interval, those that can't be read first, then lines, by program, set and
+    number.
+
+    Nothing is raised for a file that can't be read. Recordings of lines get a place in their set as runs have: `part`
+    is the number of their list of events, `pass` counts those with the same events.
+    """
     folder = Path(recordings_dir or places.recordings_dir())
     series = [_source(SERIES, file, read_run_metadata) for file in sorted(folder.glob("*/*.json"))]
     series.sort(
@@ -74,14 +83,15 @@ def find_sources(recordings_dir=None, samples_dir=None):
 
 
 def recorded_programs():
-    """Names of the programs of which anything is recorded, whether it can be stored or not."""
+    """Names (list of str) of the programs with a recording on disk, whether it can be stored or not."""
     recordings = places.recordings_dir()
     folders = (recordings, recordings.absolute().parent / "samples")
     return sorted({file.parent.name for folder in folders for file in folder.glob("*/*.json")})
 
 
 def as_utf8(text):
-    """Text in which bytes of a file's name that are no UTF-8, which no table holds, are written in digits."""
+    """Text in which bytes of a file's name that are not UTF-8 are written as ``\\xNN``, so that a table can hold
+    it."""
     return str(text).encode(errors="backslashreplace").decode()
 
 
@@ -93,12 +103,12 @@ def read_counts(file, meta):
     file : pathlib.Path
         Its metadata file.
     meta : dict
-        What is in that.
+        The metadata in it.
 
     Returns
     -------
     counts : DataFrame, shape (n_intervals, n_events)
-        As :func:`cmlib.io.perf.series` gives them.
+        Counts per interval, NaN where not counted; the index ``time_s`` is the interval's end [s].
     running : DataFrame, shape (n_intervals, n_events)
         Shares of the time that each event was counted (0 to 1).
 
@@ -133,7 +143,11 @@ def read_cpus(file, meta):
 
 
 def read_table(file, meta):
-    """Read one recording's lines."""
+    """Read the lines of one recording; a DataFrame, a row a line.
+
+    Columns are x_start and x_end [counts of the first event], and slope:EVENT and intercept:EVENT of each other
+    event. StoreError if the file was changed or can't be read.
+    """
     fitted = [f"{what}:{event}" for event in list(meta["events"])[1:] for what in ("slope", "intercept")]
     try:
         lines = read_lines(file.with_suffix(""))[0][["x_start", "x_end", *fitted]].astype(float)
@@ -150,16 +164,18 @@ def read_table(file, meta):
 
 
 def _source(kind, file, read):
+    """The RawRecording of a metadata file that `read` reads, with a problem if it raises."""
     try:
         return RawRecording(kind, file, read(file))
     except ArchiveError as error:
         return RawRecording(kind, file, {}, as_utf8(error))
     except Exception as error:
-        problem = f"{file} is no metadata: {error or type(error).__name__}. {_HOW}"
+        problem = f"{file} is no metadata: {error or type(error).__name__}. Move it out of the {kind}."
         return RawRecording(kind, file, {}, as_utf8(problem))
 
 
 def _read_lines(file):
+    """Metadata of a recording of lines, completed as runs' are: mode, pinned events, groups, interval_ms."""
     meta = read_object(file, "the metadata of lines", _HOW)
     if problem := first_problem(meta, "stored") or first_problem(meta, "lines"):
         raise ArchiveError(f"{file} is not the metadata of lines: {problem}. {_HOW}")

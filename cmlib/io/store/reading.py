@@ -1,4 +1,4 @@
-"""Read the store: which runs it holds, and one run."""
+"""Read the store: list its runs, and load one run."""
 
 import difflib
 import json
@@ -53,18 +53,19 @@ def runs(url=None, *, program=None, set=None, mode=None):
 
 
 def refused(url=None):
-    """List the recordings that could not be stored."""
+    """List the recordings that could not be stored: a DataFrame with columns name and reason."""
     with reading(url) as connection:
         return pd.read_sql(sa.text(f"SELECT name, reason FROM {REFUSED} ORDER BY name"), connection)
 
 
 def machines(url=None):
-    """Where the runs in the store were recorded."""
+    """A dict of run_id to the machine (dict) that the run was recorded on, {} if unknown."""
     with reading(url) as connection:
         return {name: meta.get("machine") or {} for name, meta in sorted(_metas(connection).items())}
 
 
 def _metas(connection):
+    """A dict of run_id to metadata (dict) of all stored runs."""
     stored = connection.execute(sa.text(f"SELECT run_id, meta FROM {RUNS}"))
     return {name: json.loads(meta) for name, meta in stored}
 
@@ -108,7 +109,7 @@ def load(url, run_id):
 
 
 def is_current(recordings_dir=None, url=None, *, samples_dir=None):
-    """Whether the store holds exactly the recordings that there are."""
+    """Whether the store at `url` holds exactly the recordings on disk; False if there is no store."""
     try:
         with reading(url) as connection:
             stored = _metas(connection)
@@ -130,7 +131,8 @@ def id_of(meta):
 
 
 def _fetch(url, run_id):
-    """A run's row of the first level and all rows of its second."""
+    """A run's row of the table `runs` (mapping), and its own table (DataFrame); StoreError if there is no such
+    run."""
     with reading(url) as connection:
         asked = sa.text(f"SELECT * FROM {RUNS} WHERE run_id = :run_id")
         row = connection.execute(asked, {"run_id": run_id}).mappings().first()
@@ -143,6 +145,7 @@ def _fetch(url, run_id):
 
 
 def _from_lines(meta, lines, events):
+    """A Recording read back from a run's table of lines, as many intervals as lines."""
     fitted = [f"{what}:{event}" for event in events[1:] for what in ("slope", "intercept")]
     lines = lines.set_axis(["x_start", "x_end", *fitted], axis=1)
     n, duration = len(lines), meta["duration_s"]
