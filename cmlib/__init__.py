@@ -1,4 +1,4 @@
-"""Answers from hardware performance counters."""
+"""Answers from hardware performance counters: record, clean and rank events, and explain where cycles go."""
 
 __all__ = ["load_example"]
 __version__ = "0.3.0"

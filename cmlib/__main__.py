@@ -1,4 +1,4 @@
-"""`python -m cmlib` is `cmlib`."""
+"""Run the command line by `python -m cmlib`."""
 
 from cmlib.cli import main
 

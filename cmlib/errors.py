@@ -1,4 +1,4 @@
-"""The errors that a user is meant to read."""
+"""Errors whose messages are written for users."""
 
 __all__ = ["CmlibError", "NothingRecordedError", "UnfitRecordingError"]
 
@@ -19,5 +19,5 @@ class UnfitRecordingError(NothingRecordedError, ValueError):
 
 
 def last_lines(text):
-    """The end of what a program said, which tells why it failed."""
+    """The last ten lines of a program's output (str), which tell why it failed."""
     return "\n".join(text.strip().splitlines()[-10:])

@@ -19,20 +19,21 @@ from cmlib.errors import CmlibError
 
 __all__ = ["parallel_map"]
 
-# For the environment of processes that work side by side: more threads only take processors from each other.
+# Environment of worker processes: with one thread each they do not compete for processors.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
-_PATIENCE_S = 10  # until a scheduler answers
+_PATIENCE_S = 10  # to wait for a scheduler's answer
+# Whether this is a worker, in which parallel_map computes one item after another.
 _at_work = contextvars.ContextVar("at_work", default=False)
 
 
 class WorkersLostError(CmlibError):
-    """A worker process died at work."""
+    """Raised when a worker process died while it had work, as when memory runs out."""
 
 
 @dataclass(frozen=True)
 class Workers:
-    """Settings of who does the work.
+    """Which processes compute in parallel.
 
     Parameters
     ----------
@@ -95,6 +96,7 @@ def parallel_map(function, items, workers=None):
 
 
 def _in_processes(function, items, n):
+    """Yield results in order, from `n` processes of this machine."""
     pool = loky.get_reusable_executor(
         n, timeout=300, env=ONE_THREAD, initializer=end_with, initargs=(os.getpid(),)
     )
@@ -113,13 +115,14 @@ def _in_processes(function, items, n):
 
 
 def _kill_processes():
-    """End all workers; loky takes them for lost."""
+    """Kill all worker processes."""
     for child in multiprocessing.active_children():
         if child.name.startswith("LokyProcess"):
             os.kill(child.pid, signal.SIGKILL)
 
 
 def _on_cluster(function, items, scheduler):
+    """Yield results in order, from the workers of a Dask cluster."""
     # Closing the client makes the scheduler forget, and so cancel, what nobody waits for any more.
     with _client(scheduler) as client:
         _check_workers(client, scheduler)
@@ -128,7 +131,7 @@ def _on_cluster(function, items, scheduler):
 
 
 def _at_once(function, item):
-    """In the worker, where nothing is shared out again."""
+    """Call the function in a worker, where :func:`parallel_map` computes one item after another."""
     at_work = _at_work.set(True)
     try:
         return function(item)
@@ -138,7 +141,7 @@ def _at_once(function, item):
 
 @contextlib.contextmanager
 def no_interrupts_inherited():
-    """Processes started here never see Ctrl-C, which a terminal sends to all: their parent ends them."""
+    """Processes started within the ``with`` block ignore Ctrl-C (SIGINT), as their parent ends them."""
     # loky starts both trackers with the first worker, which in many versions lets Ctrl-C through again (gh-127586).
     multiprocessing.resource_tracker.ensure_running()
     loky.backend.resource_tracker.ensure_running()
@@ -150,7 +153,7 @@ def no_interrupts_inherited():
 
 
 def end_with(parent):
-    """Let a worker process end when its parent does, even if that was killed."""
+    """Start a thread that ends this process when its parent (process number) has ended, even if killed."""
 
     def watch():
         while os.getppid() == parent:
@@ -161,6 +164,7 @@ def end_with(parent):
 
 
 def _client(scheduler):
+    """A Dask client; ValueError if Dask is not installed, or no scheduler answers."""
     try:
         from distributed import Client
     except ImportError:
@@ -174,8 +178,9 @@ def _client(scheduler):
 
 
 def _check_workers(client, scheduler):
-    """Dask waits for ever on workers that lack the package, so ask them first."""
-    # A built-in function, so that a worker without the package can tell that it has none.
+    """Raise ValueError if the cluster has no workers, or one without this version of cmlib: Dask would wait for
+    ever."""
+    # A built-in function: a worker without cmlib can still run it.
     answers = client.run(eval, "__import__('cmlib').__version__", on_error="return")
     if not answers:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Passwords in the URLs of databases: hidden wherever a URL is shown."""
+"""Hide passwords in the URLs of databases wherever a URL is shown."""
 
 import re
 
@@ -7,5 +7,5 @@ _AS_OPTION = re.compile(r"(password=)[^&\s'\"]*", re.IGNORECASE)
 
 
 def hide(text):
-    """Write `***` for what may be a password in a text that holds URLs, also malformed ones."""
+    """The text with `***` in place of what may be a password in a URL, also a malformed one."""
     return _AS_OPTION.sub(r"\1***", _OF_USER.sub(lambda match: f"{match['user'] or ''}:***@", text))

@@ -1,11 +1,11 @@
-"""Where the package's files are: in a checkout, or shipped inside an installed wheel."""
+"""Folders of the package's files: in a checkout, or shipped inside an installed wheel; all return a Path."""
 
 import contextlib
 import os
 import tempfile
 from pathlib import Path
 
-HARDWARE = "hardware"
+HARDWARE = "hardware"  # sub-folder of recordings of hardware events
 _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent
 _WHEEL = _PACKAGE / "_shipped"
@@ -23,7 +23,7 @@ def recordings_dir():
 
 
 def hardware_first(folder):
-    """The recordings of hardware events in a folder, where there are any."""
+    """The sub-folder of a folder that holds recordings of hardware events; the folder itself if there is none."""
     hardware = Path(folder) / HARDWARE
     return hardware if hardware.is_dir() else Path(folder)
 
@@ -44,12 +44,12 @@ def papers_dir():
 
 
 def cost_dir():
-    """Folder of what changes of misses changed, by which costs are learned."""
+    """Folder of tables on how much fewer misses changed run times, by which the costs of misses are learned."""
     return _shipped("data/cost", "cost")
 
 
 def programs_dir():
-    """Folder of the tables of the programs that recordings are made of."""
+    """Folder of the tables that describe the recorded programs."""
     return _shipped("data/programs", "programs")
 
 
@@ -59,22 +59,22 @@ def topdown_dir():
 
 
 def processors_dir():
-    """Folder of what vendors publish of their processors, one file a microarchitecture."""
+    """Folder of what vendors publish about their processors, one file a microarchitecture."""
     return _shipped("data/processors", "processors")
 
 
 def public_dir():
-    """Folder of public recordings: their registry, and those that come with the package."""
+    """Folder of the list of public recordings, and of those that are shipped."""
     return _shipped("data/public", "public")
 
 
 def examples_dir():
-    """Folder of the recordings that come with the package as examples."""
+    """Folder of the recordings that are shipped as examples."""
     return _shipped("data/recordings", "recordings")
 
 
 def external_data_dir():
-    """Folder in which public recordings are looked for: ``$CMLIB_PUBLIC``, or None where it is not set."""
+    """Folder that is searched for public recordings: ``$CMLIB_PUBLIC``, or None if it is not set."""
     return _chosen("CMLIB_PUBLIC")
 
 
@@ -90,8 +90,10 @@ def params_dir():
 
 @contextlib.contextmanager
 def export_environment(results, **more):
-    """Let processes started in this block find the same data, whatever folder they run in, and write to
-    `results`."""
+    """During a ``with`` block, set variables so that child processes find the same data and write to `results`.
+
+    `more` are further variables.
+    """
     variables = {
         "PYTHONSAFEPATH": "1",
         "CMLIB_DATA": str(data_dir().absolute()),
@@ -105,8 +107,8 @@ def export_environment(results, **more):
 
 @contextlib.contextmanager
 def compiling(results=None):
-    """Let Numba keep compiled code in this block."""
-    home = os.path.expanduser("~")  # as it stands where a user has none, and so nowhere
+    """During a ``with`` block, let Numba keep compiled code, in a folder of `results` if it could not elsewhere."""
+    home = os.path.expanduser("~")  # unchanged, and so not writable, if the user has no home
     if "NUMBA_CACHE_DIR" in os.environ or any(map(_writable, (_PACKAGE, home))):
         yield
         return
@@ -122,6 +124,7 @@ def compiling(results=None):
 
 @contextlib.contextmanager
 def _environment(variables):
+    """During a ``with`` block, set environment variables."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
@@ -136,9 +139,11 @@ def _writable(folder):
 
 
 def _chosen(variable):
+    """The folder that an environment variable names, as an absolute Path; None if it is not set."""
     chosen = os.environ.get(variable)
     return Path(chosen).absolute() if chosen else None
 
 
 def _shipped(in_checkout, in_wheel):
+    """A folder of the checkout or, from a wheel, of the package."""
     return _CHECKOUT / in_checkout if _IN_CHECKOUT else _WHEEL / in_wheel

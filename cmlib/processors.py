@@ -1,4 +1,4 @@
-"""Processors by name: the files of `data/processors`, one a microarchitecture, and the names that people use."""
+"""Find processors by name: the files of `data/processors`, one a microarchitecture, and the names that people use."""
 
 import difflib
 import json
@@ -10,6 +10,7 @@ from cmlib.errors import CmlibError
 from cmlib.places import processors_dir
 
 _ENDING = ".json.xz"
+# Parts of a processor's name that do not tell its model.
 _FILLING = re.compile(
     r"\((?:r|tm)\)|\b\d+th gen\b|\b\d+-core\b|\bw(?:ith|/) .*"
     r"|\b(?:intel|amd|arm|aws|core|xeon|platinum|gold|silver|bronze|cpu|processor)\b"
@@ -17,7 +18,7 @@ _FILLING = re.compile(
 
 
 class UnknownProcessorError(CmlibError, ValueError):
-    """No processor is called so."""
+    """Raised when no known processor has the name."""
 
 
 @cache
@@ -28,12 +29,12 @@ def known():
 
 @cache
 def read(name):
-    """What the file of a processor holds, as tools/make_processor_tables.py writes it."""
+    """The content of a processor's file (dict), as tools/make_processor_tables.py writes it."""
     return json.loads(lzma.decompress((processors_dir() / f"{name}{_ENDING}").read_bytes()))
 
 
 def rows(name):
-    """Events of a processor's file as dicts; none where it has no file."""
+    """The events of a processor's file, a list of dicts; empty if it has no file."""
     if name not in known():
         return []
     about = read(name)
@@ -68,19 +69,20 @@ def of_machine(machine, core=""):
 
 
 def core_pmu(name):
-    """PMU of a processor's cores, where it is never without others; else empty."""
+    """Name of the PMU of a processor's cores if it always has other kinds beside them, such as ``cpu_atom``; else
+    ""."""
     kinds = {pmu for *_, pmu in read(name)["machines"]} if name in known() else {""}
     return kinds.pop() if len(kinds) == 1 else ""
 
 
 def told(name):
-    """What is known of a machine of which somebody told the processor's name; nothing without one."""
+    """A machine's description (dict of processor and vendor) by the processor's name; empty without one."""
     vendors = {"intel": "GenuineIntel", "amd": "AuthenticAMD", "arm": "ARM"}
     return {"processor": name, "vendor": vendors[name.partition("_")[0]]} if name else {}
 
 
 def find(text, others=()):
-    """The processor that people call so.
+    """Find the processor that a name means.
 
     Parameters
     ----------
@@ -92,11 +94,12 @@ def find(text, others=()):
     Returns
     -------
     str
+        Name of its file in `data/processors`, or one of `others`.
 
     Raises
     ------
     UnknownProcessorError
-        If none is called so; names the nearest.
+        If no processor has the name; the message names the nearest.
 
     Examples
     --------
@@ -126,4 +129,5 @@ def find(text, others=()):
 
 
 def _plain(text):
+    """The text's letters and digits in lower case."""
     return re.sub(r"[^a-z0-9]", "", text.lower())

@@ -1,46 +1,46 @@
-"""Command lines that are printed to be copied into a shell: words from a stranger's file stay words."""
+"""Make command lines for users to copy into a shell; words from a stranger's file are quoted."""
 
 import re
 import shlex
 
 from cmlib.spelling import spelling
 
-# What perf, cmlib and most tools name events by; of other names no command is made.
+# Names of events that may stand in a command line; with another one no line is made.
 _EVENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/=,@%+#~-]*")
 
 
 class Quoted(str):
-    """A word as a shell reads it, which is not quoted again."""
+    """A word that is quoted already, and is put into a command line as it is."""
 
 
 FILES = Quoted("FILE…")
 
 
 def command_line(*words):
-    """Join words to a line of which a shell makes the same words; empty if one of them has unprintable characters."""
+    """Words as one line that a shell takes apart into the same words; "" if one of them is unprintable."""
     if not all(str(word).isprintable() for word in words):
         return ""
     return " ".join(word if isinstance(word, Quoted) else shlex.quote(str(word)) for word in words)
 
 
 def command_of_report(program, profile="live"):
-    """The line that makes a program's report."""
+    """The command line that makes a program's report."""
     return command_line("cmlib", "run", profile, "-p", f"program={program}")
 
 
 def in_turn(lines):
-    """Join command lines to one that runs them until one fails; empty if one of them is."""
+    """Command lines joined to one that runs them until one fails; "" if one of them is empty."""
     lines = list(lines)
     return " && ".join(lines) if all(lines) else ""
 
 
 def output_of(*words):
-    """The word that is what a command prints."""
+    """A word for a command line that stands for the output of another command: ``"$(WORDS)"``."""
     return Quoted(f'"$({command_line(*words)})"')
 
 
 def recorded_words(command):
-    """Words of the command in a recording's metadata, ``COMMAND`` where it is none that a shell was given."""
+    """Words (list of str) of the command in a recording's metadata; ``["COMMAND"]`` if it is no command line."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -49,14 +49,14 @@ def recorded_words(command):
 
 
 def are_plain(events):
-    """Whether events have names that can stand in a list of perf's or cmlib's."""
+    """Whether all events (names) can stand in a list of perf's or cmlib's without quotes."""
     return all(map(_EVENT.fullmatch, events))
 
 
 def perf_stat(events, interval_ms, file="FILE"):
-    """The line by which `perf stat` counts events by interval: two beside all others, Intel's slots in one group.
+    """The `perf stat` command line that counts events by interval, the first two on one option; "" for an odd name.
 
-    It is empty where an event's name is not plain.
+    With Intel's slots, the other events are one group that slots leads, as perf asks.
     """
     first, second, *others = events
     if not are_plain(events):
@@ -75,7 +75,7 @@ def command_code(*words):
 
 
 def as_code(line):
-    """A line between as many backquotes as Markdown takes for code, whatever backquotes are in it."""
+    """A line as Markdown's code, between more backquotes than it holds in a row."""
     ticks = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
     space = " " * (len(ticks) > 1)
     return f"{ticks}{space}{line}{space}{ticks}"

@@ -1,11 +1,11 @@
-"""One name for every spelling of an event, as perf, vendors and other tools write it."""
+"""One name for all spellings of an event by perf, vendors and other tools."""
 
 import re
 from pathlib import Path
 
 import yaml
 
-# What every run counts all the time, as IPC takes both.
+# Events that every run counts all the time, as IPC needs both.
 PINNED = ("instructions", "cycles")
 _PMU = re.compile(r"(?:cpu(?:_[a-z]+)?|armv[0-9]+\w*|apple_\w+_pmu)/([^/]*)/?")
 _MODIFIER = re.compile(r"(?<=[/:])[ukhIGHpPSDWeb]+(?=/?$)")
@@ -15,7 +15,7 @@ ALIASES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding=
 
 
 def letters(name):
-    """A name's letters and digits, in lower case, and the ``*`` of a pattern."""
+    """A name's letters and digits in lower case, and any ``*``, which stands in patterns."""
     return re.sub(r"[^a-z0-9*]", "", name.lower())
 
 
@@ -23,7 +23,7 @@ _FIRST = {letters(other): letters(name) for name, others in ALIASES.items() for 
 
 
 def spelling(event):
-    """An event without case, modifiers, the cores' PMU and the marks that other tools lose.
+    """Name an event as all its spellings: without case, modifiers, PMU of the cores, and punctuation.
 
     Parameters
     ----------

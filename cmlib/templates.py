@@ -1,10 +1,13 @@
-"""The templates that lie beside a package's modules."""
+"""Load the Jinja templates that lie beside a package's modules."""
 
 import jinja2
 
 
 def template(package, name, *, autoescape=False, filters=()):
-    """One of a package's templates, in which blocks leave neither lines nor indents of their own."""
+    """A template of a package by its file's name; its blocks leave neither empty lines nor indents in the output.
+
+    `filters` maps names to functions.
+    """
     settings = {"autoescape": autoescape, "trim_blocks": True, "lstrip_blocks": True}
     environment = jinja2.Environment(loader=jinja2.PackageLoader(package, "."), **settings)
     environment.filters.update(filters)

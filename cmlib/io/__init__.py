@@ -1,1 +1,1 @@
-"""Files, databases, the network: what becomes a table."""
+"""Read and write files, databases and the network: recordings become tables, and tables are kept."""

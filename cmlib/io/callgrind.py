@@ -1,4 +1,4 @@
-"""Read what Callgrind writes: counts of the parts of a run, in total and by function."""
+"""Read what Valgrind's Callgrind writes: counts of each part of a run (an interval), in total and by function."""
 
 import itertools
 import re
@@ -21,20 +21,21 @@ _PART = re.compile(
 _CACHE = re.compile(r"^desc: (I1|D1|LL) cache: (.+)$", re.MULTILINE)
 _LAST = "LL"
 _MOST_EVENTS = 64
-_MOST_DIGITS = 18  # of a count of 64 bits
-_MOST_FUNCTIONS, _MOST_ROWS = 100_000, 1_000_000  # of a program, and of all its parts together
+_MOST_DIGITS = 18  # of a count, so that it fits into 64 bits
+_MOST_FUNCTIONS, _MOST_ROWS = 100_000, 1_000_000  # functions of a program; functions times parts
 _NAMED = re.compile(r"(c?)(fn|fl|fi|fe|ob)=(?:\(([0-9]+)\) ?)?(.*)")
 _COST = frozenset("0123456789+-*")
+# What a line such as ``fl=(1) main.c`` names: a function, a file or an object (binary).
 _KIND = {"fn": "fn", "fl": "file", "fi": "file", "fe": "file", "ob": "ob"}
 
 
 class CallgrindError(CmlibError, ValueError):
-    """Text that is not what Callgrind writes, or is cut off."""
+    """Raised for text that Callgrind did not write, or that is cut off."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What one or several processes did, part by part.
+    """Counts of one or several processes, part by part.
 
     Attributes
     ----------
@@ -55,12 +56,16 @@ class Parts:
 
 
 def read_parts(text):
-    """Read the totals of each part, which Callgrind writes at ``--dump-every-bb`` and at the end."""
+    """Parts with the totals that Callgrind writes at each ``--dump-every-bb`` and at the end, from its text.
+
+    CallgrindError if the text is cut off, or was not written by Callgrind.
+    """
     return _parts(_simulations(text)[0])
 
 
 def read_second_level(text):
-    """Read the totals of each part of the second simulation, in which the second-level cache is the last one."""
+    """As :func:`read_parts`, of the second simulation in the text, in which L2 is the last cache; None without
+    one."""
     second = _simulations(text)[1:]
     return _parts(second[0]) if second else None
 
@@ -111,7 +116,10 @@ def read_functions(text, *, strings_once=False):
 
 
 def display_name(function, binary):
-    """A function's name for people: code without symbols has an address only, and goes by its binary."""
+    """A function's name for people (str); code without a symbol, which has an address only, is called by its binary.
+
+    `function` and `binary` are as in the index of :func:`read_functions`.
+    """
     if function.startswith("0x") and binary == "???":
         return "code made at run time"
     if function.startswith("0x"):
@@ -120,6 +128,7 @@ def display_name(function, binary):
 
 
 def _parts(processes):
+    """Parts of the texts of some processes; CallgrindError if they are cut off or were changed."""
     names = _header(processes[0], "events").split()
     if len(names) > _MOST_EVENTS or len(set(names)) < len(names):
         raise CallgrindError(f"Callgrind's output names {len(names)} events, or one twice.")
@@ -147,7 +156,8 @@ def _parts(processes):
 
 
 def _simulations(text):
-    """The processes of each simulation, which are told apart by the last level."""
+    """A list of simulations, each a list of its processes' texts; simulations differ in the size of the last
+    cache."""
     starts = [match.start() for match in _PROCESS.finditer(text)]
     if not starts:
         raise CallgrindError(f"{text[:60]!r} does not begin as output of Callgrind does, with `version: 1`.")
@@ -159,8 +169,12 @@ def _simulations(text):
 
 
 def _read_process(text, part, n_events, by_place, repeats):
-    """Add one process's costs to `found`, and jumps of instructions to themselves to `repeats`; return the number of
-    the part after its last."""
+    """Add the costs of one process to `by_place`, and repetitions of instructions to `repeats`; the number of parts
+    so far.
+
+    `by_place` maps (part, function, file, object) to a list of costs, `repeats` maps such a key and an address to the
+    jumps from the instruction there to itself.
+    """
     positions = _header(text, "positions").split()
     n_positions, with_address = len(positions), positions[0] == "instr"
     known = {"fn": {}, "file": {}, "ob": {}}
@@ -212,22 +226,24 @@ def _read_process(text, part, n_events, by_place, repeats):
 
 
 def _moved(address, position):
-    """An address that Callgrind writes whole, or by its distance from the one before."""
+    """The next address (int), which Callgrind writes whole, as ``*`` for the same, or by its distance from the one
+    before."""
     if position == "*":
         return address
     return address + int(position) if position[0] in "+-" else int(position, 0)
 
 
 def _header(text, key):
+    """The value (str) of a line ``KEY: VALUE``; CallgrindError if there is none."""
     match = re.search(rf"^{key}: (.+)$", text, re.MULTILINE)
     if match is None:
         raise CallgrindError(f"Callgrind's output has no line `{key}:`.")
     return match[1]
 
 
-# Where a run of perf has seconds, a simulated one has progress: a second stands for so many instructions.
+# A simulation has no clock: in the index `time_s` of its counts, a second stands for so many instructions.
 INSTRUCTIONS_PER_SECOND = 1e9
-# Instructions of one program and input repeat to this share; more is told.
+# Largest difference (share) in instructions of two simulations that count as the same.
 REPEATS = 1e-4
 
 
@@ -260,12 +276,17 @@ def read_series(text):
 
 
 def _by_progress(counts):
+    """The counts, indexed by the instructions executed until the end of each part [10⁹]."""
     ends = counts["sim.instructions"].cumsum().to_numpy() / INSTRUCTIONS_PER_SECOND
     return counts.set_axis(pd.Index(ends, name="time_s"), axis=0)
 
 
 def join_levels(last, second):
-    """Counts of two simulations of a program: three levels of caches."""
+    """Counts of three levels of caches, from two simulations: `last` has LL as the last cache, `second` has L2.
+
+    Misses of the second simulation are read off at equal shares of instructions. CallgrindError if the two differ by
+    more than REPEATS in instructions.
+    """
     apart = difference(last, second)
     if apart > REPEATS:
         raise CallgrindError(
@@ -283,7 +304,8 @@ def join_levels(last, second):
 
 
 def difference(last, second):
-    """How far two simulations are apart."""
+    """How far two simulations differ (share of instructions); 0.0 if all that does not depend on the last cache is
+    equal."""
     same = last.columns.difference(_lowest())
     if np.array_equal(last[same], second[same]):
         return 0.0
@@ -292,7 +314,10 @@ def difference(last, second):
 
 
 def as_events(costs):
-    """Columns under the names of simulated events, as float, instead of Callgrind's short ones."""
+    """The costs (DataFrame by Callgrind's short names) as floats under the names of simulated events.
+
+    CallgrindError if one of them was not simulated.
+    """
     names = simulated_events()["callgrind"]
     lacking = [short for short in names if short not in costs]
     if lacking:
@@ -303,13 +328,18 @@ def as_events(costs):
 
 
 def _lowest():
-    """The events that a second simulation counts of another level."""
+    """Names of the simulated events that depend on the last cache."""
     names = simulated_events()["callgrind"]
     return [names.index[names == short][0] for short in second_level_events()["callgrind"]]
 
 
 def read_intervals(text, most=300):
-    """Counts and functions by interval."""
+    """Counts of a simulated run in at most `most` equal intervals: in total, and by interval, function, file and
+    object.
+
+    Both are DataFrames with a column an event; the first one's index is progress [10⁹ instructions]. CallgrindError
+    if the text is damaged.
+    """
     totals = as_events(read_parts(text).totals)
     executed = (totals["sim.instructions"] > 0).to_numpy()
     if not executed.any():

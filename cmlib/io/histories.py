@@ -1,4 +1,4 @@
-"""Histories: metrics by commit, from a table."""
+"""Read histories: a metric's values by commit, from a CSV."""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +7,7 @@ from cmlib.errors import CmlibError
 from cmlib.io.archive import decompress, errors_as, parse_csv, read_file
 
 _MOST_BYTES, _MOST_COMMITS, _MOST_CELLS, _MOST_METRICS = 64 << 20, 10_000, 4_000_000, 10_000
-_LONG = {"commit", "benchmark", "value"}
+_LONG = {"commit", "benchmark", "value"}  # columns of a history with a row for each value
 HOW = (
     "A history is a CSV with a column `commit`, optionally `subject`, and a column a metric, oldest first; or with the "
     "columns commit, benchmark and value, optionally series (a machine), date and subject; or a folder with a folder a "
@@ -65,7 +65,7 @@ def read_history(file):
 
 
 def check_history(history, path):
-    """Raise CmlibError for a history without values, or with too many."""
+    """Raise CmlibError if a history (DataFrame) has no values, or too many. `path` is named in the message."""
     if history.empty:
         raise CmlibError(f"{path}: it has no value of any metric. {HOW}")
     commits, metrics = history.shape
@@ -77,7 +77,7 @@ def check_history(history, path):
 
 
 def _numbers(texts, file):
-    """A column as numbers, NaN where a text is none."""
+    """A column (Series) as numbers, NaN where a text is none; CmlibError if a number is too large."""
     try:
         return pd.to_numeric(texts, errors="coerce")
     except OverflowError:
@@ -85,7 +85,8 @@ def _numbers(texts, file):
 
 
 def _spread(table, file):
-    """A row a value becomes a row a commit, the order of the commits kept."""
+    """A table with a row for each value as one with a row for each commit, in the order of the file; medians of
+    repetitions."""
     metric = table["benchmark"].astype(str)
     if "series" in table:
         metric = table["series"].astype(str) + " · " + metric

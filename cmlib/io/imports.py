@@ -1,4 +1,5 @@
-"""Import perf output that was recorded elsewhere into the recordings, byte for byte."""
+"""Import counts that were recorded elsewhere: files of perf or other tools become runs among the recordings,
+unchanged."""
 
 import reprlib
 from pathlib import Path
@@ -28,13 +29,19 @@ _DAY_MS = 24 * 3600 * 1000
 
 
 def import_notes(metas):
-    """What was remarked when runs were imported; missing running shares are left out, as the counts tell them too."""
+    """A list of the distinct remarks that were made when runs were imported, from their metadata (dicts).
+
+    The remark that running shares are missing is left out, as the counts themselves tell it.
+    """
     notes = (meta.get("note", "").replace(NO_SHARES, "") for meta in metas if meta.get("imported"))
     return list(filter(None, dict.fromkeys(" ".join(note.split()) for note in notes)))
 
 
 def printed_shares(metas):
-    """What the tool that recorded some runs told of their shares of slots, means over the runs, and of CPUs."""
+    """A dict of category to the share of slots that the recording tool itself printed, the mean over some runs.
+
+    `metas` are the runs' metadata; empty if none was printed.
+    """
     printed = pd.DataFrame([meta["printed"] for meta in metas if "printed" in meta])
     cpus = pd.Series([meta.get("cpus") for meta in metas], dtype=float).median()
     return printed.mean().to_dict() | {"CPUs": cpus}
@@ -141,11 +148,12 @@ def import_files(
 
 
 def _program(name, mark, condition):
+    """Name of the program of a run: ``NAME-MARK-CONDITION``, without what is empty."""
     return "-".join(filter(None, [name, mark, condition]))
 
 
 def _intended(target, sources, set_name, origin):
-    """Metadata and source of each run that is to be added to a program's, all checked."""
+    """Yield (metadata, ForeignRecording) of each run to be added to a program's folder, all checked before."""
     name, ready = target.name, existing_runs(target)
     contents = {run: read_raw(target, run) for run in ready}
     for source in sources:
@@ -165,6 +173,8 @@ def _intended(target, sources, set_name, origin):
 
 
 def _metadata(name, source, set_name, ready):
+    """Metadata (dict) of a run, with its place in the set: what its file tells, and groups of runs with the same
+    events."""
     facts = source.facts
     names = events_of(facts)
     n_unpinned = len(names) - len(events.second_readings(names)) - len(facts["pinned"])
@@ -176,7 +186,10 @@ def _metadata(name, source, set_name, ready):
 
 
 def _origin(about, processor, command, note):
-    """What perf's output does not tell; without `about`, the machine is unknown in every respect."""
+    """Entries of metadata (dict) that files don't tell: machine, counters, command, note.
+
+    `about` is the output of ``cmlib doctor --json``, or None for a machine that is unknown; RecordError if it is not.
+    """
     about = {"machine": {}, "offered_counters": None, "good_counters": None} if about is None else about
     try:
         counters = {"offered": about["offered_counters"], "good": about["good_counters"]}

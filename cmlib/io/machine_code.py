@@ -1,6 +1,8 @@
-"""Read the functions and data of an executable file so that two links of the same code read the same.
+"""Digest the functions and data of an x86-64 executable without addresses, so that two links of the same code are
+equal.
 
-Addresses are replaced by what lies there: the name of a function or object, or the bytes of a constant without one.
+An address in code or data is replaced by what lies there: the name of a function or object, or the bytes of a
+constant without a name. Addresses are virtual, as the linker gave them.
 """
 
 import bisect
@@ -19,7 +21,7 @@ from cmlib.errors import CmlibError
 _NO_DATA = re.compile(
     r"\.(eh_frame|gcc_except_table|got|interp|note|go|relro|stapsdt|typelink|itablink|tm_clone)"
 )
-# Of the compiler's start-up files: they subtract addresses of the sections from one another.
+# Symbols that are read as if they had no name: start-up code of compilers, which depends on where sections lie.
 _UNNAMED = ("", "register_tm_clones", "deregister_tm_clones")
 _NO_CODE = ("STT_SECTION", "STT_FILE", "STT_TLS")
 _TO_RIP = re.compile(r"rip ([+-]) (0x[0-9a-f]+|[0-9])")
@@ -27,23 +29,24 @@ _NUMBER = re.compile(r"0x[0-9a-f]+")
 _BRANCH = re.compile(r"(j|call|loop|xbegin)")
 _PADDING = re.compile(r"^(?:nop|int3|data16|add \0? ?byte ptr \[rax\], al)")
 _STRING = re.compile(r"rep\w* (?:movs|cmps|stos|lods|scas|ins|outs)")
-_DEEPEST = 3  # of constants that point to constants
+_DEEPEST = 3  # steps by which pointers in constants are followed
 _LARGEST = 1 << 29  # bytes of a file
 
 
 class MachineCodeError(CmlibError):
-    """A file whose functions can't be told apart."""
+    """Raised for a file whose functions can't be told apart: none of x86-64, too large, or without symbols."""
 
 
 @dataclass(frozen=True)
 class Code:
-    """What an executable file holds.
+    """Functions and data of an executable file.
 
     Attributes
     ----------
     functions : dict of str to list
-        By symbol, which several static functions may share: a digest of the code without addresses, and for each of
-        these what lies there, in one or two readings (the end of an object may be the start of another).
+        By symbol, a list of bodies, as several static functions may share a name. A body is a digest of the
+        instructions without addresses, and a list of what lies at each address that was left out: a set of one
+        or two names (the end of an object may be the start of another).
     objects : dict of str to Counter
         Digests of initialized data by symbol; data that no symbol names goes by its section.
     users : dict of str to set of str
@@ -56,12 +59,12 @@ class Code:
 
 
 def read_code(path):
-    """Read an executable or library of x86-64.
+    """Code of an executable or library of x86-64 (path).
 
     Raises
     ------
     MachineCodeError
-        If it is no such file, or has no symbols.
+        If it is no such file, has no symbols, or more than 512 MiB.
     """
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
@@ -79,7 +82,10 @@ def read_code(path):
 
 
 def is_string_instruction(path, address):
-    """Whether a repeated string instruction of x86 lies at an address of a file."""
+    """Whether an x86 string instruction with a repeat prefix (``rep movsb``) lies at a virtual address of a file.
+
+    False if there is no such file or address, or the file is no ELF.
+    """
     from capstone import CS_ARCH_X86, CS_MODE_64, Cs
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
@@ -99,8 +105,8 @@ def is_string_instruction(path, address):
 
 
 def differing(old, new):
-    """Functions that differ between two files, or refer to objects that do; and objects that differ without being
-    referred to by code."""
+    """Names of the functions that differ between two Codes, or use data that differ; and of data that differ and no
+    code uses."""
     functions, objects = (
         {name for name in {*a, *b} if not same(a.get(name, []), b.get(name, []))}
         for a, b, same in (
@@ -117,7 +123,7 @@ def differing(old, new):
 
 
 def _same_bodies(old, new):
-    """Whether functions of one name are the same, in any order."""
+    """Whether two lists of bodies (see Code) are the same, in any order."""
     left = list(new)
     for digest, references in old:
         for body in left:
@@ -132,6 +138,7 @@ def _same_bodies(old, new):
 
 
 def _digest(text):
+    """24 hexadecimal digits that stand for a text."""
     return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
 
 
@@ -139,13 +146,15 @@ _EMPTY = _digest("")
 
 
 class _Image:
-    """A file's sections, symbols and relocations, by address."""
+    """A file's sections, symbols and relocations by virtual address; `fixed`: not position-independent, so addresses
+    are numbers."""
 
     def __init__(self, elf, path):
         from elftools.elf.relocation import RelocationSection
         from elftools.elf.sections import SymbolTableSection
 
         self.fixed = elf["e_type"] == "ET_EXEC"
+        # Flags: 0x2 occupies memory (ALLOC), 0x4 is code (EXECINSTR), 0x400 is thread-local (TLS).
         sections = [s for s in elf.iter_sections() if s["sh_flags"] & 2 and s["sh_addr"]]
         sections = sorted((s for s in sections if not s["sh_flags"] & 0x400), key=lambda s: s["sh_addr"])
         self.sections, self.starts = sections, [s["sh_addr"] for s in sections]
@@ -165,7 +174,7 @@ class _Image:
         self.users, self.constants, self.referred = defaultdict(set), {}, set()
 
     def _symbols(self, table):
-        """Extents of functions and objects: sorted (start, end, name)."""
+        """Two lists of (start, end, name), sorted by start: functions, and objects in data."""
         functions, objects = {}, {}
         for symbol in table.iter_symbols():
             start, size, kind = symbol["st_value"], symbol["st_size"], symbol["st_info"]["type"]
@@ -186,17 +195,19 @@ class _Image:
         return extents, [(start, start + size, name) for start, (name, size) in sorted(objects.items())]
 
     def section(self, address):
+        """The section that an address lies in; None if in none."""
         at = bisect.bisect_right(self.starts, address) - 1
         return self.sections[at] if at >= 0 and address < _end(self.sections[at]) else None
 
     def bytes_of(self, start, end):
-        """What a file holds there; nothing behind the end of a section."""
+        """The file's bytes between two addresses; b"" outside of sections, and nothing behind a section's end."""
         if (section := self.section(start)) is None:
             return b""
         first = section["sh_addr"]
         return self.contents[section.name][start - first : end - first]
 
     def code(self):
+        """The file's Code."""
         from capstone import CS_ARCH_X86, CS_MODE_64, Cs
 
         self.disassembler = Cs(CS_ARCH_X86, CS_MODE_64)
@@ -218,14 +229,16 @@ class _Image:
         return Code(dict(functions), dict(objects), dict(self.users))
 
     def _is_data(self, section):
+        """Whether a section holds the program's own initialized data."""
         plain = section["sh_type"] == "SHT_PROGBITS" and not section["sh_flags"] & 4
         return plain and not _NO_DATA.match(section.name)
 
     def _disassembled(self, start, end):
+        """An iterator of (address, size, mnemonic, operands) of the instructions between two addresses."""
         return self.disassembler.disasm_lite(self.bytes_of(start, end), start)
 
     def _instructions(self, start, end):
-        """Code of a function as text with the addresses in it left out, and these."""
+        """A function's instructions as text with addresses left out, and a list of these addresses."""
         lines, targets = [], []
         for address, size, mnemonic, operands in self._disassembled(start, end):
             if _BRANCH.match(mnemonic) and operands.startswith("0x"):
@@ -249,7 +262,7 @@ class _Image:
         return "\n".join(lines), targets
 
     def _cuts(self, targets):
-        """Where data that no symbol names may begin."""
+        """Sorted addresses at which data without a symbol may begin."""
         cuts = {*targets, *self.starts}
         cuts.update(edge for start, end, _ in self.objects for edge in (start, end))
         cuts.update(addend for symbol, addend in self.relocations.values() if symbol is None)
@@ -259,7 +272,7 @@ class _Image:
         return sorted(cut for cut in cuts if self.section(cut) is not None)
 
     def _pointers(self, start, end):
-        """Addresses that lie in data, by where."""
+        """Pointers in data: a dict of the place to the address that is stored there."""
         first = -(-start // 8) * 8
         if not self.fixed:
             relocated = filter(self.relocations.__contains__, range(first, end - 7, 8))
@@ -270,7 +283,8 @@ class _Image:
         return {first + 8 * int(k): int(words[k]) for k in inside if self.section(int(words[k]))}
 
     def _readings(self, target, user):
-        """What lies at an address, and the object that ends there."""
+        """A set of names of what lies at an address, and of the object that ends there; `user` is the function that
+        refers to it."""
         before = bisect.bisect_left(self.objects, (target,)) - 1
         readings = {self._resolved(target, user)}
         if before >= 0 and self.objects[before][1] == target:
@@ -278,7 +292,7 @@ class _Image:
         return readings
 
     def _resolved(self, target, user="", depth=0):
-        """What lies at an address, in words that hold wherever that is."""
+        """What lies at an address, in words that do not depend on the address."""
         section = self.section(target)
         if section is None:
             return "outside"
@@ -295,11 +309,12 @@ class _Image:
         return self._constant(target, depth) if self._is_data(section) else section.name
 
     def _in_function(self, target):
+        """An address in code as ``FUNCTION+OFFSET``."""
         covering = _covering(self.functions, target)
         return "code" if covering is None else f"{covering[2]}+{target - covering[0]:x}"
 
     def _stub(self, target):
-        """The function that an entry of the procedure linkage table jumps to."""
+        """The function that an entry of the procedure linkage table (PLT) jumps to."""
         for address, size, _, operands in self._disassembled(target, target + 16):
             if match := _TO_RIP.search(operands):
                 entry = address + size + int(match[1] + match[2], 0)
@@ -308,7 +323,8 @@ class _Image:
         return "stub"
 
     def _constant(self, start, depth=0):
-        """Bytes without a name, up to where something else is referred to; tables of jumps by where they lead."""
+        """A digest of data without a name, up to the next address that is referred to; tables of jumps by their
+        targets."""
         if depth > _DEEPEST:
             return self.section(start).name
         if start not in self.constants:
@@ -323,7 +339,7 @@ class _Image:
         return self.constants[start]
 
     def _content(self, start, end, depth=0):
-        """Bytes as hexadecimal digits, with pointers by what they point to."""
+        """Bytes between two addresses as hexadecimal digits, with pointers replaced by what they point to."""
         if start >= end:
             return ""
         text, at = [], start
@@ -333,15 +349,17 @@ class _Image:
         return "|".join([*text, self.bytes_of(at, end).hex()])
 
     def _pointed(self, where, target, depth):
+        """What a pointer stored at `where` points to: a symbol of another file, or what lies at `target`."""
         symbol, addend = self.relocations.get(where, (None, target))
         return f"{symbol}+{addend}" if symbol else self._resolved(target, depth=depth + 1)
 
 
 def _end(section):
+    """Address behind a section."""
     return section["sh_addr"] + section["sh_size"]
 
 
 def _covering(extents, address):
-    """The extent that an address lies in; None if in none."""
+    """The (start, end, name) of a sorted list that an address lies in; None if in none."""
     at = bisect.bisect_right(extents, (address, 1 << 65)) - 1
     return extents[at] if at >= 0 and extents[at][0] <= address < extents[at][1] else None

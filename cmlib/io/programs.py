@@ -1,4 +1,5 @@
-"""Tables of the programs that recordings are made of: suites, micro-benchmarks, kernels, and Spark's parameters."""
+"""Read the tables of programs that cmlib records (data/programs): suites, micro-benchmarks, kernels, Spark's
+parameters."""
 
 import csv
 import functools
@@ -12,7 +13,7 @@ from cmlib.errors import CmlibError
 
 
 def program_entries():
-    """Everything written of each program, by suite and name, as a dictionary of dictionaries."""
+    """The content of programs.yaml: a dict of suite to a dict of program to its entries."""
     suites = yaml.safe_load(_table("programs.yaml").read_text(encoding="utf-8"))
     del suites["anchors"]
     return suites
@@ -20,18 +21,22 @@ def program_entries():
 
 @functools.cache
 def suites():
-    """The suite of every program that has a recipe, by the program's name."""
+    """A dict of program to suite, for every program in programs.yaml."""
     return {name: suite for suite, programs in program_entries().items() for name in programs}
 
 
 def program_label(name, *, scale=1.0, options=None):
-    """What is noted as the command of a recording: the same wherever it is made."""
+    """The text noted as the command of a recorded program of cmlib's, the same on any machine.
+
+    It is the command that records it: ``cmlib record --program NAME --scale 1 --option KEY=VALUE``.
+    """
     chosen = "".join(f" --option {key}={value}" for key, value in sorted((options or {}).items()))
     return f"cmlib record --program {name} --scale {scale:g}{chosen}"
 
 
 def parse_program_label(text):
-    """The name, scale and options of a program's label."""
+    """Name (str), scale (float) and options (dict) from the text that :func:`program_label` made; CmlibError if it is
+    none."""
     words = text.split()
     begins, pairs = words[:3] == ["cmlib", "record", "--program"], words[6:]
     if not begins or words[4:5] != ["--scale"] or pairs[::2] != ["--option"] * len(pairs[1::2]):
@@ -41,7 +46,10 @@ def parse_program_label(text):
 
 @dataclass(frozen=True)
 class MicroBenchmark:
-    """A C program with a pathological and a healthy form (Yoo et al. 2012, Table 1)."""
+    """A C program with a pathological and a healthy form (Yoo et al. 2012, Table 1): a row of micro_benchmarks.csv.
+
+    `blocks` are the basic blocks of an operation in both forms, "" where they depend on the size.
+    """
 
     name: str
     pathology: str
@@ -51,7 +59,6 @@ class MicroBenchmark:
     table_1: str
     source: str
     flags: tuple[str, ...]
-    # Basic blocks of an operation, of both forms; empty where they depend on the size.
     blocks: tuple[str, str]
 
 
@@ -71,7 +78,10 @@ def micro_benchmarks():
 
 @dataclass(frozen=True)
 class Kernel:
-    """A program of AutoPerf's Table 2, in a good and a bad form."""
+    """A program of AutoPerf's Table 2, in a good and a bad form: a row of kernels.csv.
+
+    `runs` are numbers of runs: of the good form to train and to test on, of the bad form.
+    """
 
     name: str
     stands_for: str
@@ -124,9 +134,10 @@ def spark_parameters():
 
 
 def emitted_events():
-    """Software events counted beside Spark, which of them can be emitted, and what they then bring along."""
+    """emitted_events.csv: software events counted beside Spark, which can be emitted, and which others they cause."""
     return pd.read_csv(_table("emitted_events.csv"), comment="#").set_index("event")
 
 
 def _table(name):
+    """Path of a table in data/programs."""
     return places.programs_dir() / name

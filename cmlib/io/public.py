@@ -1,4 +1,5 @@
-"""Public recordings by others: which sets there are, their licences, and how their files are fetched and read."""
+"""Public recordings by others: list them with their licences, download and check their files, import their
+programs."""
 
 import functools
 import tempfile
@@ -21,11 +22,12 @@ __all__ = ["fetch", "read"]
 
 
 class PublicError(CmlibError):
-    """A public recording that can't be had, or is not what it was."""
+    """Raised when a public recording can't be had, or is not what was published."""
 
 
 def sets():
-    """The sets of public recordings that are known."""
+    """The public sets: a DataFrame, a row a set, with what sets.yaml says of it, and files, bytes, shipped (with
+    cmlib)."""
     known_sets = yaml.safe_load((places.public_dir() / "sets.yaml").read_text(encoding="utf-8"))
     listed = files()
     shipped = listed["file"].map(lambda name: shipped_file(name).is_file())
@@ -35,7 +37,8 @@ def sets():
 
 
 def files(name=None):
-    """The files of a set, or of all."""
+    """The files of a set, or of all sets: a DataFrame, a row a file, as files.csv has them; PublicError for an
+    unknown set."""
     listed = _all_files()
     if name is None:
         return listed
@@ -48,12 +51,13 @@ def files(name=None):
 
 
 def shipped_file(name):
-    """Where a file is in the package, if it comes with it."""
+    """Path that a public file would have in the package, which ships only some."""
     return places.public_dir() / f"{name}.xz"
 
 
 @functools.cache
 def _all_files():
+    """files.csv as a DataFrame."""
     return pd.read_csv(places.public_dir() / "files.csv", dtype={"interval_ms": str}, keep_default_na=False)
 
 
@@ -139,6 +143,8 @@ def fetch(name):
 
 
 def _fetch(row):
+    """Download one file (a row of files.csv) into the cache; PublicError if it can't be had or is not the
+    original."""
     address = "/".join([SITE, row.repository, row.commit, urllib.parse.quote(row.path)])
     folder, _, name = row.file.rpartition("/")
     again = (
@@ -166,16 +172,20 @@ def _reason(error):
     return str(error).partition(": ")[2] or str(error)
 
 
-ALL = "all"
+ALL = "all"  # as a program: every program of a set
 
 
 def programs(name):
-    """The programs of a set."""
+    """Names (list of str) of the programs in a set."""
     return list(dict.fromkeys(_called(row) for row in files(name).itertuples() if row.program))
 
 
 def import_programs(name, wanted, *, folder=None):
-    """Import programs of a set."""
+    """Import programs of a set among the recordings, but for those that are there; names of the new ones.
+
+    `wanted` are names as of :func:`programs`, or "all". PublicError for an unknown one, or if its file was not
+    fetched.
+    """
     known = programs(name)
     unknown = [program for program in wanted if program not in (*known, ALL)]
     if unknown:
@@ -189,15 +199,18 @@ def import_programs(name, wanted, *, folder=None):
 
 
 def _called(row):
+    """Name of a file's program: ``PROGRAM-CONDITION``."""
     return "-".join(filter(None, [row.program, row.condition]))
 
 
 def _is_imported(recordings, row):
+    """Whether the recordings hold the program, or programs, of a row of files.csv."""
     pattern = f"{row.program}-*-{row.condition}" if row.marks else _called(row)
     return any(recordings.glob(f"{pattern}/*.json"))
 
 
 def _import(row, recordings):
+    """Import a row of files.csv; names of the programs."""
     with tempfile.TemporaryDirectory() as folder:
         made = import_files(
             row.program,
@@ -212,6 +225,7 @@ def _import(row, recordings):
 
 
 def _written(name, folder):
+    """Path of a file of a public set, unpacked into a folder; PublicError if it was not fetched."""
     content = read(name)
     if content is None:
         raise PublicError(f"{name} is not there: {command_code('cmlib', 'fetch', name.split('/')[1])}.")

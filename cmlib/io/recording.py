@@ -1,4 +1,4 @@
-"""The recording of one run: its counts, running shares, intervals and metadata, whatever counted them."""
+"""The recording of one run in memory: counts, running shares, intervals and metadata, whoever counted."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -16,7 +16,8 @@ INSTRUCTIONS = "sim.instructions"
 
 
 class Axis(NamedTuple):
-    """What the rows of a recording lie along, and what its counts become rates of."""
+    """The label of the axis along which a recording's intervals lie, and the unit of the rates that its counts
+    become."""
 
     label: str
     rate: str
@@ -79,9 +80,9 @@ class Recording:
 
     @property
     def axis(self):
-        """What its intervals lie along: an :class:`Axis`."""
+        """The :class:`Axis` along which its intervals lie."""
         axis = AXES[self.counts.index.name]
-        # Where nothing tells how long runs took, a second stands for each.
+        # Runs whose length is not known have intervals of one second each, so that rates are counts per run.
         timed = not self.holds_totals or "duration_time" in self.counts
         return axis if timed else axis._replace(rate="per run")
 
@@ -92,29 +93,29 @@ class Recording:
 
     @property
     def machine(self):
-        """Facts of the machine by name; empty where none is known."""
+        """The machine's description (dict), empty if unknown."""
         return self.meta.get("machine") or {}
 
     @property
     def knows_shares(self):
-        """Whether it is known for which share of each interval an event was counted."""
+        """Whether it tells for which share of each interval an event was counted."""
         return knows_shares(self.meta)
 
     @property
     def studied(self):
-        """Its events without the pinned ones, unless there are no others."""
+        """Names (list of str) of its events without the pinned ones; all if there are no others."""
         others = [event for event in self.counts if event not in self.meta["pinned"]]
         return others or list(self.counts)
 
     def whole(self):
-        """Counts and running shares without the last interval, where that was cut short."""
+        """Counts and running shares (two DataFrames) without the last interval if that was cut short."""
         if self.holds_totals:
             return self.counts, self.running
         whole = whole_intervals(self.interval_s)
         return self.counts[whole], self.running[whole]
 
     def rates(self):
-        """Events by whole intervals, in the unit that `axis` names."""
+        """Rates of its events (DataFrame) in whole intervals, in the unit that :attr:`axis` names."""
         counts, _ = self.whole()
         if self.simulated:
             return 1000 * counts.div(counts[INSTRUCTIONS], axis=0)
@@ -122,7 +123,11 @@ class Recording:
 
 
 def make_recording(meta, counts, running, interval_s=None):
-    """A recording of counts along `time_s` as its file has them, second readings among them."""
+    """A Recording from metadata (dict), counts and running shares as a run's file has them.
+
+    Both are DataFrames indexed by `time_s`, with second readings among their columns; `interval_s` are lengths [s]
+    (by default the differences of `time_s`).
+    """
     lengths = lengths_by_ends(counts.index) if interval_s is None else interval_s
     index = counts.index
     if source_of(meta) == VALGRIND:

@@ -1,4 +1,4 @@
-"""Read the counts of regions of a program, and normalize them to samples (AutoPerf, §3.2 and §4.1)."""
+"""Read the counts of a program's regions, and normalize them to samples per instruction (AutoPerf, §3.2 and §4.1)."""
 
 import functools
 import io
@@ -23,15 +23,20 @@ from cmlib.io.archive import (
 )
 from cmlib.io.archive.runs import first_problem
 
-OVERHEAD_FILE = "overhead.json"  # what counting costs a program, beside its recordings
+OVERHEAD_FILE = "overhead.json"  # tells, beside a program's recordings, how much slower counting makes it
+# Columns of a sample that are no counts of events.
 ABOUT = ("function", "location", "thread", "threads", "work", "seconds", "running", "instructions")
-_MOST_COLUMNS = 600  # MOST_EVENTS beside what each has
+_MOST_COLUMNS = 600  # 480 events at most, and the columns above
 _MOST_EXECUTIONS, _MOST_HEADERS = 5000, 100
-_LARGEST = 2.0**80  # of a count, as of an import
+_LARGEST = 2.0**80  # count that is believed, as in imports
 
 
 def read_regions(path):
-    """Read a file that regions wrote, or its lines."""
+    """Samples of regions from a file (path) or text (file object): a DataFrame, a row each time that a region was
+    passed.
+
+    Columns are ABOUT and the events. ValueError if it is no such file, or holds what no counter does.
+    """
     content = path.read().encode() if hasattr(path, "read") else read_file(path)
     frame = parse_csv(content, most_columns=_MOST_COLUMNS, dtype={"function": str, "location": str})
     missing = [column for column in ABOUT if column not in frame]
@@ -60,7 +65,11 @@ def _are_counts(values):
 
 
 def normalize(regions, *, per="instructions"):
-    """Counts per instruction and thread, or per unit of work."""
+    """Counts of each sample divided by instructions and threads, or by its work (`per`: "instructions" or "work").
+
+    Takes the DataFrame of :func:`read_regions`; returns columns of the region's place and of the events. ValueError
+    if something was not counted all the time.
+    """
     divisor = {"instructions": regions["instructions"] * regions["threads"], "work": regions["work"]}[per]
     counters = [column for column in regions if column not in ABOUT]
     uncounted = [c for c in (per, *counters) if not np.isfinite(regions[c]).all()]
@@ -78,7 +87,11 @@ def normalize(regions, *, per="instructions"):
 
 
 def merge_runs(parts):
-    """One run out of several with the same input that counted different events."""
+    """One DataFrame of normalized samples from several runs with the same input that counted different events.
+
+    Samples are matched by place and order; events counted in several runs are averaged. ValueError if nothing
+    matches.
+    """
     if not parts:
         raise ValueError("no parts to merge: give at least one normalized run")
     if len(parts) == 1:
@@ -100,7 +113,7 @@ def merge_runs(parts):
 
 
 def read_runs(text, *, per="instructions"):
-    """Split a recording of many processes into its merged runs."""
+    """A dict of run to normalized samples (DataFrame), from the text of a recording of many processes."""
     of_run = {}
     for heading, part in read_executions(text, functools.partial(normalize, per=per)):
         of_run.setdefault(heading.split()[0], []).append(part)
@@ -108,7 +121,10 @@ def read_runs(text, *, per="instructions"):
 
 
 def read_executions(text, transform=lambda samples: samples):
-    """Heading and samples of each execution in a recording; those that counted the same are read in one go."""
+    """A list of (heading, samples) of each process in a recording's text; ValueError if it is damaged or too large.
+
+    `transform` is applied to the samples (DataFrame) of all processes that counted the same events.
+    """
     headings, by_header = [], {}
     for number, piece in enumerate(text.split("# run=")[1:]):
         heading, header, *lines = filter(None, piece.split("\n"))
@@ -134,7 +150,7 @@ def read_executions(text, transform=lambda samples: samples):
 
 
 def _averaged(parts):
-    """Counters of all parts side by side; the mean of those that are in several."""
+    """The counters of all parts side by side, the mean where several parts have one."""
     counters = [part.drop(columns=list(LOCATION_COLUMNS), errors="ignore") for part in parts]
     columns = {}
     for part in counters:
@@ -149,20 +165,23 @@ _HOW = "Recordings of regions are made by `cmlib compare --keep FOLDER` and `cml
 
 
 def load_recording(file):
-    """Read a recording of many runs, as ``cmlib record-kernels`` and `cmlib compare` make it."""
+    """Metadata (dict) and runs (dict of name to normalized samples) of a recording of regions.
+
+    `file` is its JSON. CmlibError if it can't be read.
+    """
     about, text = read_recording(file)
     return about, in_recording(file, read_runs, text, per=about.get("per", "instructions"))
 
 
 def read_recording(file):
-    """Read a recording of many runs as it was written."""
+    """Metadata (dict) and text of a recording of regions, as it was written; CmlibError if it can't be read."""
     about = read_about(file)
     with errors_as(CmlibError, file):
         return about, read_content(file, about["sha256"]).decode(errors="replace")
 
 
 def read_about(file):
-    """Read what a recording is of, without its samples."""
+    """Metadata (dict) of a recording of regions, without reading its samples; CmlibError if they are not valid."""
     with errors_as(CmlibError, file):
         about = read_object(file, "a recording of regions", _HOW)
     if problem := first_problem(about, "stored") or first_problem(about, "regions"):
@@ -171,7 +190,10 @@ def read_about(file):
 
 
 def save_recording(target, pieces, about):
-    """Write a recording: first the samples, then the JSON, so that a recording exists if its JSON does."""
+    """Write a recording of regions, whose JSON is `target`; its Path.
+
+    `pieces` (texts) are joined to its content, and `about` (dict) becomes its metadata.
+    """
     target = Path(target)
     with errors_as(CmlibError, target.parent):
         target.parent.mkdir(parents=True, exist_ok=True)

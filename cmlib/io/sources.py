@@ -1,4 +1,4 @@
-"""Read the runs in a file that was recorded elsewhere, with the metadata that it tells."""
+"""Read the runs in a file that was recorded elsewhere, by perf or another tool, and check that they are plausible."""
 
 import codecs
 import contextlib
@@ -27,27 +27,28 @@ from cmlib.terminal import abridged
 WITHOUT_TURN = (
     "Zeros that run from one event to the end of the list had no turn, and are taken for not counted:"
 )
-# Counts in a run: 480 events in 4,000 intervals, or 12 in 160,000.
+# Most counts in a run: 480 events in 4,000 intervals, or 12 in 160,000.
 MOST_COUNTS = 2_000_000
 _OF_ONE_KIND = "The file counts several kinds of core, each a program of its own; this one is {}."
 
 
 @dataclass(frozen=True)
 class ForeignRecording:
-    """A run in a file.
+    """One run in a file.
 
     Attributes
     ----------
     file : pathlib.Path
     raw : bytes
+        The run's part of the file.
     facts : dict
-        Metadata.
+        Metadata that the file tells.
     counts, running : DataFrame
         As :func:`cmlib.io.perf.read_run` reads them.
     remark : str
-        On what was left out, added up or taken for granted.
+        Sentences on what was left out, added up or assumed.
     mark : str
-        What the program's name ends with: of the mark that the run lies between, the command, the kind of core.
+        What the program's name ends with: the mark within which the run lies, the command, the kind of core.
     """
 
     file: Path
@@ -59,13 +60,18 @@ class ForeignRecording:
     mark: str = ""
 
     def noted(self, remark="", mark=""):
-        """The same with more to say of it, or a name that says more."""
+        """The same run with a further remark, and a further part of the program's name."""
         marks, remarks = filter(None, [self.mark, mark]), filter(None, [self.remark, remark])
         return replace(self, mark="-".join(marks), remark=" ".join(remarks))
 
 
 def read_sources(files, machine, *, marks=(), place="", **options):
-    """Read the runs of some files: intervals of one run each, and of whole runs all that counted the same together."""
+    """A list of ForeignRecordings from files (paths), which are all read and checked; RecordError names the bad one.
+
+    A file by intervals is one run or several; totals of whole runs with the same events are joined into one
+    recording, an interval a run. `machine` is a description (dict, may be empty), `marks` cut recordings, `place`
+    selects a CPU, core, socket or node; `options` are `interval_ms`, `columns` and what metadata are to hold.
+    """
     sources, totals = [], []
     for file in map(Path, files):
         with errors_as(RecordError, file):
@@ -88,14 +94,15 @@ def read_sources(files, machine, *, marks=(), place="", **options):
 
 
 def _as_utf8(raw):
-    """Bytes without the mark of their order that PowerShell and spreadsheets put first."""
+    """The file's bytes as UTF-8: converted from UTF-16, without a byte order mark."""
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raw = raw.decode("utf-16", "replace").encode()
     return raw.removeprefix(codecs.BOM_UTF8)
 
 
 def _read_amid(file, text, about):
-    """Runs of a text that is perf's output, or has some; or else what it printed without counts."""
+    """Runs by interval, and totals, of a text that is perf's output or contains some; or of shares printed without
+    counts."""
     try:
         return _read(file, text, *about)
     except RecordError as error:
@@ -113,7 +120,7 @@ def _read_amid(file, text, about):
 
 
 def _read(file, text, marks, place, machine, options, note=""):
-    """Runs by interval in a text, and what it has of whole runs."""
+    """A list of runs by interval in a text, and a list of tuples for :func:`_totals`."""
     sources, totals = [], []
     with _errors_of(file):
         kinds = perf.by_kind_of_core(perf.at_place(text, place) if place else text)
@@ -134,6 +141,7 @@ def _read(file, text, marks, place, machine, options, note=""):
 
 @contextlib.contextmanager
 def _errors_of(file):
+    """During a ``with`` block, turn whatever is raised into a RecordError that names the file."""
     try:
         yield
     except RecordError:
@@ -144,7 +152,11 @@ def _errors_of(file):
 
 
 def _totals(totals, options):
-    """Runs of each program, from all files: named by their commands where one file holds several programs."""
+    """Yield a run for each program and list of events, with an interval for each of its whole runs in any file.
+
+    `totals` are tuples (file, machine, kind of core, text, totals of a run); programs go by their commands where one
+    file holds several.
+    """
     commands = [total.command for *_, total in totals]
     several = any(not text for *_, text, _ in totals) and len(set(commands)) > 1
     names, groups = perf.program_names(commands) if several else {}, {}
@@ -167,6 +179,7 @@ def _totals(totals, options):
 
 
 def _parts(file, parts, machine, options):
+    """Runs of the parts (texts) of a file, without copies."""
     distinct = dict.fromkeys(parts)
     n_copies = len(parts) - len(distinct)
     copies = f"{n_copies} of the file's {len(parts)} runs are copies of others." if n_copies else ""
@@ -174,7 +187,7 @@ def _parts(file, parts, machine, options):
 
 
 def _marked(marks, file, parts, machine, options):
-    """A run a mark, of the whole intervals within it."""
+    """Runs of the whole intervals within each mark; RecordError if there are none."""
     sources = []
     for part, mark in itertools.product(parts, marks):
         begin_ns = perf.begin_ns(part)
@@ -196,7 +209,7 @@ def _marked(marks, file, parts, machine, options):
 
 
 def _source(file, text, machine, options, frame=None, remarks=None):
-    """A run, read already where `frame` is given, with what there is to say of it."""
+    """A ForeignRecording of a text, or of its counts (`frame`, with `remarks`) where that was read already."""
     raw = text.encode("utf-8", "surrogateescape")
     text, whole_runs = raw.decode(errors="replace"), frame is not None
     if frame is None:
@@ -244,7 +257,7 @@ _PROCESSOR = re.compile(
 
 
 def _named_processor(text):
-    """The processor that a file names in a line of its own; None where it names none."""
+    """The processor (its name in tables) that a line of the file names; None if none does."""
     for match in itertools.islice(_PROCESSOR.finditer(text[:_HEAD]), _MOST_NAMED):
         with contextlib.suppress(UnknownProcessorError):
             return find_processor(re.split(r" \(|,", match[1] or match[2])[0].strip())
@@ -252,13 +265,15 @@ def _named_processor(text):
 
 
 def _only_arm_counts_so(frame):
-    """Whether mispredicted branches were counted and branches can't be, and both kinds of stalls, as on Arm's cores."""
+    """Whether events are counted as only Arm cores do: both kinds of stalls and mispredicted branches, but not
+    branches."""
     supported = frame.groupby(frame["event"].map(events.base_name))["supported"].any()
     counted = {"stalled-cycles-frontend", "stalled-cycles-backend", "branch-misses"}
     return counted <= set(supported.index[supported]) and not supported.get("branches", True)
 
 
 def _facts(frame, counts, running, names, text):
+    """Metadata (dict) that a run's counts and text tell."""
     bases = {event: events.base_name(event) for event in frame["event"].unique()}
     written = {names.get(base, base): event for event, base in bases.items()}
     modifiers = {
@@ -284,19 +299,21 @@ def _facts(frame, counts, running, names, text):
 
 
 def _mode(counts, running):
+    """The run's mode by its running shares: "ocoe", "mlpx", or "unknown" without shares."""
     if (running.isna() & counts.notna()).any(axis=None):
         return UNKNOWN
     return "ocoe" if running.where(counts.notna()).min(axis=None) >= 1 else "mlpx"
 
 
 def _groups(running):
-    """Neighbouring events that ran for the same share of every interval."""
+    """Groups (lists of names) of neighbouring events with the same running share in every interval."""
     shares = {event: running[event].to_numpy().tobytes() for event in running}
     return [list(group) for _, group in itertools.groupby(shares, key=shares.get)]
 
 
 def _started(text):
-    """When perf says it started, in the time of that machine (ISO); None if it does not say."""
+    """The date and time at which perf says it started, by that machine's clock (ISO, str); None if it does not
+    say."""
     if match := re.search(r"^# started on (.+)$", text, re.M):
         with contextlib.suppress(ValueError):
             return datetime.strptime(match[1].strip(), "%a %b %d %H:%M:%S %Y").isoformat()
@@ -307,14 +324,13 @@ _HEAD = 1 << 18  # characters in which a file says what it is
 _MOST_NAMED = 20  # lines that may name its processor
 # Events as perf writes them, whatever stands between the slashes of a PMU's, and kinds as in `task-clock [software]`.
 _NAME = re.compile(r"[^\s'\"`$;&|]+(?: \[\w+\])?|[\w-]+/[^/]*/\w*")
-# perf's shortest interval is 1 ms; no machine runs a third of a year without a count; no counter has more than 64 bits,
-# and what is added up are those of a thousand processors, scaled a hundred times.
+# Limits: a tenth of perf's shortest interval, a third of a year, and 64-bit counts of a thousand processors, scaled up.
 _SHORTEST_S, _LONGEST_S, _MOST = 1e-4, 1e7, 2.0**80
 _LONGEST_NAME, _LONGEST_LINE = 1000, 1 << 20
 
 
 def check_size(file, raw):
-    """Raise RecordError for more counts than a run is studied with, before they are read."""
+    """Raise RecordError if the file (bytes) may hold more counts than a run has at most, judged by its lines."""
     n_counts = raw.count(b"\n") * perf.counts_a_line(raw[:_HEAD].decode("latin-1"))
     if n_counts > MOST_COUNTS:
         raise RecordError(
@@ -324,7 +340,7 @@ def check_size(file, raw):
 
 
 def check_lines(file, raw):
-    """Raise RecordError for a longer line than tools write, but for JSON, of which a line may hold a document."""
+    """Raise RecordError for a line longer than 1 MiB, unless the file is JSON, which may be a single line."""
     longest = max(map(len, io.BytesIO(raw)), default=0)
     if longest > _LONGEST_LINE and not raw.lstrip().startswith((b"{", b"[")):
         raise RecordError(
@@ -334,7 +350,11 @@ def check_lines(file, raw):
 
 
 def check_plausible(file, frame, *, shortest_s=_SHORTEST_S, chosen=()):
-    """Raise RecordError for counts, times and names that no counter, no clock and no perf gave."""
+    """Raise RecordError for counts, times or event names that can't be true.
+
+    `frame` is that of :func:`cmlib.io.perf.parse_stat`; `shortest_s` the shortest interval, `chosen` names that a
+    user asked for.
+    """
     names = frame["event"].unique()
     if len(names) > MOST_EVENTS:
         raise RecordError(f"{file} counts {len(names)} events, and a run has {MOST_EVENTS} at most.")
@@ -370,6 +390,6 @@ _REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text(enc
 
 
 def recognise(content):
-    """Say what a file is that is no interval output of ``perf stat``, by how it begins."""
+    """What a file (bytes) is, in words, if it is known not to hold counts (refused.yaml); else None."""
     head = content[: 1 << 20]
     return next((refusal for pattern, refusal in _REFUSED.items() if re.match(pattern.encode(), head)), None)

@@ -1,4 +1,4 @@
-"""Streams of cumulative counts that others have published: a sample each so many instructions, a file each run."""
+"""Read published streams of cumulative counts: a sample each so many instructions, a file for each run."""
 
 import io
 import re
@@ -10,7 +10,7 @@ from cmlib import places
 from cmlib.io.archive import decompress, read_file
 from cmlib.io.public import PublicError, cache_dir
 
-# Of each set, what the path of a file says: the case (a program with its input), and which of its runs it is.
+# How paths of each set's files are made of the case (a program with its input) and its run.
 _PATHS = {
     "spec-llc": r"(?P<case>[^/]+)\.data\.(?P<run>\d+)\.txt",
     "spec2000": r"(?P<run>[^/]+)/(?P<case>[^/]+)\.gcc\.sse3\.perf",
@@ -79,7 +79,7 @@ def read_stream(path):
 
 
 def parse_stream(text, path):
-    """As :func:`read_stream`, of the text of a file."""
+    """As :func:`read_stream`, from the file's text; `path` is named in errors."""
     if text.startswith("#PERF_COUNT_HW_"):
         header, _, rows = text.partition("\n")
         names = [name.lstrip("#") for name in header.split()]
@@ -99,6 +99,6 @@ def parse_stream(text, path):
 
 
 def _event(name):
-    """``PERF_COUNT_HW_CACHE_LL_MISS_R`` as perf calls it; another tool's own name in small letters."""
+    """perf's name of an event of these files, as ``LLC-load-misses``; other tools' names in small letters."""
     short = name.partition(":")[0].lower().removeprefix("perf_count_hw_")
     return _NAMES.get(short, short)
