@@ -129,6 +129,17 @@ def test_dots_lie_in_their_programs_row_and_crosses_where_the_paper_has_a_number
     assert drawn["paper"][0, 0] == 0.9 and round(drawn["paper"][0, 1]) == 1
 
 
+def test_figures_leave_out_no_hue_no_column_and_no_level():
+    hues, levels = list("abcdefghij"), {"low": 1.0, "middle": 2.0, "high": 3.0, "top": 4.0}
+    frame = pd.DataFrame({"program": "a", "rule": hues, "f1": 0.5})
+    _, ax = plot.dots_by_program(frame, value="f1", hue="rule", xlabel="F1")
+    assert ax.get_legend_handles_labels()[1] == hues
+    _, ax = plot.bars_by_program(frame, value="f1", hue="rule", ylabel="F1", levels=levels)
+    assert len(ax.get_legend_handles_labels()[1]) == len(hues) + len(levels)
+    _, ax = plot.by_case(pd.DataFrame(1.0, ["x", "y"], hues), ylabel="F1", levels=levels)
+    assert len(ax.get_legend_handles_labels()[1]) == len(hues) + len(levels)
+
+
 def test_the_lock_is_found_in_the_committed_recordings_and_named(smoke):
     folder = smoke / "06_anomaly_detection"
     row = pd.read_csv(folder / "table2.csv").set_index("program").loc["hash_table_lock"]

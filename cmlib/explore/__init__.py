@@ -1,4 +1,4 @@
-"""Widgets for the ends of the notebooks: turn a control, see what changes."""
+"""Widgets for the ends of notebooks: controls above a figure that is redrawn when one moves."""
 
 from cmlib.explore.fingerprint import fingerprint
 from cmlib.explore.panel import Panel, dropdown, offer, slider

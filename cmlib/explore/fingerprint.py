@@ -1,4 +1,4 @@
-"""Widgets for fingerprints: the slices of a program, and the rule that decided for one of them."""
+"""A widget for fingerprints: the classes of a program's slices, and the rule that decided for one of them."""
 
 import html
 
@@ -9,7 +9,11 @@ from cmlib.plot.fingerprint import phase_timeline
 
 
 def fingerprint(profiles, *, program="", unit="s", per="cycle"):
-    """The timeline of a program, and the rule that decided for one of its slices."""
+    """A Panel with the timeline of a program, and the rule of the tree that decided for one slice.
+
+    `profiles` maps program to slice length [`unit`] to its profile, with `labelled` and `pace`; `per` is what events
+    are divided by.
+    """
     if not profiles:
         return Panel.empty(COMMAND)
 
@@ -42,6 +46,7 @@ def fingerprint(profiles, *, program="", unit="s", per="cycle"):
 
 
 def _explain_slice(profile, number, slice_s, unit, per):
+    """The class and rule of slice `number` (from 1), and what to do about it, in HTML."""
     end, row = profile.labelled.index[number - 1], profile.labelled.iloc[number - 1]
     label, rule = html.escape(row["label"]), html.escape(row["rule"])
     meaning, remedy = advice(row["label"])

@@ -1,4 +1,4 @@
-"""Labelled controls, wide enough for what they say, above a figure and a text."""
+"""ipywidgets controls, and a Panel of controls above a figure and a text, which are redrawn when a control moves."""
 
 import base64
 import html
@@ -22,7 +22,10 @@ _STYLE = (
 
 
 def dropdown(label, options, value=None):
-    """One of several options, as a list that opens; type a letter to get to the next that begins with it."""
+    """A widget to choose one of several options, by default `value` if it is one of them.
+
+    Options are values, or pairs of a label and a value.
+    """
     layout = widgets.Layout(width="auto", max_width="100%")
     control = widgets.Dropdown(description=label, options=options, layout=layout)
     _choose(control, value)
@@ -30,7 +33,8 @@ def dropdown(label, options, value=None):
 
 
 def slider(label, low, high, *, step=1, value):
-    """A number of a range, redrawn when the handle is let go; a whole number where `step` is one."""
+    """A widget for a number between `low` and `high`, a whole one if `step` is an int; redraws when its handle is let
+    go."""
     kind = widgets.IntSlider if isinstance(step, int) else widgets.FloatSlider
     return kind(
         description=label,
@@ -44,51 +48,54 @@ def slider(label, low, high, *, step=1, value):
 
 
 def offer(control, options):
-    """Give a dropdown other options; what is chosen stays where it still is one of them."""
+    """Give a dropdown other options; its value stays if it is one of them."""
     before = control.value
     control.options = options
     _choose(control, before)
 
 
 def _choose(control, value):
+    """Set a dropdown's value if it is one of its options."""
     values = [option[1] if isinstance(option, tuple) else option for option in control.options]
     if value in values:
         control.value = value
 
 
 def paragraph(*sentences):
-    """Sentences, already in HTML, as one paragraph."""
+    """Sentences, which are HTML already, as one HTML paragraph."""
     return f"<p>{' '.join(sentences)}</p>"
 
 
 def name(text):
-    """An event's or a program's name as it is typed."""
+    """The name of an event or a program as HTML code."""
     return f"<code>{html.escape(text)}</code>"
 
 
 def table(header, rows):
-    """A small table: the first column says what a row is, the others hold numbers, already formatted."""
+    """A small HTML table; `rows` hold a name in the first column, and formatted numbers."""
     with pd.option_context("display.max_colwidth", None):
         return pd.DataFrame(rows, columns=header).to_html(index=False, border=0)
 
 
 def number(value, decimals=1, unit=""):
-    """A number with its unit; what can't be told is no number."""
+    """A number as text with its unit; "–" for NaN, "∞" for an infinite one."""
     if math.isnan(value):
         return "–"
     return ("∞" if math.isinf(value) else f"{value:,.{decimals}f}") + (f" {unit}" if unit else "")
 
 
 class Panel(widgets.VBox):
-    """Controls above a figure and a line of text, drawn anew at every move of a control.
+    """Controls above a figure and a text, drawn anew whenever a control moves.
 
-    Of some controls, by name, `adjust` says what else to change when they move, before anything is drawn.
+    `draw` is called with the controls' values by name, and returns a matplotlib figure and HTML; a ValueError or
+    CmlibError of it is shown in place of the figure. `controls` maps names to widgets. `adjust` maps names of
+    controls to functions of the new value that change other controls before anything is drawn.
     """
 
     def __init__(self, draw, controls, adjust=None):
         self._draw, self._adjust, self._held = draw, adjust or {}, False
         self.controls = dict(controls)
-        self.png = b""  # the picture that is shown; empty where a message stands in its place
+        self.png = b""  # the figure that is shown; empty while there is a message instead
         self._picture, self._text = widgets.HTML(), widgets.HTML()
         bar = widgets.Box(
             list(self.controls.values()),
@@ -103,7 +110,7 @@ class Panel(widgets.VBox):
 
     @classmethod
     def empty(cls, command="cmlib record NAME -- COMMAND"):
-        """A panel over no data: says which command records some."""
+        """A Panel that shows a message instead of a figure: nothing is recorded, and `command` records something."""
 
         def draw():
             raise NothingRecordedError(f"nothing recorded yet: run `{command}`")
@@ -112,17 +119,19 @@ class Panel(widgets.VBox):
 
     @property
     def text(self):
-        """The text that is shown below the picture, in HTML."""
+        """The HTML that is shown below the figure."""
         return self._text.value.removeprefix(_STYLE)
 
     def figure(self):
-        """The figure as the controls stand now, to be kept among a notebook's results."""
+        """The figure for the present values of the controls."""
         return self._draw(**self._values())[0]
 
     def _values(self):
+        """The controls' values by name."""
         return {name: control.value for name, control in self.controls.items()}
 
     def _moved(self, name, value):
+        """Adjust other controls to a new value of one, and draw; moves that come from adjusting draw nothing."""
         if self._held:
             return
         self._held = True
@@ -134,6 +143,7 @@ class Panel(widgets.VBox):
         self._redraw()
 
     def _redraw(self):
+        """Draw the figure and the text, or show the message of an error."""
         try:
             figure, text = self._draw(**self._values())
         except (ValueError, CmlibError) as error:
@@ -146,6 +156,7 @@ class Panel(widgets.VBox):
         self._text.value = f"{_STYLE}<div role='status'>{text}</div>"
 
     def _alt(self, figure):
+        """A text that stands for the figure: its titles, and the controls' values."""
         titles = [ax.get_title(loc) for ax in figure.axes for loc in ("left", "center")]
         shown = ", ".join(dict.fromkeys(title for title in titles if title))
         return "; ".join([f"Figure: {shown}" if shown else "Figure", *map(_setting, self.controls.values())])
@@ -158,11 +169,12 @@ class Panel(widgets.VBox):
 
 
 def _setting(control):
+    """A control's label and value."""
     return f"{control.description}: {getattr(control, 'label', control.value)}"
 
 
 def _png(figure):
-    """The figure as `savefig` makes it, in half the time: that lays everything out by drawing it once more."""
+    """A figure as PNG (bytes), in half the time of `savefig`, which draws the figure once more to lay it out."""
     figure.set_dpi(_DPI)
     file = io.BytesIO()
     FigureCanvasAgg(figure).print_png(file, pil_kwargs={"compress_level": 3})
@@ -170,7 +182,7 @@ def _png(figure):
 
 
 def _image(png, figure, alt):
-    """The picture with its size, so that the page doesn't jump while it is exchanged."""
+    """An HTML image of its final size, so that the page does not move when it is exchanged."""
     width, height = (round(_DPI * inches) for inches in figure.get_size_inches())
     source = f"data:image/png;base64,{base64.b64encode(png).decode()}"
     return (

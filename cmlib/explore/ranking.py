@@ -1,4 +1,5 @@
-"""Widgets for a ranking: how many events, which model, how many seeds, which other program."""
+"""A widget for a ranking of events: how many events, of which model, by how many seeds, beside which other
+program."""
 
 import pandas as pd
 
@@ -6,11 +7,15 @@ from cmlib import plot
 from cmlib.explore.panel import Panel, dropdown, name, number, offer, paragraph, slider, table
 from cmlib.rank import stability
 
-_CHOSEN = 0  # of the models of a refinement
+_CHOSEN = 0  # in place of a number of events: the model that the refinement kept
 
 
 def ranking(refined, draws, *, top=10):
-    """The most important events of a program, alone or beside another program's."""
+    """A Panel with the most important events of a program, alone or beside another program's.
+
+    `refined` maps programs to results of :func:`cmlib.rank.refine`, `draws` to importances [%], a row a model of
+    another seed, a column an event.
+    """
     if not refined:
         return Panel.empty()
 
@@ -54,19 +59,22 @@ def ranking(refined, draws, *, top=10):
 
 
 def _step(refined, n_events):
-    """The step of a refinement that has (about) so many events."""
+    """Index of the model of a refinement whose number of events is nearest to `n_events`."""
     if n_events == _CHOSEN:
         return refined.chosen
     return int((refined.history["n_events"] - n_events).abs().argmin())
 
 
 def _importances(refined, drawn, step):
+    """Importances of a program's events [%], most important first; with their spread over models if `drawn` has
+    rows."""
     if len(drawn):
         return stability.importance_spread(drawn)
     return refined.rankings[step].rename("mean").to_frame().rename_axis("event")
 
 
 def _compare(frames, first, n_common):
+    """HTML on how far the rankings of two programs agree."""
     either = list(dict.fromkeys(event for rows in first.values() for event in rows["event"]))
     means = {each: frame["mean"].reindex(either, fill_value=0.0) for each, frame in frames.items()}
     means = pd.DataFrame(means)
@@ -80,6 +88,7 @@ def _compare(frames, first, n_common):
 
 
 def _model(program, errors, drawn):
+    """HTML on the errors of one program's model; `errors` is its row of the history, `drawn` the number of models."""
     spread = f"Lines: the range of 90 % of {drawn} models, which differ by seed and rows."
     return paragraph(
         f"{name(program)}: the model of {errors['n_events']:.0f} events errs by "
@@ -90,7 +99,7 @@ def _model(program, errors, drawn):
 
 
 def _list(frames, events):
-    """The events of the first ranking, with their importance in every program shown."""
+    """An HTML table of the first program's events, with their importance in every program shown."""
     shown = pd.DataFrame({f"{each} [%]": frame["mean"].reindex(events) for each, frame in frames.items()})
     shown = shown.map(number)
     first = next(iter(frames.values())).reindex(events)
@@ -100,9 +109,11 @@ def _list(frames, events):
 
 
 def _others(program, programs):
+    """Options to compare with: none, or another program."""
     return [("no other program", ""), *((name, name) for name in programs if name != program)]
 
 
 def _sizes(refined):
+    """Options for the number of events: the model kept, then every step of the refinement."""
     n_chosen = int(refined.errors["n_events"])
     return [(f"{n_chosen}: the model kept", _CHOSEN), *((str(n), n) for n in refined.history["n_events"])]

@@ -1,4 +1,4 @@
-"""Figures: each takes results and returns ``(figure, axes)``; nothing is computed here."""
+"""Draw figures: each function takes results, computes nothing, and returns ``(figure, axes)`` of matplotlib."""
 
 from cmlib.plot.comparing import bars_by_program, by_case, counts, dots_by_program, heat, points, run_times
 from cmlib.plot.flow import flow

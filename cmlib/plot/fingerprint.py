@@ -1,8 +1,10 @@
-"""Figures of the fingerprints: the tree, a program's phases, accuracy curves."""
+"""Figures of fingerprints: the decision tree, a program's phases, accuracy curves."""
+
+from itertools import cycle
 
 from cmlib.plot.style import GREY, blank, legend_right, palette, single, styled
 
-# A hue for where the time goes and dark for P, light for N: told apart by lightness alone as well.
+# Colours of classes: a hue for each bottleneck, dark where it is pathological (P) and light where not (N).
 COLOURS = {
     "P_Mem_L2": "#b8860b",
     "P_Mem_L3": "#c2480b",
@@ -15,7 +17,7 @@ COLOURS = {
     "N": "#b5d8ef",
     "unknown": "#9aa0a6",
 }
-# Right is light; of what is wrong, each kind differs in lightness as well.
+# Colours of outcomes: a right class is light, and kinds of errors differ in lightness, too.
 _OUTCOMES = {
     "right class": "#b5d8ef",
     "another P class": "#de8f05",
@@ -23,13 +25,17 @@ _OUTCOMES = {
     "false alarm: P": "#c2480b",
     "unknown": GREY,
 }
-_ROW, _STEP, _INDENT = 0.2, 0.42, 0.1  # inches
+_ROW, _STEP, _INDENT = 0.2, 0.42, 0.1  # of the tree [inches]
+# Labels of the axis by the name of a table's index.
 _PROGRESS = {"time_s": "time [s]", "interval": "interval [equal basic blocks]"}
 
 
 @styled
 def decision_tree(tree):
-    """A decision tree, every node on a line of its own, so that nothing covers anything at any size."""
+    """A decision tree drawn with each node on a line of its own.
+
+    `tree` is a nested dict: inner nodes have node, event, threshold, left and right, leaves node, label, n and wrong.
+    """
     rows = list(_in_order(tree))
     depth = max(level for _, level, _ in rows)
     figure, ax = single(max(1.2, 0.5 + _ROW * len(rows)))
@@ -56,7 +62,11 @@ def decision_tree(tree):
 
 @styled
 def phase_timeline(labelled, pace, *, title="", marked=None):
-    """The class of each slice as a coloured band over a line such as IPC, a lane a class, its share beside."""
+    """Coloured bands of the class of each slice above a line such as IPC, and each class's share of the slices.
+
+    `labelled` (DataFrame) has the column label, indexed by the slices' ends; `pace` (Series) are the line's values,
+    and `marked` is the end of a slice that a dotted line marks.
+    """
     labels = set(labelled["label"])
     shown = [label for label in COLOURS if label in labels]
     lanes = len(shown)
@@ -95,12 +105,15 @@ def phase_timeline(labelled, pace, *, title="", marked=None):
 
 @styled
 def accuracy_curve(curves, *, x, xlabel, lines=None, log=False):
-    """Accuracy of classification against a number, a line a kind of folds."""
+    """Accuracy of classification against the column `x`, a line for each of `curves` (label to DataFrame).
+
+    The frames have a column accuracy [%]; `lines` (label to x) are vertical lines.
+    """
     figure, ax = single(3.0)
-    markers = ("o", "s", "^", "D")
+    markers = cycle("os^D")
     for (label, curve), colour, marker in zip(curves.items(), palette(len(curves)), markers, strict=False):
         ax.plot(curve[x], curve["accuracy"], marker=marker, ms=4, lw=1.2, color=colour, label=label)
-    for (label, at), style in zip((lines or {}).items(), ("--", ":"), strict=False):
+    for (label, at), style in zip((lines or {}).items(), cycle(("--", ":")), strict=False):
         ax.axvline(at, color="#555555", lw=1, ls=style, label=f"{label}: {at:g}")
     ax.set(xlabel=xlabel, ylabel="slices in the right class [%]")
     ax.set_ylim(top=min(ax.get_ylim()[1], 101))
@@ -115,7 +128,8 @@ def accuracy_curve(curves, *, x, xlabel, lines=None, log=False):
 
 @styled
 def program_outcomes(outcomes):
-    """Programs of known behaviour: how many of their slices were named right, a bar a program."""
+    """Shares [%] of slices by outcome, a stacked bar a program; `outcomes` has a row a program, a column an
+    outcome."""
     figure, ax = single(0.9 + 0.24 * len(outcomes))
     shown = outcomes[[outcome for outcome in _OUTCOMES if outcome in outcomes]]
     shown.plot.barh(stacked=True, ax=ax, color=_OUTCOMES, width=0.8)
@@ -127,6 +141,7 @@ def program_outcomes(outcomes):
 
 
 def _in_order(node, level=0, parent=None):
+    """Yield (node, depth, parent) of all nodes of a tree, from left to right."""
     if "event" in node:
         yield from _in_order(node["left"], level + 1, node)
     yield node, level, parent
@@ -135,5 +150,6 @@ def _in_order(node, level=0, parent=None):
 
 
 def _ink(fill):
+    """White or black, whichever can be read on a colour ``#rrggbb``."""
     red, green, blue = (int(fill[i : i + 2], 16) for i in (1, 3, 5))
     return "#ffffff" if 0.3 * red + 0.59 * green + 0.11 * blue < 140 else "#1d2126"

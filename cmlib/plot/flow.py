@@ -57,4 +57,5 @@ def flow(steps, *, returns=(), columns=5):
 
 
 def _arrow(ax, start, end, **options):
+    """Draw an arrow between two points."""
     ax.add_patch(patches.FancyArrowPatch(start, end, **_ARROW, **options))

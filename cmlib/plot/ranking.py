@@ -1,21 +1,27 @@
-"""Figures of event refinement, and of rankings of events."""
+"""Figures of event refinement (error against number of events) and of rankings of events."""
+
+from itertools import cycle
 
 from matplotlib.patches import Patch
 
 from cmlib.plot.style import GREY, PAPER, bars_across, legend_below, palette, panels, styled
 
-UNDECIDED = "place not decided"
+UNDECIDED = "place not decided"  # value of a hue that is drawn grey
 
 
 @styled
 def refinement(histories, *, lines, baselines, marked, paper=None):
-    """Model error against the number of events left, a panel a program; `paper`: printed errors by program."""
+    """Error [%] of models against the number of events left, a panel for each of `histories` (program to DataFrame).
+
+    `lines` and `baselines` map columns to labels; `marked` (program to number of events) are the models kept, and
+    `paper` (program to dict of number to error) the published errors.
+    """
     figure, axes = panels(list(histories), height=2.5, sharex=True)
     for ax, (program, history) in zip(axes, histories.items(), strict=True):
         for (column, label), colour in zip(lines.items(), palette(len(lines)), strict=True):
             if history[column].notna().any():
                 ax.plot(history["n_events"], history[column], label=label, color=colour, lw=1.4)
-        for (column, label), dashes in zip(baselines.items(), ("--", ":"), strict=False):
+        for (column, label), dashes in zip(baselines.items(), cycle(("--", ":")), strict=False):
             ax.plot(history["n_events"], history[column], label=label, color=GREY, ls=dashes, lw=1.2)
         if printed := (paper or {}).get(program):
             ax.plot(list(printed), list(printed.values()), label="paper", **PAPER)
@@ -29,8 +35,11 @@ def refinement(histories, *, lines, baselines, marked, paper=None):
 
 @styled
 def ranking(frames, *, value, label, low=None, high=None, xlabel, columns=4, row_height=0.2, hue=None):
-    """The first entries of a ranking as horizontal bars, a panel a program, a colour a value of `hue`; what is
-    :data:`UNDECIDED` is grey."""
+    """Horizontal bars of rankings, the first row at the top, a panel for each of `frames` (program to DataFrame).
+
+    `value`, `label`, `low`, `high` and `hue` are columns: bars' lengths and names, ends of the lines on them, and
+    what colours stand for; UNDECIDED is grey.
+    """
     rows = max(len(frame) for frame in frames.values())
     figure, axes = panels(list(frames), columns=columns, height=0.9 + row_height * rows)
     shown = sorted({kind for frame in frames.values() for kind in frame[hue]}) if hue else []

@@ -1,7 +1,8 @@
-"""Figures of counts over time, or over progress in instructions."""
+"""Figures of counts over time, or over the instructions executed."""
 
 from cmlib.plot.style import legend_below, legend_right, palette, panels, single, styled
 
+# Of the parts of estimated cycles, the lowest first.
 _COLOURS = ("#c9ced3", "#f0b429", "#7a1257", "#00548f", "#2a7f62")
 
 
@@ -34,7 +35,7 @@ def series(lines, *, ylabel, marks=None, title=""):
 
 @styled
 def series_by_program(runs, *, ylabel, xlabel="time [s]"):
-    """A panel a program, a line a run."""
+    """Lines of runs, a panel for each of `runs` (program to dict of label to Series)."""
     figure, axes = panels(list(runs))
     for ax, (program, lines) in zip(axes, runs.items(), strict=True):
         for (label, values), colour in zip(lines.items(), palette(len(lines)), strict=True):
@@ -47,7 +48,10 @@ def series_by_program(runs, *, ylabel, xlabel="time [s]"):
 
 @styled
 def simulated_phases(parts, starts, *, title=""):
-    """Estimated cycles per instruction over the run, stacked by what they are charged for."""
+    """Estimated cycles per instruction over a simulated run, stacked by their causes, with the starts of phases.
+
+    Parameters are those of :func:`stack_estimate`.
+    """
     figure, ax = single(3.0)
     stack_estimate(ax, parts, starts)
     ax.set(title=title or "simulated, not measured", ylabel="estimated cycles\nper instruction")
@@ -56,6 +60,10 @@ def simulated_phases(parts, starts, *, title=""):
 
 
 def stack_estimate(ax, parts, starts):
+    """Stack the columns of `parts` on an axes, as steps, with a dotted line at each of `starts`.
+
+    `parts` (DataFrame) are cycles per instruction by cause, indexed by the instructions at the intervals' ends.
+    """
     edges = [0.0, *parts.index]
     heights = [[*values, values.iloc[-1]] for _, values in parts.items()]
     ax.stackplot(edges, heights, labels=list(parts), colors=_COLOURS[: len(heights)], lw=0, step="post")
