@@ -300,17 +300,15 @@ ways = ", ".join(text for text, among in HOW.items() if among)
 
 # %%
 good = {(run.meta.get("counters") or {}).get("good") for run in recordings} - {None}
-text = (f"In {len(recordings)} run{'s' * (len(recordings) > 1)} of {', '.join(programs)}, "
-        f"{n_counted} events were counted beside instructions and cycles "
-        f"({ways or 'all in every interval'}): {counted} happened "
-        "at least once"
+on = (f", on {' or '.join(map(str, sorted(good)))} counters that count correctly" if good
+      else "")
+text = (f"{n_counted} events were counted beside instructions and cycles in {len(recordings)} "
+        f"run{'s' * (len(recordings) > 1)} of {', '.join(programs)}{on} "
+        f"({ways or 'all in every interval'}). Of these {counted} happened at least once"
         + (f", the other {n_counted - counted} read zero in every program."
            if counted < n_counted else ".")
         + (f" {len(lacking)} more were asked for, and perf printed no count." if lacking else "")
         + (" The paper measured 229, of another processor." if program == "all" else ""))
-if good:
-    text += (f" The processor has {' or '.join(map(str, sorted(good)))} counters that count "
-             f"correctly{', so that most events had to take turns' * bool(by_mode['mlpx'])}.")
 display(results.finding(text))
 if len(sums):
     text = f"Events that are sums of others are at most {agree} off the sum; "

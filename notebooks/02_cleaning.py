@@ -330,11 +330,11 @@ display(results.table(pairs.reset_index(), "winners", caption, rows=5))
 # %%
 if of_paper:
     note = f"{event} in {', '.join(of_paper)}, own hardware; the paper: 16 programs"
-    results.number("error before cleaning, mean", means["scaling"], "%", paper=before["mean"],
-                   note=note)
-    results.number("error after cleaning as the paper does, mean", means["counterminer"], "%",
-                   paper=after["mean"], note=note)
-results.number(f"error after cleaning, {method}, mean", means[method], "%",
+    results.number("error by Eq. 4 as perf prints counts, mean", means["scaling"], "%",
+                   paper=before["mean"], note=note)
+    results.number("error by Eq. 4 after the paper's cleaning, mean", means["counterminer"],
+                   "%", paper=after["mean"], note=note)
+results.number(f"error by Eq. 4 after cleaning by {method}, mean", means[method], "%",
                note=f"{event} in {', '.join(equal)}; no such method in the paper")
 display(results.numbers())
 
@@ -356,12 +356,12 @@ first, second = ratio[list(labels)].nsmallest(2).index
 nearer = (cases[first] < cases[second]).sum()
 tie = bool(binomtest(nearer, len(cases)).pvalue > 0.05)
 never = frame[frame["method"] == "always counted"].groupby("program")["distance_ratio"].mean()
-text = (f"Nearest to the truth come counts cleaned by {labels[first]}"
+text = (f"Multiplexed counts are {ratio['scaling']:.2f} times as far from a run without "
+        f"multiplexing as two such runs are from each other, {describe_ratios(unseen)} (mean of "
+        f"{len(cases)} events of {', '.join(unseen['program'].unique())}). "
+        f"Nearest are counts cleaned by {labels[first]}"
         + f" and, as near, by {labels[second]}" * tie
-        + f": the distance to a run without multiplexing is {ratio['scaling']:.2f} times that "
-        f"between two such runs as perf prints counts, {describe_ratios(unseen)} (mean of "
-        f"{len(cases)} pairs of a program and an event, {', '.join(unseen['program'].unique())}). "
-        f"Cleaned by {labels[first]}, {(cases[first] < cases['scaling']).sum()} of these are "
+        + f". Cleaned by {labels[first]}, {(cases[first] < cases['scaling']).sum()} of these are "
         f"nearer than as perf prints them, {nearer} nearer than by {labels[second]}. "
         "`instructions`, never multiplexed, is in the runs of all these events at "
         + ", ".join(f"{value:.2f} ({name})" for name, value in never.items())

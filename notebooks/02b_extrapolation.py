@@ -216,7 +216,8 @@ def draw_check(frame):
     return figure, ax
 
 # %%
-verdict = "No run in the store counted these events all the time, so that nothing tests this."
+borne_out = "no run without turns tests this"
+verdict = "No run in the store counted these events all the time."
 if len(checked) > 2:
     bad, thin = checked["noise by OCOE"] >= most_noise, checked["thin"].astype(bool)
     rank = np.nan_to_num(checked["noise"].corr(checked["noise by OCOE"], method="spearman"))
@@ -238,14 +239,16 @@ if len(checked) > 2:
         far, "checked", f"**Table.** The 8 farthest from OCOE of {len(checked)} events (all in "
         "checked.csv): noise as the run tells it and by OCOE [%], correlation of the two OCOE "
         "runs, and mean correlation of the cleaned multiplexed run with them.", rows=8))
+    borne_out = (f"runs without turns {'hardly bear' if rank < 0.3 else 'in part bear'} that out "
+                 f"(rank correlation {rank:.2f})")
     verdict = (
         f"Held against two runs that counted the events all the time ({len(checked)} events whose "
         f"two agree), {'this hardly' if rank < 0.3 else 'this in part'} tells which they are: "
         f"{counts} (rank correlation {rank:.2f})."
         + (f" Worst is `{worst.index[0]}`, in {worst.iloc[0]} of {len(turns)} programs."
            if len(worst) and len(turns) > 1 else ""))
-    results.number("rank correlation of noise as told, and by OCOE", rank, "",
-                   note=f"{len(checked)} events")
+    results.number("rank correlation of noise as the multiplexed run tells it, and by OCOE",
+                   rank, note=f"{len(checked)} events")
 
 # %% [markdown]
 # ## Without other runs: an event counted twice
@@ -326,12 +329,13 @@ def summarize_thin(found):
 by_program = ", ".join(f"{name} {int(rows['thin'].sum())} of {len(rows)}"
                        for name, rows in turns.items())
 display(results.finding(
-    f"Of {n_turns} events that took turns, {n_thin} are too thinly counted to be believed from "
-    f"interval to interval by what the run itself tells (noise of {most_noise:g} % or more: "
-    f"{by_program}). {verdict} Count an event without turns before "
-    "anything is concluded from its ups and downs."))
+    f"Of {n_turns} events that took turns, {n_thin} are by the run itself too thinly counted to be "
+    f"believed from interval to interval; {borne_out}, so record an event without turns before you "
+    f"trust it there. Too thinly: noise of {most_noise:g} % or more ({by_program}). "
+    f"{verdict}"))
 for name, scores in judged.items():
-    results.number(f"{name}: events too thinly counted", int(scores["thin"].sum()), "events",
+    results.number(f"{name}: events too thinly counted by what the run tells",
+                   int(scores["thin"].sum()), "events",
                    note=f"of {int((scores['share'] < 100).sum())} that took turns")
     if notebook.of_program:
         display(results.finding(f"{summarize_turns(scores)}; {summarize_thin(scores)}.",

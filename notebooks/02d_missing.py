@@ -130,11 +130,11 @@ if runs:
                           "its intervals: without shares, two errors cancel.", decimals=0))
     without, known = (by_way[f"the paper's cleaning, {how} shares"] for how in ("without", "with"))
     display(results.finding(
-        f"Where running shares say so, a zero is a count: {event} (nfv-haswell) was on a counter "
-        f"for {zeros.at[event, 'share']:.1f} % of the time and reads 0 in "
-        f"{zeros.at[event, 'zeros']:.0f} of {len(counts)} intervals, counted in all of them. "
-        f"Filled as by Eq. 8, these make its total {by_way['Eq. 8 alone']:.0f} % of what perf "
-        f"printed; the paper's cleaning, which cuts peaks as well, makes it {without:.0f} % "
+        f"Where running shares tell, nothing happened: {event} (nfv-haswell) was counted in all "
+        f"{zeros.at[event, 'zeros']:.0f} of {len(counts)} intervals that read 0, and the paper's "
+        f"filling (Eq. 8) makes its total {by_way['Eq. 8 alone']:.0f} % of what perf printed. It "
+        f"was on a counter for {zeros.at[event, 'share']:.1f} % of the time. The paper's whole "
+        f"cleaning, which cuts peaks as well, makes the total {without:.0f} % "
         f"without the shares, and {known:.0f} % with them, as it then only cuts peaks; *shrinkage* "
         f"{by_way['shrinkage']:.0f} %."))
 

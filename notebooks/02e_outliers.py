@@ -395,12 +395,12 @@ if len(cut):
     results.number("greatest samples cut that are there without multiplexing",
                    100 * len(true) / len(cut), "%",
                    note=f"at most 1.5 times as high; of {len(cut)}")
-    mostly = "Mostly bursts of the program, by a test that leans to that answer. "
+    mostly = "Mostly bursts of the program" if 2 * len(true) > len(cut) else "Mostly not bursts"
     display(results.finding(
-        mostly * (2 * len(true) > len(cut))
-        + f"Of {len(cut)} greatest samples that the paper's cleaning cuts, {len(true)} "
-        "are at most 1.5 times what the event reaches when it is counted all the time, "
-        f"{(true['shift'] <= 0.1).sum()} of these within a tenth of the run of that time. (Of "
+        f"{mostly}: of {len(cut)} greatest samples that the paper's cleaning cuts, {len(true)} "
+        "are at most 1.5 times what the event reaches when it is counted all the time, by a test "
+        f"that leans to bursts. Of them {(true['shift'] <= 0.1).sum()} are within a tenth of the "
+        "run of that time. (Of "
         f"{len(uncut)} greatest samples that it leaves, {passed} pass this test.)"
         + (describe_beyond() if len(beyond) else "")
         + f" After cleaning {(cut['cleaned'] < cut['ocoe']).sum()} are below what the event "

@@ -259,7 +259,8 @@ for n, events, way, error in [(2, 10, "perf", raw["mean"]), (3, 10, "perf", raw[
                               (3, 10, "counterminer", cleaned[10]),
                               (6, 24, "counterminer", cleaned[24])]:
     results.number(f"error by Eq. 4, {COUNTERS * n} events, {LABELS[way]}", folded.at[n, way], "%",
-                   paper=error, note=f"a15-cbench, replayed; the paper: {events} events")
+                   paper=error, note="cBench on an Arm Cortex-A15 (a15-cbench), replayed; the "
+                                     f"paper: {events} events")
 display(results.numbers())
 
 # %%
@@ -286,13 +287,13 @@ def describe_perf(name, one):
 # %%
 distances = [describe_perf(name, one) for name, one in means_by_set.groupby("set", sort=False)]
 display(results.finding(
-    f"As the share of time falls from that of {ends[0]} events on four counters to that of "
-    f"{ends[1]}, what perf prints gets farther from the truth, {' and '.join(distances)}, and no "
-    f"cleaning helps on both: beside perf's distance (1), {', '.join(map(tell, CLEANED))} (means "
-    "over the numbers of events, in this order of the sets)."))
+    f"From {ends[0]} to {ends[1]} events on four counters perf's distance from the truth grows "
+    f"{' and '.join(distances)}, its error by Eq. 4 from {folded['perf'].iloc[0]:.1f} to "
+    f"{folded['perf'].iloc[-1]:.1f} % (a15-cbench), and no cleaning helps on both. Beside perf's "
+    f"distance (1), {', '.join(map(tell, CLEANED))} (means over the numbers of events, in this "
+    "order of the sets; the distance in % of the event's mean)."))
 display(results.finding(
-    f"By CounterMiner's Eq. 4, which relates the distance to that between two runs, perf's error "
-    f"grows from {folded['perf'].iloc[0]:.1f} to {folded['perf'].iloc[-1]:.1f} % (a15-cbench). The "
+    "Eq. 4 relates the distance to that between two runs. By it the "
     f"paper's fall by cleaning at 10 events, from {raw['mean']:g} to {cleaned[10]:g} %, is not "
     f"seen: {folded.at[2, 'perf']:.1f} to {folded.at[2, 'counterminer']:.1f} % at 8 events and "
     f"{folded.at[3, 'perf']:.1f} to {folded.at[3, 'counterminer']:.1f} % at 12."))

@@ -389,9 +389,11 @@ results.figure(figure, "fig05",
 if of_paper:
     note = f"mean of {', '.join(of_paper)}; the paper: mean of eight programs"
     everything = pd.DataFrame({name: histories[name].iloc[0] for name in of_paper}).T
-    results.number("error, all events, stacked, random fifth", everything["error"].mean(), "%",
+    results.number("stacked runs: error of a model of all events on a random fifth",
+                   everything["error"].mean(), "%",
                    paper=gbrt["model_error_percent"][229], note=note)
-    results.number("lowest error, stacked, random fifth", lowest.loc[of_paper, "error"].mean(), "%",
+    results.number("stacked runs: lowest error on a random fifth",
+                   lowest.loc[of_paper, "error"].mean(), "%",
                    paper=gbrt["model_error_percent"][150], note=note)
 
 # %%
@@ -402,7 +404,7 @@ results.number("sd of run times, mean", spread["sd [% of mean]"].mean(), "% of m
 
 # %%
 others = [name for name in programs if name not in better]
-neither = "Neither way makes better models of every program. " if better and others else ""
+neither = "neither way makes better models of every program, " if better and others else ""
 furthest = (err_stacked - err_aligned).abs().idxmax()
 rest = [name for name in programs if name != furthest]
 alone = (f" Without {furthest}, where they differ most, it is {err_aligned[rest].mean():.1f} and "
@@ -410,10 +412,11 @@ alone = (f" Without {furthest}, where they differ most, it is {err_aligned[rest]
          f"{each_aligned[rest].mean():.1f} "
          f"and {each_stacked[rest].mean():.1f} %." if rest else "")
 display(results.finding(
-    f"{neither}Judged alike (the same events per cycle and trees, by the mean IPC of all runs), "
-    f"models of aligned runs err by {err_aligned.mean():.1f} % on held-out stretches, models of "
-    f"stacked runs by {err_stacked.mean():.1f} %, the mean, which looks at no event, by "
-    f"{no_model.mean():.1f} %; by the IPC of each run aligned ones err by "
+    f"Aligned by progress or stacked with zeros: {neither}aligned ones err by "
+    f"{err_aligned.mean():.1f} %, stacked ones by {err_stacked.mean():.1f} %, the mean by "
+    f"{no_model.mean():.1f} % on held-out stretches of {len(programs)} "
+    f"program{'s' * (len(programs) > 1)}. That is judged alike: the same events per cycle and "
+    "trees, by the mean IPC of all runs. By the IPC of each run aligned ones err by "
     f"{each_aligned.mean():.1f} %, stacked ones by {each_stacked.mean():.1f} %. Aligned ones err "
     f"less for {', '.join(better) or 'none'}, stacked ones for {', '.join(others) or 'none'}."
     f"{alone}"))

@@ -31,6 +31,7 @@ seed: int = 0  # of the models
 settings: dict = {}  # jobs, executor, scheduler, database, processor, profile, results_folder
 
 # %%
+import re
 from functools import partial
 
 import numpy as np
@@ -362,16 +363,19 @@ def lead(table):
 
 # %%
 leading = "; ".join(f"{name}: {lead(c.table)}" for name, c in clusters.items())
+names = "; ".join(f"{name} {re.sub(r', [0-9]+ events.*', '', c.table['name'].iloc[0])}"
+                  for name, c in clusters.items())
 again = ""
 if len(core):
     again = (f" On another recording of the core events it errs by {core['linear'].mean():.1f} %, "
              f"boosted trees by {core['boosted'].mean():.1f} %.")
 display(results.finding(
-    f"The cluster that goes most with cycles per instruction (its share of what a linear model "
-    f"adds and takes away): {leading}. The grouping proves "
-    f"{'something' if (judged['overlap'] > judged[shuffled] + 0.1).all() else 'little'}: two "
-    f"resampled models share {judged['overlap'].mean():.2f} of the first five clusters, and "
-    f"{judged[shuffled].mean():.2f} if members are shuffled; it wins in {better.sum()} of "
+    f"First go with cycles per instruction: {names}; the grouping proves "
+    f"{'something' if (judged['overlap'] > judged[shuffled] + 0.1).all() else 'little'} (overlap "
+    f"{judged['overlap'].mean():.2f}, with members drawn at random "
+    f"{judged[shuffled].mean():.2f}). The first cluster's share of what a linear model adds and "
+    f"takes away: {leading}. Overlap is what two resampled models share of the first five "
+    f"clusters; the grouping wins in {better.sum()} of "
     f"{len(judged)} program{'s' * (len(judged) > 1)} (by {max(0, gain.max()):.2f} at most), and "
     f"loses in {worse.sum()} ({', '.join(judged['program'][worse]) or 'none'}); how far shuffled "
     "draws differ among themselves is not known."))
@@ -380,7 +384,7 @@ display(results.finding(
     f"stretches, boosted trees by {judged['boosted'].mean():.1f} %, the mean by "
     f"{judged['mean'].mean():.1f} %.{again}"))
 results.number("overlap of the first five clusters", judged["overlap"].mean(),
-               note=f"between resampled models; members shuffled: {judged[shuffled].mean():.2f}")
+               note=f"share in common; members shuffled: {judged[shuffled].mean():.2f}")
 
 # %% [markdown]
 # ## What this doesn't show

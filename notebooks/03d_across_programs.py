@@ -316,8 +316,9 @@ results.numbers()
 # %%
 most = n_programs.max()
 leaders = ", ".join(f"`{event}`" for event in shared.index[shared["programs"] == most][:4])
-shared_by = ("No event is among the ten most important of every program: " if most < len(programs)
-             else "")
+shared_by = (f"No event is among the ten most important of all {len(programs)} programs"
+             if most < len(programs) else
+             f"Events among the ten most important of all {len(programs)} programs: {leaders}")
 best, worst = unseen.idxmin(), unseen.idxmax()
 same_suite = [name for name in programs if suite_of[name] == suite_of[best] and name != best]
 beside = ""
@@ -340,11 +341,12 @@ def better_than(rival):
 
 
 results.finding(
-    f"{shared_by}{leaders} are among those of {most} of {len(programs)} programs, and two programs "
-    f"share {10 * pairs['shared'].mean():.1f} of ten on average (two halves of one program's "
-    f"models {10 * itself['shared'].mean():.1f}, ten drawn at random {10 * at_random:.1f}). One "
-    f"model of all programs errs by {errors[MIX].mean():.1f} % on stretches that it was not fitted "
-    f"on, models of single programs by {errors[ALONE].mean():.1f} % (the single ones win in "
+    f"{shared_by} (two share {10 * pairs['shared'].mean():.1f} of ten, at random "
+    f"{10 * at_random:.1f}); one model of all errs by {errors[MIX].mean():.1f} % on held-out "
+    f"stretches, for a program it was not fitted on by {unseen[best]:.1f} to {unseen[worst]:.1f} "
+    f"%. Among the ten of {most} programs: {leaders}; two halves of "
+    f"one program's models share {10 * itself['shared'].mean():.1f} of ten. "
+    f"Models of single programs err by {errors[ALONE].mean():.1f} % (they win in "
     f"{(errors[ALONE] < errors[MIX]).sum()} of {len(errors)}), the mean of each program by "
     f"{errors[MEAN].mean():.1f} %. Fitted without a program, a model errs by {unseen[best]:.1f} % "
     f"({best}) to {unseen[worst]:.1f} % ({worst}) for it. This is better than the mean of the "

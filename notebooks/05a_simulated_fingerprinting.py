@@ -342,7 +342,7 @@ for how, value in micro.items():
     results.number(label, value, "%", paper=printed, note="simulated")
 results.number("slices of canneal's case labelled P_Mem_M", netlist.shares.get("P_Mem_M", 0), "%",
                paper=100 * yoo["canneal"]["p_mem_m"] / yoo["canneal"]["slices"],
-               note="a rebuilt netlist, simulated")
+               note="P_Mem_M: waits for main memory; a rebuilt netlist, simulated")
 results.numbers()
 
 # %%
@@ -352,11 +352,12 @@ alarms = accused[accused.gt(5)].index.str.split("-").str[1].unique()
 frequent = scores.loc[~healthy, "expected"].value_counts()
 always = (scores.loc[~healthy, "expected"] == frequent.index[0]).to_numpy()
 results.finding(
-    f"In {named.ge(90).sum()} of {len(named)} pathological cases, of {programs} programs that it "
-    "was not trained on, the tree names the limit right in at least 90 % of the slices (always "
-    f"answering {frequent.index[0]} would in {frequent.iloc[0]}); of the {len(distinguished)} "
-    f"whose two forms differ in the simulation, in {distinguished.ge(90).sum()} "
-    f"({always[apart[~healthy]].sum()}). {accused.gt(5).sum()} of {len(accused)} healthy cases are "
+    f"In simulation, in {named.ge(90).sum()} of {len(named)} cases with a bottleneck, of "
+    f"{programs} programs that it was not trained on, the tree names it in at least 90 % of the "
+    f"slices (always giving the most frequent class would in {frequent.iloc[0]}). Of the "
+    f"{len(distinguished)} whose two forms differ in the simulation, in "
+    f"{distinguished.ge(90).sum()} ({always[apart[~healthy]].sum()}). "
+    f"{accused.gt(5).sum()} of {len(accused)} healthy cases are "
     f"called pathological in more than 5 % of their slices: {', '.join(alarms) or 'none'}. Unknown "
     f"are {here['unknown [%]']:.1f} % of all slices. Of the paper's own case, rebuilt, "
     f"{netlist.shares.get('P_Mem_M', 0):.0f} % of the slices are P_Mem_M, "

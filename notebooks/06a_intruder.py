@@ -256,7 +256,7 @@ detector_found, rule_found = (100 * found[name] / found["runs"] for name in ("an
 detector_alarms, rule_alarms = (100 * alarms[name] / alarms["runs"]
                                 for name in ("anomalous", "beyond"))
 for name, share, wrong in (("detector", detector_found, detector_alarms),
-                           ("simple rule", rule_found, rule_alarms)):
+                           ("threshold on each event", rule_found, rule_alarms)):
     results.number(f"Spectre: attacked runs found, {name}", share, "%",
                    note=f"false alarms {wrong:.0f} %")
 better, yes = detector_found > rule_found, "Yes" if detector_found > 50 else "No"
@@ -267,9 +267,9 @@ verdict = (f"{yes}, {'and' if better else 'but'} it finds {than} attacked runs t
            "on each event's mean")
 results.finding(
     f"{verdict}: it notices {found['anomalous']} of {found['runs']} attacked runs and calls "
-    f"{alarms['anomalous']} of {alarms['runs']} normal ones anomalous; the threshold notices "
-    f"{found['beyond']} and calls {alarms['beyond']} normal ones anomalous (Fisher's exact test of "
-    f"the alarms: p = {p_alarms:.2f}). Under each attack some event is at least "
+    f"{alarms['anomalous']} of {alarms['runs']} normal ones anomalous; by the threshold it is "
+    f"{found['beyond']} and {alarms['beyond']}. Fisher's exact test of the alarms: p = "
+    f"{p_alarms:.2f}. Under each attack some event is at least "
     f"{largest.min():.1f} times its normal rate: "
     f"{'a simple rule is not enough' if better else 'it takes no autoencoder to see that'}.")
 

@@ -291,7 +291,7 @@ summary = pd.DataFrame(index=pd.Index(both["method"].unique(), name="method"))
 for where, rows in kinds.items():
     for name, values in rows.groupby("method", sort=False):
         f1, alarms = values["F1, attacks that ran"], values["false alarms"]
-        results.number(f"{where}, {name}: F1", f1.mean(),
+        results.number(f"cache attacks, {where}, {name}: mean F1", f1.mean(),
                        note=f"all labelled {values['F1, all labelled'].mean():.2f}; false alarms "
                             f"{alarms.mean():.1f} %")
         summary.loc[name, f"F1, {where}"] = " and ".join(map("{:.2f}".format, f1))
@@ -332,6 +332,10 @@ def in_words(name):
 
 # %%
 display(results.finding(
+    f"Cache attacks (others' hardware events), mean F1: under the load of the training "
+    f"{of_f1['AutoPerf']:.2f} (best of {len(rivals)} simple rules {of_f1[simple]:.2f}), trained on "
+    f"both loads {f1_wide['AutoPerf']:.2f} ({f1_wide[rule]:.2f}), under another "
+    f"{f1_far.max():.2f} with every benign run called an attack. "
     f"Trained and judged under one load: {against(of_f1['AutoPerf'], of_f1[simple]).lower()} the "
     f"best of {len(rivals)} rules that know benign runs only, too (the best on the judged runs). "
     f"AutoPerf's detector has a mean F1 of {of_f1['AutoPerf']:.2f} "

@@ -234,6 +234,8 @@ results.figure(
 
 # %%
 falling = int((left < 0.9).sum())
+settled = (f"the error has {'not ' * (falling > len(ends) / 2)}settled there"
+           if len(ends) else "so that it can't be told whether the error has settled")
 still = (f"{'no' if falling > len(ends) / 2 else 'yes'}, the mean error falls on by more than a "
          f"tenth in {falling} of the {len(ends)} kernels that stop: with all runs it is "
          f"{left.min():.2f} to {left.max():.2f} times that at the stop. Part of this may be that "
@@ -251,7 +253,8 @@ for series in published:  # the kernels that stand for these two programs
         turned.append(f"for {series}, whose own series {theirs}, the stops of the kernel "
                       f"{stopped['program'].iloc[place]} are: {', '.join(shown)}")
 display(results.finding(
-    f"On our recordings Algorithm 1 stops {here} (seed {seed}; the paper's programs are trained "
+    f"Algorithm 1 stops {here} of ours; {settled}. "
+    f"That is by seed {seed}; the paper's programs are trained "
     f"on {stopped['paper, runs'].min()} to {stopped['paper, runs'].max()} runs). The stop depends "
     f"on the random start: by start it stops in {by_start.min()} to {by_start.max()} kernels, "
     f"{by_starts}. Has the error settled at the stop? In training: {still}"))

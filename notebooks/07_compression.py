@@ -363,20 +363,23 @@ results.table(
 # %%
 least = of_paper.get(reduction["printed"].idxmin()) or printed["reduction"]["min"]
 note = f"{reduction['printed'].idxmin()}; the paper: another program, {printed['least_reduced']}"
-results.number("reduction, least", reduction["printed"].min(), "x", paper=least, note=note)
+results.number("samples a line (the paper's reduction), least", reduction["printed"].min(), "x",
+               paper=least, note=note)
 results.number(
-    "reduction, median", reduction["printed"].median(), "x",
+    "samples a line (the paper's reduction), median", reduction["printed"].median(), "x",
     note="the paper: 10 to 1000 for most (§4.2), typically 10 to 100 (§5)",
 )
 note = f"{reduction['printed'].idxmax()}; the paper: another program, {printed['most_reduced']}"
 most = printed["reduction"]["max"]
-results.number("reduction, greatest", reduction["printed"].max(), "x", paper=most, note=note)
+results.number("samples a line (the paper's reduction), greatest", reduction["printed"].max(), "x",
+               paper=most, note=note)
 for method, spread in mnesd.items():
     claim = 100 * printed["mnesd_below"] if method == "printed" else None
     note = "the paper's claim, which three of its cases exceed; " if claim else ""
     note += f"largest distance {100 * largest[method].max():.2f} % of the count; "
     note += f"reduction {reduction[method].min():.1f} to {reduction[method].max():.0f} x"
-    results.number(f"greatest MNESD, {method}", 100 * spread.max(), "%", paper=claim, note=note)
+    results.number(f"greatest standard deviation about a line (MNESD), {method}",
+                   100 * spread.max(), "% of the count", paper=claim, note=note)
 results.numbers()
 
 # %%
@@ -384,11 +387,11 @@ samples_lines = samples_mb / lines_mb
 smaller = samples_lines.median()
 rms = fits["rms"].unstack().median()
 display(results.finding(
-    f"The lines of the paper's method are {smaller:.0f} times smaller than the samples (median of "
-    f"{len(reduction)} cases, {source}; {samples_lines.min():.1f} times at least): "
-    f"{reduction['printed'].median():.0f} samples a line, each line three numbers in place of two "
-    f"a sample. No sample lies farther from its line than {100 * largest['printed'].max():.2g} % "
-    "of the event's count. The paper's measure (MNESD below "
+    f"The paper's lines take {smaller:.0f} times less space than the samples (median of "
+    f"{len(reduction)} cases, {source}; {samples_lines.min():.1f} at least; "
+    f"{reduction['printed'].median():.0f} samples a line), and no sample is farther from its line "
+    f"than {100 * largest['printed'].max():.2g} % of the event's count. A line is three numbers, a "
+    "sample two. The paper's measure (MNESD below "
     f"{printed['mnesd_below']:g}) shows little: one line for the whole run passes it in "
     f"{(one_line < printed['mnesd_below']).sum()} of {len(one_line)} cases."))
 display(results.finding(

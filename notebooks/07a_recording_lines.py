@@ -297,17 +297,17 @@ for part, shares in overhead.dropna(axis=1, how="all").items():
     results.number(f"overhead of the {part}, greatest", shares.max(), "%", paper=limit, note=note)
 results.number("samples a line at the paper's rate of samples, median, drift test",
                by_method["reduction"]["drift"], "x", note=f"`{event}`; {source}")
-name = "rank correlation of events, lines against recordings, mean"
+name = "rank correlation of events by lines with events by intervals, mean"
 results.number(name, mean["with lines"], note=f"other models alone: {mean['with itself']:.2f}")
 
 # %%
 most = overhead.iloc[:, -1].max()
 apart = f" ({', '.join(lower.index[lower])})" if lower.any() else ""
 display(results.finding(
-    f"Time: {'yes' if most < limit else 'no'}, as far as it was measured. Finding lines while a "
-    f"program ran took at most {most:.2f} % of its processor time, scaled to {rate:,} samples a "
-    f"second; the paper has below {limit} %, of another quantity: perf's own work isn't in ours. "
-    f"Ranking: clearly changed in {lower.sum()} of {len(lower)} programs{apart}. By lines it "
+    f"Finding lines while a program ran took at most {most:.2f} % of its processor time (the "
+    f"paper: below {limit} %), and events ranked by lines are clearly in another order in "
+    f"{lower.sum()} of {len(lower)} programs{apart}. The time is scaled to {rate:,} samples a "
+    "second; perf's own work, which the paper's has, isn't in ours. By lines it "
     f"agrees with that by intervals to {mean['with lines']:.2f} (mean rank correlation), that by "
     f"intervals with itself to {mean['with itself']:.2f}: lower with lines in {fewer} of "
     f"{len(lower)}, but elsewhere within what other models change."))

@@ -228,10 +228,10 @@ within = {n: np.mean([score(ends, edges(samples), n)[0]
           for n in sorted({1, near, 2 * near})}
 bounded, drifting = means.loc["bounded"], means.loc["drift"]
 display(results.finding(
-    f"Lines as printed end at {line['found']:.0f} % of the edges of layers; as many ends at the "
-    f"largest jumps of the count at {line['found, largest jumps']:.0f} %, at equal steps at "
-    f"{line['found, equal steps']:.0f} % (within {near} samples; {len(runs)} inferences of "
-    f"{', '.join(names)}). But {100 - line['right']:.0f} % of the ends have no edge of their own, "
+    f"Lines end at {line['found']:.0f} % of the edges of layers ({len(runs)} inferences of "
+    f"{', '.join(names)}; as many ends at the largest jumps: {line['found, largest jumps']:.0f} %, "
+    f"at equal steps: {line['found, equal steps']:.0f} %), but {100 - line['right']:.0f} % of the "
+    f"ends have no edge. Lines are as printed, an end is within {near} samples of an edge, "
     "so that an end alone says little. And the edges are easy: the authors of the labels set them "
     "where the count nearly stands still, the count that the lines are fitted to."))
 results.finding(

@@ -287,8 +287,8 @@ name = "cases in which lines with a bound stay nearer than swinging door at equa
 results.number(name, 100 * better.mean(), "%", note=f"largest distance; {len(better)} cases")
 results.finding(
     f"No: at equal size, lines as printed stray {times:.0f} times as far from the samples as lines "
-    "with a hard bound by the largest distance, which a bound is made to hold, and "
-    f"{times_rms:.0f} times by the root mean square distance (medians of {len(gap)} cases)."
+    f"with a hard bound by the largest distance and {times_rms:.0f} times by the root mean square "
+    f"(medians of {len(gap)} cases). The largest distance is what a bound is made to hold."
     f"{beside} Lines with a bound stay nearer than swinging door in {better.sum()} of "
     f"{len(better)}. {source.capitalize()}."
     if times > 1 else

@@ -319,7 +319,7 @@ fig14 = {
     ("sort", tied["loosely_tied"]): tied["loosely_tied_variation_percent"],
 }
 for row in varied.to_dict("records"):
-    name = f"variation of the time of {row['program']} by {row['parameter']}"
+    name = f"variation of the time of {row['program']} by {full_name(row['parameter'])}"
     value = fig14.get((row["program"], row["parameter"]))
     note = f"slowest level against fastest; p = {row['p']:.4f}"
     results.number(name, row["variation"], "%", paper=value, note=note)
@@ -348,6 +348,14 @@ def summarize(name):
 
 
 # %%
+if len(tuned) > 1:
+    leads = {name: direct[name].iloc[0] for name in tuned}
+    most = "; ".join(f"{name} {row['label']} ({row['mean']:.0f} %)" for name, row in leads.items())
+    alone = "; ".join(f"{name} {full_name(truth[name])}" if name in truth else f"{name} none"
+                      for name in tuned)
+    display(results.finding(
+        f"By its importance in a model of the time: {most}; by the change of the time when it is "
+        f"changed alone: {alone} (Spark, our recordings)."))
 for name in tuned:
     display(results.finding(summarize(name), program=name))
 same = {way: sum(ranked[name]["event_b"].iloc[0] == truth[name] for name in truth)

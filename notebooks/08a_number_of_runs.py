@@ -343,16 +343,17 @@ results.table(table2.reset_index(drop=True), "table2",
 
 # %%
 for row in last.to_dict("records"):
-    results.number(f"error of the model by {row['model']}, {row['program']}", row["error"], "%",
+    results.number(f"error of a model of the time by {row['model']}, {row['program']}",
+                   row["error"], "%",
                    note=f"{row['runs']} runs; mean baseline: {row['mean_baseline']:.1f} %")
 unknown = ", ".join(name for name in tuned if name not in judged)
 text = f"No parameter is known to change the time of {unknown}. " if unknown else ""
 if judged:
     text += (
-        f"To name the parameter that matters most in {share:.0f} % of {draws} draws, method B (a "
-        f"model of the time by the parameters) takes {count_runs(direct)}; method A (by way of "
-        f"events), with its pairs by Friedman's H, takes {count_runs(pairs)}; with its pairs by "
-        f"residual variance {count_runs(plane)}; ours (events by effect) takes "
+        f"To name the parameter that matters most in {share:.0f} % of draws takes, by the settings "
+        f"(method B), {count_runs(direct)}; by way of events (method A, pairs by "
+        f"H), {count_runs(pairs)}. With its pairs by "
+        f"residual variance A takes {count_runs(plane)}; ours (events by effect) takes "
         f"{count_runs(effect)}. Tried were {', '.join(map(str, tried))} runs only, and "
         f"{share:.0f} % of {draws} draws fit a true share from {100 * sure.low:.0f} % on, so that "
         "ways that differ by a step are not told apart; ours was devised on these programs. The "

@@ -262,12 +262,12 @@ if "program" in by_kind.index and "neither" in by_kind.index:
     results.number(name, same, note=f"of two programs: {apart:.2f}; p = {p:.2f}")
     processor = by_kind["kendall"].get("processor")
     alike = "" if processor is None else (
-        f"; those of two programs on one processor, which have all events in common, by "
+        f". Those of two programs on one processor, which have all events in common, by "
         f"{processor:.2f}")
     yes = "Yes, to a degree" if p < 0.05 else "Not visibly"
     text = (f"{yes}: the rankings of one program's events on two processors correlate by "
-            f"{same:.2f} (Kendall), those of two programs by {apart:.2f} (p = {p:.2f}){alike}. "
-            f"{text}")
+            f"{same:.2f} (Kendall), those of two programs by {apart:.2f} (p = {p:.2f}; "
+            f"{len(table)} recordings of CloudSuite by others){alike}. {text}")
 display(results.finding(text))
 
 # %% [markdown]

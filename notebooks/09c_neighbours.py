@@ -151,8 +151,10 @@ gain = (described["mean"] - described["error"]).mean()
 fewer = [row for row in by_cause.index[1:] if by_cause.loc[row, "mean"] < by_cause["min"].iloc[0]]
 display(
     results.finding(
-        f"IPC changes by {gap.min():.2g} to {gap.max():.2g} % with perf on the measured core, most "
-        f"in the chain of {gap.idxmax()}, and by up to {chains:.2g} % with the length of the chain."
+        f"IPC changes by at most {gap.max():.2g} % with perf on the measured core and {chains:.2g} "
+        f"% with the length of the chain (others' hardware); that the ranking changes "
+        f"{'shows' if fewer else 'does not show'} beside halves of one recording. With perf there "
+        f"it is {gap.min():.2g} % at least, and most in the chain of {gap.idxmax()}."
     )
 )
 display(

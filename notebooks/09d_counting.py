@@ -95,8 +95,9 @@ wrong = [
 display(
     results.finding(
         f"{first.capitalize()} are exact on {exact.exact[first]:.0f} of "
-        f"{exact.machines[first]:.0f} machines; no other event on more than "
-        f"{exact.exact.drop(first).max():.0f}. "
+        f"{exact.machines[first]:.0f} machines (others' hardware), no other event on more than "
+        f"{exact.exact.drop(first).max():.0f}; the others are up to "
+        f"{judged['times'].max():.3g} times the true count. "
         "Off by more than 1 %: "
         f"{'; '.join(wrong)}."
     )

@@ -405,10 +405,10 @@ at_size = errors.pivot(index="size", columns="by", values="median").loc[SIZES]
 worse = [size for size in SIZES if at_size.loc[size].idxmin() != "pooled"]
 of_pooled = largest.loc["pooled"]
 display(results.finding(
-    f"On this Xeon a miss costs a middle program {model.center_:.0f} cycles, and what 11 times the "
-    f"cache saves is told by a program's own intervals with an error of {of_pooled['median']:.1f} "
-    f"% of all cycles (median of {len(largest_cache)} programs; saying that nothing is saved errs "
-    f"by {largest.at['nothing', 'median']:.1f}), if it is known how many misses go."))
+    f"A miss costs a middle program {model.center_:.0f} cycles (others' Xeon); what 11 times the "
+    f"cache saves is told with an error of {of_pooled['median']:.1f} % of all cycles (median of "
+    f"{len(largest_cache)} programs; nothing saved: {largest.at['nothing', 'median']:.1f}). "
+    "That is by a program's own intervals, and if it is known how many misses go."))
 display(results.finding(
     "This way is called *pooled*: a program's own slope, drawn towards what a miss costs the other "
     "programs. Next best: " + ", ".join(

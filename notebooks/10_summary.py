@@ -20,7 +20,11 @@
 #
 # *Reads* the results of the other notebooks of this profile; nothing is measured or fitted here. *Writes* each table and figure with its state, each number beside the paper's, and each notebook's answer.
 #
-# The papers: *CounterMiner* (cleaning, ranking and pairs of events), *GBRT* mining (merging runs), *AutoPerf* (new version against old), *fingerprinting* (bottlenecks by time slice), *online regression* (lines in place of samples). Abbreviations in the answers: OCOE, each event counted all the time by a counter of its own; MLPX, events taking turns on the counters; IPC, instructions per cycle.
+# The papers: *CounterMiner* (cleaning, ranking and pairs of events), *GBRT* mining (merging runs), *AutoPerf* (new version against old), *fingerprinting* (bottlenecks by time slice), *online regression* (lines in place of samples). Abbreviations:
+#
+# - OCOE, each event counted all the time by a counter of its own; MLPX, events taking turns on the counters; IPC, instructions per cycle;
+# - *Eq. 4* of CounterMiner, error of a multiplexed event: how far it is from a run without multiplexing, against how far two such runs are apart; its *Eq. 8* puts a mean of neighbours in place of a zero; its *Eq. 12*, intensity of a pair of events: what a plane over the two leaves of IPC. *Friedman's H*: what of two events' joint effect is not the sum of their single ones;
+# - *F1*: harmonic mean of the share of bad runs that are found and the share of bad runs among those that are called bad; *MNESD*: the largest standard deviation of samples about a line, as a share of the range of the count.
 #
 # **On your own program.** `cmlib run live -p program=NAME` makes this page of a program of yours, too; `profile` (in `settings`) says of which run the results are read.
 
@@ -28,6 +32,7 @@
 settings: dict = {}  # profile, results_folder
 
 # %%
+import json
 import re
 from pathlib import Path
 
@@ -51,8 +56,7 @@ folder = Path(settings["results_folder"] or places.results_dir()) / profile
 manifests = [manifest for manifest in read_manifests(folder).sections  # of the other notebooks
              if manifest["notebook"] != "10_summary"]
 if not manifests:
-    raise NothingRecordedError(f"no results of profile {profile!r}: run `{command_of(profile)}` "
-                               "first.")
+    raise NothingRecordedError(f"no results of {profile!r}: run `{command_of(profile)}` first.")
 
 # %% [markdown]
 # ## What is reproduced
@@ -88,6 +92,30 @@ results.table(items, "reproduced",
               "data, of how many of the paper's programs, and what is lacking.", rows=100)
 
 # %% [markdown]
+# *Own hardware* and *software events* are recordings of ours, which come with cmlib, by the machines of the next table, as are *simulated* ones. *Others' hardware*: recordings that others published; each notebook says by which processors.
+
+# %%
+def describe_recording(file):
+    """What was recorded in a file of ours, of which program, on which machine."""
+    meta = json.loads(file.read_text(encoding="utf-8"))
+    offered, machine = meta.get("counters", {"offered": 0})["offered"], meta["machine"]
+    data = "simulated" if offered is None else "own hardware" if offered else "software events"
+    processor = "{model_name} (family {family}, model {model})".format_map(machine)
+    return {"data": data, "program": meta.get("program") or file.parent.name,
+            "processor": processor, "microarchitecture": machine["microarchitecture"],
+            "virtual": machine["virtual"], "processors": machine["processors"]}
+
+
+files = [file for kind in ("recordings", "regions", "samples")
+         for file in sorted((places.data_dir() / kind).rglob("*.json"))]
+if files:
+    ours = pd.DataFrame(map(describe_recording, files)).fillna("")
+    ours = ours.groupby([name for name in ours if name != "program"], dropna=False)["program"]
+    ours = ours.agg(recordings="size", programs="nunique").reset_index()
+    display(results.table(ours, "machines", "**Table.** The machines of our own recordings, as "
+                          "their metadata name them."))
+
+# %% [markdown]
 # ## Where numbers agree
 #
 # For each quantity $q$ that a paper prints too, the ratio of what was computed here to what the paper prints:
@@ -98,9 +126,10 @@ results.table(items, "reproduced",
 
 # %%
 def told(manifest):
-    """What a notebook found, as text: first of each program, then of all."""
-    texts = [(name, sentences(topics)) for name, topics in manifest["overviews"].items()]
-    texts += [(finding["program"], finding["text"]) for finding in manifest["findings"]]
+    """What a notebook found, as text: first of all programs, then of each."""
+    texts = [(finding["program"], finding["text"]) for finding in manifest["findings"]]
+    texts += [(name, sentences(topics)) for name, topics in manifest["overviews"].items()]
+    texts.sort(key=lambda row: bool(row[0]))
     return [(manifest["notebook"], name, strip_markup(text)) for name, text in texts if text]
 
 
@@ -153,28 +182,23 @@ results.table(printed.sort_values("ratio"), "printed", (
     "**Table.** Quantities that a paper prints too, by their ratio; all quantities are in "
     "numbers.csv."), rows=100)
 
-# %%
-def shortened(text, enough=160):
-    """The first sentences of a text, until there is enough of it."""
-    kept = ""
-    for sentence in re.split(r"(?<=[.;]) (?=[A-Z])", text):
-        kept = f"{kept} {sentence}".strip()
-        if len(kept) >= enough:
-            break
-    return kept
-
-
 # %% [markdown]
 # ## What each notebook answers
 #
-# The question that heads each page, and what its answer begins with. *Program*: of which program, where a notebook answers for one after the other and the first is shown. What else each found is in `findings.csv` and on its page.
+# The question that heads each page, and the first sentence of its answer; what it rests on is on the page, and all that was found in `findings.csv`.
 
 # %%
-answers = findings.groupby("notebook", sort=False).first().reset_index()
-answers.insert(1, "question", answers["notebook"].map(questions))
-short = answers.assign(finding=answers["finding"].map(shortened)).replace("", "–")
-results.table(short.rename(columns={"finding": "answer"}), "answers", (
-    f"**Table.** Question and answer of each of {len(short)} notebooks."), rows=100)
+def first_sentence(text):
+    return re.split(r"(?<=\.) (?=[A-Z])", text, maxsplit=1)[0]
+
+
+first = findings.groupby("notebook", sort=False).first().reset_index()
+of_one = first["program"].where(first["program"] == "", first["program"] + ": ")
+answers = pd.DataFrame({"notebook": first["notebook"],
+                        "question": first["notebook"].map(questions),
+                        "answer": of_one + first["finding"].map(first_sentence)})
+results.table(answers, "answers", (
+    f"**Table.** Question and answer of each of {len(answers)} notebooks."), rows=100)
 
 # %%
 results.table(findings, "findings", "Every finding of each notebook.", on_page=False)
@@ -184,7 +208,7 @@ results.number("quantities that a paper also prints", len(printed))
 # %% [markdown]
 # ## What this doesn't show
 #
-# Whether the papers' programs would give the papers' numbers on this processor: most have no recordings by hardware counters here. Own recordings by hardware counters are of one processor in a virtual machine, those of software events of another; others' are of other processors, as the first table says. A number here can stand for several quantities of one name: errors by *cleaned* counts of one notebook and of another are of other recordings and other events. What is counted (programs, kernels, events) differs from row to row; each notebook says why. Whatever a notebook's data can't show is said at its end.
+# Whether the papers' programs would give the papers' numbers on this processor: most have no recordings by hardware counters here. Errors by *cleaned* counts of one notebook and of another are of other recordings and other events, as their names and notes say. What is counted (programs, kernels, events) differs from row to row; each notebook says why. Whatever a notebook's data can't show is said at its end.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018. Alam et al., *AutoPerf*, NeurIPS 2019. The other papers are named in the notebooks of the table.
 

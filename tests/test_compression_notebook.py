@@ -37,9 +37,9 @@ def numbers(folder):
 
 def test_on_kernel_events_the_notebook_ends_with_its_numbers(smoke):
     found = numbers(smoke / "07_compression")
-    assert found["reduction, least"] == pytest.approx(1580 / 70, abs=0.01)
+    assert found["samples a line (the paper's reduction), least"] == pytest.approx(1580 / 70, abs=0.01)
     for method in ("printed", "drift", "bounded"):
-        assert 0 < found[f"greatest MNESD, {method}"] < 10
+        assert 0 < found[f"greatest standard deviation about a line (MNESD), {method}"] < 10
     fits = pd.read_csv(smoke / "07_compression/fits.csv").set_index(["case", "method"])["largest"]
     assert fits["perl-2", "printed"] > 0.1 and fits["perl-2", "drift"] < 0.02
     assert (fits.xs("bounded", level="method") <= 0.01 + 1e-9).all()
@@ -56,7 +56,7 @@ def test_lines_cost_less_than_the_paper_has(smoke):
     found = numbers(smoke / "07a_recording_lines")
     assert 0 < found["overhead of the regression, replayed, greatest"] < 1.7
     assert 0 < found["overhead of the recording process, greatest"] < 0.5
-    assert -1 <= found["rank correlation of events, lines against recordings, mean"] <= 1
+    assert -1 <= found["rank correlation of events by lines with events by intervals, mean"] <= 1
 
 
 def other_streams(folder, seed=0):

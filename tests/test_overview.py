@@ -115,6 +115,15 @@ def test_the_summary_reads_the_sentences_of_the_first_page(tmp_path):
     told = functions_of("10_summary")["told"]
     (manifest,) = read_manifests(tmp_path / "smoke").sections
     assert told(manifest) == [("01_a", "gcc", "Half is lost. What to try: do less.")]
+    results = results_of(tmp_path, "02_b")
+    results.overview("gcc", limits="**half** is lost")
+    results.finding("Of gcc.", program="gcc")
+    results.finding("Of all (Eq. 8), half. More follows.")
+    results.save()
+    manifest = read_manifests(tmp_path / "smoke").sections[-1]
+    assert [program for _, program, _ in told(manifest)] == ["", "gcc", "gcc"]
+    first_sentence = functions_of("10_summary")["first_sentence"]
+    assert first_sentence(told(manifest)[0][2]) == "Of all (Eq. 8), half."
     assert sentences({"sure": "", "lacking": "IPC"}) == "To know more: IPC."
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from cmlib.experiments import tuned_runs
+from cmlib.experiments.spark_settings import TABLE_IV
 from tests.notebook_functions import functions_of
 
 
@@ -43,17 +44,20 @@ def test_its_numbers_are_those_of_the_recordings(smoke, tuned):
     for parameter, own in tuned["sort"].levels.groupby("parameter"):
         means = own.groupby("level")["seconds"].mean()
         expected = 100 * (means.max() / means.min() - 1)
-        assert found[f"variation of the time of sort by {parameter}"] == pytest.approx(expected)
+        name = TABLE_IV[parameter].name.removeprefix("spark.")
+        assert found[f"variation of the time of sort by {name}"] == pytest.approx(expected)
 
 
 def test_models_err_less_than_the_mean_and_name_the_parameter_that_changes_the_time(smoke):
     said = read_manifest(smoke / "08a_number_of_runs")
     errors = {number["name"]: number["value"] for number in said["numbers"]}
-    assert 0 < errors["error of the model by parameters, sort"] < 11
+    assert 0 < errors["error of a model of the time by parameters, sort"] < 11
     alone = pd.read_csv(smoke / "08a_number_of_runs/alone.csv").set_index("name")["p"]
     assert alone.idxmin() == "executor.cores" and alone.min() <= 0.05
-    assert "runs of sort; method A" in said["findings"][0]["text"]
-    assert "executor.cores changes it most" in read_manifest(smoke / "08_tuning")["findings"][0]["text"]
+    assert "runs of sort; by way of events (method A" in said["findings"][0]["text"]
+    findings = read_manifest(smoke / "08_tuning")["findings"]
+    (of_sort,) = (finding["text"] for finding in findings if finding["program"] == "sort")
+    assert "executor.cores changes it most" in of_sort
 
 
 def test_every_important_event_has_its_verdict_and_the_finding_counts_them(smoke):
