@@ -253,7 +253,7 @@ for series in published:  # the kernels that stand for these two programs
         turned.append(f"for {series}, whose own series {theirs}, the stops of the kernel "
                       f"{stopped['program'].iloc[place]} are: {', '.join(shown)}")
 display(results.finding(
-    f"Algorithm 1 stops {here} of ours; {settled}. "
+    f"On our recordings Algorithm 1 stops {here}; {settled}. "
     f"That is by seed {seed}; the paper's programs are trained "
     f"on {stopped['paper, runs'].min()} to {stopped['paper, runs'].max()} runs). The stop depends "
     f"on the random start: by start it stops in {by_start.min()} to {by_start.max()} kernels, "

@@ -96,22 +96,21 @@ results.table(items, "reproduced",
 
 # %%
 def describe_recording(file):
-    """What was recorded in a file of ours, of which program, on which machine."""
+    """What kind of counts a file of ours holds, and of which machine."""
     meta = json.loads(file.read_text(encoding="utf-8"))
     offered, machine = meta.get("counters", {"offered": 0})["offered"], meta["machine"]
     data = "simulated" if offered is None else "own hardware" if offered else "software events"
     processor = "{model_name} (family {family}, model {model})".format_map(machine)
-    return {"data": data, "program": meta.get("program") or file.parent.name,
-            "processor": processor, "microarchitecture": machine["microarchitecture"],
-            "virtual": machine["virtual"], "processors": machine["processors"]}
+    return {"data": data, "processor": processor, "processors": machine["processors"],
+            "microarchitecture": machine["microarchitecture"],
+            "virtual machine": machine["virtual"]}
 
 
 files = [file for kind in ("recordings", "regions", "samples")
          for file in sorted((places.data_dir() / kind).rglob("*.json"))]
 if files:
     ours = pd.DataFrame(map(describe_recording, files)).fillna("")
-    ours = ours.groupby([name for name in ours if name != "program"], dropna=False)["program"]
-    ours = ours.agg(recordings="size", programs="nunique").reset_index()
+    ours = ours.groupby(list(ours)).size().rename("recordings").reset_index()
     display(results.table(ours, "machines", "**Table.** The machines of our own recordings, as "
                           "their metadata name them."))
 
