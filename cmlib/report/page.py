@@ -14,7 +14,7 @@ from cmlib.io.archive import write_whole
 from cmlib.report.inline import strip_markup, to_html
 from cmlib.report.manifests import BY_PROGRAM, read_manifests
 from cmlib.report.overview import answers_of, gather_cards, opening
-from cmlib.report.reproduction import count_reproduced, reproduction
+from cmlib.report.reproduction import reproduction
 from cmlib.shell import command_code
 from cmlib.templates import template
 from cmlib.topdown.answers import describe_misses, format_number
@@ -65,14 +65,11 @@ def build_index(folder, *, to_come=()):
         unshown = [finding for finding in manifest["findings"] if finding["program"] not in with_card]
         manifest["answers"] = unshown or ([] if of_program else answers_of(manifest))
     of_papers = profile.split("/")[0] != BY_PROGRAM and not to_come
-    reproduced = reproduction(folder, manifests) if of_papers else pd.DataFrame()
+    reproduced = reproduction(folder, manifests).to_dict("records") if of_papers else []
     page = page_template("page.html.j2").render(
         profile=profile,
         of_program=of_program,
-        reproduced=reproduced.to_dict("records"),
-        reproduced_counts=count_reproduced(reproduced).reset_index().to_dict("records")
-        if len(reproduced)
-        else [],
+        reproduced=reproduced,
         sections=manifests,
         left_out=results.left_out,
         damaged=results.damaged,
