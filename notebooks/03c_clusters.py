@@ -326,8 +326,8 @@ for name, c in clusters.items():
     bars = bars.assign(note=[note(row) for _, row in bars.iterrows()])
     results.overview_bars(
         name, bars, "**What its speed varies with.** Groups of events, % of a linear model of "
-        f"cycles per instruction (90 % interval). It errs by {errors['linear']:.1f} %, their mean "
-        f"by {errors['mean']:.1f} %")
+        f"cycles per instruction (90 % interval). It errs by {errors['linear']:.1f} %; always to "
+        f"say the mean, by {errors['mean']:.1f} %")
     if costly := varies(c):
         display(results.overview(name, varies=costly))
 
