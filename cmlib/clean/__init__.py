@@ -1,4 +1,4 @@
-"""Clean multiplexed series: what perf prints, straight lines, CounterMiner's way, and shrinkage towards neighbours."""
+"""Clean counts of multiplexed runs by interpolation, by CounterMiner's method, or by shrinkage to neighbours."""
 
 import lazy_loader
 

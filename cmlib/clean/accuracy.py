@@ -1,4 +1,4 @@
-"""Errors of cleaned series against runs that counted the same events all the time (OCOE)."""
+"""Compare cleaned series of multiplexed runs with runs that counted the same events all the time (OCOE)."""
 
 import itertools
 import math
@@ -16,7 +16,7 @@ MEASURES = ("eq4_percent", "distance_ratio", "total_error_percent", "distributio
 
 
 def references(ocoe_runs, mlpx_runs):
-    """Gather the OCOE series that each multiplexed event is compared with.
+    """Collect for each multiplexed event the OCOE series to compare with.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def references(ocoe_runs, mlpx_runs):
     Returns
     -------
     dict of str to Reference
-        By event; ``compare(series)`` gives the errors named by `MEASURES`.
+        By event; its method ``compare(series)`` gives the errors that `MEASURES` names.
 
     Raises
     ------
@@ -39,22 +39,23 @@ def references(ocoe_runs, mlpx_runs):
 
 
 def noise_floor(ocoe_runs, mlpx_runs, always="instructions"):
-    """Score series that have no multiplexing error, as the measure of what a score means.
+    """Compute the errors of series without any error of multiplexing: the smallest that cleaning could reach.
 
     Parameters
     ----------
     ocoe_runs : sequence of Recording
-        As of :func:`references`.
+        Runs that counted their events all the time.
     mlpx_runs : sequence of Recording
-        As of :func:`references`.
+        Multiplexed runs of the same program.
     always : str, default "instructions"
         An event that the multiplexed runs counted all the time.
 
     Returns
     -------
     DataFrame
-        A row a series: event, method (``always counted``: `always` in the multiplexed runs; ``ocoe``: an OCOE run
-        against the others), and the errors named by `MEASURES`.
+        A row for each multiplexed event and series compared: ``event``; ``method``, ``always counted`` (`always` in a
+        multiplexed run, compared with the OCOE runs) or ``ocoe`` (the event in one OCOE run, compared with the others,
+        if there are three or more); and the errors that `MEASURES` names.
 
     Raises
     ------
@@ -73,16 +74,24 @@ def noise_floor(ocoe_runs, mlpx_runs, always="instructions"):
 
 
 class Reference:
-    """An event's OCOE series, and what is known of them beforehand.
+    """An event's OCOE series, which cleaned series are compared with.
+
+    Parameters
+    ----------
+    runs : sequence of Recording
+        Runs that counted the event all the time, at least two; UnfitRecordingError if there are fewer.
+    event : str
+        Name of the event.
 
     Attributes
     ----------
     series : list of Series
         Counts [events per interval] by the end of the interval [s], one a run, without
         a last interval that was cut short.
+    total : float
+        Mean over the runs of the sum of all intervals.
     own_distance : float
-        Mean distance between two of them: ``dist_ref`` of Eq. 4 of CounterMiner (§II-B). With one pair alone the
-        error would say more about that pair than about a series.
+        Mean distance between two of them, over all pairs: ``dist_ref`` of Eq. 4 of CounterMiner (§II-B).
     """
 
     def __init__(self, runs, event):
@@ -97,11 +106,11 @@ class Reference:
         self.own_distance = np.mean([dtw(*pair) for pair in itertools.combinations(self.series, 2)])
 
     def compare(self, series):
-        """Errors of a cleaned series, indexed by the end of the interval [s], in the order of `MEASURES`.
+        """Errors of a cleaned series (index: end of the interval, s), a tuple of floats in the order of `MEASURES`.
 
-        Eq. 4 [%], which folds where a series is as close to OCOE as OCOE to itself; the ratio of both distances, not
-        folded; the difference of totals [% of OCOE's]; the distance between the values' distributions, in standard
-        deviations of the OCOE values.
+        Eq. 4 [%], which is 0 if the series is as far from the OCOE series as these from each other, and grows on both
+        sides; the ratio of these distances; the difference of totals [% of OCOE's]; and the Wasserstein distance
+        between the distributions of values, in standard deviations of the OCOE values.
         """
         values, pooled = _whole(series), np.concatenate(self.series)
         distance = np.mean([dtw(values, reference) for reference in self.series])
@@ -114,6 +123,7 @@ class Reference:
 
 
 def _multiplexed(ocoe_runs, mlpx_runs):
+    """List of the events that a multiplexed run did not count all the time, and that two OCOE runs or more counted."""
     multiplexed = dict.fromkeys(
         event
         for run in mlpx_runs
@@ -130,22 +140,25 @@ def _multiplexed(ocoe_runs, mlpx_runs):
 
 
 def _with(event, runs):
+    """List of the runs that counted an event."""
     return [run for run in runs if event in run.counts and run.counts[event].notna().any()]
 
 
 def _ocoe_series(run, event):
+    """Series of an event in an OCOE run, with late readings divided in proportion to instructions."""
     columns = list(dict.fromkeys([event, "instructions"] if "instructions" in run.counts else [event]))
     by = run.counts["instructions"] if "instructions" in columns else None
     return redistribute_delayed_counts(run.counts[columns], run.running[columns], by=by)[event]
 
 
 def _whole(series):
-    """The values of a series, without NaN and without a last interval cut short."""
+    """A series of float64 without NaN and without a last interval that was cut short."""
     whole = whole_intervals(lengths_by_ends(series.index))
     return series[whole].dropna().astype(np.float64)
 
 
 def _ratio(part, whole, nothing=0.0):
+    """part / whole; if the whole is 0, infinity, or `nothing` if both are 0."""
     if whole == 0:
         return nothing if part == 0 else math.inf
     return float(part / whole)

@@ -1,10 +1,15 @@
-"""Divide counts that were read late among the intervals in which they were counted."""
+"""Divide counts that were read some intervals late among the intervals in which they were counted."""
 
 import numpy as np
 
 
 def redistribute_delayed_counts(counts, running, *, by=None):
-    """Divide a late reading among the intervals it covers."""
+    """Divide each late reading among the intervals it covers; a frame as `counts`, which is not modified.
+
+    An interval without a count (NaN) whose running share is above 0 was counted but not read: its count is in the next
+    reading of the event. That is divided in proportion to `by` (one value an interval, such as instructions), or
+    equally if `by` is not given or not known there.
+    """
     spread = counts.to_numpy(dtype=np.float64, copy=True)
     late = np.isnan(spread) & (running.to_numpy() > 0)
     weights = np.ones(len(spread)) if by is None else np.asarray(by, dtype=np.float64)

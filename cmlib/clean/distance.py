@@ -97,6 +97,7 @@ def folded_error(dist_ref, dist_mea):
 
 
 def _series(values, which):
+    """Values as a contiguous array of float64; a ValueError on the `which` series if they are no finite series."""
     values = np.ascontiguousarray(values, dtype=np.float64)
     if values.ndim != 1 or not len(values):
         raise ValueError(
@@ -113,7 +114,10 @@ def _series(values, which):
 
 @numba.njit(cache=True)
 def _least_sum(a, b):
-    """Walk the table of partial sums diagonal by diagonal: no cell of a diagonal needs another."""
+    """Least sum of absolute differences over all warping paths, len(a) <= len(b).
+
+    The table of partial sums is computed diagonal by diagonal, as the cells of one diagonal do not need each other.
+    """
     n, m = len(a), len(b)
     reversed_b = b[::-1].copy()
     before_last = np.full(n + 2, np.inf)
@@ -129,9 +133,10 @@ def _least_sum(a, b):
     return last[n]
 
 
-# No NaN gets here, and only with that known are the minima computed several at a time.
+# Without "nnan" (there are no NaN here) the compiler does not vectorize the minima.
 @numba.njit(cache=True, fastmath={"nnan", "nsz"})
 def _fill(before_last, last, current, a, reversed_b, low, count, b_low):
+    """Compute `count` cells of the diagonal `current` out of the two diagonals before it, in place."""
     left, up = last[low + 1 : low + 1 + count], last[low : low + count]
     diagonal, target = before_last[low : low + count], current[low + 1 : low + 1 + count]
     x, y = a[low : low + count], reversed_b[b_low : b_low + count]

@@ -1,4 +1,4 @@
-"""Whether an event's values are Gaussian, which decides how far an outlier lies from the mean."""
+"""Test whether an event's values are Gaussian, which decides the threshold of outliers."""
 
 import math
 
@@ -10,15 +10,15 @@ _CRITICAL = 0.752
 
 
 def is_gaussian(values):
-    """Whether finite samples pass Anderson and Darling's test of a Gaussian at 5 %; a constant passes."""
+    """True if finite samples pass the Anderson-Darling test of a Gaussian at 5 %; constants and no samples pass."""
     return len(values) == 0 or gaussian_statistic(values) < _CRITICAL
 
 
 @numba.njit(cache=True)
 def gaussian_statistic(values):
-    """Anderson-Darling statistic against a Gaussian of the samples' own mean and deviation.
+    """Anderson-Darling statistic of finite samples against a Gaussian of their own mean and standard deviation.
 
-    Compiled, as a run is tested event by event: SciPy takes longer for its calls than for the samples.
+    Corrected for their number. Compiled, because for series this short the overhead of SciPy's calls dominates.
     """
     n, ordered = len(values), np.sort(values)
     if ordered[0] == ordered[-1]:

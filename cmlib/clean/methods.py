@@ -1,4 +1,4 @@
-"""The table of cleaning methods: a line here makes one known to notebooks, comparisons, panels and the command line."""
+"""The table of cleaning methods: a method added here is offered by notebooks, comparisons, panels and commands."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,26 +10,28 @@ from cmlib.clean.missing import fill_missing, interpolate, missing_samples
 from cmlib.clean.outliers import replace_outliers
 from cmlib.clean.shrinkage import clean_by_shrinkage
 
+# Options of CounterMiner's method.
 _OF_THE_PAPER = ("n_gaussian", "n_long_tail", "k", "true_zero_max")
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way to clean.
+    """A cleaning method.
 
     Attributes
     ----------
     clean : callable
-        Of one series, ``clean(values, running, **options)``: arrays of float64, `running` None where it is not
-        known. If `whole_run`, of all events at once, ``clean(counts, running, *, sums, **options)``: frames.
-        Its arguments are checked and are not to be modified; it returns the cleaned ones.
+        Cleans one series, ``clean(values, running, **options)``: arrays of float64, `running` None if it is not
+        known. If `whole_run`, all events at once, ``clean(counts, running, *, sums, **options)``: frames.
+        The arguments are checked before and must not be modified; it returns the cleaned values.
     about : str
-        In a few words, for the panel of notebook 02.
+        Description of a few words, for the panel of notebook 02.
     options : tuple of str
         Names of the options it takes.
     whole_run : bool
+        True if it cleans all events of a run at once.
     variant_of : str
-        The method of which it is a reading, if it is to be left out where one of each is compared.
+        Name of another method of which it is a variant; such methods are left out of comparisons. Empty for others.
     """
 
     clean: Callable
@@ -40,15 +42,20 @@ class Method:
 
 
 def _scaling(values, running):
+    """The counts as perf prints them."""
     return values.copy()
 
 
 def _interpolate(values, running):
+    """Linear interpolation; without running shares, an interval was either counted all the time or not at all."""
     return interpolate(values, np.isfinite(values).astype(float) if running is None else running)
 
 
 def clean_counterminer(values, running, *, n_gaussian=3.0, n_long_tail=5.0, k=5, true_zero_max=0.01):
-    """Replace outliers and fill missing samples; `running` tells which are missing and which exact."""
+    """Replace outliers, then fill missing samples: CounterMiner's cleaning of one series; returns an array.
+
+    Running shares, if known, tell which samples are missing (0) and which are exact (1) and stay.
+    """
     missing = missing_samples(values, running, true_zero_max=true_zero_max)
     counted = np.where(missing, np.nan, values)
     n_std = n_gaussian if is_gaussian(counted[~missing]) else n_long_tail
@@ -58,7 +65,7 @@ def clean_counterminer(values, running, *, n_gaussian=3.0, n_long_tail=5.0, k=5,
 
 
 def clean_as_printed(values, running, **options):
-    """The same without what perf tells of running shares, which the paper does not use."""
+    """CounterMiner's cleaning of one series without running shares, which the paper does not use; returns an array."""
     return clean_counterminer(values, None, **options)
 
 
@@ -78,7 +85,7 @@ SERIES_METHODS = tuple(name for name in DISTINCT_METHODS if not REGISTERED[name]
 
 
 def options_for(method, options):
-    """Those of the options that a method takes; the others must be another method's."""
+    """Dict of those options that the method of that name takes; a TypeError for an option that no method takes."""
     known = {option for registered in REGISTERED.values() for option in registered.options}
     if unknown := options.keys() - known:
         raise TypeError(

@@ -1,16 +1,20 @@
-"""Missing samples of a series: which they are, and how they are filled from neighbours in time."""
+"""Find missing samples of a series and fill them from neighbours in time."""
 
 import numba
 import numpy as np
 
 from cmlib.errors import UnfitRecordingError
 
-# No event of a core happens more often in a cycle: the most are floating-point operations, of two 512-bit units.
+# Most events of one kind in a cycle of a core: floating-point operations of two 512-bit units. More is a misreading.
 MOST_PER_CYCLE = 128
 
 
 def missing_samples(values, running=None, *, true_zero_max=0.01):
-    """Tell missing samples from measured ones."""
+    """Mask (bool array) of the samples of a series that were not measured.
+
+    Those are NaN; and zeros, if `running` is given, where the running share is 0; without `running` all zeros, unless
+    the series is below `true_zero_max` everywhere: then 0 was measured.
+    """
     missing = ~np.isfinite(values)
     if running is not None:
         return missing | ((values == 0) & ~(running > 0))
@@ -57,7 +61,10 @@ def fill_missing(values, missing, *, k=5):
 
 @numba.njit(cache=True)
 def _mean_of_nearest(values, missing, k):
-    """Fill from both sides outwards. Compiled: sorting all distances takes longer than the rest of the cleaning."""
+    """`values` with each missing sample replaced by the mean of its k nearest known neighbours in time.
+
+    Compiled: sorting all distances instead takes longer than the rest of the cleaning.
+    """
     filled, known = values.copy(), np.flatnonzero(~missing)
     taken = min(k, len(known))
     for i in np.flatnonzero(missing):
@@ -75,7 +82,7 @@ def _mean_of_nearest(values, missing, k):
 
 
 def interpolate(values, running):
-    """Estimate what was not seen from straight lines between what was.
+    """Estimate counts of the time in which an event was not counted by linear interpolation of its rate.
 
     Scaling assumes that an event went on, while it was not counted, at the rate of
     its own interval. Here the rate is known for the share of each interval in which

@@ -1,4 +1,4 @@
-"""Replace outliers, samples above a threshold, by the median of their stretch of time."""
+"""Replace outliers, which are samples above a threshold, by the median of neighbouring samples."""
 
 import math
 
@@ -20,15 +20,14 @@ def replace_outliers(values, *, n_std=5.0, exact=None):
     n_std : float > 0, default 5.0
         Threshold [standard deviations]: 3 for Gaussian events, 5 for long tails.
     exact : ndarray of bool, shape (n,), optional
-        Samples counted all the time: part of mean, deviation and medians, never
-        replaced.
+        Samples that were counted all the time: they are part of mean, deviation and medians, but never replaced.
 
     Returns
     -------
     cleaned : ndarray of float64, shape (n,)
         The series with its outliers replaced.
     replaced : ndarray of bool, shape (n,)
-        Which samples they were.
+        True for the samples that were replaced.
 
     Raises
     ------
@@ -56,7 +55,7 @@ def replace_outliers(values, *, n_std=5.0, exact=None):
 
 @numba.njit(cache=True)
 def _above(values, n_std):
-    """Mark samples above the threshold of Eq. 6. Compiled, as one event's series is too short for NumPy's calls."""
+    """Mask of the samples above mean + n_std * std (Eq. 6). Compiled, as NumPy's calls take longer on short series."""
     finite = values[np.isfinite(values)]
     if len(finite) == 0:
         return np.zeros(len(values), np.bool_)
@@ -66,7 +65,7 @@ def _above(values, n_std):
 
 @numba.njit(cache=True)
 def _fill_with_medians(values, replaced):
-    """Replace marked samples by the medians of their intervals' other samples (Eq. 7)."""
+    """Replace marked samples in place by the medians of the other samples in their part of the series (Eq. 7)."""
     n, remaining = len(values), np.isfinite(values) & ~replaced
     interval = np.arange(n) * math.ceil(math.sqrt(n)) // n
     median_of_all = np.nan

@@ -1,4 +1,4 @@
-"""Multiplexing replayed on events that were counted all the time, so that the truth is known."""
+"""Simulate multiplexing on events that were counted all the time, so that the true counts are known."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ import pandas as pd
 
 
 class Replay(NamedTuple):
-    """What perf would have printed, and what it should have.
+    """Counts as multiplexing would have shown them, and the true ones.
 
     Attributes
     ----------
@@ -16,7 +16,7 @@ class Replay(NamedTuple):
     running : DataFrame of float, same shape
         Running shares, 0 to 1.
     truth : DataFrame of float, same shape
-        Counts [events per interval].
+        True counts [events per interval].
     """
 
     counts: pd.DataFrame
@@ -25,19 +25,19 @@ class Replay(NamedTuple):
 
 
 def replay(counted, groups, *, slots=1, phase=0):
-    """Hide what a rotation of groups of events would have hidden.
+    """Simulate multiplexing: take out the counts of the time in which an event's group was not on the counters.
 
-    Slot after slot, one group has its turn: group ``(slot + phase) % len(groups)``.
+    In each slot of time one group is on the counters: group ``(slot + phase) % len(groups)``.
 
     Parameters
     ----------
     counted : DataFrame of float, shape (n_slots, n_events)
         Counts of slots of equal length; index: end of the slot [s]. Never modified.
     groups : list of lists of str
-        Events that have their turns together; those in no group are counted all the time.
+        Events that are on the counters together; those in no group are counted all the time.
     slots : int, default 1
-        Slots that are added up to an interval; 1: the rotation is slower than an
-        interval. A rest shorter than an interval is left out.
+        Slots that are added up to an interval; with 1, an interval has counts of one group only. Slots at the end that
+        fill no interval are left out.
     phase : int, default 0
         Number of the group that has the first slot.
 

@@ -1,11 +1,11 @@
-"""Clean one event's series, or all series of a run, by one of the registered methods."""
+"""Clean the series of one event, or of all events of a run, by one of the registered methods."""
 
 import numpy as np
 
 from cmlib.clean.methods import METHODS, REGISTERED, options_for
 from cmlib.errors import UnfitRecordingError
 
-FEWEST_SAMPLES = 3
+FEWEST_SAMPLES = 3  # of finite samples of an event, to be cleaned
 
 
 def clean_series(values, running=None, *, method="counterminer", name="the series", **options):
@@ -17,8 +17,7 @@ def clean_series(values, running=None, *, method="counterminer", name="the serie
         Counts as perf prints them, already scaled by 1 / running [events per
         interval]; NaN where perf wrote ``<not counted>``. Never modified.
     running : array_like of float, shape (n,), optional
-        Share of each interval in which the event was counted, 0 to 1. What a method
-        does with it, with NaN and with zeros:
+        Running shares, 0 to 1. What a method does with them, with NaN and with zeros:
 
         ============== ============================ ========================== ====================
         method         running share                NaN                        zero
@@ -36,9 +35,9 @@ def clean_series(values, running=None, *, method="counterminer", name="the serie
         without the running shares · :func:`cmlib.clean.missing.interpolate` · what perf prints;
         or another of :data:`cmlib.clean.METHODS` that cleans event by event.
     name : str
-        Names the series in messages, e.g. ``run 'kmeans-03': event 'ls_stlf'``.
+        Name of the series in messages, e.g. ``run 'kmeans-03': event 'ls_stlf'``.
     **options
-        Of "counterminer"; the other methods leave them alone. `n_gaussian` and `n_long_tail`, default 3.0 and 5.0:
+        Options of "counterminer"; the other methods ignore them. `n_gaussian` and `n_long_tail`, default 3.0 and 5.0:
         threshold of Eq. 6 [standard deviations] if the samples pass the Anderson-Darling test of a Gaussian at 5 %, and
         if they don't. `k`, default 5: neighbours that fill a missing sample. `true_zero_max`, default 0.01: a series
         that never reaches it is truly zero where it is zero.
@@ -81,7 +80,7 @@ def clean_series(values, running=None, *, method="counterminer", name="the serie
 
 
 def _checked(values, running, name):
-    """Running shares as floats, 0 where nothing was counted; None stays None."""
+    """Running shares as an array, 0 where nothing was counted, or None if not known; raises errors of both inputs."""
     finite = np.isfinite(values)
     if finite.sum() < FEWEST_SAMPLES:
         raise UnfitRecordingError(
@@ -102,7 +101,7 @@ def _checked(values, running, name):
 
 
 def changed_mask(cleaned, values):
-    """Where two arrays or frames differ; NaN equals NaN."""
+    """True where two arrays or frames differ; NaN equals NaN."""
     return (cleaned != values) & ~(np.isnan(cleaned) & np.isnan(values))
 
 
@@ -121,17 +120,17 @@ def clean_run(counts, running=None, *, method="shrinkage", sums=(), run="this ru
         which tells standard errors as well); the others go event by event
         (:func:`cmlib.clean.clean_series`). Or another of :data:`cmlib.clean.METHODS`.
     sums : iterable of (whole, (part, ...)), optional
-        For "shrinkage": see :func:`cmlib.clean.estimate_counts`.
+        Sums between events that are to hold, for "shrinkage": see :func:`cmlib.clean.estimate_counts`.
     run : str
-        Names the run in messages, e.g. ``run 'kmeans-03'``.
+        Name of the run in messages, e.g. ``run 'kmeans-03'``.
     **options
-        For the other methods: `n_gaussian`, `n_long_tail`, `k`, `true_zero_max` of
+        Options of CounterMiner's methods: `n_gaussian`, `n_long_tail`, `k`, `true_zero_max` of
         :func:`cmlib.clean.clean_series`.
 
     Returns
     -------
     cleaned : DataFrame of float64, shape (n_intervals, n_events)
-        Events never counted in this run stay NaN.
+        Cleaned counts [events per interval]; events never counted in this run stay NaN.
     changed : DataFrame of bool, same shape
         Where `cleaned` differs from `counts`.
 

@@ -1,4 +1,7 @@
-"""Estimate the counts of the time that an event was not counted, by its neighbours in time, and their errors."""
+"""Estimate the counts of multiplexed events by shrinking them towards their neighbours in time, with standard errors.
+
+A run's events are put together in slots: those of one slot have the same running shares, so were counted together.
+"""
 
 import numpy as np
 
@@ -6,41 +9,44 @@ from cmlib.clean.delayed import redistribute_delayed_counts
 from cmlib.clean.missing import MOST_PER_CYCLE, interpolate
 from cmlib.clean.sums import reconcile_sums
 
-# Counts that no core can count, and that are so many times the median, were misread.
+# Counts above MOST_PER_CYCLE cycles' and above so many times the event's median are taken for misreadings.
 _TIMES_MEDIAN = 1000.0
-# Fewer samples tell no noise; more than a few intervals without any, and rotations are slower than intervals.
+# Events with fewer samples are only interpolated. From this share of intervals without a count on, a rotation of the
+# groups is taken to be longer than an interval.
 _FEWEST, _FEW_GAPS = 8, 0.1
-# Of what differs from interval to interval without trend, the share that is taken for an error of sampling, and by how
-# many standard errors less; then both where turns are in step with the intervals and may keep time with the program:
-# running shares have so few different values.
+# Share of the variance without trend that is taken for sampling error, and standard errors that it is reduced by:
+# usually; and where running shares have at most _FEW_SHARES different values, so that turns are in step with the
+# intervals and may be in step with the program, too.
 _FREE, _IN_STEP, _FEW_SHARES = (1.0, 0.0), (0.4, 4.0), 3
-# Where running shares vary by less (standard deviation over mean), intervals hold whole rotations, and counts stay.
+# Counts stay where running shares vary by less than this (standard deviation over mean): intervals are whole rotations.
 _EVEN = 0.01
-# Over how many intervals differences are taken; neighbours that tell the level, and those that scale a prediction.
+# Largest lag of the variogram [intervals]; neighbours on either side whose mean is the level, and those whose mean
+# scales a prediction by other events.
 _LAGS, _NEAR, _AROUND = 8, 1, 4
-# Residuals count for so many times their mean size at most where two events are compared.
+# Residuals are clipped at so many times their mean absolute value before events are correlated.
 _MOST_RESIDUAL = 3.0
-# How far counts are moved to straight lines where some intervals have no turn.
+# Share of the way by which counts are moved to the interpolated ones, where some intervals have no count.
 _TO_LINES = 0.4
-_PENALTIES = 10.0 ** np.arange(-4, 2, 0.5)
-# Of the variance of errors: over how many steps changes are taken, and from how many samples on either side; how
-# much of them is error where all have turns, where some have none, and in those; relative errors of too few samples.
+_PENALTIES = 10.0 ** np.arange(-4, 2, 0.5)  # of the ridge regression, times the number of intervals
+# For the variance of the errors: lag and reach on either side [intervals] of the changes that it is estimated from;
+# factor of that estimate where all intervals have counts, where some have none, and in those without; and relative
+# standard error of events with too few samples.
 _LAG, _REACH, _SEEN, _CUT, _GAP, _FEW_SAMPLES = 6, 4, 0.45, 1.0, 2.2, 0.03
-# Running share where it is not known; counts stay as they are there.
+# Running share that is assumed for the variance if it is not known; such counts are not moved.
 _UNKNOWN = 0.25
 
 
 def clean_by_shrinkage(counts, running, *, sums=()):
-    """Estimate the counts of all events of a run, as :func:`estimate_counts` does, without standard errors.
+    """Estimate the counts of all events of a run: the first result of :func:`estimate_counts`.
 
     Parameters
     ----------
     counts : DataFrame of float, shape (n_intervals, n_events)
-        As of :func:`estimate_counts`.
+        As perf prints them, scaled by 1 / running [events per interval]; NaN where nothing was counted.
     running : DataFrame of float, same shape
-        As of :func:`estimate_counts`.
+        Running shares, 0 to 1; NaN where they are not known.
     sums : iterable of (whole, (part, ...)), optional
-        As of :func:`estimate_counts`.
+        Sums between events that are to hold.
 
     Returns
     -------
@@ -51,21 +57,23 @@ def clean_by_shrinkage(counts, running, *, sums=()):
 
 
 def estimate_counts(counts, running, *, sums=()):
-    """Estimate the counts of all events of a run, and how far the estimates are likely to be off.
+    """Estimate the counts of all events of a run and their standard errors, by shrinkage towards neighbours in time.
 
-    An interval's count differs from the mean of its neighbours, because the program changed or because the counted
-    part of the interval was not like the rest. Each count is moved towards its neighbours by the share of the second:
-    what the differences over one interval and over two leave at a distance of none (the nugget of a variogram), at most
-    the smallest difference over up to eight intervals, and nothing of what goes along with the differences of events
-    counted at other times. Where turns are in step with the intervals (running shares have three values or fewer), it
-    is 0.4 of that, less four standard errors. Where the running share is the same in all intervals, these hold whole
-    rotations: counts stay as perf prints them.
+    A count differs from the mean of its neighbours because the program changed, or because the counted part of the
+    interval was not like the rest (sampling error). Each count is moved towards its neighbours by the share of sampling
+    error in the variance of these differences. Sampling error is estimated as the nugget of a variogram: squared
+    differences over one and over two intervals, extrapolated to a distance of 0, but no more than the smallest over up
+    to eight intervals. It is reduced by what the differences have in common with those of events counted at other
+    times. Where turns are in step with the intervals (running shares have three values or fewer), it is 0.4 of that,
+    less four standard errors. Where the running share is the same in all intervals, these are whole rotations: counts
+    stay as perf prints them.
 
-    The neighbours are those of the counts, or of the counts per event that was counted all the time, such as cycles,
-    or per count that the events of other slots predict (ridge regression of logarithms, each interval without itself),
-    whichever come nearest. Where more than a tenth of the intervals have no turn, straight lines between the others
-    fill them, and those move by 0.4 towards lines through the stretches that were counted. Late readings are divided
-    among their intervals first; impossible ones (above 128 a cycle, and 1000 times the median) count as not counted.
+    The neighbours are those of the counts; or of the ratios to an event that was counted all the time, such as cycles;
+    or of the ratios to a prediction by the events of other slots (ridge regression of logarithms, each interval
+    predicted without itself), whichever are nearest. Where more than a tenth of the intervals have no count, these are
+    interpolated linearly, and the others move by 0.4 towards :func:`cmlib.clean.missing.interpolate`. Late readings are
+    divided among their intervals first; impossible ones (above 128 per cycle and 1000 times the median) are taken as
+    not counted.
 
     Parameters
     ----------
@@ -81,13 +89,14 @@ def estimate_counts(counts, running, *, sums=()):
     estimates : DataFrame of float64, shape (n_intervals, n_events)
         Finite, except for events never counted in this run, which stay NaN. A sample counted all the time stays.
     standard_errors : DataFrame of float64, same shape
-        Of each estimate [events per interval]: from the running share and the roughness of the rates around it; of
-        fewer than eight samples, 3 % of the count. 0 where it was counted all the time.
+        Standard error of each estimate [events per interval], from the running share and the changes of the counts
+        around it; of events with fewer than eight samples, from 3 % of the count and the variance of the samples. 0
+        where the event was counted all the time.
 
     Notes
     -----
-    Constants were set on the tuning list of :mod:`cmlib.experiments.repair`. An event whose bursts keep time with the
-    rotation is off by more, and no single run can tell.
+    Constants were set on the tuning list of :mod:`cmlib.experiments.repair`. Errors are larger for an event whose
+    bursts are in step with the rotation; that can't be seen in a single run.
 
     Examples
     --------
@@ -120,7 +129,7 @@ def estimate_counts(counts, running, *, sums=()):
 
 
 def _drop_impossible_counts(counts, running):
-    """Counts without late and impossible readings, and running shares: 0 where nothing was counted."""
+    """Counts with late readings divided and impossible ones NaN, and running shares, 0 where nothing was counted."""
     always = counts.columns[running.ge(1).mean() > 0.5]
     by = counts["instructions"] if "instructions" in always else None
     estimates = redistribute_delayed_counts(counts.astype(float), running, by=by)
@@ -131,13 +140,18 @@ def _drop_impossible_counts(counts, running):
 
 
 def _fill(values):
-    """Straight lines where nothing was counted."""
+    """Values of a series, NaN replaced by linear interpolation; all NaN stays so."""
     seen = np.flatnonzero(values.notna())
     return np.interp(np.arange(len(values)), seen, values.iloc[seen]) if len(seen) else values
 
 
 def _complete(values, share, filled, carriers, by_others, shared):
-    """One event's estimates, and the variance of their errors."""
+    """One event's estimates and the variance of their errors, arrays of n_intervals.
+
+    `values` are the counts and `filled` the same without NaN; `share` the running shares; `carriers` counts of events
+    that were counted all the time; `by_others` the prediction by events of other slots, or None; `shared` the share
+    (0-1) of the differences that those have in common.
+    """
     unknown, seen = np.isnan(share).any(), np.isfinite(values)
     share = np.nan_to_num(share, nan=_UNKNOWN)
     if seen.sum() < _FEWEST:
@@ -159,7 +173,7 @@ def _complete(values, share, filled, carriers, by_others, shared):
 
 
 def _level(values, carriers, by_others):
-    """Squared distance from the level that comes nearest, and this level, in counts."""
+    """Squared mean distance of the values from the nearest of several levels (means of neighbours), and this level."""
     levels = [_neighbours(values, _NEAR)]
     levels += [carrier * _neighbours(values / carrier, _NEAR) for carrier in carriers]
     levels += [] if by_others is None else [by_others * _neighbours(values / by_others, _AROUND)]
@@ -169,7 +183,7 @@ def _level(values, carriers, by_others):
 
 
 def _neighbours(values, reach):
-    """Mean of the samples at up to so many intervals on both sides; mirrored at the ends."""
+    """Mean of the `reach` samples on either side of each, without itself; the series is mirrored at its ends."""
     reach = min(reach, len(values) - 1)
     kernel = np.full(2 * reach + 1, 1 / (2 * reach))
     kernel[reach] = 0
@@ -177,14 +191,17 @@ def _neighbours(values, reach):
 
 
 def _noise(values, errors):
-    """Squared size of what differs between intervals without trend, less so many standard errors, and 0 at least."""
+    """Nugget of the variogram of mean absolute differences, squared, less `errors` standard errors; at least 0."""
     lags = range(1, min(_LAGS, len(values) // 2) + 1)
     half = [np.abs(values[lag:] - values[:-lag]).mean() ** 2 / 2 for lag in lags]
     return max(min(2 * half[0] - half[1], *half) - errors * half[0] / np.sqrt(len(values)), 0.0)
 
 
 def _shared_with_other_slots(filled, slots, always):
-    """By event, the share of the differences from neighbours that events counted at other times have in common."""
+    """Dict from event to the largest correlation of its differences from neighbours with those of another slot's event.
+
+    Squared for events that were counted all the time; 0 if there is no other slot.
+    """
     apart = filled.apply(lambda event: event - _neighbours(event.to_numpy(), _NEAR))
     size = apart.abs().mean() * _MOST_RESIDUAL
     common = apart.clip(-size, size, axis=1).corr().abs().fillna(0.0)
@@ -194,7 +211,10 @@ def _shared_with_other_slots(filled, slots, always):
 
 
 def _variance(values, share, cut):
-    """Of errors, from what changes over some steps around, and how far the next interval with a turn is."""
+    """Variance of the errors of each interval, from changes of the counts around it.
+
+    `cut` is True if many intervals have no count; in these the variance is larger the farther the next count is.
+    """
     at, hidden = np.flatnonzero(share > 0), np.flatnonzero(share == 0)
     around = np.maximum(np.searchsorted(at, hidden), 1)
     left, right = at[around - 1], at[np.minimum(around, len(at) - 1)]
@@ -209,7 +229,7 @@ def _variance(values, share, cut):
 
 
 def _changes(values, lag):
-    """Half the squared changes over a lag, from and to each sample, mean over its neighbours."""
+    """Half the squared change over a lag, to and from each sample, mean over the sample and its neighbours."""
     half = (values[lag:] - values[:-lag]) ** 2 / 2
     window = np.ones(2 * _REACH + 1)
     sums, n = (
@@ -220,7 +240,10 @@ def _changes(values, lag):
 
 
 def _predict(logs, events, others):
-    """Counts of some events by those of others: a ridge regression that errs least on intervals left out."""
+    """Dict from event to its counts as predicted by other events: ridge regression of `logs`, log1p of the counts.
+
+    The penalty is the one with the least leave-one-out error. Empty if there are too few intervals.
+    """
     events = [event for event in events if event in logs]
     if not events or len(logs) < _FEWEST:
         return {}

@@ -1,13 +1,17 @@
-"""Restore sums that are known to hold between events, where estimates of them do not add up."""
+"""Adjust estimates of events so that known sums between the events hold."""
 
 import numpy as np
 
-# Intervals taken together: each takes as much memory as there are sums times events.
+# Intervals computed at once, to limit memory: each takes an array of (sums, events).
 _AT_ONCE = 1024
 
 
 def reconcile_sums(counts, variance, sums):
-    """Move estimates as little as their certainty allows until known sums hold."""
+    """Move estimates until known sums hold: by weighted least squares, and not below 0; a frame as `counts`.
+
+    `variance` (frame as `counts`) is of the errors: certain counts move little. `sums` are pairs (whole, parts) of
+    event names; those with an event that is no column are left out.
+    """
     present = [(whole, parts) for whole, parts in sums if {whole, *parts} <= set(counts.columns)]
     if not present:
         return counts.copy()
@@ -25,7 +29,10 @@ def reconcile_sums(counts, variance, sums):
 
 
 def _project(estimates, variance, signs):
-    """Close the sums' gaps; what would fall below zero is held there, and the rest moves instead."""
+    """Estimates (n_intervals, n_events) moved until ``signs @ estimates`` is 0; those that fall below 0 are set to 0.
+
+    `signs` has a row a sum: 1 for the whole, -1 for its parts.
+    """
     variance = variance.copy()
     for _ in range(estimates.shape[1]):
         estimates = estimates - _corrections(estimates, variance, signs)
@@ -37,7 +44,7 @@ def _project(estimates, variance, signs):
 
 
 def _corrections(estimates, variance, signs):
-    """Least corrections, in units of standard deviations, that close every gap: intervals apart."""
+    """What to subtract in each interval (n_intervals, n_events) so that the sums hold, by weighted least squares."""
     spread = np.sqrt(np.einsum("se,te->ts", signs**2, variance))
     scaled = signs / np.where(spread > 0, spread, np.inf)[:, :, None]
     gaps = np.einsum("tse,te->ts", scaled, estimates)

@@ -1,10 +1,10 @@
-"""Mark what was not counted to the end: a last interval cut short, and zeros of events that had no turn."""
+"""Mark intervals and zeros that are no full counts: a last interval cut short, and events never put on a counter."""
 
 import numpy as np
 
 
 def lengths_by_ends(ends):
-    """Lengths of intervals by their ends, of which the first begins at 0."""
+    """Lengths of intervals (ndarray) from their ends, the first of which begins at 0; the same unit."""
     return np.diff(ends, prepend=0.0)
 
 
@@ -14,12 +14,12 @@ def whole_intervals(lengths):
     Parameters
     ----------
     lengths : array-like of float, shape (n,)
-        Of the intervals [s].
+        Lengths of the intervals [s].
 
     Returns
     -------
     ndarray of bool, shape (n,)
-        False for a last interval that is shorter than half the median.
+        True, but False for a last interval that is shorter than half the median.
     """
     lengths = np.asarray(lengths, np.float64)
     whole = np.ones(len(lengths), bool)
@@ -29,22 +29,24 @@ def whole_intervals(lengths):
 
 
 def zeros_without_turn(counts, running=None):
-    """Mark zeros that no event counted: in the order of columns they run from one event on to the last.
+    """Mark zeros that stand for "not counted", in tables of tools that write no ``<not counted>``.
 
-    Where multiplexing ends before all events had a turn, those at the end of the list have none. Tools that write no
-    ``<not counted>`` write 0. Where every zero of a table lies so, from different events on, these are not counts.
+    If a row ends before all groups of a multiplexed run had a turn, the events at the end of the list have none. So
+    zeros are marked if every zero of the table is followed by zeros up to the last column, and if they begin at
+    different columns.
 
     Parameters
     ----------
     counts : DataFrame of float, shape (n_intervals, n_events)
         Columns in the order in which the events were listed.
     running : DataFrame of float, same shape, optional
-        Running shares [0–1]; only where one is NaN (not known) a zero is doubted. Without it, everywhere.
+        Running shares (0–1); zeros are marked only where it is NaN (not known). Default: not known anywhere.
 
     Returns
     -------
     DataFrame of bool, same shape
-        All False where zeros lie otherwise, begin at fewer than three different events, or in fewer than ten rows.
+        True for such zeros. All False if a zero lies otherwise, or if zeros begin at fewer than three different events
+        or are in fewer than ten rows.
     """
     unknown = True if running is None else running.isna()
     zero = counts.eq(0)

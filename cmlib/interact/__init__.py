@@ -1,4 +1,4 @@
-"""Rank pairs of events by how strongly they act on IPC together, by what a model depends on."""
+"""Rank pairs of events by the strength of their interaction in a model of IPC."""
 
 from cmlib.interact.pairs import rank_pairs
 

@@ -1,31 +1,31 @@
-"""Partial dependence: a model's mean prediction with one event or two held at chosen values."""
+"""Partial dependence: a model's mean prediction with one or two events held at chosen values."""
 
 from itertools import islice
 
 import numpy as np
 import pandas as pd
 
-# Predicted in one call: of a few hundred rows, the call costs more than the trees, so that scikit-learn's partial
-# dependence, a call a value, takes three times as long for Friedman's H of ten events.
+# Rows that are predicted in one call of the model. With a few hundred rows the call costs more than the trees:
+# scikit-learn's partial dependence, a call a value, takes three times as long for Friedman's H of ten events.
 _ROWS = 40_000
 
 
 def partial_dependence(fitted, X, points):
-    """Compute the mean prediction with some events held at given values and the others as in every row.
+    """Compute the mean prediction over all rows, with some events held at given values and the others as they are.
 
     Parameters
     ----------
     fitted : fitted estimator
-        With `predict`.
+        A model with `predict`.
     X : DataFrame, shape (n_rows, n_events)
         The columns of the model, in its order.
-    points : DataFrame, shape (n_points, events held)
-        Values at which they are held.
+    points : DataFrame, shape (n_points, n_held)
+        A column an event to hold, a row a combination of values.
 
     Returns
     -------
     ndarray of float64, shape (n_points,)
-        Friedman (2001), Eq. 53, by brute force: n_points times n_rows predictions.
+        Mean prediction at each point (Friedman 2001, Eq. 53), by n_points times n_rows predictions.
 
     Raises
     ------
@@ -41,7 +41,11 @@ def partial_dependence(fitted, X, points):
 
 
 def partial_dependences(fitted, X, point_sets):
-    """:func:`partial_dependence` at many sets of points, several of them in a call of the model."""
+    """Yield the partial dependence at each of many sets of points, an ndarray (n_points,) each.
+
+    A set is (column numbers in X, values (n_points, n_held)); all must have as many points. Several sets are predicted
+    in one call of the model.
+    """
     values, rest = X.to_numpy(), iter(point_sets)
     while held := list(islice(rest, 1)):
         held += islice(rest, max(0, _ROWS // max(1, len(held[0][1]) * len(X)) - 1))
@@ -51,7 +55,7 @@ def partial_dependences(fitted, X, point_sets):
 
 
 def _held(values, places, points):
-    """The rows once for each point, with the events held at its values."""
+    """Copies of all rows, one copy for each point with the columns `places` set to its values."""
     rows = np.tile(values, (len(points), 1))
     rows[:, places] = np.repeat(points, len(values), axis=0)
     return rows

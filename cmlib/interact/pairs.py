@@ -1,4 +1,4 @@
-"""The intensity with which pairs of events act on IPC together, by three published measures."""
+"""Measure the interaction of pairs of events in a model of IPC, by three published measures."""
 
 from itertools import chain, combinations, product
 
@@ -8,7 +8,7 @@ import pandas as pd
 from cmlib.interact.dependence import partial_dependences
 from cmlib.rank.boosting import regressor
 
-# A smaller share of IPC² is left by rounding, not by an interaction.
+# Intensities below this share of the sum of squared predictions are rounding errors, and set to 0.
 _ROUNDING = 1e-20
 
 
@@ -25,52 +25,51 @@ def rank_pairs(
     n_points=60,
     seed=0,
 ):
-    """Rank pairs of events by how strongly they act on IPC together, by one model of IPC.
+    """Rank pairs of events by the strength of their interaction in one model of IPC.
 
-    ``residual_variance``: all other events stand at their means, the model predicts
+    ``residual_variance``: all other events are held at their means, the model predicts
     IPC at the pair's values in every row of X, and a plane is fitted to the
     predictions; the intensity is the sum of its squared residuals (Elith, Leathwick
     and Hastie 2008, and, with observed IPC in its formula, CounterMiner, §III-D).
     ``printed``: Eq. 12 as printed, the squared residuals of a plane fitted to the
-    observed IPC. ``h_statistic`` is Friedman and Popescu's (2008): what the partial
-    dependence on the pair holds beyond the sum of the two events' own. In all of them
-    the intensities are normalized to 100 % (Eq. 13).
+    observed IPC. ``h_statistic`` is Friedman and Popescu's (2008): the part of the partial
+    dependence on the pair that is not the sum of the partial dependences on either event. In all of
+    them, importances are intensities normalized to 100 % (Eq. 13).
 
     Parameters
     ----------
     X : DataFrame, shape (n_rows, n_events)
         Rates of events, as :func:`cmlib.merge.align_runs` makes them.
     y : Series, shape (n_rows,)
-        IPC; looked at by ``printed``, and to fit a model where none is given.
+        IPC; used by ``printed``, and to fit a model where none is given.
     events : sequence of str
         Events to pair, such as the ten most important.
     partners : sequence of str, optional
         Columns that each event is paired with, such as a program's parameters, instead
         of the other events.
     method : {"residual_variance", "printed", "h_statistic"}, default "residual_variance"
-        The measure of intensity. The default is what the paper's text asks for; ``h_statistic`` alone finds products
-        that were planted (notebook 04), and should be looked at where it matters which pair is first.
+        The measure of intensity. The default follows the paper's text; but only ``h_statistic`` finds products
+        that were planted in synthetic data (notebook 04), and should be used where it matters which pair is first.
     fitted : fitted estimator, optional
         A model of some columns of X, such as that of :func:`cmlib.rank.refine`.
         Without it, one is fitted to all of X.
     model : estimator, optional
-        Where `fitted` is not given: the model to fit, as :func:`cmlib.rank.regressor` takes it.
+        Model to fit if `fitted` is not given, as :func:`cmlib.rank.regressor` takes it.
     boosting : Boosting, optional
-        Where neither is given: settings of the boosted trees.
+        Settings of the boosted trees that are fitted if neither is given.
     n_points : int, default 60
-        For ``h_statistic``: rows, drawn at random, that H is computed on: at each of their values the
-        model predicts for all of them, so that the cost grows with the square.
+        For ``h_statistic``: number of rows, drawn at random, that H is computed on; its cost grows with the square.
     seed : int, default 0
-        Of the model, and of the rows drawn.
+        Seed of the model, and of the rows drawn.
 
     Returns
     -------
     DataFrame
         A row a pair, the strongest first: ``pair`` ("a × b"), ``event_a`` and
         ``event_b`` (in order of their names, or event and partner), ``intensity`` (sum of the squared
-        residuals [IPC²]; for ``h_statistic`` over the part beyond both events) and
-        ``importance`` [%]. ``h_statistic`` adds ``h``: that part as a share of the
-        pair's partial dependence (0: none, 1: the pair acts only together).
+        residuals [IPC²]; for ``h_statistic`` of the part that is no sum of both events) and
+        ``importance`` [%]. ``h_statistic`` adds ``h``: root of the share of that part in the sum of squares of the
+        pair's centred partial dependence (0: no interaction, 1: nothing but interaction).
 
     Raises
     ------
@@ -80,15 +79,13 @@ def rank_pairs(
 
     Notes
     -----
-    Nobody observed IPC with the other events at their means, which is what the text
-    around Eq. 12 asks for. Taken as printed, the other events are constants that
-    drop out, and what is left over is all that the pair says nothing of: the pairs
-    that matter least come first, and all have nearly the same share, where the first
-    pairs of the paper's figures have 19 to 64 %. Predictions avoid that, but take
-    every bend of a single event for an interaction, so that pairs of one strong, bent
-    event with anything rank high; planted products come out badly.
-    Intensities are compared by the part itself, not by `h`: a share is large for
-    pairs that hardly matter.
+    The text around Eq. 12 asks for IPC with the other events at their means, which
+    was never observed. Eq. 12 as printed takes the observed IPC; then the residuals hold
+    the effects of all other events: pairs that matter least come first, and all have nearly
+    the same share, where the first pairs of the paper's figures have 19 to 64 %. Predictions
+    avoid that, but any non-linear effect of a single event is taken for an interaction, so that
+    pairs with a strong, non-linear event rank high, and planted products rank low.
+    Pairs are ranked by intensity, not by `h`, which is also large for pairs that hardly matter.
 
     Examples
     --------
@@ -126,6 +123,7 @@ def rank_pairs(
 
 
 def _residual_variances(fitted, X, pairs):
+    """Yield a dict with the intensity of each pair by predictions at the means of the other events."""
     at_means, values = X.mean().to_frame().T, X.to_numpy()
     places = _places(X, pairs)
     held = ((place, values[:, place]) for place in places)
@@ -134,8 +132,8 @@ def _residual_variances(fitted, X, pairs):
 
 
 def _beyond_plane(pair, values):
-    """Sum of the squared residuals of the plane over both events."""
-    # Centred and scaled, or the events' sizes (1e-6 … 1) would make the fit ill-conditioned.
+    """Sum of the squared residuals of a plane fitted to `values` over a pair of events, array (n_rows, 2)."""
+    # Centred and scaled, because events differ in size (1e-6 … 1), which makes the fit ill-conditioned.
     centred = pair - pair.mean(axis=0)
     spread = centred.std(axis=0)
     plane = np.column_stack([np.ones(len(pair)), centred / np.where(spread > 0, spread, 1.0)])
@@ -144,7 +142,7 @@ def _beyond_plane(pair, values):
 
 
 def _h_statistics(fitted, X, pairs):
-    """From mean predictions with the events as in each row and the rest as in all rows; centred."""
+    """Yield a dict with intensity and h of each pair, from the partial dependences at the rows of X."""
     held = [(event,) for event in dict.fromkeys(chain.from_iterable(pairs))] + pairs
     values = X.to_numpy()
     points = ((place, values[:, place]) for place in _places(X, held))
@@ -158,18 +156,20 @@ def _h_statistics(fitted, X, pairs):
 
 
 def _places(X, several):
-    """Positions of events among the columns: of thousands of pairs, asking the index takes longer than the model."""
+    """Column numbers of each of several tuples of events, arrays; by a dict, as the index is slow for many pairs."""
     position = {event: place for place, event in enumerate(X.columns)}
     return [np.array([position[event] for event in events]) for events in several]
 
 
 def _sample(X, n_points, seed):
+    """Rows of X drawn at random, in their order; all of them if there are no more than n_points."""
     if n_points >= len(X):
         return X
     return X.iloc[np.sort(np.random.default_rng(seed).choice(len(X), n_points, replace=False))]
 
 
 def _ranked(pairs, rows, negligible):
+    """The table that :func:`rank_pairs` returns, from each pair's dict of measures."""
     pairs = pd.DataFrame(pairs, columns=["event_a", "event_b"])
     pairs.insert(0, "pair", pairs["event_a"] + " × " + pairs["event_b"])
     measures = pd.DataFrame(list(rows))

@@ -1,4 +1,7 @@
-"""Merge runs that counted different events into one matrix of rates and its IPC: stacked, or aligned by progress."""
+"""Merge runs that counted different events into one matrix of rates with its IPC: stacked, or aligned by progress.
+
+Progress is the share of a run's instructions that are retired.
+"""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +13,7 @@ _MOST_STEPS = 200
 
 
 def stack_runs(runs, *, per=None, leave_out=()):
-    """Put runs one below the other; what a run did not count is zero.
+    """Stack runs into one matrix, with zeros for events that a run did not count.
 
     Every run keeps its own rows and its own IPC. An event counted by several
     runs has one column; the rest of the matrix is filled with zeros, which makes
@@ -19,14 +22,13 @@ def stack_runs(runs, *, per=None, leave_out=()):
     Parameters
     ----------
     runs : sequence of DataFrame
-        Cleaned counts of one run each: a row an interval, a column an event, with
-        ``instructions`` and ``cycles``. An event that a run never counted (all
-        NaN) is no event of that run.
+        Cleaned counts of one run each: a row an interval, a column an event, among them
+        ``instructions`` and ``cycles``. Columns that are all NaN are taken as not counted.
     per : str, optional
-        What counts are divided by in their own interval: "cycles", "instructions" or
-        another column that every run has. By default nothing, as in the paper.
+        Event by whose count of the same interval the counts are divided: "cycles", "instructions" or
+        another column that every run has. By default none, as in the paper.
     leave_out : collection of str, optional
-        Events to keep out besides those that :func:`cmlib.rank.leaks.is_named_leak` tells.
+        Events to leave out of X, besides those for which :func:`cmlib.rank.leaks.is_named_leak` is true.
 
     Returns
     -------
@@ -55,7 +57,7 @@ def stack_runs(runs, *, per=None, leave_out=()):
 
 
 def align_runs(runs, n_steps=None, *, per="cycles", leave_out=()):
-    """Align runs of one program by progress; the matrix is dense.
+    """Align runs of one program by progress, and average them step by step of progress.
 
     Every run did the same work, so the same share of its retired instructions is
     the same place in the program. Each run's cumulative counts are interpolated
@@ -69,10 +71,10 @@ def align_runs(runs, n_steps=None, *, per="cycles", leave_out=()):
         As in :func:`stack_runs`.
     n_steps : int >= 2, optional
         Rows of the result. By default as many as the shortest run has intervals,
-        but 200 at most: more steps than intervals are interpolation, and then a
-        row tells what its neighbours are.
+        but 200 at most: with more steps than intervals, neighbouring rows are interpolated
+        from the same interval.
     per : str or None, default "cycles"
-        What a step's counts are divided by, as in :func:`stack_runs`. None: counts of a step.
+        Event by whose count a step's counts are divided, as in :func:`stack_runs`; with None, X has counts.
     leave_out : collection of str, optional
         As in :func:`stack_runs`.
 
@@ -92,8 +94,8 @@ def align_runs(runs, n_steps=None, *, per="cycles", leave_out=()):
     Notes
     -----
     The mean IPC by progress hardly changes from pass to pass, so that a model may
-    learn the place instead of the events. Judge it beside ``holdout_repeat`` among the
-    baselines of :func:`cmlib.rank.refine`.
+    learn the place in the program instead of the events. Compare its error on another pass with
+    ``holdout_repeat`` among the baselines of :func:`cmlib.rank.refine`.
 
     Examples
     --------
@@ -115,21 +117,21 @@ def align_runs(runs, n_steps=None, *, per="cycles", leave_out=()):
 
 
 def step_runs(runs, n_steps=None):
-    """Cut each run into equal steps of its own progress, the share of its instructions that are retired.
+    """Cut each run into steps of equal progress, the share of its instructions that are retired.
 
-    Counts are taken to be spread evenly over the instructions of their interval.
+    The counts of an interval are assumed to be spread evenly over its instructions.
 
     Parameters
     ----------
     runs : sequence of DataFrame, shape (n_intervals, n_events)
         Counts of each run of one program, ``instructions`` and ``cycles`` among them; runs may differ in both numbers.
     n_steps : int >= 2, optional
-        By default as many as the shortest run has intervals, but 200 at most.
+        Number of steps. By default as many as the shortest run has intervals, but 200 at most.
 
     Returns
     -------
     list of DataFrame, shape (n_steps, columns of the run)
-        Counts of a step, which add up to those of the run. Index: ``progress``, the
+        Of each run its counts in each step, which add up to those of the run. Index: ``progress``, the
         middle of the step [share of instructions, 0–1].
 
     Raises
@@ -147,7 +149,7 @@ def step_runs(runs, n_steps=None):
 
 
 def align_passes(runs, passes, n_steps=None, **options):
-    """Align each pass over the events on its own, so that one can test another.
+    """Align the runs of each pass over the events separately, so that a model of one can be tested on another.
 
     Parameters
     ----------
@@ -156,14 +158,14 @@ def align_passes(runs, passes, n_steps=None, **options):
     passes : sequence of hashable, shape (n_runs,)
         The pass that each run belongs to.
     n_steps : int >= 2, optional
-        As in :func:`align_runs`, the same for all passes.
+        Rows of each matrix, the same for all passes. By default as in :func:`align_runs` for all runs.
     **options
-        As in :func:`align_runs`.
+        `per` and `leave_out` of :func:`align_runs`.
 
     Returns
     -------
-    dict
-        By pass: X (DataFrame, the events that all passes counted) and ipc (Series), as of :func:`align_runs`.
+    dict of hashable to (DataFrame, Series)
+        By pass: X, with the events that all passes counted, and ipc, as of :func:`align_runs`.
 
     Raises
     ------
@@ -186,6 +188,7 @@ def align_passes(runs, passes, n_steps=None, **options):
 
 
 def _checked(runs):
+    """The runs without events that they did not count and intervals in which the program did not run; or an error."""
     runs = [_checked_run(run, f"run {number}") for number, run in enumerate(runs)]
     if not runs:
         raise UnfitRecordingError("no runs to fuse.")
@@ -193,8 +196,9 @@ def _checked(runs):
 
 
 def _checked_run(run, label):
+    """One run as :func:`_checked` returns it; `label` names it in messages."""
     require_ipc(run, label)
-    # In an interval without either, nothing of the program ran: it has no IPC and no rates.
+    # An interval without instructions or cycles has no IPC and no rates: the program did not run.
     at_work = (run["instructions"] > 0) & (run["cycles"] > 0)
     run = run.loc[at_work, run.notna().any()].astype(float)
     if len(run) < 2:
@@ -212,6 +216,7 @@ def _checked_run(run, label):
 
 
 def _require_same_work(runs):
+    """Raise an UnfitRecordingError if a run retired less than half or more than twice the median run's instructions."""
     retired = np.array([run["instructions"].sum() for run in runs])
     ratio = retired / np.median(retired)
     for number in np.flatnonzero((ratio < 0.5) | (ratio > 2)):
@@ -222,10 +227,12 @@ def _require_same_work(runs):
 
 
 def _steps_for(runs):
+    """The default number of steps."""
     return min(_MOST_STEPS, min(len(run) for run in runs))
 
 
 def _by_progress(run, n_steps):
+    """Counts of a run in n steps of equal instructions, by linear interpolation of its cumulative counts."""
     counted = np.vstack([np.zeros(run.shape[1]), np.cumsum(run.to_numpy(), axis=0)])
     retired = counted[:, run.columns.get_loc("instructions")]
     share = retired / retired[-1]
@@ -236,6 +243,7 @@ def _by_progress(run, n_steps):
 
 
 def _rates(run, per, leave_out):
+    """The events of a run without leaks, divided by the column `per` if it is given."""
     if per is not None and per not in run:
         raise ValueError(
             f'per is {per!r}; it can be "cycles", "instructions", None or a column of every run.'

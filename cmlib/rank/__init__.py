@@ -1,4 +1,4 @@
-"""Rank events by what they tell about IPC: boosted models, their importances, and how stable a ranking is."""
+"""Rank events by how much they matter in a model of IPC: boosted trees, importances, and stability of a ranking."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Clusters of events that rise and fall together, and what each adds to cycles per instruction."""
+"""Cluster events whose rates are correlated, and estimate what each cluster adds to cycles per instruction."""
 
 import numpy as np
 import pandas as pd
@@ -9,26 +9,26 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.model_selection import GroupKFold
 
-PENALTIES = np.logspace(-1, 5, 13)
-_APART = 2.0  # distance between events of two kinds: larger than that of any two of one kind
+PENALTIES = np.logspace(-1, 5, 13)  # ridge penalties that are tried
+_APART = 2.0  # distance between events of two kinds: larger than any distance between two of one kind
 
 
 def cluster_events(X, kinds, *, distance=0.3):
-    """Number the cluster of each event: average linkage within its kind over ``1 - |rho|``, Spearman's rho.
+    """Cluster events within each kind by average linkage, with the distance ``1 - |rho|`` (Spearman's rho).
 
     Parameters
     ----------
     X : DataFrame, shape (n_rows, n_events)
-        Rates; every event varies.
+        Rates of events; none may be constant.
     kinds : Series of str
-        What each event counts, by its name; events of two kinds are never in one cluster.
+        Kind of each event, indexed by event; events of two kinds are never in one cluster.
     distance : float, default 0.3
         Clusters are joined up to this mean distance of their members.
 
     Returns
     -------
     Series of int, shape (n_events,)
-        Number of each event's cluster, from 0.
+        Number of each event's cluster, from 0; index: event.
     """
     if X.shape[1] < 2:
         return pd.Series(0, index=X.columns)
@@ -43,25 +43,31 @@ def cluster_events(X, kinds, *, distance=0.3):
 class ClusterRegression(RegressorMixin, BaseEstimator):
     """Ridge regression on standardized events, whose contributions are added up by cluster.
 
-    No model of clusters is fitted: grouping changes nothing of the prediction.
+    The regression is on events: the clusters do not change its predictions.
 
     Parameters
     ----------
     clusters : Series of int
-        As :func:`cluster_events` makes it; its events are the ones that are used.
+        Cluster of each event, from :func:`cluster_events`; these events are used.
     penalty : float, optional
-        Of the ridge regression. By default the one of `PENALTIES` with the least error on held-out groups.
+        Penalty of the ridge regression. By default the one of `PENALTIES` with the least error on held-out groups.
     clip : float, default 3.0
-        Standard deviations from an event's mean; what lies beyond is set to that.
+        Values farther from an event's mean are set to so many standard deviations.
 
     Attributes
     ----------
     penalty_ : float
         The penalty that was used.
     slopes_ : Series
-        By event, per standard deviation.
+        Coefficient of each event [unit of y per standard deviation].
+    mean_, scale_ : Series
+        Mean and standard deviation (1 if that is 0) by which each event is standardized.
+    centre_ : Series
+        Mean of each standardized and clipped event.
+    level_ : float
+        Mean of y.
     importance_ : Series
-        Standard deviation of what a cluster adds over the rows, as a share of all clusters' [%].
+        By cluster, the standard deviation of its contribution over the rows, as a share of all clusters' [%].
     """
 
     def __init__(self, clusters, *, penalty=None, clip=3.0):
@@ -70,7 +76,10 @@ class ClusterRegression(RegressorMixin, BaseEstimator):
         self.clip = clip
 
     def fit(self, X, y, groups=None):
-        """Fit to rows; where no penalty is given, it is chosen by holding out each of `groups`."""
+        """Fit to X (n_rows, n_events) and y (Series); return self.
+
+        Without a penalty, `groups` (group of each row) are needed: it is chosen by holding out one after the other.
+        """
         clustered = X[self.clusters.index]
         self.mean_, scale = clustered.mean(), clustered.std(ddof=0)
         self.scale_ = scale.where(scale > 0, 1.0)
@@ -88,15 +97,15 @@ class ClusterRegression(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        """What the clusters add in each row, above the mean."""
+        """Prediction of each row: mean of y and the contributions of all clusters; Series [unit of y]."""
         return self.level_ + self.contributions(X).sum(axis=1)
 
     def event_contributions(self, X):
-        """What each event adds in each row, above the mean."""
+        """What each event adds to the mean of y in each row: DataFrame (n_rows, n_events) [unit of y]."""
         return (self._standardized(X) - self.centre_) * self.slopes_
 
     def contributions(self, X):
-        """What each cluster adds in each row, above the mean."""
+        """What each cluster adds to the mean of y in each row: DataFrame (n_rows, n_clusters) [unit of y]."""
         return by_cluster(self.event_contributions(X), self.clusters)
 
     def _standardized(self, X):
@@ -104,12 +113,12 @@ class ClusterRegression(RegressorMixin, BaseEstimator):
 
 
 def held_out(clusters, X, y, groups):
-    """Compute contributions and predictions by models that saw nothing of the row's group.
+    """Compute contributions and predictions of each row by a model that was trained without the row's group.
 
     Parameters
     ----------
     clusters : Series of int
-        As :func:`cluster_events` makes it.
+        Cluster of each event, from :func:`cluster_events`.
     X : DataFrame, shape (n_rows, n_events)
         Rates of events.
     y : Series of float, shape (n_rows,)
@@ -120,7 +129,7 @@ def held_out(clusters, X, y, groups):
     Returns
     -------
     contributions : DataFrame of float, shape (n_rows, n_clusters)
-        What each cluster adds above the mean [unit of y].
+        What each cluster adds to the mean [unit of y].
     predicted : Series of float, shape (n_rows,)
         Prediction [unit of y].
     """
@@ -133,32 +142,41 @@ def held_out(clusters, X, y, groups):
 
 
 def by_cluster(contributions, clusters):
-    """Contributions of events added up by cluster."""
+    """Sum the columns of a frame of events' contributions by cluster: DataFrame (n_rows, n_clusters)."""
     return contributions @ pd.get_dummies(clusters, dtype=float).loc[contributions.columns]
 
 
 def importances(contributions, clusters):
-    """Standard deviation of what each cluster adds, as a share of all clusters' [%]."""
+    """Standard deviation of each cluster's contribution over the rows, as a share of all clusters' [%]: Series.
+
+    `contributions` are those of events (DataFrame, a column an event).
+    """
     spread = by_cluster(contributions, clusters).std(ddof=0)
     return 100 * spread / spread.sum() if spread.any() else spread
 
 
 def resample_blocks(n_rows, seed, *, n_blocks=20):
-    """Numbers of rows: blocks of neighbours drawn with replacement."""
+    """Row numbers of a block bootstrap: blocks of neighbouring rows drawn with replacement, as many as there are."""
     blocks = np.array_split(np.arange(n_rows), min(n_blocks, n_rows))
     drawn = np.random.default_rng(seed).integers(len(blocks), size=len(blocks))
     return np.concatenate([blocks[block] for block in drawn])
 
 
 def shuffle_members(clusters, kinds, seed):
-    """Clusters of the same sizes and kinds whose members are drawn at random: what any claim has to beat."""
+    """Clusters of the same sizes, with members drawn at random within each kind: the baseline for comparisons.
+
+    Series as `clusters`; `kinds` is the kind of each event.
+    """
     rng = np.random.default_rng(seed)
     by_kind = clusters.groupby(kinds[clusters.index])
     return by_kind.transform(lambda numbers: rng.permutation(numbers.to_numpy()))
 
 
 def overlap(draws, *, n_first=5):
-    """Share of the first clusters that two models (rows) have in common, mean over all pairs of models."""
+    """Share (0–1) of the `n_first` most important clusters that two models have in common, mean over all pairs.
+
+    `draws` has a row a model, a column a cluster, and importances as values.
+    """
     n_first = min(n_first, draws.shape[1])
     places = (-draws).rank(axis=1, method="first").to_numpy()
     first = (places <= n_first).astype(float)

@@ -1,4 +1,4 @@
-"""Importance of each event in a boosted model of IPC, by Friedman's measure and as CounterMiner prints it."""
+"""Importance of each event in a boosted model of IPC, by Friedman's formula or by CounterMiner's as printed."""
 
 from typing import NamedTuple
 
@@ -7,12 +7,12 @@ import pandas as pd
 
 
 class Tree(NamedTuple):
-    """One tree of an ensemble, with the rows of a matrix sorted into its leaves.
+    """One tree of an ensemble, applied to the rows of a matrix.
 
     Attributes
     ----------
     splits : list of tuple (str, ndarray of bool, ndarray of bool)
-        Event, then which rows go left and right.
+        Each split: its event, a mask of the rows that go left, a mask of those that go right.
     values : ndarray of float, shape (n_rows,)
         What the tree adds to the prediction of each row, learning rate included.
     """
@@ -30,11 +30,11 @@ def influence(model, *, method="friedman", X=None):
         For ``friedman`` any with `feature_importances_`; for ``printed`` a
         boosted model of LightGBM (:func:`regressor`).
     method : {"friedman", "printed"}, default "friedman"
-        ``friedman``: squared error that the splits on an event take away, added
+        ``friedman``: reduction of the squared error by the splits on an event, added
         up over the trees (Friedman 2001, Eq. 44 and 45, which CounterMiner quotes).
         ``printed``: Eq. 10 and 11 as CounterMiner prints them.
     X : DataFrame, optional
-        The rows that the model was trained on; ``printed`` needs them.
+        The rows that the model was trained on; needed by ``printed`` only.
 
     Returns
     -------
@@ -72,6 +72,7 @@ def influence(model, *, method="friedman", X=None):
 
 
 def _as_printed(model, X):
+    """CounterMiner's Eq. 11 of each event, not normalized: Series. A ValueError if the model is not LightGBM's."""
     if not hasattr(model, "booster_"):
         raise ValueError(
             f"the trees of {type(model).__name__} can't be read; use a boosted model of LightGBM."
@@ -92,7 +93,10 @@ def _as_printed(model, X):
 
 
 def _squared_change(values, predicted, left, right):
-    """Mean over all rows of P²(k), where a node's value is the mean of its rows' leaf values."""
+    """P²(k) of one split, mean over all rows; a node adds the mean of its rows' leaf values to what was predicted.
+
+    `values` are those of the tree by row, `predicted` the prediction before the tree, `left` and `right` masks of rows.
+    """
     node = left | right
     before = values[node].mean()
     change = sum(
@@ -104,6 +108,7 @@ def _squared_change(values, predicted, left, right):
 
 
 def _trees(model, X):
+    """Yield each tree of a LightGBM model that has a split, as a Tree of the rows of X."""
     names = model.feature_names_in_
     leaves = model.predict(X, pred_leaf=True).reshape(len(X), -1)
     for number, described in enumerate(model.booster_.dump_model()["tree_info"]):
@@ -114,7 +119,10 @@ def _trees(model, X):
 
 
 def _walk(node, names, leaf_of_row, splits, values):
-    """Collect splits and leaf values below a node; return which rows reach it."""
+    """Collect splits (list) and leaf values (dict) below a node; return the mask of the rows that reach it.
+
+    `node` is a dict of LightGBM's dump, `leaf_of_row` the number of the leaf that each row falls into.
+    """
     if "leaf_index" in node or "split_feature" not in node:
         values[node.get("leaf_index", 0)] = node["leaf_value"]
         return leaf_of_row == node.get("leaf_index", 0)

@@ -1,4 +1,4 @@
-"""Target leakage: columns that contain what is explained, such as instructions and cycles under other names."""
+"""Find target leakage: events that contain what a model is to explain, as instructions or cycles contain IPC."""
 
 import re
 from fnmatch import fnmatch
@@ -12,26 +12,26 @@ from cmlib.errors import UnfitRecordingError
 from cmlib.spelling import PINNED
 
 _NAMES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-# What the kernel does by the clock, or when others want the processor.
+# Events of the kernel's timers and of its scheduler.
 _SCHEDULING = re.compile(
     r"context-switches|cs|(cpu-)?migrations|cgroup-switches|ls_(int_taken|smi_rx)|hw_interrupts\..*"
     r"|(h?r?timer|\w*irq\w*|sched|rcu|workqueue|power|kvm|tick\w*):\w+",
     re.IGNORECASE,
 )
-_N_BLOCKS = 20  # of neighbouring intervals, which are not independent
-# That an event can cost: memory takes some hundreds, a page fault or a system call some thousands.
+_N_BLOCKS = 20  # blocks of neighbouring intervals for the jackknife, as neighbours are not independent
+# The most cycles that one event can cost: memory takes some hundreds, a page fault or a system call some thousands.
 _MOST_CYCLES = 5000
-_CLOCK = 0.01  # relative standard deviation of the rate in time of what is a clock itself
-_UNRELATED = 0.5  # elasticity below which a rate in time doesn't go with what is explained
+_CLOCK = 0.01  # an event whose rate in time has a smaller relative standard deviation is taken for a clock
+_UNRELATED = 0.5  # an event ticks if its elasticity is surely smaller
 
 
 def is_named_leak(event):
-    """Whether the name of an event says that it counts instructions, cycles or their equal."""
+    """True if an event counts instructions or cycles, or something in proportion to them, by its name."""
     return any(fnmatch(event.lower(), pattern) for pattern in (*_NAMES["instructions"], *_NAMES["cycles"]))
 
 
 def is_simulated_leak(event, target):
-    """Whether a simulated event counts some of what a target counts, or the same misses at another level."""
+    """True if a simulated event is a part of the target, as named in leaks.yaml, or another part of the same whole."""
     return any(
         _matches(event, parts) and (target == whole or _matches(target, parts))
         for whole, parts in _NAMES["parts"].items()
@@ -39,29 +39,33 @@ def is_simulated_leak(event, target):
 
 
 def find_ticking(runs, base="instructions"):
-    """Find events whose rate in time is all the same, so that only what they are divided by explains anything.
+    """Find events that come at a constant rate in time, such as timer ticks, whose counts only measure the time.
+
+    Such an event per instruction is in proportion to cycles per instruction, and would explain them by themselves.
 
     Parameters
     ----------
     runs : iterable of (DataFrame, Series)
-        Counts of a run, a row an interval, a column an event, and the length of each interval [s].
+        Of each run its counts, a row an interval, a column an event, and the length of each interval [s].
     base : str, default "instructions"
-        The event that counts are divided by, and so is what they explain.
+        The event that counts, and the quantity to be explained, are divided by. Runs without it are left out.
 
     Returns
     -------
     Series of float
-        By event, its rate [1/s].
+        Rate of each event found [1/s], total over all runs; index: event. `base`, cycles, events that
+        :func:`is_named_leak` names, and events counted in fewer than 20 intervals are never among them.
 
     Notes
     -----
     With n events in a time T and a base of I, n/I = (n/T)(T/I). Where n/T is constant, n/I is T/I, or cycles per
-    instruction at a constant clock. A cause of cycles happens more often in time where these are many, and what goes
-    with instructions less often. So the elasticity of n/T in T/I is estimated, with its standard error by the
-    jackknife over blocks of neighbours; T is the time that passed, or that of the processor in cycles. Interrupts and
-    what the scheduler does tick where it is 0 within three errors (or 0.1). Other events tick where it is surely
-    between -0.5 and 0.5, and each would have to cost more cycles than an event can, or n/T varies by less than 1 %:
-    misses in a program that only waits for them come at a constant rate too, and are its cause.
+    instruction at a constant clock. An event that causes cycles happens more often in time where cycles per instruction
+    are many, and one that goes with instructions less often. So the elasticity of n/T in T/I is estimated, with its
+    standard error by the jackknife over 20 blocks of neighbours; T is in seconds or, where they were counted, in
+    cycles; either may show it. Interrupts and events of the scheduler tick if the elasticity is within three standard
+    errors of 0, or within 0.1 if that is more. Other events tick if it is between -0.5 and 0.5 by two standard errors,
+    and if one of them would have to cost more than 5000 cycles (always, if no cycles were counted) or n/T varies by
+    less than 1 %: in a program that only waits for misses, these come at a constant rate too, but are its cause.
     """
     times = []
     for counts, seconds in runs:
@@ -80,6 +84,7 @@ def find_ticking(runs, base="instructions"):
 
 
 def _ticks(event, rows):
+    """True if an event comes at a constant rate; `rows` has its counts as n, and seconds, base and maybe cycles."""
     clocks = [clock for clock in ("seconds", "cycles") if clock in rows]
     cost = rows["cycles"].sum() / rows["n"].sum() if "cycles" in rows else np.inf
     for clock in clocks:
@@ -96,7 +101,7 @@ def _ticks(event, rows):
 
 
 def _elasticity(rate, time):
-    """Slope of a rate over its mean on the logarithm of a time, and its standard error."""
+    """Slope of a rate (divided by its mean) on the logarithm of a time, and its standard error; both arrays."""
     if np.ptp(time) < 1e-9:
         return 0.0, np.inf
     blocks = np.arange(len(time)) * _N_BLOCKS // len(time)
@@ -109,7 +114,7 @@ def _elasticity(rate, time):
 
 
 def require_ipc(run, label):
-    """Raise a ValueError unless a run counts both instructions and cycles."""
+    """Raise an UnfitRecordingError unless a run (DataFrame) has columns instructions and cycles; `label` names it."""
     missing = [event for event in PINNED if event not in run]
     if missing:
         raise UnfitRecordingError(
@@ -119,4 +124,5 @@ def require_ipc(run, label):
 
 
 def _matches(event, patterns):
+    """True if an event's name matches one of the patterns."""
     return any(fnmatch(event, pattern) for pattern in patterns)

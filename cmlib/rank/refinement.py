@@ -1,4 +1,4 @@
-"""Event importance refinement: rank events by a model of IPC, drop the least important, and repeat."""
+"""Event importance refinement: fit a model of IPC, drop the events that matter least in it, and fit again."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -23,30 +23,27 @@ class Refinement:
     Attributes
     ----------
     history : DataFrame
-        A row a step. Columns: ``n_events``; ``error``, where a random share of rows is
-        predicted from the others, and ``mean_baseline``, that of their mean;
-        ``blocks_error``, where blocks of neighbouring rows are, and
-        ``blocks_mean_baseline``, that of the mean of the other blocks; ``holdout_error``,
-        of models of all rows on the other matrix (NaN if there is none). All are
-        mean relative errors [%] (Eq. 14), unless another measure was asked for.
+        A row a step. Columns: ``n_events``; ``error`` on a random share of the rows, which a model of the other rows
+        predicts, and ``mean_baseline``, the error of these rows' mean; ``blocks_error`` on blocks of neighbouring rows
+        (blocked cross-validation), and ``blocks_mean_baseline``, the error of the other blocks' mean;
+        ``holdout_error`` of models of all rows on the hold-out (NaN if there is none). All are mean relative errors
+        [%] (Eq. 14), unless `error` was given to :func:`refine`.
     nested : DataFrame
-        Nested cross-validation, a row a fold of blocks: ``rows``, the ``n_events``
-        that the other folds chose among themselves, the ``error`` on this fold of
-        the model that these folds trained, and ``mean``, that of their mean [%].
-        Empty if the number of events was not chosen on three folds or more.
+        Nested cross-validation, a row a fold of blocks: ``rows``, number of rows; ``n_events``, chosen by the other
+        folds among themselves; ``error`` on this fold of the model trained on the others [%]; ``mean``, error of the
+        others' mean [%]. Empty if there are fewer than three folds.
     baselines : Series
-        Errors [%] of predictions that look at no event: ``mean`` of the other rows and
-        ``neighbours`` (interpolated from the nearest of them) on the random share;
-        ``blocks_mean``; ``holdout_mean``; and ``holdout_repeat``, the IPC of the same
-        step in X (NaN unless both were aligned alike).
+        Errors [%] of predictions that use no event. On the random share: ``mean`` of the other rows, and
+        ``neighbours``, interpolated between the nearest of these; on blocks: ``blocks_mean``; on the hold-out:
+        ``holdout_mean``, and ``holdout_repeat``, the IPC of the same step in X (NaN unless both have the same index).
     chosen : int
-        Place in `history` of the model that was kept.
+        Row number in `history` of the model that was kept.
     model : fitted estimator
-        The most accurate performance model, trained on all rows.
+        The model with the smallest ``blocks_error``, trained on all rows.
     importances : Series
-        Its importance of every event [%], descending; sums to 100.
+        Importance of each event in `model` [%], descending; sums to 100.
     rankings : list of Series
-        The same of the model of all rows at every step of `history`.
+        Such importances at every step of `history`, in models trained on all rows.
     """
 
     history: pd.DataFrame
@@ -59,23 +56,23 @@ class Refinement:
 
     @property
     def events(self):
-        """Events of the model kept, the most important first."""
+        """List of the events of `model`, the most important first."""
         return list(self.importances.index)
 
     @property
     def errors(self):
-        """Errors of the model kept: its row of `history`."""
+        """Row of `history` of `model`: a Series."""
         return self.history.iloc[self.chosen]
 
     @property
     def nested_error(self):
-        """Error [%] on blocks that took no part in choosing the number of events; NaN where `nested` is empty."""
+        """Error [%] of nested cross-validation, mean over rows; NaN if `nested` is empty."""
         rows = self.nested["rows"]
         return float((self.nested["error"] * rows).sum() / rows.sum()) if len(rows) else np.nan
 
     @property
     def as_printed(self):
-        """The row of `history` that the papers report: chosen by the rows it is judged on, hence too good."""
+        """Row of `history` with the smallest ``error``, as the papers report; too good, as these rows chose it."""
         return self.history.loc[self.history["error"].idxmin()]
 
 
@@ -101,26 +98,24 @@ def refine(
     model is kept, and its importances are the ranking (CounterMiner, §III-C and
     §V-B; GBRT paper, §3.2, Fig. 4).
 
-    A random share of rows whose neighbours are known is easy to predict. So a second
-    error is taken, and picks the number of events: rows are cut into
-    blocks of neighbours, and each fold of blocks is predicted by a refinement of its
-    own that never saw it (blocked cross-validation). The lowest of these errors is still too good, for it was picked;
-    nested cross-validation picks the number without the fold that it is judged on.
-    The model that is kept comes from a refinement on all rows. Another pass over
-    the events, given as `holdout`, is the test that takes no part in anything.
+    A random share of rows is easy to predict, because their neighbours are in the training data. So a second error
+    decides the number of events: rows are cut into blocks of neighbours, and each fold of blocks is predicted by a
+    refinement on the other folds (blocked cross-validation). The smallest of these errors is still too good, as it is
+    the smallest of several; nested cross-validation chooses the number of events without the fold that tests it. The
+    model that is kept comes from a refinement on all rows. Another pass over the events, given as `holdout`, takes no
+    part in training or selection.
 
     Parameters
     ----------
     X : DataFrame, shape (n_rows, n_events)
         Rates of events, as :func:`cmlib.merge.align_runs` makes them.
     y : Series of float > 0, shape (n_rows,)
-        IPC; with another `error`, whatever that takes.
+        IPC; with another `error`, any quantity that `error` is defined for.
     step : int, default 10
         Events dropped at a time.
     test_share : float, default 0.2
-        Random share of rows that ``error`` is taken on: a fifth of all, as in both
-        papers (CounterMiner, §V-B: m training examples and a quarter of m for the
-        test; GBRT paper, §4.2: 80 % for training).
+        Random share of rows that are predicted for the column ``error``: a fifth, as in both papers (CounterMiner,
+        §V-B: m training examples and a quarter of m for the test; GBRT paper, §4.2: 80 % for training).
     model : estimator, optional
         As of :func:`regressor`.
     boosting : Boosting, optional
@@ -128,21 +123,21 @@ def refine(
     importance : {"friedman", "printed"}, default "friedman"
         As `method` of :func:`influence`.
     n_blocks : int, default 12
-        Blocks: equal parts of the index level ``progress`` if there is one, else of
+        Number of blocks: equal parts of the index level ``progress`` if there is one, else of
         the rows in their order.
-    n_folds : int, default 4
-        Block b is held out in fold b modulo `n_folds`, at least 2. Nested
-        folds take n_folds·(n_folds - 1)/2 refinements more.
+    n_folds : int >= 2, default 4
+        Number of folds; block b is held out in fold b modulo `n_folds`. Nested
+        cross-validation takes n_folds·(n_folds - 1)/2 refinements more.
     holdout : tuple (DataFrame, Series), optional
         Another matrix and its IPC, such as another pass over the events
         (:func:`cmlib.merge.align_passes`).
     leaks_target : callable, default :func:`cmlib.rank.leaks.is_named_leak`
-        Whether a column of that name holds y; another one where y is not IPC.
+        True for the name of a column that contains y, which raises an error; to be replaced where y is not IPC.
     error : callable, default :func:`relative_error`
-        Of what was measured and what was predicted, the error of these rows [%]. A mean over rows: errors of parts
-        are put together by their numbers of rows.
+        ``error(measured, predicted)``, the error of some rows [%]. It must be a mean over rows, as errors of folds
+        are averaged by their numbers of rows.
     seed : int, default 0
-        Of the random share and of the models.
+        Seed of the random share and of the models.
 
     Returns
     -------
@@ -218,25 +213,25 @@ def relative_error(measured, predicted):
 
 
 def error_of_mean(measured, predicted, *, mean):
-    """Return the mean of |measured - predicted|, in percent of `mean`: for rates that are nearly zero in some rows."""
+    """Return the mean of ``|measured - predicted|`` in percent of `mean`, for rates that may be nearly zero."""
     return 100 * np.mean(np.abs(np.asarray(measured) - np.asarray(predicted))) / mean
 
 
 def blocks(index, n_blocks):
-    """Number the block of neighbouring rows that each row is in.
+    """Assign each row to one of several blocks of neighbouring rows.
 
     Parameters
     ----------
     index : Index, shape (n_rows,)
-        Of a matrix; its level ``progress`` (0 to 1) is cut into equal parts if there is one, else the rows in their
-        order.
+        Index of a matrix. Blocks are equal parts of its level ``progress`` (0 to 1) if there is one, else of the rows
+        in their order.
     n_blocks : int
         Number of blocks.
 
     Returns
     -------
     ndarray of int, shape (n_rows,)
-        From 0 to n_blocks - 1.
+        Number of the block, 0 to n_blocks - 1.
     """
     progress = np.arange(len(index)) / len(index)
     if "progress" in index.names:
@@ -245,6 +240,7 @@ def blocks(index, n_blocks):
 
 
 def _checked(X, y, name, leaks_target, positive, columns=None):
+    """X with its columns sorted (or those of `columns`), and y; raises the errors of :func:`refine`, on X as `name`."""
     columns = sorted(X.columns) if columns is None else columns
     missing = [event for event in columns if event not in X]
     if missing:
@@ -280,17 +276,18 @@ def _checked(X, y, name, leaks_target, positive, columns=None):
 
 
 def _random_split(n_rows, share, seed):
+    """Sorted row numbers of the training rows and of a random share for the test."""
     order = np.random.default_rng(seed).permutation(n_rows)
     n_test = max(1, round(n_rows * share))
     return np.sort(order[n_test:]), np.sort(order[:n_test])
 
 
 def _path(X, y, step, model, boosting, importance, seed):
-    """An unfitted model, and a function of row numbers that refines on these rows."""
+    """An unfitted model, and a function from row numbers to what :func:`drop_least` yields on these rows."""
     blank = regressor(model, boosting=boosting, seed=seed)
 
-    # LightGBM looks at every event at every split, in a fixed order, so that events without a split can go
-    # without a change of the model; scikit-learn looks in random order, where ties then fall differently.
+    # LightGBM tries every event at every split in a fixed order, so that the model stays the same if events without a
+    # split are dropped; scikit-learn tries them in random order, which decides ties.
     reusable = model is None
 
     def path(rows):
@@ -317,13 +314,13 @@ def drop_least(blank, X, y, *, step, importance="friedman", reusable=True):
     importance : {"friedman", "printed"}, default "friedman"
         As `method` of :func:`influence`.
     reusable : bool, default True
-        Whether events that no split uses may go without fitting again: right where the model looks at all events at
-        every split, in a fixed order.
+        True to drop events that no split uses without fitting again: valid if the model tries all events at every
+        split, in a fixed order.
 
     Yields
     ------
     model : fitted estimator
-        Of the events that are left.
+        Model of the events that are left.
     ranking : Series of float
         Their importance [%], descending.
     """
@@ -340,11 +337,12 @@ def drop_least(blank, X, y, *, step, importance="friedman", reusable=True):
 
 
 def _errors(steps, X, y, error):
+    """Errors on X and y of the models of each step, as a list."""
     return [error(y, fitted.predict(X[fitted.feature_names_in_])) for fitted, _ in steps]
 
 
 def _on_blocks(path, X, y, fold, n_events, error):
-    """Error on blocks at every step, and what nested folds find; each fold of blocks by those that never saw it."""
+    """Errors of blocked cross-validation at every step (array), and of nested cross-validation (DataFrame `nested`)."""
     folds = np.unique(fold)
     outer = {
         held: _errors(path(np.flatnonzero(fold != held)), *_rows(X, y, fold == held), error) for held in folds
@@ -358,7 +356,11 @@ def _on_blocks(path, X, y, fold, n_events, error):
 
 
 def _nested(y, fold, outer, inner, n_events, error):
-    """Each fold's error at the step that the other folds choose, by refinements that saw neither."""
+    """The table ``nested`` of :class:`Refinement`: each fold's error at the step that the other folds choose.
+
+    `outer` has the errors of every step by fold; `inner`, by fold left out, those of each other fold, predicted by
+    refinements without both.
+    """
     steps = []
     for held, errors in inner.items():
         if errors:
@@ -370,6 +372,7 @@ def _nested(y, fold, outer, inner, n_events, error):
 
 
 def _mean_over_rows(errors, fold):
+    """Mean of several folds' errors at each step, weighted by their numbers of rows."""
     rows = [(fold == tested).sum() for tested in errors]
     return np.average(list(errors.values()), axis=0, weights=rows)
 
@@ -379,11 +382,12 @@ def _rows(X, y, chosen):
 
 
 def _best(errors):
-    """The last of the lowest errors: that of the fewest events."""
+    """Step of the smallest error; the last of several, which has the fewest events."""
     return int(np.flatnonzero(errors == errors.min())[-1])
 
 
 def _baselines(y, train, test, fold, holdout, error):
+    """Errors of predictions that use no event, as the Series ``baselines`` of :class:`Refinement`."""
     values = y.to_numpy()
     mean = values[train].mean()
     errors = {

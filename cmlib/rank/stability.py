@@ -1,4 +1,4 @@
-"""How much a ranking of events changes with the seed and with the rows that the model was trained on."""
+"""Measure how much a ranking of events changes with the model's seed and with the rows that it was trained on."""
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ def draw_importances(
     model=None,
     boosting=None,
 ):
-    """Compute importances by models that differ in their seed and in the rows that they were trained on.
+    """Compute importances in several models that differ in their seed and in the rows that they were trained on.
 
     Parameters
     ----------
@@ -30,10 +30,10 @@ def draw_importances(
     y : Series of float, shape (n_rows,)
         IPC.
     seeds : iterable of int, default range(20)
-        A model each.
+        Seed of each model.
     resample : bool, default True
-        Whether each model is trained on blocks of neighbouring rows drawn with replacement (block bootstrap); else
-        on all rows.
+        True to train each model on blocks of neighbouring rows drawn with replacement (block bootstrap); False for all
+        rows.
     n_blocks : int, default 20
         Blocks that the rows are cut into.
     importance : {"friedman", "printed"}, default "friedman"
@@ -103,7 +103,7 @@ def rank_agreement(draws_a, draws_b, *, n_top=20, n_boot=200, seed=0):
     n_boot : int, default 200
         Resamplings of the draws.
     seed : int, default 0
-        Of the resampling.
+        Seed of the resampling.
 
     Returns
     -------
@@ -138,7 +138,10 @@ def rank_agreement(draws_a, draws_b, *, n_top=20, n_boot=200, seed=0):
 
 
 def _agreement(means_a, means_b):
-    """Kendall's tau-b, Spearman's rho, and the share of the first ten in common; SciPy's take 100 times as long."""
+    """Kendall's tau-b, Spearman's rho, and the share of the first ten in common, of importances of the same events.
+
+    Computed here, because SciPy's functions take 100 times as long.
+    """
     n_first = min(10, len(means_a))
     first = [set(np.argsort(-values, kind="stable")[:n_first]) for values in (means_a, means_b)]
     signs = [np.sign(np.subtract.outer(values, values)) for values in (means_a, means_b)]
@@ -148,5 +151,6 @@ def _agreement(means_a, means_b):
 
 
 def _correlation(a, b):
+    """Correlation of two centred arrays; NaN if one is constant."""
     size = np.sqrt(np.sum(a**2) * np.sum(b**2))
     return np.sum(a * b) / size if size > 0 else np.nan

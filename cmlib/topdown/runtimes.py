@@ -1,4 +1,4 @@
-"""Tell from a recorded command what runs the program, and what is advised then: for a JVM not what is for C."""
+"""Recognise the language runtime in a recorded command line, and give advice for it (a JVM's is not that for C)."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ _READ = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="u
 
 
 def runtime_of(command):
-    """What runs a program: ``JVM``, ``Python`` or ``compiled code``; empty where its command does not tell."""
+    """Name of the runtime that a command line starts: ``JVM``, ``Python`` or ``compiled code``; "" if not known."""
     words = (word.rpartition("/")[2] for word in command.split() if not re.match(r"-|[0-9]|\w+=", word))
     program = next((word for word in words if word not in _READ["launchers"]), "")
     for name, runtime in _READ["runtimes"].items():
@@ -19,5 +19,5 @@ def runtime_of(command):
 
 
 def advice_for(runtime):
-    """Advice by category, where it is another than the tables'; none for an unknown runtime."""
+    """Dict from top-down category to advice, for categories where it differs from the tables'; empty if unknown."""
     return _READ["runtimes"].get(runtime, {}).get("advice", {})
