@@ -43,6 +43,7 @@ class _Commands(click.Group):
         return sorted([*super().list_commands(ctx), *_PARTS])
 
     def get_command(self, ctx, cmd_name):
+        """The command of a name, imported if it is one of _PARTS."""
         if cmd_name not in _PARTS:
             return super().get_command(ctx, cmd_name)
         return getattr(importlib.import_module("cmlib_workloads.commands"), cmd_name.replace("-", "_"))
@@ -53,6 +54,7 @@ class _Commands(click.Group):
             formatter.write_dl(sorted((helps | _PARTS).items()))
 
     def main(self, *args, **extra):
+        """Run the command line and end the process with the exit code; errors are printed without a traceback."""
         try:
             code = super().main(*args, **extra | {"standalone_mode": False}) or 0
             if sys.stdout is not None:
@@ -67,6 +69,7 @@ class _Commands(click.Group):
         sys.exit(code)
 
     def invoke(self, ctx):
+        """Run a command; errors that are meant for users become click's, with their message only."""
         try:
             with places.compiling():
                 return super().invoke(ctx)

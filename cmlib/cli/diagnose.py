@@ -40,11 +40,13 @@ def diagnose(context, command, recorded, keep, html, every_blocks, as_json, simu
     if keep and recorded:
         raise click.UsageError("--keep belongs to a command.")
     if choose_source(context, {SIMULATED: simulated is not None}) == SIMULATED:
+        # `simulated` maps caches to the shapes that the options name (None: this machine's).
         shown = {"html": html, "as_json": as_json}
         _simulated(list(command), recorded, keep, every_blocks=every_blocks, caches=simulated, **shown)
         return
     from cmlib.experiments.single_run import check_counters, load_recorded, record_once
 
+    # Slices of the run are classified by a decision tree, trained on micro-benchmarks whose bottlenecks are known.
     counters = None if recorded else check_counters()
     from cmlib.experiments import fingerprint
     from cmlib.experiments.diagnosis import answer_measured, profile

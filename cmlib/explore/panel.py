@@ -162,6 +162,7 @@ class Panel(widgets.VBox):
         return "; ".join([f"Figure: {shown}" if shown else "Figure", *map(_setting, self.controls.values())])
 
     def _repr_mimebundle_(self, **kwargs):
+        """What is stored in the notebook beside the widget: the figure, or the message in its place."""
         shown = super()._repr_mimebundle_(**kwargs)
         if self.png:
             return {**shown, "image/png": base64.b64encode(self.png).decode()}

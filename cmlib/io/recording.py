@@ -69,7 +69,7 @@ class Recording:
 
     @property
     def simulated(self):
-        """Whether counts are simulated, and stand beside no measured ones."""
+        """Whether its counts are simulated by Callgrind, so that no measured ones are comparable."""
         return self.source == "callgrind"
 
     @property

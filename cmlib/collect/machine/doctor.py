@@ -104,6 +104,7 @@ def _cases(facts):
 
 
 def _permission(facts):
+    """Whether this user may count: a key of the finding's texts."""
     if facts["paranoid"] is None:
         return "no_events"
     if facts["privileged"]:
@@ -112,6 +113,7 @@ def _permission(facts):
 
 
 def _counters(facts):
+    """Whether the counters count right: a key of the finding's texts."""
     if facts["busy"]:
         return "busy"
     if not facts["census"].offered:

@@ -98,14 +98,15 @@ def countable(text, table=None):
     `table` (DataFrame by event) holds the codes of named hardware events. CmlibError if an event is unknown or named
     twice.
     """
-    wanted = [_one(item.strip(), table) for item in text.split(",") if item.strip()]
+    wanted = [_read_event(item.strip(), table) for item in text.split(",") if item.strip()]
     names = [event.name for event in wanted]
     if not wanted or len(set(names)) < len(names):
         raise CmlibError(f"events {text!r}: give at least one, and each once")
     return wanted
 
 
-def _one(item, table):
+def _read_event(item, table):
+    """The Countable of a name or ``NAME=CODE``; CmlibError if it is unknown."""
     name, equals, config = item.partition("=")
     if equals:
         return Countable(name, config, _encoding_of_code(name, config, item))

@@ -137,7 +137,10 @@ def read_counts(file, meta):
 
 
 def read_cpus(file, meta):
-    """CPUs that the run of a metadata file used on average; None where its recording does not tell."""
+    """CPUs that a run used on average (float); None where its recording does not tell.
+
+    `file` is the run's metadata file, `meta` the metadata in it.
+    """
     text = read_content(file, meta["sha256"], suffix=content_suffix(meta)).decode(errors="replace")
     return None if source_of(meta) == VALGRIND else perf.cpus_utilized(text)
 
