@@ -123,10 +123,10 @@ def _kill_processes():
 
 def _on_cluster(function, items, scheduler):
     """Yield results in order, from the workers of a Dask cluster."""
-    # Closing the client makes the scheduler forget, and so cancel, what nobody waits for any more.
+    # Closing the client makes the scheduler cancel what is not computed yet.
     with _client(scheduler) as client:
         _check_workers(client, scheduler)
-        # Its futures are Python's own: Dask's print a traceback if Ctrl-C comes just when they begin to wait.
+        # By an executor, as Dask's own futures print a traceback if Ctrl-C comes just when they begin to wait.
         yield from client.get_executor(pure=False).map(functools.partial(_at_once, function), items)
 
 

@@ -111,7 +111,7 @@ def find(text, others=()):
         return text
     asked = _plain(text)
     names = {pattern: name for name in known() for pattern in read(name)["names"]}
-    by_spelling = {n.rpartition("_")[2]: n for n in everyone}  # a72
+    by_spelling = {n.rpartition("_")[2]: n for n in everyone}  # arm_cortex_a72 as a72
     by_spelling |= {_plain(called): name for called, name in names.items()} | {_plain(n): n for n in everyone}
     if asked in by_spelling:
         return by_spelling[asked]

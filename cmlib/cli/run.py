@@ -37,7 +37,7 @@ def run(profile, notebooks, assignments, jobs, processor, as_json):
     parameters = dict(_parameter(text) for text in assignments) | ({} if jobs is None else {"jobs": jobs})
     if processor:
         parameters["processor"] = known_processor(processor)
-    # Of a cell that is interrupted it would tell with a traceback, when everything has been said.
+    # asyncio would add a traceback to the message that a cell was interrupted.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     page = run_profile(profile, notebooks, parameters)
     answers = (page.parent / ANSWERS).read_text(encoding="utf-8")

@@ -73,7 +73,7 @@ def _pieces(process):
     ready = select.poll()
     ready.register(stream)
     while True:
-        # A signal that comes just before a read would be handled no sooner than something is there to read.
+        # os.read() would block, and a signal that came just before it wait, until there is something to read.
         while not ready.poll(_AT_LEAST_EVERY_MS):
             pass
         part = os.read(stream, _PIECE)

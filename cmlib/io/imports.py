@@ -135,7 +135,7 @@ def import_files(
         sources.setdefault(_program(name, source.mark, condition), []).append(source)
     with errors_as(RecordError, recordings):
         recordings.mkdir(parents=True, exist_ok=True)
-    # Names are free until the files are there.
+    # Locked until the files are written, so that no other import takes the same names of runs.
     with errors_as(RecordError, recordings), locked(recordings):
         added = [
             (recordings / program, meta, source)

@@ -59,7 +59,7 @@ class Code:
 
 
 def read_code(path):
-    """Code of an executable or library of x86-64 (path).
+    """Read an executable or library of x86-64 (path); a Code.
 
     Raises
     ------

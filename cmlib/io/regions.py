@@ -121,9 +121,9 @@ def read_runs(text, *, per="instructions"):
 
 
 def read_executions(text, transform=lambda samples: samples):
-    """A list of (heading, samples) of each process in a recording's text; ValueError if it is damaged or too large.
+    """A list of (heading, samples) of each execution in a recording's text; ValueError if it is damaged or too large.
 
-    `transform` is applied to the samples (DataFrame) of all processes that counted the same events.
+    `transform` is applied to the samples (DataFrame) of all executions that counted the same events.
     """
     headings, by_header = [], {}
     for number, piece in enumerate(text.split("# run=")[1:]):

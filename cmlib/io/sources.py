@@ -80,7 +80,7 @@ def read_sources(files, machine, *, marks=(), place="", **options):
         with _errors_of(file):
             if not marks:
                 check_size(file, raw)
-            text = raw.decode("utf-8", "surrogateescape")  # back to the same bytes
+            text = raw.decode("utf-8", "surrogateescape")  # keeps bytes that are not UTF-8
             if (refusal := recognise(raw)) and not perf.shares_alone(text):
                 raise RecordError(f"{file} {refusal}")
             of_file = machine if events.processor_of(machine) else machine | told(_named_processor(text))
@@ -241,7 +241,7 @@ def _source(file, text, machine, options, frame=None, remarks=None):
     copies = [f"{n_copies:,} rows came twice, with equal counts: the copies are left out."] * bool(n_copies)
     remarks = [*remarks, *copies, *([f"{WITHOUT_TURN} {', '.join(hidden)}."] if hidden else [])]
     renamed = [f"{there} is taken for {here}." for there, here in names.items() if there.lower() != here]
-    # Without what a terminal takes for orders, such as a cgroup's name may hold.
+    # Without control characters, which the name of a cgroup may hold.
     remark = "".join(
         c if c.isprintable() else "\ufffd" for c in " ".join(map(abridged, [*remarks, *renamed]))
     )

@@ -18,7 +18,7 @@ from cmlib.terminal import say
 COUNTERS = "counters differ"  # the verdict if times do not differ and counts do
 # Smallest relevant change of times recorded on two occasions: unchanged programs (data/regions) differed by up to 17 %.
 DRIFT = 0.25
-_UNBOUNDED = 1e12  # ratios from here on are told as "no multiple", as of a count that used to be 0
+_UNBOUNDED = 1e12  # ratios from here on are None in the result: the old count was 0, or nearly
 
 
 def compare_programs(

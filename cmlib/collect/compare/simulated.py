@@ -58,7 +58,7 @@ def compare_simulated(
     notify=say,
     progress=lambda: None,
 ):
-    """Simulate two versions, and judge the new one by its instructions, and by what modelled misses add.
+    """Simulate two versions, and judge the new one by its instructions and its modelled misses.
 
     What an interpreter executes without its script is left out: it would dilute any change.
 

@@ -116,7 +116,7 @@ def core_pmus(root="/"):
         for device in devices.glob("*/type")
         if device.parent.name in named
         or _integer(_read(device)) == _RAW_PMU
-        or (device.parent / "cpus").exists()  # on ARM, where types are given out in turn
+        or (device.parent / "cpus").exists()  # on Arm, whose PMUs have no fixed type
     )
 
 
@@ -237,7 +237,7 @@ def describe_arm(cpu):
         return {}
     vendor = _names()["implementers"].get(implementer, f"{implementer:#x}")
     architecture = cpu.get("CPU architecture", "8")
-    family = int(architecture) if architecture.isdigit() else 8  # AArch64, to old kernels
+    family = int(architecture) if architecture.isdigit() else 8  # older kernels write AArch64
     return {
         "vendor": vendor,
         "model_name": _names()["arm"].get(part) if vendor == "ARM" else None,

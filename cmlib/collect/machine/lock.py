@@ -55,7 +55,7 @@ def _open(file):
             made = os.open(file, flags | os.O_CREAT | os.O_EXCL, 0o666)
             os.fchmod(made, 0o666)  # for all users, whatever this one's mask
             os.close(made)
-        # Without O_CREAT, which Linux refuses for another user's file in a folder that all share.
+        # Opened without O_CREAT, with which Linux refuses another user's file in a folder that all may write to.
         descriptor = os.open(file, flags)
     except OSError as error:
         raise CmlibError(

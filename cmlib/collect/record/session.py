@@ -152,7 +152,7 @@ def _run_in_own_folder(target, program, lock, on_demand, plan, meta):
     """Run a program once as planned, in a folder that is removed afterwards; a PerfOutcome, or RecordError."""
     with working_folder(target / meta["run"]) as folder:
         check_room(folder)
-        # A failure is raised while the program's servers are still there: one that died says so itself.
+        # The outcome is checked within the block, which ends servers: one that has died raises its own error.
         with program.prepare() as counted:
             outcome = execute(plan, meta["encodings"], counted, folder, lock=lock, on_demand=on_demand)
             check_room(folder)

@@ -28,8 +28,8 @@ _CALLGRIND = ["--tool=callgrind", "--cache-sim=yes", "--branch-sim=yes", "--comb
 _BARE = ["--tool=none", "--stats=yes", "--vex-guest-chase=no", "--vex-iropt-unroll-thresh=0"]
 # Costs by address: Callgrind counts each repetition of `rep movsb`, and so the reader can count it once.
 EACH_INSTRUCTION = ["--dump-instr=yes", "--collect-jumps=yes"]
-# glibc copies by `rep movsb` where CPUID offers it, as under Valgrind it does: by vectors it is the same everywhere.
-# (`glibc.cpu.hwcaps` would do so too, but glibc 2.36 reads on behind its end, so that instructions do not repeat.)
+# Makes glibc copy by vector instructions, equally on any machine, and not by `rep movsb`, which Valgrind's CPUID has.
+# (`glibc.cpu.hwcaps` would, too, but glibc 2.36 reads beyond its end, so that instructions differ from run to run.)
 _FROM_BYTES = 1 << 40
 FIXED_LIBC = {
     "GLIBC_TUNABLES": f"glibc.cpu.x86_rep_movsb_threshold={_FROM_BYTES}:glibc.cpu.x86_rep_stosb_threshold={_FROM_BYTES}"
@@ -97,7 +97,7 @@ def _options(chosen, last, prefetch):
     shapes = {name: chosen[name] for name in _FIRST if name in chosen}
     if last in chosen:
         size, ways, line = chosen[last]
-        # A pair of lines that are always fetched together is a line of twice the length.
+        # With prefetching two neighbouring lines are always fetched together: simulated as lines of twice the length.
         shapes[_LAST] = size, ways, 2 * line if prefetch else line
     options = [f"--{name}={','.join(map(str, shape))}" for name, shape in shapes.items()]
     return [*options, PREFETCHING] if prefetch else options
@@ -162,7 +162,7 @@ def simulate(
     TooLongError after `limit_s` [s], RecordError if the program fails or Valgrind can't run it.
     """
     intervals = [] if every_blocks is None else [f"--dump-every-bb={every_blocks}"]
-    verbose = ["-v"] if PREFETCHING in options else []  # with the number of lines prefetched
+    verbose = ["-v"] if PREFETCHING in options else []  # its log then tells the number of lines prefetched
     options = [*_CALLGRIND, *verbose, *intervals, *options, f"--callgrind-out-file={_escaped(folder)}/%p.out"]
     meanwhile = (lambda: progress(blocks_so_far(folder))) if progress else None
     options += [f"--separate-callers2={_PYTHON_LOOP}"] if python else []

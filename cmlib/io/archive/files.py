@@ -339,7 +339,7 @@ def _remove_abandoned(folders):
     for left in folders:
         if left.is_symlink():
             continue
-        # What is no folder, or gone meanwhile, is not ours.
+        # What is no folder, or has gone meanwhile, is passed over.
         with contextlib.suppress(OSError), locked(left, fcntl.LOCK_NB) as abandoned:
             if abandoned:
                 shutil.rmtree(left, ignore_errors=True)

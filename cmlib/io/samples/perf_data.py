@@ -104,7 +104,7 @@ class SampleReader:
         self._ids, self._columns, self._last = (np.empty(0, np.int64) for _ in range(3))
         self._waiting, self._newest, self._limit = [], np.uint64(0), np.uint64(0)
         self._open, self._opened = np.zeros(len(self.events), np.int64), np.zeros(2, np.int64)
-        # Compiled here and now: samples would be lost meanwhile.
+        # Let numba compile before there are samples: perf would lose some meanwhile.
         self._count(*np.empty((2, 0), np.int64), *np.empty((2, 0, 1), np.int64))
 
     @property
