@@ -1,4 +1,4 @@
-"""Run the notebooks, keep what they find, and lay it out as pages.
+"""Run the notebooks of a profile, keep their results, and lay these out as HTML pages.
 
 Names are loaded when they are asked for: a notebook that keeps its results needn't load what runs notebooks.
 """

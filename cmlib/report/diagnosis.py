@@ -1,4 +1,4 @@
-"""A program's diagnosis as one page that needs nothing beside it."""
+"""The diagnosis of one run, measured or simulated, as a single HTML page without other files."""
 
 import io
 import re
@@ -13,7 +13,11 @@ from cmlib.report.page import page_template
 
 
 def diagnosis_page(answer, profile, trained):
-    """A measured program's slices, phases, and what to do about them."""
+    """The HTML page (str) of a measured program: its slices and phases by class, and what to do about them.
+
+    `answer` is the dict of :func:`answer_measured`, `profile` what it was made from, `trained` the model that
+    classified the slices.
+    """
     about = (
         f"{answer['slices']} slices. Labelled by a decision tree over {sum(map(len, trained.meta['groups']))} "
         f"key events, trained on {len(trained.key['micro'])} runs of micro-benchmarks on "
@@ -24,7 +28,10 @@ def diagnosis_page(answer, profile, trained):
 
 
 def simulated_page(answer, profile):
-    """What is said of a simulated run, its phases, and its counts."""
+    """The HTML page (str) of a simulated run: its phases, and its counts with rates per 1,000 instructions.
+
+    `answer` is the dict of :func:`answer_simulated`, `profile` what it was made from.
+    """
     events, totals = simulated_events(), profile.counts.sum()
     table = events.assign(count=totals, rate=1000 * totals / totals["sim.instructions"])
     parts = contributions(profile.counts, events["weight"])
@@ -35,6 +42,7 @@ def simulated_page(answer, profile):
 
 
 def _fill(page, figure, **values):
+    """A template of a page with a figure as SVG in it."""
     file = io.BytesIO()
     figure.savefig(file, format="svg", bbox_inches="tight", metadata={"Date": None})
     svg = re.sub(r"^.*?(?=<svg)", "", file.getvalue().decode(), flags=re.S)

@@ -1,4 +1,4 @@
-"""Execute one notebook with Papermill, and keep it and its page beside what it found."""
+"""Execute one notebook with Papermill, and keep it and its HTML page beside its results."""
 
 import contextlib
 import functools
@@ -26,13 +26,18 @@ from cmlib.report.run import NotebookError
 
 _PAGE = Path(__file__).with_name("notebook.html.j2")
 _exporting = threading.Lock()
-# What happened to a kernel is told once, in the words of :func:`execute`.
+# Papermill's own messages on kernels are left out, as execute() raises an error for them.
 logging.getLogger("papermill").setLevel(logging.CRITICAL)
+# Errors that mean: nothing is recorded for this notebook, and so it is left out.
 _LEAVES_OUT = {error.__name__ for error in (NothingRecordedError, UnfitRecordingError)}
 
 
 def execute(notebook, parameters, folder):
-    """Execute a notebook; its results, itself and its page are in `folder` then."""
+    """Execute a notebook (path); in `folder` are then its results, the executed notebook and its page.
+
+    NothingRecordedError if the notebook raises that; NotebookError if a cell fails (the notebook is kept as far as it
+    came), the kernel dies or nothing can be written.
+    """
     draft, unfinished = folder / f"{notebook.stem}.partial.ipynb", failed_notebook(folder, notebook.stem)
     try:
         _execute_with_kernel(notebook, draft, for_papermill(notebook, parameters), folder)
@@ -57,6 +62,8 @@ def execute(notebook, parameters, folder):
 
 
 def _settle_with_page(notebook, draft, folder):
+    """Move an executed notebook to its results, and write its page beside it; NotebookError if it saved no
+    results."""
     target = folder / notebook.stem / f"{notebook.stem}.ipynb"
     if not target.parent.is_dir():
         raise NotebookError(
@@ -72,7 +79,7 @@ def _settle_with_page(notebook, draft, folder):
 
 @functools.cache
 def _exporter():
-    """One for all pages: its templates take a fifth of a second to compile."""
+    """The exporter of all pages, made once as its templates take a fifth of a second to compile."""
     return FormulaExporter(exclude_input_prompt=True, template_file=str(_PAGE))
 
 
@@ -94,6 +101,7 @@ def _execute_with_kernel(notebook, draft, parameters, folder):
 
 
 def _explain(notebook, error, unfinished):
+    """The message for a cell that failed."""
     first = next((line for line in error.source.splitlines() if line.strip()), "")
     return (
         f"{notebook.name}, cell {error.cell_index} (`{first.strip()}`): {error.ename}: {error.evalue}\n"

@@ -1,4 +1,4 @@
-"""TeX formulas in Markdown drawn as MathML, which a page shows without a script or a network."""
+"""Turn TeX formulas in Markdown into MathML, which a page shows without a script or a network."""
 
 import re
 
@@ -10,7 +10,8 @@ from nbconvert import HTMLExporter
 _PARTS = re.compile(
     r"(?P<code>```.*?```|`[^`\n]+`)|\$\$(?P<block>.+?)\$\$|\$(?P<inline>[^$\s](?:[^$\n]*[^$\s])?)\$", re.S
 )
-# What the converter writes that only fonts made for mathematics show well, and what every font does.
+# MathML of the converter's that only mathematical fonts show well, and that is replaced: names of several letters as
+# single letters, primes and overlines.
 _LETTERS = r"(?:<mi>[A-Za-z]</mi>)"
 _WORD = re.compile(rf"({_LETTERS}{{2,}})(<m(?:sub|sup|subsup)>)(<mi>[A-Za-z]</mi>)|({_LETTERS}{{3,}})")
 _PRIME = re.compile(r"<m(sub)?sup>((?:<[^<]+<[^<]+){1,2})<mi>&#x02032;</mi></m(?:sub)?sup>")
@@ -18,11 +19,12 @@ _OVERLINE = re.compile(r'<mover>(<mrow>(?:(?!<mover>).)*?</mrow>)<mo accent="tru
 
 
 def draw_formulas(markdown):
-    """Markdown whose TeX between dollars is MathML."""
+    """The Markdown with MathML in place of TeX between dollars; code is unchanged."""
     return _PARTS.sub(_draw, markdown)
 
 
 def _draw(match):
+    """MathML of a formula; code as it is."""
     if match["code"]:
         return match["code"]
     # The converter takes `\\Big(`, but not `\\Big\\{`.
@@ -34,21 +36,21 @@ def _draw(match):
 
 
 def _raise_prime(match):
-    """Write a prime as a letter that stands high in any font, behind what it belongs to."""
+    """A prime as a letter that stands high in any font, behind its base."""
     element = f"m{match[1] or 'row'}"
     return f"<{element}>{match[2]}</{element}><mtext>ʹ</mtext>"
 
 
 def _join_letters(match):
-    """Write three letters and more, or the last of them with an index, as one name."""
+    """Letters that are a name, three or more or two with an index, as one name."""
     letters = re.sub(r"</?mi>", "", match[4] or match[1] + match[3])
     return f'{match[2] or ""}<mi class="word">{letters}</mi>'
 
 
 class FormulaExporter(HTMLExporter):
-    """Notebooks as pages whose formulas are drawn."""
+    """nbconvert's exporter to HTML, with formulas in MathML."""
 
     @pass_context
     def markdown2html(self, context, source):
-        """What nbconvert calls for prose, and for outputs that are Markdown."""
+        """HTML of Markdown; nbconvert calls it for prose and for outputs."""
         return super().markdown2html(context, draw_formulas(source))

@@ -1,4 +1,4 @@
-"""A history's changes, as a dictionary and as one page with a small picture a benchmark."""
+"""Changes in a history of metrics by commit: as a dict, and as an HTML page with a small chart for each metric."""
 
 import numpy as np
 
@@ -8,7 +8,10 @@ _WIDTH, _HEIGHT = 240, 36
 
 
 def summarize_history(history, subjects, groups, *, alpha, smallest):
-    """What is told of a history: by text, JSON and page alike."""
+    """The changes in a history as a dict for text, JSON and page.
+
+    `history` has a row a commit, a column a metric; `groups` are those of :func:`cmlib.anomaly.history.find_groups`.
+    """
 
     def commit(row):
         return {"commit": str(history.index[row]), "subject": subjects[row]}
@@ -25,7 +28,10 @@ def summarize_history(history, subjects, groups, *, alpha, smallest):
 
 
 def history_page(title, history, summary, groups):
-    """One page: the groups, and each metric's values by commit with its steps, those that stepped last first."""
+    """The HTML page (str) of a history: groups of changes, and charts of metrics, those that changed last first.
+
+    `summary` is that of :func:`summarize_history`.
+    """
     steps = {metric: [] for metric in history}
     for number, group in enumerate(groups):
         for metric in group.steps["metric"]:
@@ -37,7 +43,7 @@ def history_page(title, history, summary, groups):
 
 
 def _picture(metric, values, steps):
-    """Points and lines of a small picture, its height the middle 98 % of the values."""
+    """Points and steps of a small chart, whose height is the middle 98 % of the values."""
     rows = np.flatnonzero(np.isfinite(values))
     low, high = np.quantile(values[rows], [0.01, 0.99])
     x = _WIDTH * np.arange(len(values)) / max(1, len(values) - 1)

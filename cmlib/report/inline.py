@@ -1,7 +1,7 @@
-"""The little Markdown of captions, findings and notes: bold, emphasis, code. Everything else is text.
+"""The Markdown that captions, findings and notes may hold (bold, emphasis, code), as HTML or as plain text.
 
-Names of events and programs stand in these sentences, and come from files that may be anybody's: what looks like
-HTML, a link or a formula in them must stay text wherever the sentence is shown.
+Names of events and programs stand in these sentences, and come from files that may be anybody's: what looks like HTML
+or a link in them stays text.
 """
 
 import html
@@ -15,16 +15,17 @@ _MARK = re.compile(
 
 
 def to_html(text):
-    """Write a sentence as HTML."""
+    """A sentence as HTML."""
     return _write(text, html.escape, lambda tag, inner: f"<{tag}>{inner}</{tag}>")
 
 
 def strip_markup(text):
-    """The same sentence without its marks, as text."""
+    """A sentence as text without its marks."""
     return _write(text, str, lambda tag, inner: inner)
 
 
 def _write(text, literal, element):
+    """The sentence with `literal` applied to text, and `element` (tag, content) to what is marked."""
     parts, end = [], 0
     for mark in _MARK.finditer(text):
         tag = next(tag for tag in ("code", "strong", "em") if mark[tag] is not None)

@@ -1,4 +1,4 @@
-"""Kernels of a run, forked from a process that has loaded the libraries: a kernel that loads them takes seconds."""
+"""Start Jupyter kernels by forking a process that has loaded the libraries, as loading them takes seconds."""
 
 import contextlib
 import multiprocessing.forkserver
@@ -11,7 +11,7 @@ from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvision
 
 from cmlib.parallel import no_interrupts_inherited
 
-_NAME = "cmlib-forked"  # of the entry point in pyproject.toml
+_NAME = "cmlib-forked"  # name of the provisioner in pyproject.toml
 _forked = multiprocessing.get_context("forkserver")
 _forked.set_forkserver_preload(
     [
@@ -25,21 +25,22 @@ _forked.set_forkserver_preload(
 
 
 def prepare():
-    """Load the libraries, and let Jupyter's client start the kernels of this process by :class:`ForkedKernel`."""
+    """Start the process to fork from, and let Jupyter's client start this process's kernels by
+    :class:`ForkedKernel`."""
     KernelProvisionerFactory.instance().default_provisioner_name = _NAME
     with no_interrupts_inherited():
         multiprocessing.forkserver.ensure_running()
 
 
 def kill_all():
-    """End the kernels that this process has started."""
+    """Kill the kernels that this process has started."""
     for child in multiprocessing.active_children():
         if isinstance(child, _Kernel):
             child.kill()
 
 
 class ForkedKernel(LocalProvisioner):
-    """Starts a Python kernel by forking; it ends with the process that started it."""
+    """A provisioner of Jupyter's that forks Python kernels, which end with the process that started them."""
 
     async def launch_kernel(self, cmd, **kwargs):
         arguments = cmd[cmd.index("ipykernel_launcher") + 1 :]
@@ -50,7 +51,7 @@ class ForkedKernel(LocalProvisioner):
 
 
 class _Kernel(_forked.Process):
-    """A process, with as much of :class:`subprocess.Popen` as Jupyter's client asks for."""
+    """A kernel's process with the methods of :class:`subprocess.Popen` that Jupyter's client calls."""
 
     stdin = stdout = stderr = None
 
@@ -67,22 +68,24 @@ class _Kernel(_forked.Process):
 
 
 def _serve(arguments, env, cwd):
+    """Run a kernel in a forked process with these arguments, environment variables and working directory."""
     from ipykernel.kernelapp import IPKernelApp
 
-    os.setsid()  # signals are for it and what it starts
+    os.setsid()  # a process group of its own, to which Jupyter's client sends signals
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     os.environ.clear()
     os.environ.update(env)
-    # What workers of a kernel that is killed leave behind is removed without a remark.
+    # No warning is printed when resources of a killed kernel's workers are cleaned up.
     quiet = [env.get("PYTHONWARNINGS"), "ignore:resource_tracker"]
     os.environ["PYTHONWARNINGS"] = ",".join(filter(None, quiet))
     if cwd:
         os.chdir(cwd)
-    sys.path[:] = [place for place in sys.path if place]  # not what lies in the working directory
+    sys.path[:] = [place for place in sys.path if place]  # no modules from the working directory
     threading.Thread(target=_end_with_parent, daemon=True).start()
     IPKernelApp.launch_instance(argv=arguments)
 
 
 def _end_with_parent():
+    """End this process when its parent ends."""
     multiprocessing.parent_process().join()
     os._exit(1)

@@ -1,4 +1,5 @@
-"""Read the results that the notebooks of a profile have left in its folder."""
+"""Read the manifests (results in JSON) that a profile's notebooks have left in its folder, and notes on those left
+out."""
 
 import json
 import re
@@ -10,9 +11,9 @@ from cmlib.experiments.requested import split_names
 from cmlib.io.archive import write_whole
 from cmlib.shell import command_line, command_of_report
 
-# The profile of one's own programs, whose results have a folder each.
+# The profile for a user's own programs, each of which has a folder of results.
 BY_PROGRAM = "live"
-# Changes with what a manifest holds; results of another one are made again.
+# Version of manifests; results of another version have to be made again.
 SCHEMA = 4
 
 _NOTE = ".not_run.json"
@@ -21,7 +22,11 @@ _FAILED = ".failed.ipynb"
 
 @dataclass(frozen=True)
 class Manifests:
-    """The results in a profile's folder."""
+    """The results in a profile's folder.
+
+    `sections` are the manifests (dicts) that can be shown; `left_out`, `damaged` and `failed` are dicts of notebook,
+    title and message.
+    """
 
     sections: list
     left_out: list
@@ -30,22 +35,25 @@ class Manifests:
 
 
 def place_of(profile, parameters):
-    """A profile's folder among all results: ``paper``; ``live/gcc``, ``live/bzip2,gcc`` or ``live/all``."""
+    """A profile's folder among all results (str): ``paper``, or ``live/gcc``, ``live/bzip2,gcc``, ``live/all``.
+
+    `parameters` tell the program of a live report.
+    """
     if profile != BY_PROGRAM:
         return Path(profile).resolve().name  # of a folder that is elsewhere, its name alone
-    # What is not recorded may be any text, and leads nowhere else.
+    # A name that is not recorded may be any text: it must not lead out of the folder.
     names = {re.sub(r"^\.|[^\w.-]", "_", name) for name in split_names(str(parameters.get("program", "all")))}
     return f"{profile}/{','.join(sorted(names))}"
 
 
 def command_of(place):
-    """The command that makes the results in a folder that :func:`place_of` names."""
+    """The command line that makes the results in a folder that :func:`place_of` names."""
     profile, _, program = place.partition("/")
     return command_of_report(program, profile) if program else command_line("cmlib", "run", profile)
 
 
 def read_manifests(folder):
-    """Read what the notebooks of a profile have left."""
+    """Manifests of the notebooks in a profile's folder."""
     folder = Path(folder)
     left_out = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.glob(f"*{_NOTE}"))]
     hidden = {entry["notebook"] for entry in left_out}
@@ -63,23 +71,26 @@ def read_manifests(folder):
 
 
 def note_left_out(folder, notebook, title, message, *, for_overview=False):
-    """Note that a notebook found nothing recorded; its next results take the note away."""
+    """Note that a notebook was left out, as nothing is recorded for it; its next results remove the note.
+
+    `message` says why; `for_overview`: whether the report's first page lacks something by it.
+    """
     entry = {"notebook": notebook, "title": title, "message": message, "for_overview": for_overview}
     write_whole(_note(folder, notebook), json.dumps(entry))
 
 
 def remove_note(folder, notebook):
-    """Take away the note that a notebook was left out, if there is one."""
+    """Remove the note that a notebook was left out, if there is one."""
     _note(folder, notebook).unlink(missing_ok=True)
 
 
 def failed_notebook(folder, notebook):
-    """Where a notebook is kept as far as it came, if a cell of it failed."""
+    """Path at which a notebook is kept as far as it came, if a cell of it failed."""
     return Path(folder) / f"{notebook}{_FAILED}"
 
 
 def remove_drafts(folder, notebook):
-    """Remove what a notebook that did not end has left."""
+    """Remove what a notebook left that did not end."""
     (Path(folder) / f"{notebook}.partial.ipynb").unlink(missing_ok=True)
     shutil.rmtree(Path(folder) / f"{notebook}.partial", ignore_errors=True)
 
@@ -94,12 +105,13 @@ def _failed(file):
 
 
 def _holds_results(place):
-    """Whether a folder is a notebook's: not one half written, and not one of something else."""
+    """Whether a folder holds the results of a notebook, and not half of them or something else."""
     made = (place / "manifest.json", place / f"{place.name}.ipynb")
     return place.suffix != ".partial" and any(file.is_file() for file in made)
 
 
 def _read(place):
+    """The manifest (dict) in a notebook's folder; ValueError if it is of another version."""
     manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
     if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
         raise ValueError("manifest.json is of another version of cmlib")

@@ -1,4 +1,4 @@
-"""Begin a notebook: its results, workers and store, as its settings have them."""
+"""Begin a notebook: check its parameters, and make its results, workers and store by its settings."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +14,7 @@ from cmlib.report.parameters import SETTINGS, SHARED, read_heading
 
 @dataclass(frozen=True)
 class Notebook:
-    """What a notebook works with."""
+    """What a notebook's cells use: where its results go, who computes, and its settings by name."""
 
     results: Results
     workers: Workers
@@ -22,17 +22,17 @@ class Notebook:
 
     @property
     def of_program(self):
-        """Whether it runs for the report of one's own programs, which is about nothing else."""
+        """Whether it runs for the report of a user's own programs, which shows nothing else."""
         return self.settings["profile"].split("/")[0] == BY_PROGRAM
 
     @property
     def interactive(self):
-        """Whether its widgets are to be shown, and not a figure in their place."""
+        """Whether to show widgets, and not a figure in their place."""
         return self.settings["interactive"]
 
     @property
     def processor(self):
-        """Name of the processor of which somebody said that the recordings are; empty where nobody did."""
+        """The processor that a user named for the recordings (its name in tables); "" if none was named."""
         told = self.settings["processor"]
         return told and processors.find(told, topdown.known_costs())
 
@@ -67,7 +67,7 @@ def begin(name, settings, **parameters):
     ValueError
         If there is no such notebook, a parameter has a wrong value, or a setting an unknown name or a wrong value.
     """
-    pd.set_option("display.max_columns", 8)  # of frames that a cell ends with: a page is no wider
+    pd.set_option("display.max_columns", 8)  # frames that a cell shows are no wider than a page
     file = places.notebooks_dir() / f"{name}.ipynb"
     title, question = read_heading(file)
     check_parameters(file, parameters, "parameters")

@@ -1,4 +1,4 @@
-"""Put together a card a program for the report's first page, of what several notebooks tell of it."""
+"""The cards of programs on the report's first page, put together from what several notebooks tell of each."""
 
 _LABELS = {
     "limits": "",
@@ -9,23 +9,27 @@ _LABELS = {
 }
 
 
+# Topics of which a card has what the last notebook told.
 _LAST = ("limits", "varies", "advice", "bars", "picture")
 
 
 def sentences(topics):
-    """What one notebook tells of a program, as one paragraph."""
+    """What one notebook tells of a program as one paragraph (str); `topics` is a dict of clauses."""
     parts = [label + topics[topic] for topic, label in _LABELS.items() if topics.get(topic)]
     return " ".join(f"{opening(sentence)}." for sentence in parts)
 
 
 def opening(text):
-    """A clause as the beginning of a sentence; names in code keep their case."""
+    """A clause with a capital at its beginning; a name in code is unchanged."""
     marks = len(text) - len(text.lstrip("*"))
     return text[:marks] + text[marks : marks + 1].upper() + text[marks + 1 :]
 
 
 def gather_cards(manifests):
-    """What the notebooks of a profile tell of each program: of most topics the last, of some all that was told."""
+    """A list of cards (dicts), one a program, by the Manifests of a profile.
+
+    Of topics in _LAST the last notebook's counts; how sure, what is lacking, summaries and findings are those of all.
+    """
     cards = {}
     for manifest in manifests.sections:
         for program, told in manifest["overviews"].items():
@@ -49,12 +53,16 @@ def gather_cards(manifests):
 
 
 def _empty(program):
+    """A card without content."""
     card = {"program": program, "limits": "", "varies": "", "advice": "", "bars": None, "picture": None}
     return card | {"sure": [], "lacking": [], "summary": {}, "simulated": False, "notebooks": []}
 
 
 def answers_of(manifest):
-    """What answers a notebook's question: findings about no program by itself; where there are none, one a program."""
+    """The findings (dicts of program and text) that answer a notebook's question, from its manifest.
+
+    Findings about no program by itself; where there are none, one text a program.
+    """
     general = [finding for finding in manifest["findings"] if not finding["program"]]
     by_program = {program: sentences(topics) for program, topics in manifest["overviews"].items()}
     by_program |= {finding["program"]: finding["text"] for finding in reversed(manifest["findings"])}

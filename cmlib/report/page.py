@@ -1,4 +1,4 @@
-"""Lay a profile's results out as one page."""
+"""Lay the results of a profile out as one HTML page, and as `answers.json`."""
 
 import functools
 import html
@@ -20,7 +20,7 @@ from cmlib.templates import template
 from cmlib.topdown.answers import describe_misses, format_number
 
 ANSWERS = "answers.json"
-_ROWS_SHOWN = 60
+_ROWS_SHOWN = 60  # of a table
 _TIME = "%Y-%m-%d %H:%M UTC"
 _LONG = 300  # characters of a command
 _LONG_CODE = re.compile(rf"<code>(?P<code>[^<]{{{_LONG},}})</code>")
@@ -88,7 +88,7 @@ def build_index(folder, *, to_come=()):
 
 
 def answers(folder):
-    """What the first page says, as one dictionary; `docs/answers.md` describes it.
+    """The content of `answers.json`: what the first page says, as a dict; `docs/answers.md` describes it.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def answers(folder):
 
 
 def _build_programs(folder):
-    """The page over the reports of all programs."""
+    """Write the page that lists the reports of all programs in a folder."""
     programs = [
         {
             "name": page.parent.name,
@@ -141,7 +141,7 @@ def _build_programs(folder):
 
 @functools.cache
 def page_template(name):
-    """One of the templates of this package, with what they write sentences and numbers by."""
+    """A template of this package, with filters that write sentences and numbers."""
     filters = {
         "sentence": _sentence,
         "folded": _folded,
@@ -155,19 +155,20 @@ def page_template(name):
 
 
 def _sentence(text):
-    """A sentence as HTML: no line begins with a percent sign or amid an option; code stays as it is, to be copied."""
+    """A sentence as HTML whose lines do not break before a percent sign or within an option; code is unchanged."""
     unbroken = _PERCENT.sub(lambda match: match["code"] or "&nbsp;%", to_html(text))
     return Markup(_OPTION.sub('<code class="option">', unbroken))
 
 
 def _folded(text):
-    """A clause as a sentence in HTML, with its full stop; a long command is folded, all of it: no end hides."""
+    """A clause as an HTML sentence with its full stop; commands of 300 characters or more are folded up."""
     written = _LONG_CODE.sub(lambda match: _fold(html.unescape(match["code"])), _sentence(text))
     stop = "" if written.endswith("</details>") else "."
     return Markup(f"{written}{stop}")
 
 
 def _fold(command):
+    """A long command as HTML that opens on a click."""
     return (
         f'<details class="command"><summary>a command of {len(command):,} characters</summary>'
         f"<pre>{html.escape(command)}</pre></details>"
@@ -175,6 +176,7 @@ def _fold(command):
 
 
 def _table(file):
+    """A CSV as an HTML table of at most 60 rows; "" if the file is gone, as its notebook runs again."""
     try:
         return _table_html(file, file.stat().st_mtime_ns)
     except FileNotFoundError:  # its notebook runs again, and puts new results in their place
@@ -183,6 +185,7 @@ def _table(file):
 
 @functools.lru_cache(maxsize=1000)  # the page is made again for each notebook that ends
 def _table_html(file, _changed):
+    """As :func:`_table`, cached until the file changes."""
     try:
         frame = pd.read_csv(file, nrows=_ROWS_SHOWN)
     except pd.errors.EmptyDataError:  # neither rows nor columns
@@ -191,6 +194,7 @@ def _table_html(file, _changed):
 
 
 def _number(value):
+    """A value as text: numbers with three digits or so, "–" for a missing one."""
     if isinstance(value, str):
         return value
     if value is None or pd.isna(value):

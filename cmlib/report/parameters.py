@@ -1,4 +1,4 @@
-"""What notebooks may be given: their parameters cells, files of parameters, and the settings that they share."""
+"""The parameters that notebooks take: read from their cells, from YAML files, and checked by type and limits."""
 
 import ast
 import difflib
@@ -14,7 +14,7 @@ import yaml
 from cmlib.passwords import hide
 
 SETTINGS = "settings"
-# Default, what the comment behind it says, and limits. A notebook names those that it takes behind its line
+# Settings that several notebooks take: default, comment, limits. A notebook names its own in the comment of its line
 # ``settings: dict = {}``.
 SHARED = {
     "jobs": (-1, "worker processes; -1: one a processor", (-1, 1024)),
@@ -28,14 +28,14 @@ SHARED = {
 }
 _QUESTION = re.compile(r"\*\*Question\.\*\*\s+(.+?)\s*(?:\n\s*\n|\Z)", re.S)
 _LIMITS = re.compile(r"^limits = ", re.M)
-# Lists of lists that name each other in YAML have no end when they are written.
+# Values in messages are cut short: by YAML's references a list can hold itself.
 _REPR = reprlib.Repr()
 _REPR.maxlevel, _REPR.maxstring, _REPR.maxother, _REPR.maxlong = 3, 10_000, 10_000, 10_000
 _KINDS = {int: "whole number", float: "number"}
 
 
 def read_cells(notebook):
-    """The cells of a notebook's file, each with its ``text``."""
+    """The cells (list of dict) of a notebook's file, each with its ``text``; ValueError if it is no notebook."""
     notebook = Path(notebook)
     try:
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
@@ -47,7 +47,7 @@ def read_cells(notebook):
 
 
 def read_heading(notebook):
-    """Title and question of a notebook."""
+    """Title and question of a notebook (two str), from its Markdown; the question is "" if there is none."""
     cells = read_cells(notebook)
     text = "\n\n".join(cell["text"] for cell in cells if cell["cell_type"] == "markdown")
     headings = (line.removeprefix("# ") for line in text.splitlines() if line.startswith("# "))
@@ -56,7 +56,10 @@ def read_heading(notebook):
 
 
 def declared_parameters(notebook):
-    """Read a notebook's parameters from the cell tagged ``parameters``, and what they may be from ``limits``."""
+    """A dict of name to Parameter: those of the cell tagged ``parameters``, and the settings named there.
+
+    Their limits are those of the dict ``limits`` in a cell. ValueError if the cell can't be read.
+    """
     name, cells = Path(notebook).name, read_cells(notebook)
     tagged = [cell["text"] for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
     if len(tagged) != 1:
@@ -76,7 +79,8 @@ def declared_parameters(notebook):
 
 
 def _read_limits(name, cells):
-    """The dictionary ``limits`` of a notebook: (low, high), a list of choices, or the name in cmlib of one."""
+    """The dict ``limits`` of a notebook: by parameter (low, high), a list of choices, or the dotted name of one in
+    cmlib."""
     for cell in cells:
         if cell["cell_type"] == "code" and (line := _LIMITS.search(cell["text"])):
             try:
@@ -117,7 +121,10 @@ class Parameter:
 
 
 def check_parameters(notebook, values, where):
-    """Hold the parameters given for a notebook against those it declares."""
+    """Raise ValueError if a value (dict by name) is of no parameter of the notebook, or not allowed.
+
+    `where` begins the message.
+    """
     known = declared_parameters(notebook)
     for name, value in values.items():
         if name not in known:
@@ -126,7 +133,7 @@ def check_parameters(notebook, values, where):
 
 
 def for_papermill(notebook, values):
-    """Parameters as Papermill puts them into a notebook."""
+    """The parameters (dict) as Papermill puts them into a notebook, shared settings in one dict."""
     shared = {name for name, parameter in declared_parameters(notebook).items() if parameter.shared}
     settings = {name: value for name, value in values.items() if name in shared}
     parameters = {name: value for name, value in values.items() if name not in shared}
@@ -134,14 +141,15 @@ def for_papermill(notebook, values):
 
 
 def unknown_parameter(name, known, where):
-    """The message for a parameter nobody declares, with the nearest name that is."""
+    """The message for a parameter that no notebook declares, with the nearest name that one does."""
     hint = _nearest(name, known)
     others = f"; it takes {', '.join(known)}." if hint == "." else hint
     return f"{where} has no parameter {written(name)}{others}"
 
 
 def read_parameters(file):
-    """Read the parameters of one notebook, those under ``settings`` among them."""
+    """The parameters (dict) of one notebook in a YAML file, those under ``settings`` among them; ValueError if
+    unreadable."""
     parameters = parse_parameters(Path(file).read_bytes(), str(file))
     settings = parameters.pop(SETTINGS, {})
     if not isinstance(settings, dict):
@@ -150,7 +158,8 @@ def read_parameters(file):
 
 
 def parse_parameters(content, where):
-    """Parameters out of a file's content [bytes]; see :func:`read_parameters`."""
+    """The parameters (dict) in a YAML file's content (bytes); ValueError, which begins with `where`, if it is
+    none."""
     node, parameters = _load(content, where)
     parameters = {} if parameters is None else parameters
     if not isinstance(parameters, dict):
@@ -165,7 +174,7 @@ def parse_parameters(content, where):
 
 
 def parse_value(text):
-    """One value, as it would stand behind `name:` in a file."""
+    """The value of YAML text, as behind ``name:``; ValueError if it is none."""
     try:
         return _load(text, f"the value {written(text)}")[1]
     except ValueError:
@@ -177,13 +186,13 @@ def parse_value(text):
 
 
 def written(value):
-    """A value as it is written, cut short, and without passwords."""
+    """A value as text for messages: at most 120 characters, without passwords."""
     text = "a mapping" if isinstance(value, dict) else hide(_REPR.repr(value))
     return text if len(text) <= 120 else f"{text[:117]}…"
 
 
 def _load(content, where):
-    """The tree of YAML that `content` is, and the value it stands for."""
+    """The tree of nodes of YAML text, and the value that it stands for; ValueError if it can't be read."""
     try:
         loader = yaml.SafeLoader(content)
         node = loader.get_single_node()
@@ -194,7 +203,7 @@ def _load(content, where):
 
 
 def _choices(limits):
-    """The choices of a list; ``"cmlib.clean.METHODS"`` stands for those that this name holds."""
+    """A list of choices, which may be given as the dotted name of a collection, such as ``"cmlib.clean.METHODS"``."""
     if isinstance(limits, str):
         module, _, name = limits.rpartition(".")
         return list(getattr(importlib.import_module(module), name))
@@ -202,5 +211,6 @@ def _choices(limits):
 
 
 def _nearest(name, known):
+    """The end of a message: the nearest of the known names, or a full stop."""
     near = difflib.get_close_matches(str(name), known, n=1)
     return f"; did you mean {near[0]!r}?" if near else "."

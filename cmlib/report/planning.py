@@ -1,4 +1,4 @@
-"""Which notebooks a profile runs, with which parameters; every name and value is checked before anything starts."""
+"""Plan which notebooks a profile runs, with which parameters; all is checked before the first one starts."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,13 +9,13 @@ from cmlib.io.store.raw import recorded_programs
 from cmlib.report import parameters
 from cmlib.report.manifests import BY_PROGRAM, place_of
 
-# Profiles in which notebooks keep their own defaults, unless a folder under params says otherwise.
+# Profiles that need no folder under params: without a file there a notebook keeps its defaults.
 _DEFAULTS = ("paper", BY_PROGRAM)
 
 
 @dataclass(frozen=True)
 class NotebookJob:
-    """One notebook to run."""
+    """One notebook to run: its path, the values of its parameters, and the names of all that it declares."""
 
     notebook: Path
     parameters: dict
@@ -23,7 +23,7 @@ class NotebookJob:
 
     @property
     def name(self):
-        """Such as ``02_cleaning``."""
+        """The notebook's name, such as ``02_cleaning``."""
         return self.notebook.stem
 
     @property
@@ -33,20 +33,21 @@ class NotebookJob:
 
     @property
     def reads_results(self):
-        """Whether it reads what the other notebooks found, and so comes after them."""
+        """Whether it reads the results of other notebooks, and so has to run after them."""
         return self._calls("read_manifests(")
 
     @property
     def reads_store(self):
-        """Whether it is about any program that is recorded."""
+        """Whether it can be run for any recorded program."""
         return {"program", "database"} <= set(self.declared)
 
     @property
     def for_overview(self):
-        """Whether it tells something for the report's first page."""
+        """Whether it writes something on the report's first page."""
         return self._calls("results.overview(")
 
     def _calls(self, what):
+        """Whether a code cell holds this text."""
         return any(
             what in cell["text"]
             for cell in parameters.read_cells(self.notebook)
@@ -55,7 +56,12 @@ class NotebookJob:
 
 
 def plan(profile, wanted=(), extra=None):
-    """The notebooks of a profile, in order of their names; for the report of some programs those that are about any."""
+    """A list of NotebookJobs of a profile, by name; for the report of some programs only those that are about any
+    program.
+
+    `wanted` are names of notebooks (all if empty), `extra` values of parameters that replace the profile's.
+    ValueError if a name or value is unknown.
+    """
     extra = extra or {}
     if "profile" in extra:
         raise ValueError(f"-p: the profile is the command's first argument, {profile!r}; leave it out here.")
@@ -74,7 +80,7 @@ def plan(profile, wanted=(), extra=None):
 
 
 def _chosen(profile, wanted):
-    """The notebooks to run, by name, each with its file of parameters, or None where the profile has none."""
+    """A dict of the names of notebooks to run to their YAML file of parameters, None where the profile has none."""
     files = {file.stem: file for file in (places.params_dir() / profile).glob("*.yaml")}
     known = sorted({*_DEFAULTS, *(file.parent.name for file in places.params_dir().glob("*/*.yaml"))})
     if profile not in known and not files:
@@ -93,6 +99,7 @@ def _chosen(profile, wanted):
 
 
 def _job(name, file, profile, extra):
+    """The NotebookJob of a notebook, its values checked."""
     where = f"params/{profile}/{name}.yaml"
     notebook = places.notebooks_dir() / f"{name}.ipynb"
     declared = parameters.declared_parameters(notebook)
@@ -105,7 +112,7 @@ def _job(name, file, profile, extra):
         )
     here = {name: value for name, value in extra.items() if name in declared}
     parameters.check_parameters(notebook, here, "-p")
-    # Nobody is there to turn widgets; and one run has one folder.
+    # No widgets, as nobody can turn them, and one folder for the whole run.
     place = {"profile": place_of(profile, extra), "results_folder": ""}
     usual = {"interactive": False} | of_profile | here | place
     chosen = {name: value for name, value in usual.items() if name in declared}

@@ -1,19 +1,19 @@
-"""Which tables and figures of the papers a profile's results reproduce, and on whose data."""
+"""Tell which tables and figures of the papers are reproduced by a profile's results, and on whose data."""
 
 import pandas as pd
 
 from cmlib import places
 from cmlib.report.results import paper
 
-# Where a paper's programs are listed by name; elsewhere every program that was measured counts.
+# The file and its entry that list a paper's programs by name; for other papers every measured program counts.
 _PROGRAMS = {"CounterMiner": ("counterminer", "coverage_percent"), "AutoPerf": ("autoperf", "table2")}
 _HIBENCH = 8  # the first of CounterMiner's programs, which are the GBRT paper's
-_NO_COUNTERS = {"simulated", "software events"}
+_NO_COUNTERS = {"simulated", "software events"}  # data by which an item is reproduced in part only
 _COLUMNS = ["paper", "item", "shows", "status", "data", "programs", "notebook", "lacking"]
 
 
 def read_items():
-    """Every table and figure of the five papers: a row each, with what shows it here and what is lacking."""
+    """Every table and figure of the papers: a DataFrame, a row an item, with the notebook's result that shows it."""
     return pd.read_csv(places.papers_dir() / "items.csv", keep_default_na=False, dtype=str)
 
 
@@ -52,13 +52,17 @@ def reproduction(folder, sections):
 
 
 def count_reproduced(table):
-    """How many tables and figures of each paper are reproduced, in part, or not."""
+    """How many items of each paper are reproduced, in part, or not: a DataFrame, a row a paper.
+
+    `table` is that of :func:`reproduction`.
+    """
     counts = pd.crosstab(table["paper"], table["status"])
     columns = ["reproduced", "in part", "not"]
     return counts.reindex(index=table["paper"].unique(), columns=columns, fill_value=0)
 
 
 def _status(item, is_made, n_programs):
+    """An item's status; `n_programs` is the number of the paper's programs in the result, None if unknown."""
     if not is_made:
         return "not"
     enough = n_programs is None or not item.of or n_programs >= int(item.of)
@@ -66,7 +70,8 @@ def _status(item, is_made, n_programs):
 
 
 def _count_programs(folder, item):
-    """How many programs of the paper's a table of the same run holds; None where none is counted."""
+    """How many of the paper's programs a table of the results holds; None if the item names no table or it is
+    missing."""
     table, _, column = item.counted_in.partition(".")
     file = folder / f"{table}.csv"
     if not table or not file.is_file():
@@ -81,6 +86,7 @@ def _count_programs(folder, item):
 
 
 def _listed(paper_name):
+    """Names of a paper's programs; empty if it does not list them."""
     if paper_name == "GBRT":
         return set(list(paper("counterminer")["coverage_percent"])[:_HIBENCH])
     if paper_name not in _PROGRAMS:
@@ -90,5 +96,5 @@ def _listed(paper_name):
 
 
 def _plain_name(name):
-    """A program's name as others write it: ``data_analytics`` is ``dataanalytics``."""
+    """A program's name without underscores, as other spellings have it."""
     return name.replace("_", "")

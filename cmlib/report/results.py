@@ -1,4 +1,4 @@
-"""What a notebook found: figures, tables and numbers, kept where the report looks for them."""
+"""Keep what a notebook found, figures, tables, numbers and sentences, in a folder from which the report is made."""
 
 import html
 import importlib.metadata
@@ -22,13 +22,13 @@ from cmlib.report.manifests import SCHEMA, remove_note
 from cmlib.report.overview import sentences
 
 _DPI = 160
-_COLUMNS = 8  # of a table in sight
+_COLUMNS = 8  # of a table that are shown
 _LEFT = 'style="text-align: left"'
 _STACK = ("cmlib", "numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numba", "matplotlib", "seaborn")
 
 
 def paper(name):
-    """Read what a paper prints."""
+    """The numbers that a paper prints (dict), from data/papers; ValueError if there is no such file."""
     folder = places.papers_dir()
     file = folder / f"{name}.yaml"
     if not file.is_file():
@@ -79,15 +79,19 @@ class Results:
         }
 
     def mark(self, origin):
-        """Say from now on where numbers come from, as of a simulation; if empty, nothing.
+        """Add to captions and findings from now on where their numbers come from, such as a simulation; "" adds
+        nothing.
 
-        It is said in captions, findings, and what the report's first page shows; the record says so of all of them.
+        The first page's sentences get it, too, and the manifest has it for all.
         """
         self._origin = f" {origin}" if origin else ""
         self._record["origin"] = strip_markup(origin)
 
     def figure(self, figure, name, caption, *, on_page=True):
-        """Keep a matplotlib figure as PNG and SVG, and show it, in reports if `on_page`, with its caption below."""
+        """Keep a matplotlib figure as PNG and SVG, show it, and return its caption (HTML).
+
+        `on_page`: whether the report shows it.
+        """
         caption += self._origin
         image, size = self._keep_picture(figure, name, caption)
         (self._draft / f"{name}.png").write_bytes(image.data)
@@ -96,7 +100,10 @@ class Results:
         return _paragraph(caption)
 
     def table(self, frame, name, caption, *, rows=40, decimals=2, on_page=True):
-        """Keep a frame as CSV and Parquet, and show its first rows and eight columns, in reports if `on_page`."""
+        """Keep a DataFrame as CSV and Parquet, show the caption, and return its first rows and eight columns (HTML).
+
+        `on_page`: whether the report shows it.
+        """
         caption += self._origin
         frame.to_csv(self._draft / f"{name}.csv", index=_has_named_index(frame))
         frame.to_parquet(self._draft / f"{name}.parquet")
@@ -114,7 +121,8 @@ class Results:
         return HTML(_html(table, decimals) + note * bool(cut))
 
     def number(self, name, value, unit="", *, paper=None, note=""):
-        """Keep one number, with what the paper prints for it and why they differ."""
+        """Keep one number with its unit, the paper's number, and a note on why they differ; ValueError if it is not
+        finite."""
         value = float(value)
         if not math.isfinite(value):
             raise ValueError(
@@ -126,7 +134,7 @@ class Results:
         self._add("numbers", name, entry)
 
     def finding(self, text, *, program=""):
-        """Keep what was found in plain words for the report's first page; return it to be shown.
+        """Keep a sentence for the report's first page; it is returned to be shown (HTML).
 
         Findings about one `program` stand together there.
         """
@@ -153,11 +161,12 @@ class Results:
         return HTML(f"<p><strong>{html.escape(program)}.</strong> {to_html(sentences(topics))}</p>")
 
     def overview_summary(self, program, summary):
-        """Keep a dictionary about a program for `answers.json`; what several notebooks keep is put together."""
+        """Add a dict about a program to `answers.json`, together with those of other notebooks."""
         self._overview(program).setdefault("summary", {}).update(summary)
 
     def overview_picture(self, program, figure, alt):
-        """Keep a matplotlib figure for a program's card, and return it to be shown; `alt` says what it shows."""
+        """Keep a matplotlib figure for a program's card; it is returned to be shown. `alt` is its text
+        alternative."""
         alt += self._origin
         name = f"overview-{len(list(self._draft.glob('overview-*.svg')))}"
         image, size = self._keep_picture(figure, name, alt)
@@ -183,7 +192,7 @@ class Results:
         self._overview(program)["bars"] = {"caption": caption, "rows": rows}
 
     def numbers(self):
-        """The paper's numbers beside those measured here, as a frame to show."""
+        """The paper's numbers beside those measured here, as an HTML table."""
         columns = ["name", "value", "unit", "paper", "note"]
         frame = pd.DataFrame(self._record["numbers"], columns=columns)
         frame = frame.rename(columns={"name": "quantity", "value": "here"})
@@ -191,7 +200,7 @@ class Results:
         return HTML(_html(frame.loc[:, (frame.notna() & (frame != "")).any()], 2))
 
     def save(self):
-        """Put the results in their place, and return the versions they were made with."""
+        """Move the results to their place, and return the versions of libraries they were made with (HTML)."""
         libraries = {name: importlib.metadata.version(name) for name in _STACK}
         self._record["versions"] = {"python": platform.python_version()} | libraries
         text = json.dumps(self._record, indent=1, ensure_ascii=False)
@@ -203,7 +212,7 @@ class Results:
         return _paragraph(f"*Made with {versions}.*")
 
     def _keep_picture(self, figure, name, alt):
-        """Keep a figure as SVG; give it as PNG, with its size on a page [pixels]."""
+        """Keep a figure as SVG; return it as PNG (IPython's Image), and its size on a page [pixels]."""
         drawn, png = _bounds(figure), io.BytesIO()
         figure.savefig(png, dpi=_DPI, bbox_inches=drawn)
         figure.savefig(self._draft / f"{name}.svg", bbox_inches=drawn, metadata={"Date": None})
@@ -212,9 +221,11 @@ class Results:
         return Image(data=png.getvalue(), alt=strip_markup(alt), **size), size
 
     def _overview(self, program):
+        """The entries of a program's card that this notebook keeps."""
         return self._record["overviews"].setdefault(program, {})
 
     def _add(self, kind, name, entry):
+        """Add an entry (dict) to the manifest; ValueError if its name is taken."""
         if any(other["name"] == name for other in self._record[kind]):
             raise ValueError(f"{self._record['notebook']}: two {kind} are called {name!r}; rename one.")
         self._record[kind].append(entry)
@@ -225,7 +236,7 @@ def _has_named_index(frame):
 
 
 def _html(frame, decimals):
-    """The frame as a table: text to the left, numbers to the right."""
+    """The frame as an HTML table, text on the left and numbers on the right."""
     look = {"na_rep": "–", "border": 0, "float_format": lambda value: f"{float(value):z,.{decimals}f}"}
     table = frame.rename_axis(columns=None).to_html(index=False, **look)
     sides = itertools.cycle([kind.kind not in "iufc" for kind in frame.dtypes])
@@ -233,7 +244,7 @@ def _html(frame, decimals):
 
 
 def _bounds(figure):
-    """What is drawn on, laid out once for all formats, at the resolution that text is as wide as in the picture."""
+    """The bounding box of a figure [inches], whose layout is fixed here for all formats."""
     figure.set_dpi(_DPI)
     figure.draw_without_rendering()
     figure.set_layout_engine(None)
@@ -241,4 +252,5 @@ def _bounds(figure):
 
 
 def _paragraph(text):
+    """A sentence as an HTML paragraph."""
     return HTML(f"<p>{to_html(text)}</p>")

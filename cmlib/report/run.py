@@ -25,14 +25,14 @@ from cmlib.terminal import one_line, say
 
 
 class NotebookError(CmlibError):
-    """A notebook, or several, failed: a cell raised, or its kernel died."""
+    """Raised when notebooks failed: a cell raised, or the kernel died."""
 
 
 class ResultsBusyError(CmlibError):
-    """Another run writes to the same results."""
+    """Raised when another run writes to the same results."""
 
 
-# Notebooks at a time; what processors are left over, each of them has for its own workers.
+# Notebooks that run at a time; processors are divided among them for their workers.
 _SIDE_BY_SIDE = 2
 
 
@@ -117,15 +117,18 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
 
 
 def _with_share(job, share, *, always):
-    """A job whose notebook has so many workers, unless its file says how many."""
+    """The job with so many workers for its notebook, unless the profile's file sets their number (or `always`)."""
     if "jobs" not in job.declared or ("jobs" in job.parameters and not always):
         return job
     return replace(job, parameters=job.parameters | {"jobs": share})
 
 
 def _without_passwords(jobs):
-    """The jobs without passwords in URLs of databases, which Papermill would write into notebooks, and where
-    PostgreSQL's library looks for the password."""
+    """The jobs without passwords in URLs of databases, and a dict of the variable that PostgreSQL reads the password
+    from.
+
+    Papermill would write passwords into notebooks. ValueError if there are several.
+    """
     bare, passwords = [], set()
     for job in jobs:
         url, password = store.without_password(job.parameters.get("database"))
@@ -139,6 +142,10 @@ def _without_passwords(jobs):
 
 
 def _run(jobs, folder, n, *, may_lack):
+    """Execute the jobs, write the page as they end, and return it; NotebookError if any failed.
+
+    Without `may_lack`, NothingRecordedError if a notebook finds nothing recorded.
+    """
     noted_before = {entry["notebook"] for entry in read_manifests(folder).left_out}
     to_come, finished, left_out, failed = {job.name: job.title for job in jobs}, [], {}, []
     ended = contextlib.closing(_executed(jobs, folder, n))
@@ -176,8 +183,11 @@ def _run(jobs, folder, n, *, may_lack):
 
 
 def _executed(jobs, folder, n):
-    """Execute notebooks, `n` at a time, and tell of each when it ends: the first page's before others, those that
-    read the results of others after them; the longest, which are near the end, are not begun last."""
+    """Yield each job with its error or None as it ends, `n` at a time.
+
+    Those for the first page come first, then the others from the last on, as the longest are near the end, and then
+    those that read results.
+    """
     page, then = ([job for job in jobs if getattr(job, what)] for what in ("for_overview", "reads_results"))
     others = [job for job in jobs if job not in page and job not in then]
     pool, futures = ThreadPoolExecutor(n), {}
@@ -194,8 +204,8 @@ def _executed(jobs, folder, n):
 
 
 def _error(job, folder):
-    # Here, because it takes seconds: who is refused needn't load what executes. Without its parser of IRIs,
-    # which takes a second to build, jsonschema does as well.
+    """Execute a job; the CmlibError that it raised, or None."""
+    # Imported only now, as that takes seconds. jsonschema works without its parser of IRIs, which takes a second more.
     sys.modules.setdefault("rfc3987_syntax", None)
     from cmlib.report.execute import execute
 
@@ -208,7 +218,7 @@ def _error(job, folder):
 
 @contextlib.contextmanager
 def results_lock(folder):
-    """Hold a profile's folder of results."""
+    """Hold the lock of a profile's folder of results; ResultsBusyError if another run holds it."""
     with open(folder / ".lock", "a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
