@@ -1,6 +1,6 @@
-"""Find performance anomalies of a new version without ever having seen one (AutoPerf).
+"""Detect performance anomalies of a new version from good runs alone (AutoPerf), and compare times of two versions.
 
-Names are loaded when they are asked for.
+Names are imported when they are first used.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Autoencoders of good samples, and how many runs they need: Algorithm 1 of the AutoPerf paper."""
+"""Autoencoders trained on good samples, and the number of runs to train them on (AutoPerf, Algorithm 1)."""
 
 import itertools
 import math
@@ -24,7 +24,7 @@ def stopping_run(variances, *, eps=0.05, goal=1, max_runs=100):
     Parameters
     ----------
     variances : sequence of float, shape (n_runs,)
-        Of the reconstruction errors after training on 1, 2, … runs.
+        Variance of the reconstruction errors after training on 1, 2, … runs.
     eps : float > 0 or array of it, shape (n_runs,), default 0.05
         Smallest change of variance that matters, in the unit of `variances`; the same at all entries or one each.
         The text names none; 0.05 is in the program that the authors published.
@@ -37,9 +37,9 @@ def stopping_run(variances, *, eps=0.05, goal=1, max_runs=100):
     Returns
     -------
     int
-        The stopping entry, counted from 0; `max_runs` if the series does not settle before, and then more runs are to
-        be recorded where it is shorter. This is the paper's number of runs to train on (MySQL's 58 is the 59th value
-        of the published series, whose figure begins at 0), although entry i has seen i + 1 runs.
+        The stopping entry, counted from 0; `max_runs` if the series does not settle before: if it is shorter than that,
+        record more runs. The paper takes it as the number of runs to train on (MySQL's 58 is the 59th value of the
+        published series, whose figure begins at 0), although entry i was trained on i + 1 runs.
 
     Raises
     ------
@@ -84,9 +84,8 @@ class Autoencoder(BaseEstimator):
 
     Topologies are searched in two rounds: each is trained for some batches from one start, and those with the
     smallest error are trained from several, to the end; the model with the smallest mean reconstruction error
-    is kept. Samples are scaled by the range that nine tenths of each counter's values in training lie in, to
-    0.1-0.9, as a sigmoid never reaches 0 or 1. A value outside is not cut off, and far outside can't be
-    reconstructed.
+    is kept. Samples are scaled: the 5 % and 95 % quantiles of each counter in training become 0.1 and 0.9, as a
+    sigmoid never reaches 0 or 1. Values outside are not clipped; those far outside can't be reconstructed.
 
     Parameters
     ----------
@@ -100,30 +99,30 @@ class Autoencoder(BaseEstimator):
     batch_size : int, default 100
         Samples after which the weights are changed.
     learning_rate : float, default 0.01
-        Of Adam. Plain gradient descent at this rate learns nothing in 100 epochs.
+        Learning rate of Adam. Plain gradient descent at this rate learns nothing in 100 epochs.
     trial_steps : int, default 200
         Batches after which the first round ends.
     finalists : int, default 4
         Topologies that reach the second round: on recorded counters the best of all was always among them.
-        Where there are no more, or where the first round would not be shorter, the second is the only one.
+        There is only the second round if there are no more topologies, or if the first would not be shorter.
     smallest_range : float >= 0, optional
-        Counters that varied less in training are scaled by this instead of that range [their own unit].
-        Default: 1e-6, an event in a million instructions; within `AutoPerf`, what the samples say
+        Counters whose range between these quantiles is smaller are scaled by this instead [unit of the samples].
+        Default: 1e-6, an event in a million instructions; within `AutoPerf`, it depends on the samples
         (:func:`cmlib.anomaly.samples.smallest_range`).
     random_state : int, RandomState or None
-        Of the first weights and of the order of the samples.
+        Seed of the initial weights and of the order of the samples.
 
     Attributes
     ----------
     topology_ : tuple of int
         Widths of the encoding layers of the model kept.
     layers_ : list of (weight, bias, back_bias)
-        Its weights.
+        Weights of the model kept.
     low_, range_ : ndarray, shape (n_features,)
-        What samples are scaled by [unit of the samples].
+        5 % quantile of each counter, and its range to the 95 % quantile [unit of the samples].
     search_ : DataFrame
-        A row a topology and start: epochs that it was trained, and error (mean reconstruction error in the
-        last of these).
+        A row for each topology and start: ``topology``, ``start``, ``epochs`` that it was trained, and ``error``, the
+        mean reconstruction error in the last of these.
     """
 
     def __init__(
@@ -204,7 +203,7 @@ class Autoencoder(BaseEstimator):
         return (x - self._through(x)) ** 2
 
     def reconstruct(self, X):
-        """What the autoencoder makes of the samples, in their own units.
+        """Encode and decode samples.
 
         Parameters
         ----------
@@ -213,6 +212,7 @@ class Autoencoder(BaseEstimator):
         Returns
         -------
         ndarray of float, shape (n_samples, n_features)
+            The reconstructed samples, in the unit of X.
         """
         return (self._through(self._scaled(X)) - 0.1) / 0.8 * self.range_ + self.low_
 
@@ -240,7 +240,7 @@ class Autoencoder(BaseEstimator):
         return network.reconstruct(self.layers_, x)
 
     def _train(self, x, search, rows, seed, epochs):
-        """Train the candidates of some rows of the search, and note their errors there."""
+        """Train the candidates in some rows of `search`, set their errors there, and return the models."""
         models, errors = network.train(
             x,
             list(search.loc[rows, "topology"]),
@@ -260,7 +260,7 @@ class Autoencoder(BaseEstimator):
         for topology in map(tuple, self.topologies):
             widths = itertools.pairwise((self.n_features_in_, *topology))
             falling = bool(topology) and all(1 <= after < before for before, after in widths)
-            # One counter's can't be narrower than it.
+            # With one counter, a layer can't be narrower than the input.
             if not falling and topology not in space:
                 raise ValueError(
                     f"topology {topology} of an autoencoder for {self.n_features_in_} counters: every layer must be "
@@ -275,7 +275,7 @@ def search_space(n_features):
     Parameters
     ----------
     n_features : int
-        Counters; the paper's widths are of 32, and scaled.
+        Number of counters; the paper's widths are for 32 counters, and are scaled.
 
     Returns
     -------
@@ -292,19 +292,21 @@ def search_space(n_features):
 
 
 class PrincipalComponents(BaseEstimator):
-    """Reconstruction from the principal components of 95 % of the variance, in place of an autoencoder.
+    """Reconstruction from the principal components of 95 % of the variance, to be used in place of an `Autoencoder`.
 
     Parameters
     ----------
     smallest_range : float >= 0, optional
-        As for `Autoencoder`.
+        Least range that a counter is scaled by, as for `Autoencoder`.
     random_state : object
-        Ignored; there for `AutoPerf`, which sets it.
+        Ignored; `AutoPerf` sets it.
 
     Attributes
     ----------
+    low_, range_ : ndarray, shape (n_features,)
+        What samples are scaled by, as for `Autoencoder`.
     pca_ : PCA
-        The fitted components.
+        The components, fitted to the scaled samples.
     """
 
     def __init__(self, *, smallest_range=None, random_state=None):
@@ -312,18 +314,18 @@ class PrincipalComponents(BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X, y=None):
-        """Learn good samples."""
+        """Fit to good samples, X of shape (n_samples, n_features); return self."""
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         self.low_, self.range_ = usual_range(X, self.smallest_range)
         self.pca_ = PCA(0.95, svd_solver="full").fit((X - self.low_) / self.range_)
         return self
 
     def squared_errors(self, X):
-        """Squared difference of each counter from its reconstruction, in units of its range."""
+        """Squared difference of each counter from its reconstruction, in units of its range: ndarray, shape of X."""
         check_is_fitted(self)
         x = (validate_data(self, X, dtype=np.float64, reset=False) - self.low_) / self.range_
         return (x - self.pca_.inverse_transform(self.pca_.transform(x))) ** 2
 
     def score_samples(self, X):
-        """Minus the reconstruction error."""
+        """Minus the reconstruction error of each sample, shape (n_samples,): higher is more normal."""
         return -self.squared_errors(X).sum(axis=1)

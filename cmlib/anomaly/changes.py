@@ -1,4 +1,4 @@
-"""Find the functions that a new version changed, and so where regions belong (AutoPerf, §3.1)."""
+"""Find the functions that differ between two source trees, and where to put regions for them (AutoPerf, §3.1)."""
 
 import ast
 import itertools
@@ -11,14 +11,18 @@ import lizard
 from lizard_languages import get_reader_for
 
 _MOST_STATEMENTS = 2  # of a small function
-_CALL = re.compile(r"\b(\w+)(?: <[\w :,*&<>]*>)? \(")
-_ENDS = (";", "{", "}", ":")  # what a function's head follows
+_CALL = re.compile(r"\b(\w+)(?: <[\w :,*&<>]*>)? \(")  # a call in tokens joined by blanks
+_ENDS = (";", "{", "}", ":")  # tokens behind which the head of a function can begin
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function of a source file: name with its scopes, tokens without comments, last names of what it calls;
-    `small` if inline or of at most two statements, `local` if only its own file can call it."""
+    """A function in a source file.
+
+    `path`, `line` and `name` (with its scopes) say where it is; `tokens` are without comments; `calls` has the names of
+    the functions that it calls, without scopes; `small` is True if it is inline or has at most two statements, `local`
+    if only its own file can call it.
+    """
 
     path: str
     line: int
@@ -47,9 +51,9 @@ def changed_functions(old, new):
     Returns
     -------
     list of dict
-        By place: function (name with its scopes), change (``changed``, ``added`` or ``removed``), location
-        (``file:line``) and targets (functions to put regions around: itself, or its nearest callers that are neither
-        new nor small).
+        Sorted by location: ``function`` (name with its scopes), ``change`` (``changed``, ``added`` or ``removed``),
+        ``location`` (``file:line``) and ``targets`` (functions to put regions around: itself, or its nearest callers
+        that are neither new nor small).
 
     Raises
     ------
@@ -78,7 +82,7 @@ def changed_functions(old, new):
 
 
 def mark_named(changed, names):
-    """Changed functions with ``in_verdict``: whether a verdict names them, or a region that they belong into."""
+    """Rows of :func:`changed_functions` with ``in_verdict``: True if `names` has the function or one of its targets."""
 
     def last_names(functions):
         return {name.replace("::", ".").rsplit(".", 1)[-1] for name in functions}
@@ -92,7 +96,7 @@ def mark_named(changed, names):
 
 
 def read_functions(tree):
-    """All functions of a folder or file, lists by name; a ValueError if it holds no source."""
+    """Dict from name to the list of functions of that name in a folder or file; a ValueError if there is no source."""
     root = Path(tree)
     files = [root] if root.is_file() else sorted(path for path in root.rglob("*") if path.is_file())
     sources = [path for path in files if get_reader_for(path.name)]
@@ -108,16 +112,17 @@ def read_functions(tree):
 
 
 def functions_in(source, path):
-    """Functions defined in a source text of the language that its path tells; none in a text that can't be parsed."""
+    """List of the functions in a source text, in the language of its path's suffix; empty if it can't be parsed."""
     try:
         if path.endswith(".py"):
             return list(_functions_of_python(ast.parse(source), path))
         return [_function(info, path) for info in _PARSER.analyze_source_code(path, source).function_list]
-    except Exception:  # whatever half a source makes of its parser
+    except Exception:  # the parsers raise errors of many types for malformed text
         return []
 
 
 def _functions_of_python(node, path, scopes=()):
+    """Yield the functions below a node of a Python syntax tree; `scopes` are the names around it."""
     for inner in ast.iter_child_nodes(node):
         named = isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         yield from _functions_of_python(inner, path, (*scopes, inner.name) if named else scopes)
@@ -140,7 +145,7 @@ def _functions_of_python(node, path, scopes=()):
 
 
 def _keep_tokens(tokens, reader):
-    """Extension of lizard: keep each function's tokens, from the end of what stands before it."""
+    """Extension of lizard: store with each function all tokens read so far, and the numbers of its first and last."""
     read_so_far, head = [], 0
     for token in tokens:
         yield token
@@ -155,6 +160,7 @@ _PARSER = lizard.FileAnalyzer([*lizard.get_extensions([]), _keep_tokens])
 
 
 def _function(info, path):
+    """Function from lizard's description, with the tokens that :func:`_keep_tokens` has stored."""
     read_so_far, first, end = info.tokens
     tokens = read_so_far[first:end]
     start = tokens.index("{") if "{" in tokens else len(tokens)
@@ -173,7 +179,10 @@ def _function(info, path):
 
 
 def _match(before, after):
-    """Functions of one name by what became of them; the same parameters go together, then any."""
+    """Dict of changed, added and removed functions among those of one name in the old and the new tree.
+
+    Equal ones are matched first, then those of the same parameters, then any.
+    """
     old, new, changed = list(before), list(after), []
     for alike in ("tokens", "parameters", "name"):
         for function in list(new):
@@ -186,7 +195,10 @@ def _match(before, after):
 
 
 def _targets(function, added, callers):
-    """The function itself, or the nearest callers that are neither new nor small; itself if nobody calls it."""
+    """Names of the functions to put regions around: itself, or the nearest callers that are neither new nor small.
+
+    A function without callers is its own target.
+    """
     names, seen, waiting = [], {function}, [function]
     while waiting:
         at = waiting.pop(0)

@@ -1,4 +1,4 @@
-"""Functions that behave alike share an autoencoder (AutoPerf, §3.4)."""
+"""Cluster functions of similar counts, and train one autoencoder for each cluster (AutoPerf, §3.4)."""
 
 from dataclasses import dataclass, replace
 
@@ -11,7 +11,7 @@ from cmlib.anomaly.autoencoder import Autoencoder
 
 
 def cluster_functions(samples, functions, k, *, random_state=0):
-    """Put each function into the cluster that holds most of its samples (AutoPerf, §3.4).
+    """Cluster samples by k-means, and assign each function to the cluster of most of its samples (AutoPerf, §3.4).
 
     Parameters
     ----------
@@ -20,14 +20,14 @@ def cluster_functions(samples, functions, k, *, random_state=0):
     functions : array-like of str, shape (n_samples,)
         Function that each sample is from.
     k : int
-        Clusters of k-means.
+        Number of clusters of k-means.
     random_state : int, default 0
-        Of k-means.
+        Seed of k-means.
 
     Returns
     -------
     dict of str to int
-        Number of each function's cluster, from 0; clusters that no function is in have none.
+        Number of each function's cluster, from 0; clusters without a function are not numbered.
     """
     if k == 1:
         return dict.fromkeys(np.unique(functions).tolist(), 0)
@@ -41,7 +41,11 @@ def cluster_functions(samples, functions, k, *, random_state=0):
 
 
 def select_n_clusters(samples, functions, fit, *, max_clusters, random_state=0):
-    """Raise K from 1 until the rate of false positives stops falling."""
+    """Raise the number of clusters k from 1 until the rate of false positives stops falling.
+
+    ``fit(clusters)`` returns models and their false-positive rate. Returns the clusters (dict from function to number)
+    and models of the best k, and a DataFrame of k, autoencoders and false_positive_rate, a row a k.
+    """
     trained, history = [], []
     for k in range(1, min(max_clusters, len(set(functions))) + 1):
         clusters = cluster_functions(samples, functions, k, random_state=random_state)
@@ -73,11 +77,12 @@ def clusters_needed(rates):
 
 @dataclass(frozen=True)
 class FittedCluster:
-    """What is known of the good samples of a cluster of functions.
+    """The model of a cluster of functions.
 
     Attributes
     ----------
     autoencoder : Autoencoder
+        Fitted to the cluster's good samples.
     threshold : float
         Mean + 2 standard deviations of the reconstruction errors in training.
     usual : ndarray of float, shape (n_counters,)
@@ -90,7 +95,10 @@ class FittedCluster:
 
 
 def fit_clusters(samples, clusters, model):
-    """Train an autoencoder for each cluster of functions."""
+    """List of a FittedCluster for each cluster: clones of `model` fitted to the samples of its functions.
+
+    `samples` are indexed by run and function; `clusters` is a dict from function to number.
+    """
     parts = [part.to_numpy() for part in _by_cluster(samples, clusters)]
     fitted = []
     for part in parts:
@@ -102,7 +110,10 @@ def fit_clusters(samples, clusters, model):
 
 
 def cross_val_distances(samples, clusters, models, model, *, folds):
-    """Runs as seen by models, of the topologies found, that learned the other runs only."""
+    """Distance of each sample, as of :func:`distances`, by models trained on the runs of the other folds only.
+
+    These have the topologies of `models`, and their thresholds.
+    """
     runs = samples.index.get_level_values("run")
     fold = runs % min(folds, runs.max() + 1)
     held_out = np.empty(len(samples))
@@ -117,7 +128,7 @@ def cross_val_distances(samples, clusters, models, model, *, folds):
 
 
 def distances(samples, clusters, models):
-    """How far samples are from what was learned, as a multiple of their threshold's length."""
+    """Distance of each sample from its cluster's model, ndarray: root of reconstruction error over threshold."""
     scaled, places = np.empty(len(samples)), _places(samples, clusters)
     for number, model in enumerate(models):
         members = places == number
@@ -128,15 +139,17 @@ def distances(samples, clusters, models):
 
 
 def _of_topology(model, final):
-    """An unfitted model of the topology found."""
+    """An unfitted clone of `model` with the topology of a FittedCluster, if it is an Autoencoder."""
     topology = {"topologies": [final.autoencoder.topology_]} if isinstance(model, Autoencoder) else {}
     return clone(model).set_params(**topology)
 
 
 def _by_cluster(samples, clusters):
+    """List of the samples of each cluster."""
     places = _places(samples, clusters)
     return [samples[places == number] for number in range(max(clusters.values()) + 1)]
 
 
 def _places(samples, clusters):
+    """Number of each sample's cluster."""
     return samples.index.get_level_values("function").map(clusters).to_numpy()

@@ -1,4 +1,4 @@
-"""Compare the counters of a new version with those of the version before, many runs against many."""
+"""Compare counters of several runs of a new version with those of the version before, by rank tests."""
 
 import math
 from dataclasses import dataclass
@@ -22,8 +22,7 @@ class VersionComparison:
     anomalous : bool or None
         None if the comparison was refused.
     p_value : float
-        Of so large a difference between two recordings of the same version (0-1), Bonferroni-corrected; NaN if
-        refused.
+        p-value (0-1) of the hypothesis that both are of the same version, Bonferroni-corrected; NaN if refused.
     functions : DataFrame
         The functions compared, the most suspicious first: function, p_value (corrected), significant, relevant,
         anomalous (both), new_exceeding and good_exceeding (share of samples above the threshold).
@@ -52,11 +51,11 @@ def compare_versions(
     alpha : float, default 0.01
         False-alarm probability that is accepted.
     detector : AutoPerf, optional
-        Settings; fitted to the good runs here.
+        Detector with the settings to use, which is fitted to the good runs. Default: one with default settings.
     good_machine, new_machine : dict, optional
-        Where they were recorded; what both tell must be equal, but for the load (load_1min).
+        Metadata of the machines; keys that are in both must be equal, but for the load (load_1min).
     random_state : int, default 0
-        Of the detector, where none is given.
+        Seed of the default detector.
 
     Returns
     -------
@@ -73,23 +72,26 @@ def compare_versions(
 
 
 def compare_runs(detector, new_runs, *, alpha=0.01):
-    """Judge new runs by a detector that is fitted already.
+    """Compare new runs with the good runs of a fitted detector.
 
-    For each function the distances half, and a tenth, of the samples of each new run exceed are ranked among
-    those of the held-out good runs (Mann-Whitney, one-sided; Bonferroni over the two and over functions): a
-    rank test, so that no shape of distribution is assumed. A function is anomalous if the difference is
-    significant, its p-value is at most `alpha`, and relevant, the median new run lies farther off than any good
-    run: machines drift, so that recordings of one version differ by more than run-to-run noise.
+    Of each function and new run, the median and the 90 % quantile of the samples' distances are compared with those of
+    the held-out good runs (Mann-Whitney, one-sided; Bonferroni over the two and over functions). A function is
+    anomalous if the difference is significant (p-value at most `alpha`) and relevant (the median new run is farther
+    off than any good run, as recordings of one version differ by more than run-to-run noise, because machines drift).
 
     Parameters
     ----------
     detector : AutoPerf
+        Fitted to the good runs.
     new_runs : sequence of DataFrame
+        Normalized samples: function, location, and the counters.
     alpha : float
+        False-alarm probability that is accepted.
 
     Returns
     -------
     VersionComparison
+        As of :func:`compare_versions`; never refused.
     """
     new, good = detector.summarize(new_runs), detector.held_out_
     n_tests, rows = 2 * new["function"].nunique(), []
@@ -123,7 +125,7 @@ def compare_runs(detector, new_runs, *, alpha=0.01):
 
 
 def check_comparable(good_runs, new_runs, *, alpha=0.01, good_machine=None, new_machine=None):
-    """Why two versions can't be compared."""
+    """Reasons why two versions can't be compared, a tuple of sentences; empty if they can. As of compare_versions."""
     reasons = []
     good, new = good_machine or {}, new_machine or {}
     differing = sorted(key for key in {*good} & {*new} - {"load_1min"} if good[key] != new[key])
@@ -157,7 +159,7 @@ def check_comparable(good_runs, new_runs, *, alpha=0.01, good_machine=None, new_
 
 
 def fewest_runs(n_good, n_functions, alpha):
-    """New runs it takes for any difference to be significant."""
+    """Smallest number of new runs with which a difference in `n_functions` functions can be significant at `alpha`."""
     needed = 1
     while 2 * n_functions / math.comb(n_good + needed, needed) > alpha:
         needed += 1
@@ -165,7 +167,8 @@ def fewest_runs(n_good, n_functions, alpha):
 
 
 def _causes(detector, runs, summary, functions):
-    """Causes by the vote of anomalous samples; where the runs have few, by that of the farthest tenth."""
+    """Causes (as of `AutoPerf.causes`) in some functions, by anomalous samples, or the farthest tenth if these are
+    few."""
     samples = pd.concat(runs, ignore_index=True)
     farthest_tenth = summary.loc[summary["function"].isin(functions), "distance_p90"].median()
     return detector.causes(samples[samples["function"].isin(functions)], beyond=min(1.0, farthest_tenth))

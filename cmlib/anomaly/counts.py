@@ -6,21 +6,27 @@ import pandas as pd
 from cmlib.anomaly.speed import FASTER, INCONCLUSIVE, NO_CHANGE, SLOWER
 
 MAY_BE_SLOWER, SAME = "may be slower", "same"
-# Of the estimated cycles, which are a model: 200 pairs of equal programs, on two sizes of caches, came to 0.001 %, and
-# one whose tables lie at other addresses to 3 %.
+# Smallest relevant change of the estimated cycles. They differed by 0.001 % between 200 pairs of equal programs, on two
+# sizes of caches, and by 3 % if a program's tables had other addresses.
 LEAST_ESTIMATE = 0.05
 
 _EXACT = "exact"
-# A modelled event must also come to this share of the estimated cycles: 5 % of few misses are nothing.
+# A modelled event changes only if its cost changes by this share of the estimated cycles: 5 % of few misses is little.
 _LEAST_COST = 0.001
-# Where runs of one version differ, a change must be this many times as large.
+# A change must be so many times the difference between runs of one version.
 _TIMES_SPREAD = 5
-_MOST_FUNCTIONS, _LEAST_SHARE = 5, 0.1
-_MOST_IN_LIBC = 0.1  # of the instructions
+_MOST_FUNCTIONS, _LEAST_SHARE = 5, 0.1  # functions named for an event, and their least share of its change
+_MOST_IN_LIBC = 0.1  # share of the instructions in libc's routines above which a verdict depends on them
 
 
 def compare_counts(old, new, table, smallest=0.005, smallest_modelled=0.02):
-    """Which events have changed; `table` has the kind of each, and its weight in the estimated cycles."""
+    """Compare simulated counts of two versions (a row a run, a column an event), event by event: a row an event.
+
+    `table` has the ``kind`` and ``weight`` of each event, as :func:`cmlib.io.events.simulated_events`; `smallest` and
+    `smallest_modelled` are the smallest relevant changes of exact and modelled events, as shares. Columns: event, kind,
+    verdict (more, fewer, no change), ratio (new over old), old and new (means), spread (largest relative difference
+    between runs of one version), threshold (least relative change).
+    """
     means = old.mean(), new.mean()
     differing = pd.concat([spread(old), spread(new)], axis=1).max(axis=1)
     wanted = pd.Series(np.where(table["kind"] == _EXACT, smallest, smallest_modelled), table.index)
@@ -47,7 +53,7 @@ def compare_counts(old, new, table, smallest=0.005, smallest_modelled=0.02):
 
 
 def compare_estimates(tests, old, new, weight, smallest=0.02):
-    """The verdict: by instructions, by the estimated cycles (both slower), or by what misses add to these (may be).
+    """Decide whether a version is slower: by instructions, by estimated cycles, or by the misses' part of these.
 
     Parameters
     ----------
@@ -58,7 +64,7 @@ def compare_estimates(tests, old, new, weight, smallest=0.02):
     weight : Series
         Cycles that the estimate charges for one event; instructions come first.
     smallest : float, default 0.02
-        Share of the old version's estimated cycles that misses must add or save to be told.
+        Smallest relevant change by misses, as a share of the old version's estimated cycles.
 
     Returns
     -------
@@ -68,9 +74,9 @@ def compare_estimates(tests, old, new, weight, smallest=0.02):
     ratio : float
         Estimated cycles of the new version, as a multiple of the old one's.
     by_misses : float
-        What misses and mispredictions add, as a share of the old version's estimated cycles.
+        Change of the cycles that misses and mispredictions are charged, as a share of the old version's estimated ones.
     threshold : float
-        Share of these from which the estimate alone makes a version slower.
+        Relative change of the estimated cycles from which on a version is slower even with the same instructions.
     """
     cycles = [runs[weight.index] @ weight for runs in (old, new)]
     misses = [runs[weight.index[1:]] @ weight.iloc[1:] for runs in (old, new)]
@@ -91,12 +97,15 @@ def compare_estimates(tests, old, new, weight, smallest=0.02):
 
 
 def depends_on_libc(*shares):
-    """Whether libc's routines, which it chooses by processor, hold so many instructions that the verdict is theirs."""
+    """True if libc's routines, which libc chooses by processor, have a share above 0.1 of a version's instructions."""
     return max(shares) > _MOST_IN_LIBC
 
 
 def blame_changes(tests, old, new, n_runs):
-    """The functions that changed counts come from: a row an event of `tests` and function, by :func:`blame`."""
+    """Functions that account for changed counts: a row for each event in `tests` and function, by :func:`blame`.
+
+    `tests` has rows of :func:`compare_counts`; `old` and `new` have a row a function, a column an event, and ``file``.
+    """
     rows = [
         {
             "counter": test.event,
@@ -114,8 +123,10 @@ def blame_changes(tests, old, new, n_runs):
 
 
 def blame(old, new, event):
-    """Functions that account for a change of an event, by Callgrind's attribution of costs to functions
-    themselves."""
+    """Functions with a tenth or more of an event's change, at most five: share of it, ratio of counts, file.
+
+    `old` and `new` are Callgrind's counts in each function itself: a row a function, a column an event, and ``file``.
+    """
     counts = pd.concat({"old": old[event], "new": new[event]}, axis=1).fillna(0.0)
     difference = counts["new"] - counts["old"]
     share = difference / difference.sum()
@@ -127,5 +138,5 @@ def blame(old, new, event):
 
 
 def spread(runs):
-    """Largest difference between runs of one version, by event, as a share of the smallest count."""
+    """Largest difference of each event between runs of one version, as a share of the smallest count: Series."""
     return (runs.max() - runs.min()) / np.maximum(runs.min(), 1)

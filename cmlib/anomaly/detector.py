@@ -1,4 +1,4 @@
-"""AutoPerf: learn how far good runs stray, and the probability that one strays as far as a run in question."""
+"""AutoPerf: a detector of performance anomalies that is trained on good runs only."""
 
 from collections import Counter
 
@@ -14,7 +14,10 @@ from cmlib.anomaly.samples import DISTANCES, LOCATION_COLUMNS, gather, smallest_
 
 
 def p_value_of_distance(distance, good):
-    """The p-value of a distance."""
+    """p-value (0-1) of a distance, from the distances of good runs: 1 up to their median.
+
+    Above it, excesses are taken as exponential with an unknown scale, which the good runs above the median estimate.
+    """
     good = np.asarray(good, dtype=float)
     median = np.median(good)
     if distance <= median:
@@ -27,45 +30,44 @@ class AutoPerf(BaseEstimator):
     """Zero-positive detector of performance anomalies (AutoPerf, §3).
 
     A sample is anomalous if its reconstruction error exceeds mean + 2 standard deviations of the errors in
-    training (§3.3.2), and by the paper's rule ("any") so is a run that holds such a sample (§3.3, §3.5). The
-    more samples a run has, the more good runs that rule finds. By default the good runs say how far is too
-    far ("distance"): each is judged by autoencoders that did not learn it, and noted is how far above the
-    threshold half of its samples lie, and how far a tenth of them. A run is anomalous if half, or a tenth, of
-    a function's samples lie farther off than good runs' do, at a false-alarm probability of `alpha` (Bonferroni over
-    the two and over functions; see `p_value_of_distance`).
+    training (§3.3.2), and by the paper's rule ("any") so is a run with such a sample (§3.3, §3.5). The
+    more samples a run has, the more good runs are anomalous by that rule. The default rule ("distance") compares
+    distances with those of good runs: of each function in a run, the median and the 90 % quantile of the samples'
+    distances are taken, of good runs by autoencoders that were trained without them. A run is anomalous if one of
+    these is larger than in good runs, at a false-alarm probability of `alpha` (Bonferroni over the two and over
+    functions; see `p_value_of_distance`).
 
     Parameters
     ----------
     autoencoder : estimator, default Autoencoder()
-        Cloned for each cluster, its random_state set from this one's. Another with score_samples (the higher
-        the more normal, never above 0) and squared_errors may stand in; without the latter there are no
-        causes.
+        Cloned for each cluster, with a random_state drawn from the detector's. Any estimator with score_samples
+        (higher is more normal, never above 0); `causes` also needs squared_errors.
     rule : {"distance", "any"}, default "distance"
         What makes a run anomalous. It may be changed after fitting.
     max_clusters : int, default 10
         Most clusters of functions tried; 1 for one autoencoder for all.
     folds : int >= 2, default 5
-        Parts the good runs are left out in.
+        Number of folds that good runs are held out in.
     alpha : float, default 0.005
-        Nominal false-alarm probability per run. A quarter of the 2 % that are tolerable, for new inputs stray
-        farther than a few dozen good runs can tell.
+        Nominal false-alarm probability per run. A quarter of the 2 % that are tolerable, because runs on new inputs
+        differ more than a few dozen good runs show.
     random_state : int, RandomState or None
-        Of the clusters and of the autoencoders' first weights.
+        Seed of the clusters and of the autoencoders' initial weights.
 
     Attributes
     ----------
     counters_ : list of str
-        Columns of the samples that are counted.
+        Columns of the samples that are counters.
     clusters_ : dict of str to int
-        Autoencoder of each function.
+        Number of each function's cluster in `models_`.
     models_ : list of FittedCluster
         Autoencoder and threshold of each cluster.
     history_ : DataFrame
         k, autoencoders, false_positive_rate for each number of clusters tried (Fig. 8).
     held_out_ : DataFrame
-        Columns run, function, exceeding, samples (counts above the threshold and in all), distance_p50 and
-        distance_p90 (distance that half, and a tenth, of the samples exceed): good runs as autoencoders see
-        them that did not learn them, by the threshold of the one that is used.
+        A row for each good run and function, from autoencoders that were trained without the run: run, function,
+        exceeding and samples (numbers of samples above the threshold and in all), distance_p50 and distance_p90
+        (distance that half, and a tenth, of the samples exceed).
     """
 
     def __init__(
@@ -86,17 +88,17 @@ class AutoPerf(BaseEstimator):
         self.random_state = random_state
 
     def fit(self, runs, y=None, *, others=()):
-        """Learn good runs.
+        """Train on good runs.
 
         Parameters
         ----------
         runs : sequence of DataFrame
-            Normalized samples: columns function, location, and the counters. At least two, and as many as
-            `stopping_run` asks for.
+            Normalized samples: columns function, location, and the counters. At least two runs; `stopping_run`
+            finds how many are enough.
         y : ignored
         others : sequence of DataFrame, optional
-            Good runs that are not learned, but judged for `held_out_`. Without them the learned ones are, each
-            by autoencoders of the same topology that learned the rest.
+            Good runs for `held_out_` alone. By default it is computed by cross-validation over `runs`, with
+            autoencoders of the same topology.
 
         Returns
         -------
@@ -139,17 +141,17 @@ class AutoPerf(BaseEstimator):
         return self
 
     def distances(self, run):
-        """How far each sample is from what was learned.
+        """Compute the distance of each sample from the good runs.
 
         Parameters
         ----------
         run : DataFrame
+            Normalized samples: columns function, location, and the counters.
 
         Returns
         -------
         ndarray of float, shape (n_samples,)
-            Length of what could not be reconstructed, as a multiple of the length at the threshold (the
-            square root of reconstruction error / threshold); above 1 the sample is anomalous.
+            Square root of reconstruction error over threshold; above 1 the sample is anomalous.
 
         Raises
         ------
@@ -159,11 +161,12 @@ class AutoPerf(BaseEstimator):
         return distances(self._known([run]), self.clusters_, self.models_)
 
     def summarize(self, runs):
-        """What is noted of runs, function by function.
+        """Summarize the samples' distances by run and function.
 
         Parameters
         ----------
         runs : sequence of DataFrame
+            Normalized samples of each run.
 
         Returns
         -------
@@ -174,16 +177,18 @@ class AutoPerf(BaseEstimator):
         return summarize(samples, distances(samples, self.clusters_, self.models_))
 
     def p_values_of(self, runs):
-        """The p-values of runs, function by function: how likely a good run would stray so far.
+        """Compute the p-value of each run and function: the probability of such distances in a good run.
 
         Parameters
         ----------
         runs : sequence of DataFrame
+            Normalized samples of each run.
 
         Returns
         -------
         DataFrame
-            That of `summarize` with the column p_value (0-1, of the function alone).
+            That of `summarize` with the column p_value (0-1, corrected for the two distances but not for the number
+            of functions).
         """
         summaries, good = self.summarize(runs), dict(list(self.held_out_.groupby("function")))
         p_values = [
@@ -193,11 +198,12 @@ class AutoPerf(BaseEstimator):
         return summaries.assign(p_value=np.minimum(1, 2 * np.min(p_values, axis=1)))
 
     def predict(self, run):
-        """Whether a run is anomalous.
+        """Tell whether a run is anomalous, by `rule`.
 
         Parameters
         ----------
         run : DataFrame
+            Normalized samples: columns function, location, and the counters.
 
         Returns
         -------
@@ -206,11 +212,12 @@ class AutoPerf(BaseEstimator):
         return self.predict_runs([run])[0]
 
     def predict_runs(self, runs):
-        """Which of many runs are anomalous.
+        """Tell of each of several runs whether it is anomalous, by `rule`.
 
         Parameters
         ----------
         runs : sequence of DataFrame
+            Normalized samples of each run.
 
         Returns
         -------
@@ -225,16 +232,17 @@ class AutoPerf(BaseEstimator):
         return (p_values.min() * p_values.size() <= self.alpha).tolist()
 
     def causes(self, run, *, beyond=1.0):
-        """Counters that make samples anomalous, by majority vote (§3.5).
+        """Rank counters by how much they make samples anomalous, by majority vote (§3.5).
 
-        Each anomalous sample ranks the counters by their part of its reconstruction error; they are listed by
-        how often they come first, then second, and so on.
+        Each anomalous sample ranks the counters by their part of its reconstruction error; counters are sorted by
+        how often they are first, then second, and so on.
 
         Parameters
         ----------
         run : DataFrame
+            Normalized samples: columns function, location, and the counters.
         beyond : float, default 1.0
-            Distance from which a sample votes; 1 is the threshold, see `distances`.
+            Samples farther than this vote; 1 is the threshold, see `distances`.
 
         Returns
         -------
@@ -277,7 +285,7 @@ class AutoPerf(BaseEstimator):
             raise ValueError(f"rule {self.rule!r}: it can be 'distance' or 'any'")
 
     def _model(self, runs):
-        """What is cloned for each cluster."""
+        """The unfitted autoencoder to be cloned for each cluster, with seed and smallest range set."""
         model = clone(Autoencoder() if self.autoencoder is None else self.autoencoder)
         model.set_params(random_state=self._seed)
         if model.get_params().get("smallest_range", 0) is None:
@@ -285,7 +293,7 @@ class AutoPerf(BaseEstimator):
         return model
 
     def _known(self, runs):
-        """Samples of functions that were learned."""
+        """Samples of runs as of :func:`gather`; a ValueError if a function was not in the good runs."""
         check_is_fitted(self)
         samples = gather(runs, self.counters_)
         unknown = set(samples.index.get_level_values("function")) - set(self.clusters_)
@@ -298,7 +306,10 @@ class AutoPerf(BaseEstimator):
 
 
 def vote(rankings):
-    """Order counters by how many samples rank them first, then second, and so on."""
+    """Numbers of the counters, sorted by how many samples rank them first, then second, and so on.
+
+    `rankings` has a row a sample: numbers of the counters in the order of their part of its error.
+    """
     n_counters = rankings.shape[1]
     votes = np.stack([np.bincount(place, minlength=n_counters) for place in rankings.T])
     return np.lexsort(-votes[::-1])

@@ -1,4 +1,4 @@
-"""Estimate what a miss costs in cycles, by a program's own intervals and by changes whose effect was measured."""
+"""Estimate the cycles that a cache miss costs, from a program's intervals and from measured changes of misses."""
 
 import lazy_loader
 

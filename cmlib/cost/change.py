@@ -1,4 +1,4 @@
-"""Predict what a change of misses would change in a program's cycles."""
+"""Predict how a program's cycles change if its cache misses change."""
 
 from typing import NamedTuple
 
@@ -8,23 +8,23 @@ import pandas as pd
 from cmlib.cost.pooled import default_cost_model
 from cmlib.cost.slopes import rates, slope
 
-SURE = 2.0  # standard errors of the slope above nothing
-OTHERS = 2.0  # misses of stores for one of loads, beyond which the loads' tell little
+SURE = 2.0  # a slope is reliable if it is above 0 by so many of its standard errors
+OTHERS = 2.0  # with more misses of stores for each of loads, the cost of loads' misses is not reliable
 
 
 class Prediction(NamedTuple):
-    """What a change of misses per instruction changes.
+    """Predicted effect of a change of misses.
 
     Attributes
     ----------
     change, low, high : float
-        Of cycles per instruction, and the ends of its interval.
+        Change of cycles per instruction, and the ends of its prediction interval.
     cost : float
-        Of a miss [cycles].
+        Cost of a miss [cycles].
     known : bool
-        Whether the program's own intervals tell it. If not, the numbers are what other programs would show.
+        True if the program's own intervals are enough for it. If not, the numbers are mostly those of other programs.
     reason : str
-        Why not; else empty.
+        Why they are not enough; else empty.
     """
 
     change: float
@@ -36,7 +36,7 @@ class Prediction(NamedTuple):
 
 
 def predict_change(cycles_run, misses_run, change, *, stores_change=None, misses=None, model=None):
-    """Predict what cycles per instruction change by, if misses per instruction change.
+    """Predict the change of cycles per instruction, if misses per instruction change.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ def predict_change(cycles_run, misses_run, change, *, stores_change=None, misses
         Intervals of a run with cycles and of one with misses (of loads), which may be the same; as
         :func:`cmlib.cost.rates` takes them.
     change : float
-        Of misses per instruction; negative where there will be fewer.
+        Change of misses per instruction; negative if there will be fewer.
     stores_change : float, optional
-        Of the misses of stores; in proportion to `change` by default.
+        Change of the misses of stores per instruction; in proportion to `change` by default.
     misses : str, optional
         Column of the misses, if they are not the last-level cache's.
     model : fitted PooledCost, optional
@@ -81,14 +81,14 @@ def predict_change(cycles_run, misses_run, change, *, stores_change=None, misses
 
 
 def rates_row(intervals):
-    """What :class:`PooledCost` takes of a program, but for changes, by its intervals (:func:`cmlib.cost.rates`)."""
+    """One row of what :class:`PooledCost` takes, without the changes, from intervals of :func:`cmlib.cost.rates`."""
     steepness, stderr = slope(intervals["cycles"], intervals["misses"])
     means = intervals.mean().reindex(["cycles", "misses", "stores"], fill_value=0.0)
     return pd.DataFrame([means]).assign(slope=steepness, stderr=stderr, intervals=len(intervals))
 
 
 def reason_unreliable(row):
-    """Say why a program's intervals don't tell what its misses cost.
+    """Say why the cost of a program's misses can't be estimated from its intervals.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def reason_unreliable(row):
     Returns
     -------
     str
-        The reason; empty if they do tell.
+        The reason; empty if it can.
     """
     if row["misses"] <= 0:
         return "no miss was counted"

@@ -1,4 +1,4 @@
-"""The cost of a miss: a program's own slope, pooled with what interventions on other programs showed."""
+"""A model of the cost of a cache miss: a program's slope of cycles on misses, pooled with changes of other programs."""
 
 from functools import cache
 
@@ -10,43 +10,44 @@ from sklearn.utils.validation import check_is_fitted
 
 from cmlib import places
 
-COSTS = np.geomspace(1, 1e5, 200)[None, :]  # cycles a miss
-TINY = 1e-9  # misses an instruction, cycles: as good as none
-FREEDOM = 4  # of Student's t: few slopes are far off, and these must not count
-# Before any program is seen: (median, spread as a logarithm) of spread_, slope_error_ and store_weight_.
+COSTS = np.geomspace(1, 1e5, 200)[None, :]  # grid of costs [cycles/miss] on which distributions are computed
+TINY = 1e-9  # added to or put for what may be 0 and is divided by
+FREEDOM = 4  # degrees of freedom of Student's t, so that the few slopes that are far off have little weight
+# Log-normal prior of spread_, slope_error_ and store_weight_: logarithms of the medians, and standard deviations.
 BELIEFS = np.log([[0.5, 0.3, 0.25], [np.e**0.5] * 3])
-# Settings in which misses were counted: sizes of the last-level cache, and the prefetchers left on.
+# Settings under which the programs of :func:`changes` were measured: sizes of the last-level cache, and the prefetchers
+# left on.
 LARGER_CACHE = ("3.5 MiB", "7 MiB", "14 MiB", "19.25 MiB")
 PREFETCHERS = ("none", "DCUI", "DCUP", "L2A", "L2P")
 
 
 class PooledCost(RegressorMixin, BaseEstimator):
-    """Change of cycles per instruction that a change of misses per instruction brings.
+    """Predict the change of cycles per instruction from a change of misses per instruction.
 
-    The cost c of a miss is one number a program. Its logarithm is normal over programs,
-    ``log c ~ N(log center + log(1 + store_weight * stores / misses), spread²)``, between nothing and memory's latency
-    or what leaves the program its instructions' cycles; its slope over intervals is a measurement of c,
-    ``slope ~ t(c, stderr² + (slope_error * slope)²)``. The four constants are learned from programs whose misses were
-    changed: the largest change of each, measured to ``noise`` percent and a tenth of itself.
+    Each program has one cost c of a miss. Its logarithm is normal over programs,
+    ``log c ~ N(log center + log(1 + store_weight * stores / misses), spread²)``, truncated: c is at most memory's
+    latency, and leaves the program 1/width cycles an instruction. The program's slope over intervals is a measurement
+    of c, ``slope ~ t(c, stderr² + (slope_error * slope)²)``. The four constants are learned from programs whose misses
+    were changed: from the largest change of each, whose error is ``noise`` percent and a tenth of itself.
 
     Parameters
     ----------
     latency : float, default 300
-        Of memory [cycles]; no miss costs more. That of stores' misses comes on top.
+        Latency of memory [cycles]; no miss of a load costs more, and those of stores are added.
     width : float, default 4
-        Instructions that a cycle can retire.
+        Most instructions retired in a cycle.
     noise : float, default 1
-        What cycles differ by from run to run [percent].
+        Difference of cycles from run to run [%].
     coverage : float in (0, 1), default 0.9
-        Of the intervals.
+        Share of changes that the prediction intervals are to hold.
 
     Attributes
     ----------
     center_, spread_, slope_error_, store_weight_ : float
         The constants above.
     quantiles_ : (float, float)
-        Half-width of an interval in standard deviations of the posterior, where there will be fewer misses and where
-        there will be more: what `coverage` of such changes needed (quantiles of conformal scores).
+        Half-width of an interval in standard deviations of the posterior, for fewer misses and for more: the quantiles
+        `coverage` of the errors of measured changes (conformal prediction).
     """
 
     def __init__(self, latency=300.0, width=4.0, noise=1.0, coverage=0.9):
@@ -94,7 +95,7 @@ class PooledCost(RegressorMixin, BaseEstimator):
         return self.calibrate(X, y)
 
     def calibrate(self, X, y):
-        """Set ``quantiles_`` by measured changes, as :meth:`fit` does: after other constants were set by hand."""
+        """Set ``quantiles_`` from measured changes (X and y as of :meth:`fit`); return self."""
         X = X.drop(columns="stores_change", errors="ignore")
         scores, more = np.abs(np.asarray(y) - self.predict(X)) / self._scale(X), X["change"].to_numpy() > 0
         sides = (scores[side] if side.any() else scores for side in (~more, more))
@@ -104,23 +105,24 @@ class PooledCost(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        """Change of cycles per instruction by the ``change`` of misses: ndarray, a value a row.
+        """Predicted change of cycles per instruction of each row of X: ndarray.
 
-        No change saves more than all but 1/width cycles an instruction.
+        At least 1/width cycles an instruction are left.
         """
         return np.maximum(self.posterior(X)["cost"].to_numpy() * self._change(X), self._floor(X))
 
     def predict_interval(self, X):
-        """Ends of the interval of :meth:`predict`, two ndarrays."""
+        """Lower and upper ends of the prediction interval of each row: two ndarrays [cycles per instruction]."""
         fewer, more = self.quantiles_
         middle, half = self.predict(X), np.where(X["change"] > 0, more, fewer) * self._scale(X)
         return np.maximum(middle - half, self._floor(X)), middle + half
 
     def _floor(self, X):
+        """Most that each row's program can save, negative [cycles per instruction]."""
         return np.minimum(1 / self.width - X["cycles"].to_numpy(), 0)
 
     def posterior(self, X):
-        """Cost of a miss by what is known of each row's program.
+        """Posterior distribution of the cost of a miss, for each row's program.
 
         Returns
         -------
@@ -148,19 +150,20 @@ class PooledCost(RegressorMixin, BaseEstimator):
         return prior * (1 + far / FREEDOM) ** (-(FREEDOM + 1) / 2) / sd
 
     def _limit(self, X, store_weight):
+        """Most that a miss can cost each row's program [cycles], shape (n_rows, 1), within the grid."""
         latency = self.latency * (1 + store_weight * _stores_a_miss(X))
         left = (_column(X, "cycles") - 1 / self.width) / np.maximum(_column(X, "misses"), TINY)
         return np.clip(np.minimum(latency, left), COSTS[0, 0], COSTS[0, -1])
 
     def _change(self, X):
-        """Of misses; of stores' that change otherwise than in proportion, as many of loads as cost the same."""
+        """Change of misses per instruction of each row; with ``stores_change``, as many of loads as cost the same."""
         if "stores_change" not in X:
             return X["change"].to_numpy()
         stores = self.store_weight_ * X["stores_change"]
         return ((X["change"] + stores) / (1 + self.store_weight_ * _stores_a_miss(X)[:, 0])).to_numpy()
 
     def _scale(self, X):
-        """Standard deviation of the change, that of run to run among it."""
+        """Standard deviation of each row's predicted change, with the noise from run to run."""
         return np.hypot(self.posterior(X)["sd"] * self._change(X), self.noise / 100 * X["cycles"]).to_numpy()
 
 
@@ -178,8 +181,8 @@ def changes(settings=LARGER_CACHE):
     Parameters
     ----------
     settings : sequence of str
-        Sizes of the last-level cache, all prefetchers on, in place of 1.75 MiB; or the prefetchers left on there:
-        ``none``, ``DCUI``, ``DCUP``, ``L2A``, ``L2P``.
+        Changed settings; the one before is a last-level cache of 1.75 MiB with all prefetchers on. Sizes of the cache,
+        or the only prefetcher left on: ``none``, ``DCUI``, ``DCUP``, ``L2A``, ``L2P``.
 
     Returns
     -------
@@ -197,13 +200,13 @@ def changes(settings=LARGER_CACHE):
 
 @cache
 def default_cost_model(*, other_processor=False):
-    """Learn what misses cost from all programs and changes of :func:`changes`.
+    """Fit a model of the cost of misses to all programs and changes of :func:`changes`.
 
     Parameters
     ----------
     other_processor : bool, default False
-        For another processor or another kind of misses: what a miss costs other programs tells nothing there, and any
-        cost from a cycle to memory's latency is as likely as another of the same order before the slope is seen.
+        True for another processor or another kind of misses: then the costs in these programs are not used, and the
+        prior is uniform in the logarithm of the cost, from a cycle to memory's latency.
 
     Returns
     -------
@@ -214,7 +217,7 @@ def default_cost_model(*, other_processor=False):
 
 
 def _learn(X, y, other_processor):
-    """From larger caches; how far one can be off, from all changes."""
+    """A PooledCost with constants fitted to the changes by larger caches, and intervals calibrated on all changes."""
     larger = X["setting"].isin(LARGER_CACHE)
     model = PooledCost().fit(X[larger].drop(columns="stores_change", errors="ignore"), y[larger])
     if other_processor:
@@ -228,11 +231,11 @@ def held_out(X, y, *, by="suite", other_processor=False):
     Parameters
     ----------
     X : DataFrame
-        As of :func:`changes`; where it has no ``stores_change``, misses of stores are taken to change in proportion.
+        As of :func:`changes`; without ``stores_change``, misses of stores are assumed to change in proportion.
     y : Series
         As of :func:`changes`.
     by : {"suite", "program"}, default "suite"
-        What is left out at a time.
+        Column whose values are left out one after the other.
     other_processor : bool, default False
         As of :func:`default_cost_model`.
 

@@ -11,24 +11,25 @@ from cmlib.cost.change import SURE, predict_change, rates_row, reason_unreliable
 from cmlib.cost.pooled import default_cost_model
 from cmlib.cost.slopes import rates
 
-# By what an event counts (:meth:`cmlib.topdown.costs.Costs.kind`), the nearest to memory first.
+# Cache whose misses an event counts, by the event's kind (:meth:`cmlib.topdown.costs.Costs.kind`), last level first.
 _MISSES = {
     "L3 miss": "LLC misses",
     "line from memory": "LLC misses",
     "L2 miss": "L2 misses",
     "L1D miss": "L1D misses",
 }
-# What misses of a cache cost in the account: the nearest to memory first.
+# Top-down categories of the slots that are lost by misses of each cache, last level first.
 _PARTS = {"LLC misses": ("memory and other caches",), "L2 misses": ("memory and other caches", "L3 hits")}
 _PARTS["L1D misses"] = (*_PARTS["L2 misses"], "L2 hits")
+# Names of events that count misses of loads alone, of code as well, of prefetches as well.
 _OF_LOADS = re.compile("load|dmnd|rd_blk")
 _OF_CODE = re.compile("ic_dc|code|^cache-(misses|references)|longest_lat")
 _OF_PREFETCHES = re.compile("ic_dc|pf|prefetch|any_fills|^cache-(misses|references)|longest_lat")
-_HARDLY = 1.0  # percent of the cycles, that is known without any interval
+_HARDLY = 1.0  # if misses cost less [% of the cycles] at their full latency, that is the answer
 
 
 def savings_without_misses(runs, costs, *, ghz=None, shares=None):
-    """Estimate the cycles that a program would save without misses of each cache, where its intervals tell it.
+    """Estimate the cycles that a program would save without misses of each cache, from its intervals.
 
     Parameters
     ----------
@@ -37,17 +38,18 @@ def savings_without_misses(runs, costs, *, ghz=None, shares=None):
     costs : Costs
         Of the processor: :func:`cmlib.topdown.read_costs`.
     ghz : float, optional
-        Clock of the recording, by which latencies of memory become cycles.
+        Clock of the recording [GHz], to convert latencies from ns to cycles. Default: the processor's fastest.
     shares : DataFrame, optional
-        Of the account, as :func:`cmlib.topdown.bounds` has them: what is saved is held to what is lost there.
+        Bounds of the slots by category, from :func:`cmlib.topdown.bounds`; the estimates are limited to these.
 
     Returns
     -------
     list of dict
-        An entry a cache of which misses were counted: ``without``; ``event``, that of loads before others, which most
-        runs tell; ``counts``, what it counts, and ``overstates``, whether that is more than loads; ``percent``, ``low``
-        and ``high`` of all cycles, medians over the ``runs`` that tell it, of all (``of_runs``), given the account, and
-        ``reason`` where they are None: why the intervals don't tell.
+        An entry for each cache whose misses were counted: ``without`` (such as ``L2 misses``); ``event``, the event
+        of its misses that is used, preferably one of loads; ``counts``, what that counts, and ``overstates``, True if
+        that is more than loads; ``percent``, ``low`` and ``high``, cycles saved and the ends of the interval [% of all
+        cycles], medians over those ``runs`` (of ``of_runs``) from which it could be estimated; or None in all three,
+        and in ``reason`` why there is no estimate.
 
     Notes
     -----
@@ -72,9 +74,13 @@ def savings_without_misses(runs, costs, *, ghz=None, shares=None):
 
 
 def _combined(name, by_event, n_runs, shares):
-    """The median of all readings of the event that tells most surely what loads miss, held to the account."""
+    """The entry of one cache: medians over the runs for its best event, limited to the bounds in `shares` if given.
+
+    `by_event` has for each event what :func:`_saved` returned of each run, with the running share.
+    """
 
     def quality(event):
+        """Sort key: estimable in a run, of loads, in how many runs, mean running share."""
         known = sum(not saved["reason"] for saved in by_event[event])
         loads = bool(_OF_LOADS.search(event.lower()))
         return (
@@ -103,7 +109,8 @@ def _combined(name, by_event, n_runs, shares):
 
 
 def _hold(ends, least, most):
-    """An interval cut off at the bounds of an account, and the mean of the normal distribution that is left."""
+    """Dict of percent, low, high, limited to (least, most); percent is the mean of the truncated normal
+    distribution."""
     percent, low, high = ends.values()
     held = {end: float(np.clip(value, least, most)) for end, value in ends.items()}
     sd = (high - low) / (2 * stats.norm.ppf(0.95))
@@ -115,7 +122,7 @@ def _hold(ends, least, most):
 
 
 def _account_of(name, shares, code):
-    """Least and most that misses of a cache, and of those behind it, cost by the account [% of the slots]."""
+    """Least and most slots [%] that misses of a cache, and of those behind it, can cost by the bounds in `shares`."""
     parts, top = list(_PARTS[name]), ["back end"]
     if code:
         parts, top = [*parts, "instruction cache"], [*top, "front end"]
@@ -124,7 +131,7 @@ def _account_of(name, shares, code):
 
 
 def _enforce_cache_inclusion(savings):
-    """What misses a cache misses those before it, too, and saves no more than they do."""
+    """Make entries consistent, in place: a cache's misses are also misses of those before it, and save no more."""
     usable = [row for row in savings if not row["reason"]]
     for inner, outer in zip(usable, usable[1:], strict=False):
         outer["low"] = max(inner["low"], outer["low"])
@@ -135,6 +142,8 @@ def _enforce_cache_inclusion(savings):
 
 
 def _saved(counts, event, latency):
+    """Dict of percent, low, high and reason from one run's counts; `latency` is the most that a miss can cost
+    [cycles]."""
     intervals = rates(counts, counts, misses=event)
     row, percent = rates_row(intervals).iloc[0], -100 / intervals["cycles"].mean()
     most = -percent * latency * row["misses"]

@@ -1,10 +1,11 @@
-"""Intervals of one or two runs as cycles and misses per instruction, and the slope between the two."""
+"""Cycles and misses per instruction of each interval of a run, and the slope of the former on the latter."""
 
 import numpy as np
 import pandas as pd
 
-FEWEST_PAIRS = 6  # of neighbouring stretches, for a time scale to be used
-ROUNDING = 1e-9  # of a value, that is no variation
+FEWEST_PAIRS = 6  # pairs of neighbouring stretches that a time scale needs to be used
+ROUNDING = 1e-9  # relative variation up to which values are taken as constant
+# Names of columns, as _plain writes them; the first that is there is used.
 NAMES = {
     "instructions": ["instructions"],
     "cycles": ["cpu_cycles", "cycles"],
@@ -14,7 +15,7 @@ NAMES = {
 
 
 def rates(cycles_run, misses_run, *, misses=None):
-    """Compute cycles and misses per instruction, interval by interval, of runs that counted the one or the other.
+    """Compute cycles and misses per instruction in each interval, from one run or from two that counted one each.
 
     Parameters
     ----------
@@ -23,8 +24,8 @@ def rates(cycles_run, misses_run, *, misses=None):
         or counts since the start. Columns are named as by perf (``LLC-store-misses``) or as its constants
         (``#PERF_COUNT_HW_CACHE_LL_MISS_W``). Rows with a NaN are left out.
     misses_run : DataFrame
-        Instructions and misses (of loads); may be `cycles_run`. Its rows are brought to those of `cycles_run` by
-        equal shares of all instructions.
+        Instructions and misses (of loads); may be `cycles_run`. Its counts are interpolated to the intervals of
+        `cycles_run`, at equal shares of all instructions.
     misses : str, optional
         Column of the misses; by default the last-level cache's, of loads.
 
@@ -53,23 +54,23 @@ def rates(cycles_run, misses_run, *, misses=None):
 def slope(cycles, misses):
     """Estimate the cycles that come with one miss more, from one stretch of a run to the next.
 
-    Stretches of 1, 2, 4, … intervals are compared with their neighbours (Haar): neighbouring intervals are alike, and
-    what distinguishes phases differs from scale to scale. A scale counts by the squared correlation of its differences:
-    where cycles don't go with misses, misses were counted beside the cycles rather than as their cause, or in another
-    run that is out of step by less than the stretch, and the slope is too low.
+    Stretches of 1, 2, 4, … intervals are compared with their neighbours (Haar wavelets), each length a scale. A scale
+    is weighted by the squared correlation of its differences: where cycles don't follow misses, these are not their
+    cause, or they were counted in another run that is out of step by less than the stretch, and the slope is too low.
 
     Parameters
     ----------
     cycles, misses : array-like of float, shape (n_intervals,)
-        Per instruction.
+        Per instruction, in the order of the intervals.
 
     Returns
     -------
     slope : float
-        Least squares over the differences of all scales, each weighed by its squared correlation [cycles/miss]; 0 where
-        cycles or misses don't vary.
+        Slope by least squares over the differences of all scales, weighted [cycles/miss]; 0 if cycles or misses don't
+        vary or there are fewer than two scales.
     stderr : float
-        By leaving out one scale at a time (jackknife); infinite with fewer than two scales.
+        Its standard error by leaving out one scale at a time (jackknife); infinite where the slope is 0 for these
+        reasons.
     """
     pairs = zip(_differences(cycles), _differences(misses), strict=True)
     products, squares, of_cycles = np.array([(x @ y, x @ x, y @ y) for y, x in pairs]).reshape(-1, 3).T
@@ -86,7 +87,8 @@ def slope(cycles, misses):
 
 
 def _differences(values):
-    """Differences of neighbouring stretches, scaled to equal variance of white noise: one array a scale."""
+    """Differences of neighbouring stretches, a list of an array for each scale; of white noise all have one
+    variance."""
     values, scales = np.asarray(values, dtype=float), []
     while len(values) >= 2 * FEWEST_PAIRS:
         left, right = values[: len(values) // 2 * 2].reshape(-1, 2).T
@@ -96,6 +98,7 @@ def _differences(values):
 
 
 def _steps(run, needed, wanted=(), *, named=None):
+    """Counts by interval in columns called as in `needed` and `wanted`; a ValueError if a needed one is missing."""
     plain = {_plain(column): column for column in run.columns}
     columns = dict(named or {})
     for what in (*needed, *wanted):
@@ -118,5 +121,6 @@ def _steps(run, needed, wanted=(), *, named=None):
 
 
 def _plain(column):
+    """A column's name in lower case with underscores, without modifier and prefix."""
     name = str(column).lstrip("#").strip().lower().removeprefix("perf_count_hw_")
     return name.partition(":")[0].replace("-", "_")

@@ -27,14 +27,14 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
     confidence : float in (0, 0.5], default 0.25
         Confidence level of the pessimistic errors; smaller prunes more.
     midpoints : bool, default False
-        Whether a threshold lies half-way between the values that it separates, instead of at the largest value of the
-        training set below that; J48's option ``-doNotMakeSplitPointActualValue``.
+        True to put a threshold half-way between the values that it separates; False for the largest value of the
+        training set below that point. J48's option ``-doNotMakeSplitPointActualValue``.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
     feature_, left_, right_ : ndarray of int64, shape (n_nodes,)
-        Attribute split on and the sons' numbers, in preorder; -1 in a leaf.
+        Of each node in preorder: column of the attribute that it splits on, numbers of its sons; -1 in a leaf.
     threshold_ : ndarray of float64, shape (n_nodes,)
         Samples with values <= threshold go left; NaN in a leaf.
     counts_ : ndarray of int64, shape (n_nodes, n_classes)
@@ -160,9 +160,11 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         return nodes[0]
 
     def _name(self, feature):
+        """Name of a column, or x and its number."""
         return str(self.feature_names_in_[feature]) if hasattr(self, "feature_names_in_") else f"x{feature}"
 
     def _conditions(self, bounds):
+        """Condition of a leaf as text, from a dict of column to (low, high)."""
         return (
             " and ".join(_interval(self._name(feature), *bounds[feature]) for feature in bounds) or "always"
         )
@@ -178,6 +180,7 @@ def _interval(name, low, high):
 
 @njit(cache=True)
 def _leaves(X, feature, threshold, left, right):
+    """Number of the leaf that each row of X falls into."""
     leaves = np.empty(len(X), np.int64)
     for row in range(len(X)):
         node = 0

@@ -1,4 +1,4 @@
-"""Grow and prune a C4.5 tree: which attribute to split on, where, and which subtrees to give up."""
+"""Grow and prune the tree of C45Classifier, with the rules and tolerances of Weka's J48."""
 
 from dataclasses import dataclass
 
@@ -6,20 +6,19 @@ import numpy as np
 from numba import njit
 from scipy.special import ndtri
 
-# What J48 calls equal: gains closer than _EQUAL tie, and an attribute counts as of average gain down to
-# _BELOW_AVERAGE below it.
+# Tolerances of J48: gains closer than _EQUAL are equal, and a gain is average down to _BELOW_AVERAGE below the mean.
 _EQUAL = 1e-6
 _BELOW_AVERAGE = 1e-3
-# A value in the very middle of a gap must not fall out of it by rounding: 14.97 between 14.96 and 14.98.
+# The middle of a gap is moved up by this share, so that rounding does not put an equal value above it.
 _ROUNDING = 1e-9
-# J48 prefers the simpler tree even where it is expected to make this many errors more.
+# J48 prefers the simpler tree if it is expected to make no more than this many errors more; or makes, in training.
 _TOLERATED = 0.1
 _TOLERATED_IN_TRAINING = 1e-3
 
 
 @dataclass
 class Node:
-    """A node with the training samples that reach it, and their classes; without sons it is a leaf."""
+    """A node: row numbers of the training samples that reach it, and their counts by class; without sons a leaf."""
 
     rows: np.ndarray
     counts: np.ndarray
@@ -29,15 +28,15 @@ class Node:
 
     @property
     def wrong(self):
-        """Samples of other classes than the most frequent one."""
+        """Number of its samples that are not of the most frequent class."""
         return int(self.counts.sum() - self.counts.max())
 
     def below(self):
-        """The node and all below it, in preorder."""
+        """List of the node and all nodes below it, in preorder."""
         return [self, *(node for son in self.sons for node in son.below())]
 
     def split(self, rows, X):
-        """Those of some rows that go to the left and to the right."""
+        """Row numbers that go to the left son, and those that go to the right one."""
         goes_left = X[rows, self.feature] <= self.threshold
         return rows[goes_left], rows[~goes_left]
 
@@ -46,7 +45,8 @@ class Node:
 
 
 def grow(X, codes, n_classes, *, min_leaf=2, midpoints=False):
-    """Grow an unpruned C4.5 tree."""
+    """Grow an unpruned C4.5 tree: its root Node. `codes` are the classes as numbers from 0; the rest as
+    C45Classifier."""
     columns = np.ascontiguousarray(X.T)
     order = np.argsort(columns, axis=1, kind="stable").astype(np.int32)
     sorted_columns = np.take_along_axis(columns, order, axis=1)
@@ -67,7 +67,7 @@ def grow(X, codes, n_classes, *, min_leaf=2, midpoints=False):
 
 
 def _largest_below(values, middle):
-    """C4.5 names a value that occurs: the largest of the whole training set below the middle."""
+    """Largest of the sorted values that is not above `middle`: C4.5's threshold is a value of the training set."""
     return values[np.searchsorted(values, middle, "right") - 1]
 
 
@@ -132,6 +132,8 @@ def _best_threshold(column, codes, order, counts, n_log_n, min_leaf):
 
 @njit(cache=True)
 def _divide(order, goes_left):
+    """Split `order` (row numbers sorted by each attribute) into that of the rows that go left and that of the
+    others."""
     n_features, n = order.shape
     n_left = 0
     for row in order[0]:
@@ -157,7 +159,7 @@ def prune(node, X, codes, *, confidence=0.25):
 
 
 def _prune(node, X, codes, confidence):
-    """Prune below a node; its pessimistic errors."""
+    """Prune in place below a node; return the pessimistic errors of what is left."""
     as_leaf = pessimistic_errors(node.counts, confidence)
     if not node.sons:
         return as_leaf
@@ -177,7 +179,7 @@ def _prune(node, X, codes, confidence):
 
 
 def pessimistic_errors(counts, confidence):
-    """Upper confidence limit of the errors of a leaf that predicts its most frequent class."""
+    """Upper confidence limit of the number of errors of a leaf with these counts by class."""
     n = int(counts.sum())
     wrong = n - int(counts.max())
     if n == 0:
@@ -193,7 +195,7 @@ def pessimistic_errors(counts, confidence):
 
 
 def _collapse(node):
-    """Make a leaf of what errs no less often in training than a leaf; the errors of what is left."""
+    """Replace subtrees that make as many training errors as a leaf would by a leaf; return the errors that are left."""
     wrong = sum(map(_collapse, node.sons)) if node.sons else node.wrong
     if node.sons and wrong >= node.wrong - _TOLERATED_IN_TRAINING:
         node.make_leaf()
@@ -201,7 +203,7 @@ def _collapse(node):
 
 
 def _errors_of(node, rows, X, codes, confidence):
-    """Pessimistic errors of a branch, if these rows reached it."""
+    """Pessimistic errors of a subtree if these rows reached it."""
     if node.sons:
         parts = zip(node.sons, node.split(rows, X), strict=True)
         return sum(_errors_of(son, part, X, codes, confidence) for son, part in parts)
@@ -209,7 +211,7 @@ def _errors_of(node, rows, X, codes, confidence):
 
 
 def _send_down(node, rows, X, codes):
-    """Let rows reach a node, and the nodes below it."""
+    """Set rows and counts of a node and of all below it, if these rows reach it."""
     node.rows, node.counts = rows, np.bincount(codes[rows], minlength=len(node.counts))
     if node.sons:
         for son, part in zip(node.sons, node.split(rows, X), strict=True):

@@ -1,4 +1,4 @@
-"""Find the levels of the memory in a latency sweep, and working sets that lie well inside each of them."""
+"""Find the cache levels and main memory in load latencies measured over working-set sizes."""
 
 import itertools
 
@@ -8,13 +8,13 @@ import pandas as pd
 from cmlib.errors import CmlibError
 
 LEVELS = ("L1", "L2", "L3", "M")
-_FEWEST = 3
-_WITHIN = 1.5
+_FEWEST = 3  # sizes in a level
+_WITHIN = 1.5  # ratio to the level's median latency within which a working set is well inside the level
 AGAIN = "Sweep again on a quiet machine; caches that are shared or cut off by a hypervisor show no level."
 
 
 def plateaus(latencies):
-    """Find the levels of the memory in a sweep: pieces of least absolute deviation from their medians.
+    """Cut latencies by working-set size into four levels, with least absolute deviations of their logarithms.
 
     Parameters
     ----------
@@ -24,15 +24,15 @@ def plateaus(latencies):
     Returns
     -------
     DataFrame, shape (4, 3)
-        Index: level (L1, L2, L3, M). smallest and largest working set [bytes] within 1.5 times the level's latency,
-        and ns (its median).
+        Index: level (L1, L2, L3, M for main memory). Columns: ``ns``, median latency; ``smallest`` and ``largest``
+        working set [bytes] whose latency is within a factor of 1.5 of it.
 
     Raises
     ------
     CmlibError
         If there are fewer than three sizes a level, or latencies don't rise from level to level.
     """
-    import ruptures  # 0.4 s, for who sweeps only
+    import ruptures  # here, as its import takes 0.4 s
 
     frame = latencies.sort_values("size", ignore_index=True)
     if len(frame) < _FEWEST * len(LEVELS):

@@ -1,4 +1,4 @@
-"""Diagnose labelled slices: phases, the rules that fired, what a class means and what to do about it."""
+"""Label time slices by a fitted classifier, join them to phases, and explain the classes."""
 
 from functools import cache
 from pathlib import Path
@@ -11,7 +11,10 @@ UNKNOWN_RULE = "far from all training data"
 
 
 def label_slices(model, X):
-    """Label slices and name the rule that decided."""
+    """Label slices (rows of X) by a fitted C45Classifier or UnknownRejector: DataFrame of label and rule, index of X.
+
+    The rule is the condition of the tree's leaf as text, or "far from all training data".
+    """
     tree = getattr(model, "classifier_", model)
     label = model.predict(X)
     rule = tree.rules()["rule"].loc[tree.apply(X)].to_numpy()
@@ -21,7 +24,10 @@ def label_slices(model, X):
 
 
 def phases(labelled):
-    """Join neighbouring slices of one label and rule."""
+    """Join neighbouring slices of the same label and rule: a row a phase, start_s, end_s, n_slices, label, rule.
+
+    `labelled` is what :func:`label_slices` returns, indexed by the slices' ends [s].
+    """
     changed = (labelled != labelled.shift()).any(axis=1).cumsum()
     ends = labelled.index.to_numpy(dtype=float)
     length = float(np.median(np.diff(ends))) if len(ends) > 1 else ends[0]
@@ -37,6 +43,7 @@ def phases(labelled):
 
 @cache
 def _advices():
+    """Contents of advice.yaml: meaning and advice by class."""
     return yaml.safe_load(Path(__file__).with_name("advice.yaml").read_text(encoding="utf-8"))
 
 
@@ -72,16 +79,17 @@ def score_programs(labels, expected, programs):
     Parameters
     ----------
     labels : array-like of str, shape (n_slices,)
-        Labels given.
+        Predicted labels.
     expected : array-like of str, shape (n_slices,)
-        Labels that are right.
+        Correct labels.
     programs : array-like of str, shape (n_slices,)
         Program of each slice.
 
     Returns
     -------
     DataFrame
-        A row a program: expected, n_slices, right, pathological and unknown [% of its slices], most (commonest label).
+        A row a program: expected (of its first slice), right, pathological and unknown [% of its slices], n_slices,
+        most (commonest label).
     """
     frame = pd.DataFrame(
         {"label": np.asarray(labels), "expected": np.asarray(expected), "program": np.asarray(programs)}

@@ -1,11 +1,11 @@
-"""Select key events: the few that tell the classes apart and don't repeat each other."""
+"""Select key events: few events that distinguish the classes and are not correlated with each other."""
 
 import numpy as np
 import pandas as pd
 from scipy.special import entr
 
-TIE_DIGITS = 12  # measures that agree to so many digits tie, and the order of the attributes decides
-_IMPROVEMENT = 1e-5
+TIE_DIGITS = 12  # decimals of measures; of equal ones, the order of the attributes decides
+_IMPROVEMENT = 1e-5  # a merit must be larger by more than this to be better
 
 
 def select_key_events(X, y, n=40):
@@ -45,7 +45,13 @@ def select_key_events(X, y, n=40):
 
 
 def eliminate(X, y):
-    """Remove the event of worst average rank, step by step, until none is left."""
+    """Remove the event of worst average rank, step by step, until none is left: a row an event, the first removed
+    first.
+
+    X and y are as of :func:`select_key_events`. Index: event. Columns: n_left (events before it was removed),
+    gain_ratio, its gain_rank and cfs_rank among these, and average_rank, their mean. A ValueError if X has no rows or
+    values that are not finite.
+    """
     X = pd.DataFrame(X)
     values = X.to_numpy(np.float64)
     if not len(X):
@@ -101,7 +107,9 @@ def discretize(X, codes, n_classes):
 
 
 def _cuts(values, indicator):
-    """Where sorted values are cut; `indicator` has a column a class."""
+    """List of the thresholds at which sorted values are cut; `indicator` has a row a value, 1 in the column of its
+    class.
+    """
     n, gaps = len(values), values[:-1] < values[1:]
     if not gaps.any():
         return []
@@ -125,24 +133,29 @@ def _cuts(values, indicator):
 
 
 def _entropy(counts):
+    """Entropy of counts along the last axis [bits]."""
     return entr(counts / counts.sum(axis=-1, keepdims=True)).sum(axis=-1) / np.log(2)
 
 
 def gain_ratio(information):
-    """Gain ratio of every attribute about the class, from `mutual_information`."""
+    """Gain ratio of every attribute about the class, array; `information` is what `mutual_information` returns."""
     entropies = np.diag(information)[:-1]
     return np.divide(information[-1, :-1], entropies, out=np.zeros(len(entropies)), where=entropies > 0)
 
 
 def symmetric_uncertainty(information):
-    """Twice the shared information over the sum of both entropies, from `mutual_information`."""
+    """Twice the mutual information over the sum of both entropies, matrix; `information` as of `mutual_information`."""
     entropies = np.diag(information)
     sums = entropies[:, None] + entropies
     return np.divide(2 * information, sums, out=np.zeros_like(information), where=sums > 0)
 
 
 def mutual_information(intervals, codes):
-    """Information shared by every two of the discrete attributes and the class [bits]."""
+    """Mutual information of every two discrete attributes and of each with the class, which is last [bits]: matrix.
+
+    `intervals` are the attributes' values as numbers from 0, (n_samples, n_features), `codes` the classes. The diagonal
+    has the entropies.
+    """
     columns, n = np.c_[intervals, codes], len(codes)
     sizes = columns.max(axis=0) + 1
     starts = np.append(0, sizes.cumsum()[:-1])
@@ -169,6 +182,7 @@ def select_subset(with_class, between, *, max_stale=5):
     between : ndarray of float64, shape (n_features, n_features)
         Correlations among the attributes.
     max_stale : int, default 5
+        Expansions without improvement after which the search ends; also the number of subsets that are kept.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Split estimated cycles by what they are charged for, and name the phases of a simulated run by what costs most."""
+"""Split the estimated cycles of a simulated run by their causes, and cut the run into phases by these."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ from cmlib.fingerprint.segments import segment_starts
 INSTRUCTIONS, NOTHING_ELSE = "instructions", "instructions only"
 IN_ORDER = "data misses in order"
 FIRST_LEVEL = "first-level data misses"
-# What the events of KCachegrind's cycle estimate have in common; every event with a weight is in one of these.
+# Causes of estimated cycles, and the events that are charged for each; every event with a weight is in one of these.
 CONTRIBUTORS = {
     INSTRUCTIONS: ("sim.instructions",),
     FIRST_LEVEL: ("sim.l1d_load_misses", "sim.l1d_store_misses"),
@@ -16,12 +16,12 @@ CONTRIBUTORS = {
     "mispredictions": ("sim.conditional_mispredictions", "sim.indirect_mispredictions"),
     "instruction-cache misses": ("sim.l1i_misses", "sim.ll_instruction_misses"),
 }
-# A phase is called after what comes to this share of the estimated cycles, the largest first.
+# A phase is named after its largest cause but instructions, if that has at least this share of the estimated cycles.
 NAMED_FROM = 0.1
 
 
 def contributions(counts, weights):
-    """Split the estimated cycles per instruction by what they are charged for (KCachegrind's cycle estimate).
+    """Split the estimated cycles per instruction by their causes (KCachegrind's cycle estimate).
 
     Parameters
     ----------
@@ -56,14 +56,19 @@ def added_shares(counts, weights):
     Returns
     -------
     DataFrame of float, shape (n_rows, 4)
-        Shares of the estimated cycles (0 to 1), by what is charged; instructions have the rest.
+        Shares of the estimated cycles (0 to 1), a column a cause; instructions have the rest.
     """
     parts = contributions(counts, weights)
     return parts.div(parts.sum(axis=1), axis=0).drop(columns=INSTRUCTIONS)
 
 
 def simulated_phases(counts, weights):
-    """Phases of a simulated run, in each of which the estimated cycles go the same way."""
+    """Cut a simulated run into phases in which the shares of the causes of estimated cycles are constant.
+
+    `counts` has a row an interval (index: its end, in progress), `weights` the cycles charged for each event. A row a
+    phase: first and last (row), start and end (progress), share (of all estimated cycles), label (its largest cause)
+    and estimate (cycles per instruction).
+    """
     parts, executed = contributions(counts, weights), counts["sim.instructions"].to_numpy()
     shares = parts.div(parts.sum(axis=1), axis=0)
     starts = segment_starts(shares, weights=executed / np.median(executed))

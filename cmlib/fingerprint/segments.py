@@ -1,10 +1,10 @@
-"""Cut a series where its level changes."""
+"""Cut a series into segments of constant mean."""
 
 import numpy as np
 
-# Standard deviations below this share are taken for it: a simulation has no noise to estimate.
+# Least standard deviation of the noise that is assumed for shares, as a simulation has none.
 _LEAST_STD = 0.02
-_PENALTY = 4.0
+_PENALTY = 4.0  # times the noise's variance times the logarithm of the number of samples
 
 
 def segment_starts(X, *, weights=None, penalty=None, shortest=1):
@@ -63,6 +63,7 @@ def segment_starts(X, *, weights=None, penalty=None, shortest=1):
 
 
 def _default_penalty(X):
+    """Price of a segment by the median difference of neighbouring samples."""
     differences = np.abs(np.diff(X, axis=0))
     std = 1.4826 * np.median(differences, axis=0) / np.sqrt(2) if len(X) > 1 else np.zeros(X.shape[1])
     return _PENALTY * np.log(max(len(X), 2)) * (np.maximum(std, _LEAST_STD) ** 2).sum()

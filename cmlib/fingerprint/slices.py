@@ -1,13 +1,13 @@
-"""Time slices: a recorded series cut into pieces of equal length, counts per cycle."""
+"""Cut a recorded run into time slices of equal length, with events per cycle in each."""
 
 import numpy as np
 import pandas as pd
 
-_LENGTH_TOLERANCE = 0.1
-ESTIMATED_CYCLES = 1000  # that rates of simulated events are per
+_LENGTH_TOLERANCE = 0.1  # of a slice, relative, as a multiple of the intervals
+ESTIMATED_CYCLES = 1000  # rates of simulated events are per so many estimated cycles
 _MISSES = {level: (f"sim.{level}_load_misses", f"sim.{level}_store_misses") for level in ("l1d", "l2", "ll")}
-# What adds up to each; a miss of a level is one of those before it as well. The dearest come first, as a tree takes the
-# first of equally good events.
+# Rates of simulated runs, and the events that are added up to each. A miss of a level is also one of those before it.
+# The most expensive come first, as a tree splits on the first of equally good events.
 MODELLED_RATES = {
     "sim.ll_misses": _MISSES["ll"],
     "sim.l2_misses": _MISSES["l2"],
@@ -19,7 +19,12 @@ EXACT_RATES = ("sim.loads", "sim.stores", "sim.conditional_branches", "sim.indir
 
 
 def slice_rates(counts, running=None, *, slice_s=0.4):
-    """Cut one run into slices and divide its counts by the slices' cycles; those that lack an event are left out."""
+    """Cut a run into slices of `slice_s` seconds: events per cycle, a row a slice (index: its end, s).
+
+    `counts` (index: ends of intervals, s) and `running` shares have a row an interval. The last slice, slices that lack
+    an event and events that were never counted are left out. A ValueError if no slice is left, there are no cycles, or
+    `slice_s` is no multiple of the interval.
+    """
     if "cycles" not in counts:
         raise ValueError(
             f"slice_rates: no column 'cycles' among {counts.shape[1]} events; pin it when recording."
@@ -38,7 +43,10 @@ def slice_rates(counts, running=None, *, slice_s=0.4):
 
 
 def join_parts(parts):
-    """Put the events of runs of the same steady program side by side, slice by slice."""
+    """Join the rates of runs that counted different events of one steady program, slice by slice: one DataFrame.
+
+    As many slices as the shortest run has; an event in several runs is taken from the first.
+    """
     n = min(map(len, parts))
     number = pd.RangeIndex(n, name="slice")
     joined = pd.concat([part.iloc[:n].set_axis(number) for part in parts], axis=1)
@@ -46,6 +54,7 @@ def join_parts(parts):
 
 
 def _intervals_a_slice(times, slice_s):
+    """Number of intervals in a slice, by the ends of the intervals [s]."""
     if len(times) < 2:
         raise ValueError(f"slice_rates: {len(times)} intervals; slicing needs at least 2.")
     interval = float(np.median(np.diff(times)))
@@ -60,7 +69,8 @@ def _intervals_a_slice(times, slice_s):
 
 
 def _rates(counts, running, length):
-    """Events per cycle of all slices but the last, without those in which no cycle was counted."""
+    """Events per cycle of slices of `length` intervals, without the last one and those in which no cycle was
+    counted."""
     n_slices = -(-len(counts) // length) - 1
     used = slice(0, max(n_slices, 0) * length)
     present = counts.iloc[used].notna()
@@ -74,7 +84,10 @@ def _rates(counts, running, length):
 
 
 def simulated_counts(counts, weights):
-    """What `slice_rates` takes of a simulated run: misses of each level, and 1,000 estimated cycles as ``cycles``."""
+    """Counts of a simulated run as `slice_rates` takes them; ``cycles`` are thousands of estimated cycles.
+
+    Other columns are sums of misses by level, and exact counts; `weights` are the cycles charged for each event.
+    """
     sums = {
         name: counts[list(summed)].sum(axis=1)
         for name, summed in MODELLED_RATES.items()

@@ -1,4 +1,4 @@
-"""A classifier that answers "unknown" where a slice lies far from all training data."""
+"""A classifier that answers "unknown" for slices that are far from all training data."""
 
 import numpy as np
 import pandas as pd
@@ -6,8 +6,8 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-_FLOOR = 0.01
-_REFERENCES = 1000  # taken evenly from each class and group
+_FLOOR = 0.01  # share of an event's mean rate that is added before the logarithm
+_REFERENCES = 1000  # training slices that distances are measured to, taken evenly from each class and group
 _UNKNOWN = "unknown"
 
 
@@ -16,18 +16,18 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
 
     Distances are Euclidean between log(rate + floor), standardised event by event; the floor is a hundredth
     of the event's mean rate in training. A slice is unknown if its nearest reference slice
-    is farther than `margin` times the `quantile` of what training slices are from the nearest reference of
-    another group. With runs as groups that is how far a new run of the same programs lies; with programs as
-    groups, how far a new program of the same classes does.
+    is farther than `margin` times the `quantile` of the distances of training slices from the nearest reference
+    of another group. With runs as groups, that is the distance of a new run of the same programs; with programs as
+    groups, that of a new program of the same classes.
 
     Parameters
     ----------
     classifier : classifier
-        Answers where the slice is not unknown.
+        Predicts the class of slices that are not unknown.
     quantile : float in (0, 1], default 0.99
-        Of the distances between groups in training.
+        Quantile of the distances between groups in training.
     margin : float > 0, default 1.0
-        What that quantile is multiplied by.
+        Factor of that quantile.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
     threshold_ : float
         Largest distance of a slice that is not unknown [standard deviations].
     classes_ : ndarray, shape (n_classes,)
-        Without the label of the unknown.
+        Classes in training, without "unknown".
     """
 
     def __init__(self, classifier, *, quantile=0.99, margin=1.0):
@@ -96,11 +96,11 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         return cdist(self._standardise(self._rates(X)), self.reference_).min(axis=1)
 
     def is_unknown(self, X):
-        """Whether each slice is farther than `threshold_` from all references, shape (n_slices,)."""
+        """True for each slice that is farther than `threshold_` from all references, shape (n_slices,)."""
         return self.distance(X) > self.threshold_
 
     def predict(self, X):
-        """Return the class of each slice, or the label of the unknown."""
+        """Return the class of each slice, or "unknown", shape (n_slices,)."""
         labels = self.classifier_.predict(X).astype(object)
         labels[self.is_unknown(X)] = _UNKNOWN
         return labels
@@ -122,7 +122,7 @@ def _non_negative(rates):
 
 
 def _spread(y, groups):
-    """Choose the references: about as many slices of each class and group, evenly along each."""
+    """Row numbers of the reference slices: about as many of each class and group, evenly spaced."""
     cells = pd.Series(range(len(y))).groupby([y, groups]).apply(np.array)
     share = max(1, _REFERENCES // len(cells))
     taken = [rows[np.linspace(0, len(rows) - 1, min(share, len(rows))).astype(int)] for rows in cells]

@@ -1,4 +1,4 @@
-"""Cross-validate classifiers of slices: by slice, by run, and on ever fewer key events."""
+"""Cross-validate classifiers of slices, with folds of slices or of runs, and with fewer and fewer key events."""
 
 import numpy as np
 import pandas as pd
@@ -58,7 +58,11 @@ def validate(estimator, X, y, *, runs=None, seed=0):
 
 
 def accuracy_curve(X, y, elimination, sizes, estimator):
-    """Cross-validate an estimator on ever fewer key events, chosen once from all slices."""
+    """Cross-validate an estimator (10 folds) with several numbers of key events, chosen once from all slices.
+
+    `elimination` is what :func:`cmlib.fingerprint.key_events.eliminate` returns, `sizes` numbers of events. A row a
+    size: n_events, accuracy [%], n_wrong, n_slices.
+    """
     X, y = pd.DataFrame(X), np.asarray(y)
     folds = list(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y))
     wrong = {}
@@ -69,7 +73,10 @@ def accuracy_curve(X, y, elimination, sizes, estimator):
 
 
 def nested_accuracy_curve(X, y, sizes, estimator, folds):
-    """The same, but with key events chosen anew in each fold, from its training slices alone."""
+    """Cross-validate an estimator with several numbers of key events, chosen in each fold from its training slices.
+
+    `folds` are pairs of row numbers for training and test. A row a size, as of :func:`accuracy_curve`.
+    """
     X, y = pd.DataFrame(X), np.asarray(y)
     wrong, n_slices = dict.fromkeys(sizes, 0), 0
     for train, test in folds:
@@ -88,7 +95,8 @@ def _curve(wrong, n_slices):
 
 
 def leave_each_out(values):
-    """Folds that each leave out all slices of one value, such as a working-set size."""
+    """Yield for each value, such as a working-set size, a fold that leaves it out: row numbers for training and
+    test."""
     values = pd.Series(np.asarray(values))
     for value in values.dropna().unique():
         yield np.flatnonzero(values != value), np.flatnonzero(values == value)
