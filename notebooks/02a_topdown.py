@@ -20,8 +20,7 @@
 #
 # *Reads* the store, the database of all recorded runs, and the formulas of each processor under `data/topdown`. *Writes* the account of every program (what its slots went to) and how well it adds up.
 #
-# In every cycle the pipeline can take a fixed number of operations: eight on Zen 5, six on Zen 4, four to six on Intel's cores. Each of these *slots* is used by an operation that later retires (*retired*), wasted on an operation of a
-# wrong path (*bad speculation*), or left empty, because no operation had arrived (*front end*) or because there was no room for it (*back end*). This is the top-down method of Yasin (ISPASS 2014); no paper of CounterMiner's authors computes it.
+# In every cycle the pipeline can take a fixed number of operations: eight on Zen 5, six on Zen 4, four to six on Intel's cores. Each of these *slots* is used by an operation that later retires (*retired*), wasted on an operation of a wrong path (*bad speculation*), or left empty, because no operation had arrived (*front end*) or because there was no room for it (*back end*). This is the top-down method of Yasin (ISPASS 2014); no paper of CounterMiner's authors computes it.
 #
 # The events behind it do not fit on the counters at once, so they come from several runs, in some of which events took turns (multiplexing). Such counts can be *cleaned* before runs are merged: *scaling* leaves what perf prints, extrapolated by the share of time on a counter; *interpolate* draws straight lines over what was not counted; *counterminer* replaces peaks and fills gaps as that paper does; *shrinkage*, the default, moves each count part of the way to the mean of its two neighbours in time, the further the more of the difference is error of multiplexing (notebook 02c has its formula).
 
@@ -35,7 +34,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from IPython.display import Markdown
 from matplotlib.patches import Patch
 
@@ -46,6 +44,7 @@ from cmlib.experiments.commands import command_to_count
 from cmlib.experiments.event_tables import table_name
 from cmlib.io import events, store
 from cmlib.parallel import parallel_map
+from cmlib.plot.account import category_colours, stack_shares
 from cmlib.plot.style import blank, card, styled
 from cmlib.report.notebook import begin
 from cmlib.shell import as_code
@@ -147,24 +146,29 @@ LIKE = 0.01  # of all slots: losses that are nearer to each other are named toge
 
 def largest_losses(shares):
     """The largest loss of a program, and others that are as large."""
-    named = shares[shares >= shares.max() - LIKE].sort_values(ascending=False)
-    return " and about as much ".join(f"{loss} {100 * of:.0f} %" for loss, of in named.items())
+    return list(shares[shares >= shares.max() - LIKE].sort_values(ascending=False).index)
 
 
-text = "; ".join(f"{name}: {largest_losses(shares)}" for name, shares
-                 in level.drop(columns=AT_WORK, errors="ignore").iterrows())
+by_loss = {}
+for name, shares in level.drop(columns=AT_WORK, errors="ignore").iterrows():
+    losses, most = largest_losses(shares), 100 * shares.max()
+    lost_to = " and ".join(losses) + " alike" * (len(losses) > 1)
+    by_loss.setdefault(lost_to, []).append(f"{name} ({most:.0f} %)")
+    results.number(f"largest loss of slots, {name}", most, "%", note=lost_to)
+text = ", to the ".join(f"{losses} in {', '.join(names)}" for losses, names in by_loss.items())
 totals = level.sum(axis=1)
 low, high = (f"{100 * total:.1f}" for total in (totals.min(), totals.max()))
 added = low if low == high else f"{low} to {high}"
-display(results.finding(f"The largest loss of slots (share of all slots of the whole run): {text}. "
-                        f"The categories that were counted add up to {added} % of the slots."))
+for end, total in {"least": totals.min(), "most": totals.max()}.items():
+    results.number(f"sum of the categories that were counted, {end} of a program", 100 * total, "%",
+                   note="of all slots")
+display(results.finding(f"Most slots are lost to the {text}; what was counted adds up to {added} % "
+                        "of all slots."))
 
 # %% [markdown]
 # ### One level deeper
 #
-# Losses at the front end are latency (cycles without any operation, as after an instruction-cache miss or a misprediction) or bandwidth (too few at a time). Losses at the back end are waiting for memory or for execution units;
-# the share of memory is split by where the lines came from. What retired is split into operations of the *microcode* and *plain ops*, all others; *pipeline restarts* are bad speculation without a mispredicted branch; the *sibling thread* is the other hardware thread of the core. Parts add up to the category above; in the formulas, `parent` stands for the slots of that category.
-# What could not be split for want of an event is absent here and named below, with the command that records it.
+# Losses at the front end are latency (cycles without any operation, as after an instruction-cache miss or a misprediction) or bandwidth (too few at a time). Losses at the back end are waiting for memory or for execution units; the share of memory is split by where the lines came from. What retired is split into operations of the *microcode* and *plain ops*, all others; *pipeline restarts* are bad speculation without a mispredicted branch; the *sibling thread* is the other hardware thread of the core. Parts add up to the category above; in the formulas, `parent` stands for the slots of that category. What could not be split for want of an event is absent here and named below, with the command that records it.
 
 # %%
 shares = pd.DataFrame({name: 100 * whole.shares.iloc[0] for name, whole in wholes.items()})
@@ -182,8 +186,7 @@ results.table(shares, "shares", "**Table.** Share of the run's slots by category
 # %% [markdown]
 # ## The account step by step
 #
-# Each run is cut into steps of equal instructions, so that the same step of two runs is the same work. Instructions and cycles were counted in every run, so each event's rate is moved to the mean speed of all runs by the
-# regression of that event on IPC (instructions a cycle) within its own run (Cochran, §7.1; *adjusted to IPC* below, *as counted* without it). With $e_{j,t}$ the rate of an event a cycle in step $t$ of run $j$, of $R$ runs that counted it (often one), and $m_t$ the mean IPC of all runs:
+# Each run is cut into steps of equal instructions, so that the same step of two runs is the same work. Instructions and cycles were counted in every run, so each event's rate is moved to the mean speed of all runs by the regression of that event on IPC (instructions a cycle) within its own run (Cochran, §7.1; *adjusted to IPC* below, *as counted* without it). With $e_{j,t}$ the rate of an event a cycle in step $t$ of run $j$, of $R$ runs that counted it (often one), and $m_t$ the mean IPC of all runs:
 #
 # $$\hat{e}_t = \frac{1}{R} \sum_j \left( e_{j,t} + b_j \, (m_t - \mathrm{IPC}_{j,t}) \right), \quad b_j = \frac{\mathrm{cov}_t(e_j, \mathrm{IPC}_j)}{\mathrm{var}_t(\mathrm{IPC}_j)}.$$
 #
@@ -241,43 +244,11 @@ for several in parallel_map(account_by_every_way, programs, workers):
 accounts = {name: ways[name, method, "adjusted to IPC"] for name in programs}
 
 # %%
-COLOURS = {"retired": "#3b9c6a", "at work": "#3b9c6a", "bad speculation": "#c8553d",
-           "front end": "#e0a030", "back end": "#3f6fb5", "sibling thread": "#8a8f98"}
-
-
-def shades(names, parents):
-    """Colours by category: parts of one share its colour, lighter from one to the next."""
-    above = {name: parents.get(name, name) for name in names}
-    colours = {}
-    for name, parent in above.items():
-        parts = [part for part in above if above[part] == parent]
-        colour = COLOURS.get(parent, "#b8bcc4")
-        lighter = sns.light_palette(colour, n_colors=len(parts) + 2, reverse=True)
-        colours[name] = lighter[parts.index(name)]
-    return colours
-
-
-# %%
-def stack_shares(axes, shares, ipc, colours):
-    """IPC above the stacked shares of the slots, steps as wide as their cycles."""
-    above, below = axes
-    cycles = 1 / ipc / (1 / ipc).sum()
-    middles = (cycles.cumsum() - cycles / 2).to_numpy()
-    above.plot(middles, ipc.to_numpy(), color="#333333", lw=1.2)
-    above.set_ylim(0, None)
-    chosen, heights = [colours[name] for name in shares], shares.clip(lower=0).T.to_numpy()
-    stack = below.stackplot(middles, heights, colors=chosen, lw=0)
-    below.axhline(1.0, color="black", lw=1.4, ls=":", zorder=5)
-    below.set(xlabel="cycles so far [share]", xlim=(0, 1), ylim=(0, 1.1))
-    return stack
-
-
-# %%
 @styled
 def account_card(shares, whole, ipc, parents):
     """IPC and shares of one program for the report's first page, those of its whole run named."""
     figure, axes = card(3.6, 2, height_ratios=(1, 2.2))
-    stack = stack_shares(axes, shares, ipc, shades(shares, parents))
+    stack = stack_shares(axes, shares, ipc, category_colours(shares, parents))
     axes[0].set_ylabel("IPC")
     axes[1].set_ylabel("share of slots")
     texts = [f"{name} {100 * whole[name]:.1f} %" for name in shares]
@@ -291,7 +262,7 @@ def account_card(shares, whole, ipc, parents):
 def draw_accounts(shares, ipcs):
     """Stacked shares of the slots with IPC above, a column a program."""
     figure, axes = blank(4.2, rows=2, columns=len(shares), sharex=True, sharey="row")
-    colours = shades([name for frame in shares.values() for name in frame], {})
+    colours = category_colours([name for frame in shares.values() for name in frame], {})
     for (above, below), (program, frame) in zip(axes.T, shares.items(), strict=True):
         stack_shares((above, below), frame, ipcs[program], colours)
         above.set_title(program)
@@ -390,8 +361,9 @@ if first.notna().all():
     said = [f"{name} ({was:.3f} to {now:.3f})" for name, was, now in worse.itertuples()]
     text += f" The mean of all steps gets further from 1: {', '.join(said)}." * bool(said)
     display(results.finding(text))
-    for (how, merging), off in first[list(dict.fromkeys(STAGES))].items():
-        results.number(f"distance of single steps from all slots, {how} {merging}", off, "%",
+    said = ["counts as perf prints them", "runs adjusted to IPC", f"adjusted, cleaned by {method}"]
+    for how, stage in dict(zip(said, STAGES, strict=True)).items():
+        results.number(f"account's error of a single step, {how}", first[stage], "% of the slots",
                        note="root mean square over the steps, mean of programs")
 
 # %% [markdown]
@@ -473,16 +445,13 @@ for name, one in accounts.items():
 # %% [markdown]
 # ## What this doesn't show
 #
-# A slot that is lost to the front end behind a mispredicted branch counts as front-end latency, not as bad speculation. Which loads miss, and in which function, takes samples (`perf record`), not counts.
-# The split of waiting for memory weighs fills by nominal latencies (14, 50 and 350 cycles), which overlap in reality. Kernel work was not counted (`:u`).
-# Where one category is defined as what the others leave, as by Intel's formulas, the sum is one whatever was counted, and proves nothing.
+# A slot that is lost to the front end behind a mispredicted branch counts as front-end latency, not as bad speculation. Which loads miss, and in which function, takes samples (`perf record`), not counts. The split of waiting for memory weighs fills by nominal latencies (14, 50 and 350 cycles), which overlap in reality. Kernel work was not counted (`:u`). Where one category is defined as what the others leave, as by Intel's formulas, the sum is one whatever was counted, and proves nothing.
 #
 # ## On your own program
 #
 # `cmlib record NAME -- COMMAND`, then `cmlib run live 02a_topdown -p program=NAME` (*live*: the profile for recordings of your own). Change `method` first, the cleaning of the counts: `scaling` shows the account as perf prints it. A table for another processor: `data/topdown/README.md`.
 #
-# **References.** Yasin, *A top-down method for performance analysis and counters architecture*, ISPASS 2014. AMD, Processor Programming Reference, guidance for pipeline utilization analysis.
-# Cochran, *Sampling Techniques*, §7.1 (regression estimator).
+# **References.** Yasin, *A top-down method for performance analysis and counters architecture*, ISPASS 2014. AMD, Processor Programming Reference, guidance for pipeline utilization analysis. Cochran, *Sampling Techniques*, §7.1 (regression estimator).
 
 # %%
 results.save()

@@ -1,0 +1,37 @@
+"""What the figures of an account of the pipeline's slots are made of."""
+
+import seaborn as sns
+
+_COLOURS = {
+    "retired": "#3b9c6a",
+    "at work": "#3b9c6a",
+    "bad speculation": "#c8553d",
+    "front end": "#e0a030",
+    "back end": "#3f6fb5",
+    "sibling thread": "#8a8f98",
+}
+
+
+def category_colours(names, parents):
+    """Colours by category: parts of one share its colour, lighter from one to the next."""
+    above = {name: parents.get(name, name) for name in names}
+    colours = {}
+    for name, parent in above.items():
+        parts = [part for part in above if above[part] == parent]
+        lighter = sns.light_palette(_COLOURS.get(parent, "#b8bcc4"), n_colors=len(parts) + 2, reverse=True)
+        colours[name] = lighter[parts.index(name)]
+    return colours
+
+
+def stack_shares(axes, shares, ipc, colours):
+    """IPC above the stacked shares of the slots, steps as wide as their cycles."""
+    above, below = axes
+    cycles = 1 / ipc / (1 / ipc).sum()
+    middles = (cycles.cumsum() - cycles / 2).to_numpy()
+    above.plot(middles, ipc.to_numpy(), color="#333333", lw=1.2)
+    above.set_ylim(0, None)
+    chosen, heights = [colours[name] for name in shares], shares.clip(lower=0).T.to_numpy()
+    stack = below.stackplot(middles, heights, colors=chosen, lw=0)
+    below.axhline(1.0, color="black", lw=1.4, ls=":", zorder=5)
+    below.set(xlabel="cycles so far [share]", xlim=(0, 1), ylim=(0, 1.1))
+    return stack
