@@ -48,7 +48,7 @@ from cmlib import explore, plot
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments.data import describe_data
 from cmlib.interact import rank_pairs
-from cmlib.interact.dependence import partial_dependence
+from cmlib.interact.dependence import grid_places, pair_surface
 from cmlib.parallel import parallel_map
 from cmlib.rank import Boosting, blocks, predict_held_out, regressor
 from cmlib.report import paper
@@ -60,10 +60,8 @@ limits = {
     "method": "cmlib.clean.DISTINCT_METHODS", "n_events": (3, 20), "top": (3, 45), "n_planted":
     (1, 100), "seed": (0, 1_000_000),
 }
-notebook = begin(
-    "04_interactions", settings, program=program, target=target, method=method,
-    n_events=n_events, top=top, n_planted=n_planted, seed=seed,
-)
+notebook = begin("04_interactions", settings, program=program, target=target, method=method,
+                 n_events=n_events, top=top, n_planted=n_planted, seed=seed)
 results, workers = notebook.results, notebook.workers
 SHOWN = 5  # pairs drawn a program; the table has all
 MEASURES = {"h_statistic": "H", "residual_variance": "residual variance",
@@ -127,9 +125,8 @@ v = pd.DataFrame({measure: {f"{a} × {b}": way(a, b) for a, b in combinations(X,
                   for measure, way in ways.items()})
 importance = 100 * v / v.sum()
 for measure in ways:  # the library's faster version computes the same
-    ranking = rank_pairs(X, IPC, list(X), method=measure, fitted=f).set_index("pair")
-    np.testing.assert_allclose(ranking["importance"].loc[v.index], importance[measure],
-                               rtol=1e-6)
+    fast = rank_pairs(X, IPC, list(X), method=measure, fitted=f).set_index("pair")["importance"]
+    np.testing.assert_allclose(fast.loc[v.index], importance[measure], rtol=1e-6)
 print(f"planted: {' × '.join(known.pairs[0])}; importance of every pair [%]:")
 importance.rename(columns=MEASURES).round(1)
 
@@ -158,12 +155,10 @@ if not notebook.of_program:  # a report of one's own program has nothing else in
     n_pairs = len(product_pair_data().pairs)
     planted = pd.DataFrame({"planted first": (last == n_pairs).sum(), "mean place": last.mean(),
                             "worst place": last.max()}).rename_axis("measure").reset_index()
-    example = product_pair_data()
-    n_all = example.X.shape[1] * (example.X.shape[1] - 1) // 2
     display(results.table(planted, "planted", f"**Table, synthetic data.** In how many of "
-                          f"{n_planted} data sets ({len(example.X)} rows, {example.X.shape[1]} "
-                          f"events, {n_pairs} of {n_all} pairs planted) each measure puts the "
-                          "planted pairs first, and at which place the last of them comes."))
+                          f"{n_planted} data sets, with {n_pairs} pairs planted in each, a measure "
+                          "puts these first, and at which place the last of them comes. *See:* "
+                          f"H does in {planted['planted first'].iloc[0]}."))
 
 # %% [markdown]
 # The planted pairs are just what H takes apart, products on top of single curves. The residual variance takes the curve of a single event for an interaction, as a plane can't follow it, so that one strong event takes part in most of its pairs. Eq. 12 as printed puts first what explains least.
@@ -216,7 +211,7 @@ figure, axes = plot.ranking(first, value="importance", label="label", xlabel="im
                             columns=1, row_height=0.36)
 for ax in axes:
     ax.set_xlim(0, 1.05 * max(pairs["importance"].max() for pairs in first.values()))
-drawn = counterminer["dominant_percent"]
+drawn = counterminer["dominant_percent"].values()
 of_paper = study.of_suites(programs, ["HiBench", "CloudSuite 3.0"])
 strongest = {name: pairs.iloc[0] for name, pairs in first.items()}
 sizes = sorted({len(pairs["h_statistic"]) for pairs in ranked.values()})
@@ -225,10 +220,9 @@ results.figure(
     figure, "fig11-h",
     f"**{figures}, by Friedman's H.** The first {SHOWN} of {' to '.join(map(str, sizes))} pairs of "
     "each program, whose joint effect differs most from the sum of their single effects: shares of "
-    "all pair effects [%], on one scale. They are no shares of IPC (an empty bar: below what can "
-    f"be drawn). *See:* the first pair has {shares}. In the paper's figures, of other pairs and by "
-    f"its Eq. 12, it has {min(drawn.values()):.0f} to {max(drawn.values()):.0f} %; of the programs "
-    f"here {', '.join(of_paper) or 'none'} are in them.")
+    f"all pair effects [%], on one scale, not of IPC. *See:* the first pair has {shares}. In the "
+    f"paper's figures, of other pairs and by its Eq. 12, it has {min(drawn):.0f} to "
+    f"{max(drawn):.0f} %; of the programs here {', '.join(of_paper) or 'none'} are in them.")
 
 # %% [markdown]
 # How sure is a first pair? Two tests: the same rows and events, but five models with other seeds; and the same five with a target in which no two events act together (what a model of trees with a single split predicts), so that all that H finds there is noise.
@@ -274,8 +268,7 @@ results.table(flat.drop(columns="pair").reset_index(drop=True), "pairs",
               "**Table.** Pairs by each measure: intensity (Eq. 12 and its readings) [IPC²], "
               "importance (Eq. 13) [%], and *h*: for H, the part of the pair's own joint effect "
               "that is not the sum of the single ones (0: none, 1: all), so that a pair that does "
-              f"little may have a large one. The first {SHOWN} of {programs[0]}, of {len(flat)} "
-              "rows; all in pairs.csv.", rows=SHOWN, decimals=3)
+              f"little may have a large one. Here those of {programs[0]}.", rows=SHOWN, decimals=3)
 
 # %% [markdown]
 # ## Does a model with interactions predict better?
@@ -318,14 +311,13 @@ results.table(judged.reset_index(), "held-out",
 # The paper counts 98 of its 160 strongest pairs with one branch event and 36 with two, and prints the sum as 83.4 %; it is 83.75 %. It explains the strong pair of retired and mispredicted branches by the one being small where the other is. That is correlation; an interaction would be an effect on IPC that neither has alone.
 
 # %%
-counts_branches = table["description"].str.contains(r"^[^(]*(?:branch|far transfer)", case=False)
-branches = list(table.index[counts_branches])
+named = table["description"].str.contains(r"^[^(]*(?:branch|far transfer)", case=False)
 rows = []
 for name, by_measure in ranked.items():
     by_h = by_measure["h_statistic"].set_index("pair")["importance"]
     for measure, title in MEASURES.items():
         pairs = by_measure[measure]
-        involved = pairs[["event_a", "event_b"]].isin(branches).any(axis=1)
+        involved = pairs[["event_a", "event_b"]].isin(table.index[named]).any(axis=1)
         order = pairs.set_index("pair")["importance"]
         rows.append({"program": name, "measure": title, "first pair": pairs["pair"].iloc[0],
                      "its share [%]": pairs["importance"].iloc[0],
@@ -352,42 +344,40 @@ results.table(agreement, "agreement",
 # %%
 if of_paper:
     of_printed = of_printed.loc[of_paper]
-    results.number("pairs among the first with a branch event, by Eq. 12 as printed",
+    results.number(f"strongest {top} pairs with a branch event, by Eq. 12 as printed (what a plane "
+                   "over the pair leaves of the observed IPC)",
                    of_printed["with branch [%]"].mean(), "%",
                    paper=counterminer["branch_share_percent"],
                    note=f"mean of {', '.join(of_paper)} here; of all their pairs "
                         f"{of_printed['of all pairs [%]'].mean():.0f} % have one; the paper's, on "
                         "another processor, as printed")
-
+results.number("programs whose first pair by H is sure", len(steady), note=f"of {len(sure)}")
 for measure, mean in correlation.drop(columns="H").mean().dropna().items():  # one pair: no order
-    results.number(f"rank correlation of H and {measure}, mean", mean,
+    results.number(f"rank correlation of all pairs by H and by {measure}, mean of "
+                   f"{len(programs)} programs", mean,
                    note="1: the same order, 0: unrelated orders, -1: the reverse")
 for row in planted.itertuples():
-    results.number(f"planted pairs found by {row.measure}", row[2], f"of {n_planted} data sets",
-                   note="synthetic")
+    name = f"synthetic data: planted pairs found by {row.measure}"
+    results.number(name, row[2], f"of {n_planted} data sets")
 
 # %%
 found_by = {row.measure: int(row[2]) for row in planted.itertuples()}
-first_pairs = "; ".join(f"{name}: `{pair['event_a']}` with `{pair['event_b']}` "
-                        f"({pair['importance']:.0f} %)" for name, pair in strongest.items())
-checked = ("On synthetic data with pairs that are known, H puts these first in "
-           f"{found_by['H']} of {n_planted} data sets, the residual variance in "
-           f"{found_by['residual variance']}, and Eq. 12 as printed in "
-           f"{found_by['Eq. 12 as printed']}. " if found_by else "")
-names, of_gains = ", ".join(steady), ", ".join(gains)
-seeded = ", ".join(f"{row['other seeds, least']:.1f} to {row['other seeds, most']:.1f} % ({name})"
-                   for name, row in sure.iterrows())
-
-# %%
+first_pairs = "; ".join(
+    f"{name}: `{pair['event_a']}` with `{pair['event_b']}` ({pair['importance']:.0f} %; "
+    f"{sure.at[name, 'other seeds, least']:.1f} to {sure.at[name, 'other seeds, most']:.1f} %)"
+    for name, pair in strongest.items())
+checked = (f"On synthetic data with pairs that are known, H puts these first in {found_by['H']} of "
+           f"{n_planted} data sets, the residual variance in {found_by['residual variance']}, and "
+           f"Eq. 12 as printed in {found_by['Eq. 12 as printed']}. " if found_by else "")
+data = "own hardware counts" if aim == study.IPC else f"explained: {aim.name}"
 if len(programs) > 1:
     display(results.finding(
-        f"{'No pair is sure for any program' if not steady else 'A pair is sure for ' + names}: "
-        f"first in five models with other seeds, and above what a target without interactions "
-        f"gives, is the first pair of {len(steady)} of {len(sure)} programs. By Friedman's H it "
-        f"is, with its share of all pair effects (not of IPC), {first_pairs}; in the five other "
-        f"models the same pairs have {seeded}. A model in which events act together predicts "
-        f"held-out stretches better than one in which each acts alone for {len(gains)} of "
-        f"{len(judged)}{f' ({of_gains})' if gains else ''}."))
+        f"{'Few are' if steady else 'None is'} sure: in {len(steady)} of {len(sure)} programs "
+        f"({data}) is the first pair by Friedman's H first in five models with other seeds and "
+        "above what data without interactions give. With its share of all pair effects (not of "
+        f"IPC), and that in the five models, the first pair is {first_pairs}. A model in which "
+        "events act together predicts held-out stretches better than one in which each acts alone "
+        f"for {len(gains)} of {len(judged)} ({', '.join(gains) or 'none'})."))
     display(results.finding(
         f"{checked}On the recordings the measures disagree: the mean rank correlation of all pairs "
         f"by H and by the residual variance is {correlation['residual variance'].mean():.2f}, by H "
@@ -412,48 +402,20 @@ results.numbers()
 # What the model says of one pair: IPC at the pair's values, averaged over everything else; the sum of what each event does alone; and what is left, which is their interaction, in units of what is explained. Axes run by quantiles. Dots are the program's rows; where there are none, the model extrapolates.
 
 # %%
-def surface(model, X, a, b, n=10):
-    """IPC at n quantiles of two events, averaged over rows: both, and the sum of each alone."""
-    X = X[model.feature_names_in_]
-    at = {event: np.unique(X[event].quantile(np.linspace(0.05, 0.95, n))) for event in (a, b)}
-    rows = X.iloc[np.unique(np.linspace(0, len(X) - 1, 100).round().astype(int))]
-    grid = pd.MultiIndex.from_product(at.values(), names=at)
-    joint = partial_dependence(model, rows, grid.to_frame(index=False))
-    joint = pd.Series(joint, grid).unstack()
-    alone = [partial_dependence(model, rows, pd.DataFrame({event: at[event]})) for event in at]
-    summed = np.add.outer(*alone) - model.predict(rows).mean()
-    return joint, pd.DataFrame(summed, joint.index, joint.columns)
-
-
-# %%
-def draw_surface(ax, values, rows, **colours):
-    """A part of a pair's effect by quantiles of both, and the program's rows as dots."""
-    axes = {ax.xaxis: values.columns, ax.yaxis: values.index}
-    places = [np.interp(rows[at.name], at, np.arange(len(at)), left=np.nan, right=np.nan)
-              for at in axes.values()]
-    ax.plot(*places, ".", color="white", mec="#222222", mew=0.4, ms=4, alpha=0.7)
-    for axis, at in axes.items():
-        ticks = np.unique(np.arange(4) * (len(at) - 1) // 3)
-        axis.set_ticks(ticks, [f"{value:.2g}" for value in at[ticks]], fontsize=7.5)
-        axis.set_label_text(at.name)
-    shown = ax.imshow(values, origin="lower", aspect="auto", **colours)
-    ax.figure.colorbar(shown, ax=ax, pad=0.02)
-
-# %%
 @plot.styled
 def draw_pair(program, pair):
     """A pair's joint effect, the sum of the single ones, and what is left; and how large it is."""
     X = matrices[program].X
-    joint, summed = surface(refined[program].model, X, *pair.split(" × "))
-    same = {"cmap": "viridis", "vmin": min(joint.min().min(), summed.min().min()),
-            "vmax": max(joint.max().max(), summed.max().max())}
+    joint, summed = pair_surface(refined[program].model, X, *pair.split(" × "))
+    dots = grid_places(X, joint)
+    low, high = np.min([joint, summed]), np.max([joint, summed])
+    same = {"cmap": "viridis", "vmin": low, "vmax": high}
     parts = {f"both together: {aim.name}": (joint, same), "sum of each alone": (summed, same),
              "what is left": (joint - summed, {"cmap": "RdBu_r", "norm": CenteredNorm()})}
     figure, axes = plot.panels(parts, columns=3, height=2.6)
     for ax, (title, (values, colours)) in zip(axes, parts.items(), strict=True):
-        draw_surface(ax, values, X, **colours)
+        plot.quantile_surface(ax, values, dots, **colours)
         ax.set_title(title)
-        ax.grid(False)
     return figure, (f"Both together move {aim.name} by {np.ptp(joint.to_numpy()):.2g}; what is "
                     f"left is {(joint - summed).abs().max().max():.2g} at most.")
 
@@ -468,16 +430,14 @@ panel = explore.Panel(draw_pair, controls, {
     "program": lambda name: explore.offer(controls["pair"], pairs_of(name))})
 caption = (f"**Figure.** The first pair by H of {programs[0]} (in JupyterLab any can be chosen): "
            f"{aim.name} by both events, the sum of the single effects in the same colours, and the "
-           "difference. White dots: the program's rows; away from them the model extrapolates. "
-           f"*See:* {draw_pair(programs[0], controls['pair'].value)[1]}")
+           "difference. White dots: rows. *See:* "
+           + draw_pair(programs[0], controls["pair"].value)[1])
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# That H finds pairs in data like these: what was planted has the form that H measures, and no two synthetic events count nearly the same, as recorded ones often do.
-#
-# An interaction in a model is no mechanism in the processor: two events that stand for one cause can share its effect between them. The paper's link between the number of software tiers (of a web server, its database and so on) and the first pair takes recordings of its servers, which cmlib has not.
+# That H finds pairs in data like these: what was planted has the form that H measures, and no two synthetic events count nearly the same, as recorded ones often do. An interaction in a model is no mechanism in the processor: two events that stand for one cause can share its effect between them. The paper's link between the number of software tiers (of a web server, its database and so on) and the first pair takes recordings of its servers, which cmlib has not.
 #
 # ## On your own program
 #

@@ -10,13 +10,10 @@ from sklearn import inspection
 from sklearn.linear_model import LinearRegression
 
 from cmlib.interact import dependence
-from cmlib.interact.dependence import partial_dependence, partial_dependences
+from cmlib.interact.dependence import pair_surface, partial_dependence, partial_dependences
 from cmlib.rank.boosting import regressor
 from cmlib.synthetic import product_pair_data
 from tests.naive import interaction as naive
-from tests.notebook_functions import functions_of
-
-surface = functions_of("04_interactions")["surface"]
 
 
 @pytest.mark.parametrize("events", [["event_1"], ["event_3", "event_0"]])
@@ -51,14 +48,14 @@ def test_it_is_scikit_learns(product_pair, fitted):
 
 def test_an_additive_model_leaves_nothing_beyond_the_sum(product_pair):
     linear = LinearRegression().fit(product_pair.X, product_pair.ipc)
-    joint, summed = surface(linear, product_pair.X, "event_0", "event_1")
+    joint, summed = pair_surface(linear, product_pair.X, "event_0", "event_1")
     npt.assert_allclose(joint, summed, atol=1e-12)
     assert np.ptp(joint.to_numpy()) > 0
 
 
 def test_turning_the_pair_turns_the_surface(product_pair, fitted):
-    joint, summed = surface(fitted, product_pair.X, "event_0", "event_1", n=5)
-    turned, turned_sum = surface(fitted, product_pair.X, "event_1", "event_0", n=5)
+    joint, summed = pair_surface(fitted, product_pair.X, "event_0", "event_1", n=5)
+    turned, turned_sum = pair_surface(fitted, product_pair.X, "event_1", "event_0", n=5)
     npt.assert_allclose(joint - summed, (turned - turned_sum).T, atol=1e-12)
 
 
@@ -66,14 +63,16 @@ def test_a_planted_product_bends_the_surface_more_than_any_other_pair():
     data = product_pair_data(n_steps=200, n_events=6, n_pairs=1, seed=1)
     model = regressor().fit(data.X, data.ipc)
     pairs = itertools.combinations(data.X, 2)
-    left = {pair: np.abs(np.subtract(*surface(model, data.X, *pair))).to_numpy().mean() for pair in pairs}
+    left = {
+        pair: np.abs(np.subtract(*pair_surface(model, data.X, *pair))).to_numpy().mean() for pair in pairs
+    }
     assert max(left, key=left.get) == tuple(sorted(data.pairs[0]))
 
 
 def test_an_event_that_reads_one_value_has_one(product_pair):
     X = product_pair.X.assign(event_0=1.0)
     model = LinearRegression().fit(X, product_pair.ipc)
-    assert surface(model, X, "event_0", "event_1", n=5)[0].shape == (1, 5)
+    assert pair_surface(model, X, "event_0", "event_1", n=5)[0].shape == (1, 5)
 
 
 def test_an_event_that_the_model_has_not_is_refused(product_pair, fitted):

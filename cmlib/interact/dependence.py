@@ -54,6 +54,26 @@ def partial_dependences(fitted, X, point_sets):
         yield from predicted.reshape(len(held), -1, len(X)).mean(axis=2)
 
 
+def pair_surface(fitted, X, a, b, n=10):
+    """Compute a model's mean prediction at `n` quantiles of two events: of both, and the sum of each alone."""
+    X = X[fitted.feature_names_in_]
+    at = {event: np.unique(X[event].quantile(np.linspace(0.05, 0.95, n))) for event in (a, b)}
+    rows = X.iloc[np.unique(np.linspace(0, len(X) - 1, 100).round().astype(int))]
+    grid = pd.MultiIndex.from_product(at.values(), names=at)
+    joint = pd.Series(partial_dependence(fitted, rows, grid.to_frame(index=False)), grid).unstack()
+    alone = [partial_dependence(fitted, rows, pd.DataFrame({event: at[event]})) for event in at]
+    summed = np.add.outer(*alone) - fitted.predict(rows).mean()
+    return joint, pd.DataFrame(summed, joint.index, joint.columns)
+
+
+def grid_places(rows, surface):
+    """Places of rows in a surface of quantiles, between the middles of its columns and rows; NaN outside."""
+    return [
+        np.interp(rows[at.name], at, np.arange(len(at)), left=np.nan, right=np.nan)
+        for at in (surface.columns, surface.index)
+    ]
+
+
 def _held(values, places, points):
     """Copies of all rows, one copy for each point with the columns `places` set to its values."""
     rows = np.tile(values, (len(points), 1))

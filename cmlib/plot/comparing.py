@@ -136,3 +136,16 @@ def by_case(frame, *, ylabel, levels=None, log=True):
         ax.set_ylim(0, None)
     legend_right(ax)
     return figure, ax
+
+
+def quantile_surface(ax, values, dots, **colours):
+    """A table of two events' quantiles as colours, and dots at the places of rows in it."""
+    axes = {ax.xaxis: values.columns, ax.yaxis: values.index}
+    ax.plot(*dots, ".", color="white", mec="#222222", mew=0.4, ms=4, alpha=0.7)
+    for axis, at in axes.items():
+        ticks = sorted({part * (len(at) - 1) // 3 for part in range(4)})
+        axis.set_ticks(ticks, [f"{value:.2g}" for value in at[ticks]], fontsize=7.5)
+        axis.set_label_text(at.name)
+    shown = ax.imshow(values, origin="lower", aspect="auto", **colours)
+    ax.figure.colorbar(shown, ax=ax, pad=0.02)
+    ax.grid(False)
