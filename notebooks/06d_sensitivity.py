@@ -14,9 +14,9 @@
 # ---
 
 # %% [markdown]
-# # How small a slowdown does AutoPerf's detector find, and what does counting cost?
+# # How small a slowdown does AutoPerf's autoencoder find by a rule of our own, and what does counting cost?
 #
-# **Question.** Which slowdowns does AutoPerf's detector find, how often does it call two recordings of one version different, and how much does counting slow the program?
+# **Question.** Which slowdowns does a test of two versions find by the distances from AutoPerf's autoencoder, how often does it call two recordings of one version different, and how much does counting slow the program?
 #
 # *Reads* the recordings of the kernels under `data/regions`. *Writes* the rate of false alarms, the slowdowns that were found, and AutoPerf's Figure 12 (what counting costs).
 #

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib import places
-from cmlib.anomaly import Autoencoder
+from cmlib.anomaly import Autoencoder, AutoPerf, stopping_run
 from cmlib.anomaly.samples import LOCATION_COLUMNS, smallest_range
 from cmlib.collect.compare.counters import CYCLES, counters_with_role
 from cmlib.errors import NothingRecordedError
@@ -23,6 +23,10 @@ INSTEAD = (
     "Two versions of NAME are compared by `cmlib compare OLD NEW`, without counters by `cmlib compare --simulate OLD "
     "NEW`."
 )
+
+
+_EPS_SHARE = 0.05 / 8  # the paper's variances are about 8
+_FEWEST_OTHERS = 10
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,29 @@ def slowdown(good, bad):
         return np.nan
     usual, now = (np.median([run[counted[0]].median() for run in runs]) for runs in (good, bad))
     return now / usual
+
+
+@dataclass
+class TrainedDetector:
+    """A detector of one program, the runs that it learned and those that calibrate it, if not the learned ones."""
+
+    program: ProgramRuns
+    detector: AutoPerf
+    learned: list
+    others: list
+    stopped: bool
+
+
+def train_detector(recorded, *, max_runs=100, seed=0):
+    """Train a detector on as many good runs as Algorithm 1 says, or on all where it never stops."""
+    runs = [*recorded.training, *recorded.again][:max_runs]
+    variance = error_variance_by_run(runs, seed=seed)["variance"]
+    eps = _EPS_SHARE * variance.expanding().mean()
+    stop = stopping_run(variance, eps=eps, goal=1, max_runs=len(runs))
+    rest = recorded.training[stop:]  # good runs that are not learned; no test run is among them
+    others = rest if len(rest) >= _FEWEST_OTHERS else []
+    detector = AutoPerf(random_state=seed).fit(runs[:stop], others=others)
+    return TrainedDetector(recorded, detector, runs[:stop], others, stop < len(runs))
 
 
 def error_variance_by_run(runs, *, seed=0):
