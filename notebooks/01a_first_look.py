@@ -33,18 +33,21 @@ from IPython.display import Markdown
 
 from cmlib import plot
 from cmlib.experiments import data, diagnosis
-from cmlib.experiments.commands import command_again
+from cmlib.experiments.first_page import (
+    describe_account,
+    describe_estimate,
+    describe_saved_misses,
+    describe_simulation,
+    find_phases,
+    summarize_rates,
+)
 from cmlib.experiments.summary import summarize_runs
-from cmlib.experiments.targets import CLOCKS
-from cmlib.fingerprint.phases import NOTHING_ELSE, added_shares, contributions
-from cmlib.fingerprint.segments import segment_starts
+from cmlib.fingerprint.phases import contributions
 from cmlib.io import events, store
 from cmlib.io.archive import readable
 from cmlib.io.recording import INSTRUCTIONS, by_instructions
 from cmlib.plot.style import card
 from cmlib.report.notebook import begin
-from cmlib.shell import as_code, command_code, command_line, recorded_words
-from cmlib.topdown.answers import describe_misses
 
 notebook = begin("01a_first_look", settings, program=program)
 results, url = notebook.results, notebook.database
@@ -132,19 +135,11 @@ for place, (name, by_event) in enumerate(rates.items()):
 # is least: what the phases leave of the squares, and a price for each phase, so that a further one must explain a tenth of the variance. (No method of the papers; `segment_starts` finds the least cost exactly.)
 
 # %%
-def find_phases(series, gain=0.1, shortest=0.04):
-    """Phases, each of one level; of more than 240 values, means of neighbours are cut."""
-    series = series.dropna()
-    bundle = np.arange(len(series)) // max(1, -(-len(series) // 240))
-    values = series.groupby(bundle).mean().to_numpy()
-    apart = values - values.mean()
-    penalty = gain * (apart**2).sum() or 1.0  # a constant is one phase at any price
-    shortest = round(shortest * len(values))
-    starts = segment_starts(apart[:, None], penalty=penalty, shortest=shortest)
-    first = np.searchsorted(bundle, starts)
-    last = np.append(first[1:], len(series)) - 1
-    levels = [series.iloc[start : end + 1].mean() for start, end in zip(first, last, strict=True)]
-    return pd.DataFrame({"start": series.index[first], "end": series.index[last], "level": levels})
+def cost(x, phases):
+    """The formula above, of the phases of a series."""
+    left = sum(((part - part.mean()) ** 2).sum() for part in
+               (x[start:end] for start, end in zip(phases["start"], phases["end"], strict=True)))
+    return left + 0.1 * len(phases) * ((x - x.mean()) ** 2).sum()
 
 
 # %%
@@ -152,6 +147,11 @@ found = {name: find_phases(next(iter(by_run.values()))) for name, by_run in ipc.
 if found:
     most = max(map(len, found.values()))
     where = ", ".join(name for name, phases in found.items() if len(phases) == most)
+    name, by_run = next(iter(ipc.items()))
+    x = next(iter(by_run.values())).dropna()
+    whole = pd.DataFrame({"start": x.index[:1], "end": x.index[-1:]})
+    print(f"{name}: the cost of {len(found[name])} phases is {cost(x, found[name]):.3g}, of one "
+          f"phase {cost(x, whole):.3g}")
     display(results.table(pd.concat(found, names=["program"]).reset_index("program"), "ipc-phases",
                           "**Table.** Phases of IPC in the first run of each program: ends of "
                           "their first and last interval [s], and mean IPC. *See:* at most "
@@ -256,116 +256,7 @@ for name in list(bounds)[:1]:
 # The sentences of the report's first page, a program each. What a remedy brings *at most* is the upper bound of the category that it is for, often a part of the front or back end (the table's last rows), as if all of it vanished; only what limits a program most gets advice. Without instructions and cycles there is no IPC, and what changes is told of the rates: of each, how far the phase that differs most is from the longest.
 
 # %%
-def describe_change(event, rate):
-    """How the phase of a rate that differs most differs from the longest."""
-    phases = find_phases(rate).query("level > 0")
-    usual = phases["level"][(phases["end"] - phases["start"]).idxmax()]
-    change = np.log(phases["level"] / usual).abs()
-    start, end, level = phases.loc[change.idxmax(), ["start", "end", "level"]]
-    text = f"`{event}` {level:,.3g} a second from {start:,.0f} to {end:,.0f} s, else {usual:,.3g}"
-    return {"change": change.max(), "text": text}
-
-
-def describe_changes(own):
-    """The three rates of the first run that change most, from a quarter on."""
-    rates = own[0].rates().drop(columns=list(CLOCKS), errors="ignore")
-    rates = rates.loc[:, rates.max() > 0]
-    if len(rates) <= 10 or rates.empty:
-        return ""
-    changes = pd.DataFrame([describe_change(*one) for one in rates.items()])
-    said = "; ".join(changes[changes["change"] > np.log(1.25)].nlargest(3, "change")["text"])
-    return f"in the first of {len(own)} runs, {said}" if said and len(own) > 1 else said
-
-# %%
-def summarize_agreement(by_event):
-    """How far the runs' rates of the first event that several runs counted are apart."""
-    for event, by_run in by_event.items():
-        means = [rate.mean() for rate in by_run.values()]
-        if len(means) > 1:
-            apart = 100 * (max(means) - min(means)) / np.mean(means)
-            return (f"the rate of `{event}` differs by {apart:.0f} % between the {len(means)} "
-                    "runs that counted it")
-    return ("no event was counted in two runs, so that it is not known how far another run "
-            "would differ")
-
-# %%
-def suggest_recording(meta):
-    """What it takes to know IPC."""
-    if meta.get("imported"):
-        return ("instructions and cycles in the same recording give IPC: put "
-                "`{instructions,cycles}` in front of perf's list of events (`-e`), and "
-                f"{command_code('cmlib', 'import', meta['program'], 'FILE')}")
-    return ("IPC, and where the cycles go. `cmlib doctor` says whether this machine has hardware "
-            "counters; on one that has, "
-            f"{as_code(command_again(meta | {'command': ''}))} records what that takes")
-
-
-def summarize_rates(often, by_event, own):
-    """What changes, or happened most often, how far runs agree, and what it takes to know IPC."""
-    times = own[0].axis.rate.replace("per", "times a")
-    named = ", ".join(f"`{event}` {rate:,.0f} {times}" for event, rate in often.items())
-    changes = describe_changes(own) if not own[0].holds_totals else ""
-    return {"varies": changes or f"nothing stands out; most often: {named or 'nothing'}",
-            "sure": summarize_agreement(by_event), "lacking": suggest_recording(own[0].meta)}
-
-# %%
-HOW = {"counted": "each of the four shares was counted",
-       "decided": "the bounds of the categories do not overlap",
-       "likely": "judged by the cycles in which nothing was issued; the bounds leave it open",
-       "open": "the counts leave it open",
-       "little lost": "the instructions that retired tell so much by themselves"}
-
-
-def describe_account(answer):
-    """What limits a measured program, how sure that is, and what would decide it."""
-    account, off = answer["account"], answer["account"]["contradiction"]
-    disputed = ", ".join(f"{share:.1f} % {name}" for name, share in account["disputed"].items())
-    sure = [HOW[account["how"]],
-            f"the recording tool printed {disputed}, which the counts contradict"
-            if disputed else "",
-            f"their counts contradict each other by {off:.0f} %" if off else "",
-            "not used, as they count too little: " + ", ".join(account["doubtful"])
-            if account["doubtful"] else ""]
-    decide = account["decide"]
-    lacking = f"what would decide it: {as_code(decide)}" if decide else ""
-    return {"limits": account["text"].rstrip("."), "sure": "; ".join(filter(None, sure)),
-            "advice": "; ".join(one["text"] for one in account["advice"]), "lacking": lacking}
-
-# %%
 simulated = {name: diagnosis.answer_simulated(name, one) for name, one in profiles.items()}
-
-
-def describe_estimate(name, profile):
-    """Where a simulated program's estimated cycles go, and what to try: as `cmlib diagnose`."""
-    answer = simulated[name]
-    much = set(profile.classes["name"][profile.classes["share"] >= 0.1]) - {NOTHING_ELSE}
-    advised = [row for row in answer["advice"] if row["name"] in much] or answer["advice"]
-    return {"limits": answer["text"],
-            "advice": advised[0]["remedy"].rstrip(".") if advised else ""}
-
-
-def describe_saved_misses(profile):
-    """What would be saved of the estimated cycles without misses."""
-    shares = added_shares(profile.counts.sum().to_frame().T, WEIGHTS).iloc[0]
-    last, first = (100 * shares[f"{level}-level data misses"] for level in ("last", "first"))
-    saved = {"last-level data misses": last, "data misses of any level": last + first}
-    named = {"event": "", "low": None, "high": None, "reason": ""}
-    found = [{"without": name, "percent": saved[name]} | named for name in saved if saved[name]]
-    return {"misses": found, "misses_text": describe_misses(found, of="estimated cycles")}
-
-# %%
-def describe_simulation(meta):
-    """How sure simulated counts are, and what can be asked without a processor's counters."""
-    caches = "; ".join(f"{name} {shape}" for name, shape in meta["simulator"]["caches"].items())
-    words = recorded_words(meta["command"])
-    diagnose = command_line("cmlib", "diagnose", "--simulate", "--", *words)
-    compare = command_line("cmlib", "compare", "--simulate", command_line(*words), "NEW")
-    return {"sure": "counts are **simulated** by Valgrind, not measured: instructions, loads, "
-                    "stores and branches are exact, misses and mispredictions are modelled, "
-                    f"without speculation, with caches {caches}",
-            "lacking": "IPC, and where cycles go, take a processor's counters. Without any, "
-                       f"{as_code(diagnose)} names the class of each phase, and "
-                       f"{as_code(compare)} tells whether another version executes more"}
 
 # %%
 def phase_levels(series):
@@ -415,7 +306,7 @@ for name in programs:
         details = describe_saved_misses(profiles[name])
         details["limited_by"] = simulated[name]["limited_by"]
         figure, _ = simulated_card(estimates[name], starts[name])
-        summary = describe_estimate(name, profiles[name])
+        summary = describe_estimate(simulated[name], profiles[name])
         summary |= describe_simulation(runs[name][0].meta)
     elif answers[name]["account"]:
         summary = describe_account(answers[name])
@@ -435,27 +326,46 @@ for name in programs:
     display(results.overview(name, **summary))
 
 # %%
-def describe_limit(account):
-    """What limits a program, with its bounds, and whether one category stands out."""
-    rows = pd.DataFrame(account["categories"]).set_index("name")
-    named = [f"{one} ({rows.at[one, 'low']:.0f} to {rows.at[one, 'high']:.0f} %)"
-             for one in account["limits"] if one in rows.index]
-    return " and about as much ".join(named) or "nothing stands out"
+def describe_limits(answers):
+    """What limits programs, those together that the same limits, with the bounds of its share."""
+    by_limit = {}
+    for name, account in ((name, one["account"]) for name, one in answers.items()):
+        rows = pd.DataFrame(account["categories"]).set_index("name")
+        limits = tuple(one for one in account["limits"] if one in rows.index)
+        by_limit.setdefault(limits, []).append((name, rows.loc[list(limits)]))
+    for limits, programs in by_limit.items():
+        names = ", ".join(name for name, _ in programs)
+        bounds = pd.concat([rows for _, rows in programs])
+        lost = f"{bounds['low'].min():.0f} to {bounds['high'].max():.0f} % of slots"
+        yield (f"{names} by {' and '.join(f'the {one}' for one in limits)}"
+               f"{' alike' * (len(limits) > 1)} ({lost})" if limits else f"{names} by nothing much")
 
-
+# %%
 if len(ipc) > 1:
-    limits = "; ".join(f"{name}: {describe_limit(one['account'])}"
-                       for name, one in answers.items() if one["account"])
-    display(results.finding("What limits each program, with the share of its pipeline's slots "
-                            "that is lost there (the least and the most that the totals of all "
-                            f"its runs allow, not how runs differ): {limits}."))
-    totals = {name: answers[name]["levels"]["instructions a cycle"] for name in ipc}
-    means = ", ".join(f"{name} {value:.3g}" for name, value in totals.items())
-    display(results.finding(f"IPC of whole runs (median of all runs): {means}. Between {n_runs} "
-                            "runs of one program, those without turns if there are any, the mean "
-                            f"over time differs by at most {apart[farthest]:.0f} % "
-                            f"({farthest}). A run has at most {most} "
-                            f"phases of IPC ({where})."))
+    accounts = {name: one for name, one in answers.items() if one["account"]}
+    ipcs = {name: answers[name]["levels"]["instructions a cycle"] for name in ipc}
+    n_phases = {name: len(phases) for name, phases in found.items()}
+    low, high, few = min(ipcs.values()), max(ipcs.values()), min(n_phases.values())
+    display(results.finding(
+        f"Own hardware counts of {len(accounts)} programs: limited are "
+        f"{', '.join(describe_limits(accounts))}; IPC is {low:.1f} to {high:.1f}, in {few} to "
+        f"{most} phases. The bounds are the least and the most that the totals of all runs of a "
+        "program allow, not how runs differ. IPC of whole runs (median of all runs): "
+        + ", ".join(f"{name} {value:.3g} in {n_phases[name]}" for name, value in ipcs.items())
+        + f" phases. Between {n_runs} runs of one program, those without turns if there are any, "
+        f"the mean over time differs by at most {apart[farthest]:.0f} % ({farthest})."))
+
+# %%
+if len(ipc) > 1:
+    for name, value in ipcs.items():
+        results.number(f"IPC of the whole run, {name}", value, note="median of all runs")
+        results.number(f"phases of IPC, {name}", n_phases[name], note="of the first run")
+        for one in accounts[name]["account"]["categories"] if name in accounts else ():
+            if one["name"] in accounts[name]["account"]["limits"]:
+                share = (one["low"] + one["high"]) / 2
+                results.number(f"slots lost to the {one['name']}, {name}", share, "%",
+                               note=f"middle of the bounds {one['low']:.1f} to {one['high']:.1f}")
+    display(results.numbers())
 
 # %% [markdown]
 # ## What this doesn't show

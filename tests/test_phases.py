@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.notebook_functions import functions_of
-
-find_phases = functions_of("01a_first_look")["find_phases"]
+from cmlib.experiments.first_page import find_phases
 
 
 def _left(values, cuts):

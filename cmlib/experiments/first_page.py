@@ -1,0 +1,159 @@
+"""What the report's first page says of a program: of measured, of simulated ones, and of those without IPC."""
+
+import numpy as np
+import pandas as pd
+
+from cmlib.experiments.commands import command_again
+from cmlib.experiments.targets import CLOCKS
+from cmlib.fingerprint.phases import NOTHING_ELSE, added_shares
+from cmlib.fingerprint.segments import segment_starts
+from cmlib.io.events import simulated_events
+from cmlib.shell import as_code, command_code, command_line, recorded_words
+from cmlib.topdown.answers import describe_misses
+
+_POINTS = 240  # values of a series that are cut at most
+_OFTEN = 10  # intervals from which on rates are cut into phases
+_CHANGED, _MOST_NAMED = 1.25, 3
+_MUCH = 0.1  # share of the estimated cycles from which on there is something to do
+
+
+def find_phases(series, gain=0.1, shortest=0.04):
+    """Phases, each of one level; of more than 240 values, means of neighbours are cut."""
+    series = series.dropna()
+    bundle = np.arange(len(series)) // max(1, -(-len(series) // _POINTS))
+    values = series.groupby(bundle).mean().to_numpy()
+    apart = values - values.mean()
+    penalty = gain * (apart**2).sum() or 1.0  # a constant is one phase at any price
+    shortest = round(shortest * len(values))
+    starts = segment_starts(apart[:, None], penalty=penalty, shortest=shortest)
+    first = np.searchsorted(bundle, starts)
+    last = np.append(first[1:], len(series)) - 1
+    levels = [series.iloc[start : end + 1].mean() for start, end in zip(first, last, strict=True)]
+    return pd.DataFrame({"start": series.index[first], "end": series.index[last], "level": levels})
+
+
+def _describe_change(event, rate):
+    """How the phase of a rate that differs most differs from the longest."""
+    phases = find_phases(rate).query("level > 0")
+    usual = phases["level"][(phases["end"] - phases["start"]).idxmax()]
+    change = np.log(phases["level"] / usual).abs()
+    start, end, level = phases.loc[change.idxmax(), ["start", "end", "level"]]
+    text = f"`{event}` {level:,.3g} a second from {start:,.0f} to {end:,.0f} s, else {usual:,.3g}"
+    return {"change": change.max(), "text": text}
+
+
+def _describe_changes(runs):
+    """The three rates of the first run that change most, from a quarter on."""
+    rates = runs[0].rates().drop(columns=list(CLOCKS), errors="ignore")
+    rates = rates.loc[:, rates.max() > 0]
+    if len(rates) <= _OFTEN or rates.empty:
+        return ""
+    changes = pd.DataFrame([_describe_change(event, rate) for event, rate in rates.items()])
+    contrast = "; ".join(
+        changes[changes["change"] > np.log(_CHANGED)].nlargest(_MOST_NAMED, "change")["text"]
+    )
+    return f"in the first of {len(runs)} runs, {contrast}" if contrast and len(runs) > 1 else contrast
+
+
+def _summarize_agreement(by_event):
+    """How far the runs' rates of the first event that several runs counted are apart."""
+    for event, by_run in by_event.items():
+        means = [rate.mean() for rate in by_run.values()]
+        if len(means) > 1:
+            apart = 100 * (max(means) - min(means)) / np.mean(means)
+            return (
+                f"the rate of `{event}` differs by {apart:.0f} % between the {len(means)} "
+                "runs that counted it"
+            )
+    return "no event was counted in two runs, so that it is not known how far another run would differ"
+
+
+def _suggest_recording(meta):
+    """What it takes to know IPC."""
+    if meta.get("imported"):
+        return (
+            "instructions and cycles in the same recording give IPC: put "
+            "`{instructions,cycles}` in front of perf's list of events (`-e`), and "
+            f"{command_code('cmlib', 'import', meta['program'], 'FILE')}"
+        )
+    return (
+        "IPC, and where the cycles go. `cmlib doctor` says whether this machine has hardware "
+        "counters; on one that has, "
+        f"{as_code(command_again(meta | {'command': ''}))} records what that takes"
+    )
+
+
+def summarize_rates(often, by_event, runs):
+    """What changes, or happened most often, how far runs agree, and what it takes to know IPC."""
+    times = runs[0].axis.rate.replace("per", "times a")
+    named = ", ".join(f"`{event}` {rate:,.0f} {times}" for event, rate in often.items())
+    changes = _describe_changes(runs) if not runs[0].holds_totals else ""
+    return {
+        "varies": changes or f"nothing stands out; most often: {named or 'nothing'}",
+        "sure": _summarize_agreement(by_event),
+        "lacking": _suggest_recording(runs[0].meta),
+    }
+
+
+_HOW = {
+    "counted": "each of the four shares was counted",
+    "decided": "the bounds of the categories do not overlap",
+    "likely": "judged by the cycles in which nothing was issued; the bounds leave it open",
+    "open": "the counts leave it open",
+    "little lost": "the instructions that retired tell so much by themselves",
+}
+
+
+def describe_account(answer):
+    """What limits a measured program, how sure that is, and what would decide it."""
+    account, off = answer["account"], answer["account"]["contradiction"]
+    disputed = ", ".join(f"{share:.1f} % {name}" for name, share in account["disputed"].items())
+    sure = [
+        _HOW[account["how"]],
+        f"the recording tool printed {disputed}, which the counts contradict" if disputed else "",
+        f"their counts contradict each other by {off:.0f} %" if off else "",
+        "not used, as they count too little: " + ", ".join(account["doubtful"])
+        if account["doubtful"]
+        else "",
+    ]
+    decide = account["decide"]
+    lacking = f"what would decide it: {as_code(decide)}" if decide else ""
+    return {
+        "limits": account["text"].rstrip("."),
+        "sure": "; ".join(filter(None, sure)),
+        "advice": "; ".join(entry["text"] for entry in account["advice"]),
+        "lacking": lacking,
+    }
+
+
+def describe_estimate(answer, profile):
+    """Where a simulated program's estimated cycles go, and what to try: as `cmlib diagnose`."""
+    much = set(profile.classes["name"][profile.classes["share"] >= _MUCH]) - {NOTHING_ELSE}
+    advised = [row for row in answer["advice"] if row["name"] in much] or answer["advice"]
+    return {"limits": answer["text"], "advice": advised[0]["remedy"].rstrip(".") if advised else ""}
+
+
+def describe_saved_misses(profile):
+    """What would be saved of the estimated cycles without misses."""
+    shares = added_shares(profile.counts.sum().to_frame().T, simulated_events()["weight"]).iloc[0]
+    last, first = (100 * shares[f"{level}-level data misses"] for level in ("last", "first"))
+    saved = {"last-level data misses": last, "data misses of any level": last + first}
+    named = {"event": "", "low": None, "high": None, "reason": ""}
+    savings = [{"without": name, "percent": saved[name]} | named for name in saved if saved[name]]
+    return {"misses": savings, "misses_text": describe_misses(savings, of="estimated cycles")}
+
+
+def describe_simulation(meta):
+    """How sure simulated counts are, and what can be asked without a processor's counters."""
+    caches = "; ".join(f"{name} {shape}" for name, shape in meta["simulator"]["caches"].items())
+    words = recorded_words(meta["command"])
+    diagnose = command_line("cmlib", "diagnose", "--simulate", "--", *words)
+    compare = command_line("cmlib", "compare", "--simulate", command_line(*words), "NEW")
+    return {
+        "sure": "counts are **simulated** by Valgrind, not measured: instructions, loads, "
+        "stores and branches are exact, misses and mispredictions are modelled, "
+        f"without speculation, with caches {caches}",
+        "lacking": "IPC, and where cycles go, take a processor's counters. Without any, "
+        f"{as_code(diagnose)} names the class of each phase, and "
+        f"{as_code(compare)} tells whether another version executes more",
+    }
