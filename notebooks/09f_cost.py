@@ -192,7 +192,6 @@ display(results.figure(figure, "sizes", "**Figure.** Cycles that a larger cache 
                        "measured. Scales differ, and long lines leave the panel. *See:* farthest "
                        f"off with {SIZES[-1]}: {farthest} points."))
 
-
 # %%
 def judged(predicted, measured):
     """Errors in points, and rank correlation."""
@@ -392,11 +391,10 @@ for name, rows in (("", strange[strange["most"]]),
                    f"changes, {rows['program'].nunique()} programs")
 quality = judged(*(strange.loc[strange["setting"] == SIZES[-1], what]
                    for what in ("predicted", "measured")))
-held = strange.loc[P["setting"].isin(SIZES), "holds"]
+held = 100 * strange.loc[P["setting"].isin(SIZES), "holds"].mean()
 results.number("as if on an unknown processor: error, median", quality["median"], "%",
                note=f"mean {quality['mean']:.1f} %, rank correlation "
-                    f"{quality['rank correlation']:.2f}; {100 * held.mean():.0f} % of the 90 % "
-                    "intervals hold")
+                    f"{quality['rank correlation']:.2f}; {held:.0f} % of 90 % intervals hold")
 
 # %%
 rivals = largest.drop("pooled")
@@ -420,8 +418,7 @@ if elsewhere:
 
 # %%
 by_stores = unknown["reason"].str.startswith("stores")
-of_unknown = judged(unknown["predicted"], unknown["measured"])
-of_known = judged(known["predicted"], known["measured"])
+of_unknown, of_known = (judged(at["predicted"], at["measured"]) for at in (unknown, known))
 display(results.finding(
     f"Of the 90 % intervals at 11 times the cache {at_sizes['inside [%]'].iloc[-1]:.0f} % hold, at "
     f"±{at_sizes['half-width, median'].iloc[-1]:.0f} points. For {len(unknown)} programs the "
