@@ -44,8 +44,8 @@ from cmlib.experiments.commands import command_to_count
 from cmlib.experiments.event_tables import table_name
 from cmlib.io import events, store
 from cmlib.parallel import parallel_map
-from cmlib.plot.account import category_colours, stack_shares
-from cmlib.plot.style import blank, card, styled
+from cmlib.plot.account import account_card, category_colours, stack_shares
+from cmlib.plot.style import blank, styled
 from cmlib.report.notebook import begin
 from cmlib.shell import as_code
 from cmlib.topdown.category_tables import evaluate, names_in
@@ -242,20 +242,6 @@ ways = {}
 for several in parallel_map(account_by_every_way, programs, workers):
     ways |= several
 accounts = {name: ways[name, method, "adjusted to IPC"] for name in programs}
-
-# %%
-@styled
-def account_card(shares, whole, ipc, parents):
-    """IPC and shares of one program for the report's first page, those of its whole run named."""
-    figure, axes = card(3.6, 2, height_ratios=(1, 2.2))
-    stack = stack_shares(axes, shares, ipc, category_colours(shares, parents))
-    axes[0].set_ylabel("IPC")
-    axes[1].set_ylabel("share of slots")
-    texts = [f"{name} {100 * whole[name]:.1f} %" for name in shares]
-    narrow = {"columnspacing": 1.0, "handlelength": 1.1}
-    figure.legend(stack, texts, loc="outside lower center", ncols=2, **narrow)
-    return figure, axes
-
 
 # %%
 @styled

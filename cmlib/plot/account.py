@@ -2,6 +2,8 @@
 
 import seaborn as sns
 
+from cmlib.plot.style import card, styled
+
 _COLOURS = {
     "retired": "#3b9c6a",
     "at work": "#3b9c6a",
@@ -35,3 +37,16 @@ def stack_shares(axes, shares, ipc, colours):
     below.axhline(1.0, color="black", lw=1.4, ls=":", zorder=5)
     below.set(xlabel="cycles so far [share]", xlim=(0, 1), ylim=(0, 1.1))
     return stack
+
+
+@styled
+def account_card(shares, whole, ipc, parents):
+    """IPC and shares of one program for the report's first page, those of its whole run named."""
+    figure, axes = card(3.6, 2, height_ratios=(1, 2.2))
+    stack = stack_shares(axes, shares, ipc, category_colours(shares, parents))
+    axes[0].set_ylabel("IPC")
+    axes[1].set_ylabel("share of slots")
+    texts = [f"{name} {100 * whole[name]:.1f} %" for name in shares]
+    narrow = {"columnspacing": 1.0, "handlelength": 1.1}
+    figure.legend(stack, texts, loc="outside lower center", ncols=2, **narrow)
+    return figure, axes

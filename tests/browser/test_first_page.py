@@ -5,13 +5,12 @@ import pandas as pd
 import pytest
 
 from cmlib import plot, report
-from tests.notebook_functions import functions_of
+from cmlib.plot.account import account_card
 
 pytestmark = pytest.mark.needs("chromium")
 
 NASTY = "app<img src=x onerror='went=1'>" + 60 * "x"
 SIZES = {"phone": (390, 844), "desk": (1280, 900)}
-account_card = functions_of("02a_topdown")["account_card"]
 WIDTHS = "() => [document.documentElement.scrollWidth, innerWidth]"
 
 
