@@ -68,9 +68,9 @@ def parallel_map(function, items, workers=None):
     Parameters
     ----------
     function : callable
-        Of one item; it and its results can be pickled. Within it, nothing is shared out again.
+        Called with one item; it and its results must be picklable. Within it, parallel_map runs serially.
     items : iterable
-        Its arguments.
+        Arguments of the calls.
     workers : Workers, optional
         Default: one process a processor.
 

@@ -75,7 +75,7 @@ def import_files(
     Parameters
     ----------
     name : str
-        Program; its folder among the recordings.
+        Name of the program, and of its folder among the recordings.
     files : sequence of path
         Plain, or packed by gzip, xz, bzip2 or Zstandard, as perf wrote them.
     mode : {"ocoe", "mlpx"}, optional
@@ -90,14 +90,14 @@ def import_files(
         Columns of a wide table that are kept though they name no event, such as power or a latency, so that they can
         be explained.
     place : str, default ""
-        Of counts a CPU, core, socket or node, the one that is taken, such as ``CPU3``; it is the condition then, if
-        none is given. If empty, all are added up.
+        The CPU, core, socket or node to take where a file counts each by itself, such as ``CPU3``; it is the
+        condition then, if none is given. If empty, their counts are added up.
     marks : path, optional
         File of marks (`read_marks`), which cut each recording into programs or phases: program
         NAME-MARK each.
     condition : str, default ""
-        What the runs differ by from others of the program, such as ``collocated``. They are of program NAME-CONDITION:
-        whatever joins runs of one program never joins those of two conditions.
+        How the runs differ from others of the program, such as ``collocated``. They are stored as program
+        NAME-CONDITION, so that they are never put together with others.
     command : str, default ""
         The command that was measured.
     note : str, default ""
@@ -105,9 +105,9 @@ def import_files(
     about : dict, optional
         What ``cmlib doctor --json`` said on the machine of the recording.
     processor : str, optional
-        Of the machine, as :func:`cmlib.processors.find` names it.
+        The machine's processor, as :func:`cmlib.processors.find` names it.
     folder : path, optional
-        Of all recordings; `data/recordings` by default.
+        Folder of all recordings; `data/recordings` by default.
 
     Returns
     -------

@@ -67,7 +67,7 @@ def read(name):
     Parameters
     ----------
     name : str
-        As the list of public files has it.
+        Name of the file in the list of public files, :func:`files`.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def fetch(name):
     Parameters
     ----------
     name : str
-        Of the set.
+        Name of the set.
 
     Returns
     -------

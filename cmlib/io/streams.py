@@ -32,15 +32,14 @@ def find_runs(name, folder=""):
     Parameters
     ----------
     name : {"spec-llc", "spec2000", "dnn-layers"}
-        Of the set.
+        Name of the set.
     folder : path, optional
-        With files whose names have the set's form; by default the set's own in ``$CMLIB_PUBLIC``, and in the cache that
-        ``cmlib fetch`` fills.
+        Folder that is searched; by default the set's folders in ``$CMLIB_PUBLIC`` and in the cache of ``cmlib fetch``.
 
     Returns
     -------
     DataFrame
-        ``case``, the program with its input; ``run``; ``path``. Sorted; without a row where nothing is there.
+        Columns ``case`` (the program with its input), ``run`` and ``path``, sorted; no row if no file was found.
     """
     roots = (
         [Path(folder)]
@@ -67,7 +66,7 @@ def read_stream(path):
     Returns
     -------
     DataFrame
-        A row a sample, a column an event, the first one that which times the samples; samples after which it has not
+        A row a sample, a column an event. The first event times the samples; samples in which its count has not
         grown are left out.
 
     Raises

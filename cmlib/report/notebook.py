@@ -52,11 +52,11 @@ def begin(name, settings, **parameters):
     Parameters
     ----------
     name : str
-        Of its file under `notebooks`, without suffix.
+        Name of its file under `notebooks`, without suffix.
     settings : dict
-        Of those that all notebooks share, by name, what differs from the default; `cmlib run -p jobs=8` fills it.
+        Settings shared by all notebooks that differ from their default, by name; `cmlib run -p jobs=8` fills it.
     **parameters
-        What its parameters cell holds, by name.
+        The values of its parameters cell, by name.
 
     Returns
     -------

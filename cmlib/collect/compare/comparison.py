@@ -43,25 +43,26 @@ def compare_programs(
     Parameters
     ----------
     old, new : str
-        Commands, or files that `keep` wrote before.
+        Commands, or JSON files that an earlier call wrote into its folder `keep`.
     events : str, optional
-        Of commands, with commas between; by default those of the processor.
+        Names of the events to count under commands, with commas between; by default a list for the processor.
     n_runs : int
-        Of each command, at most.
+        Runs of each command, at most; fewer are made if the verdict is clear.
     alpha, smallest : float
-        As of :func:`cmlib.anomaly.speed.compare_times`; what was not recorded in pairs has to differ by 25 % at least.
+        False-alarm probability, and smallest relevant change (share) of times; at least 0.25 where runs of both
+        versions did not alternate.
     keep : path, optional
-        Folder for the recordings of commands.
+        Folder to write the recordings of commands to.
     sources : pair of paths, optional
         Source files of both, to name what was changed.
     timeout : float, optional
-        Of a run [s].
+        Longest run [s].
     layouts : int, optional
-        How many layouts of both are timed as well, by the programs that the shell command `build` links.
+        How many memory layouts of both programs are timed as well; the shell command `build` links them.
     seed : int
-        Of the order within pairs, and the autoencoders.
+        Of the random order within pairs, and of the autoencoders.
     notify, progress : callable
-        Told sentences; called once a run.
+        Called with a sentence (str) on what happens; called without arguments after each run.
 
     Returns
     -------

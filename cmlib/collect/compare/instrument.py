@@ -31,7 +31,7 @@ def region(name, *, threads=1, work=1):
     Parameters
     ----------
     name : str
-        Of the function or place.
+        Name of the region, such as the function's.
     threads : int >= 1, default 1
         Threads the sample is a sum of.
     work : int >= 1, default 1

@@ -67,7 +67,7 @@ def compare_simulated(
     old, new : str
         Commands.
     n_runs : int
-        Of each; how far their counts differ is told.
+        Simulated runs of each; the result tells how far their counts differ.
     smallest, smallest_modelled : float
         Smallest relevant change of exact and of modelled counts, as a share.
     caches : dict, optional

@@ -40,12 +40,13 @@ def examine(root="/"):
     Parameters
     ----------
     root : path, default "/"
-        Of the file system that is looked at.
+        Folder that holds proc and sys.
 
     Returns
     -------
     Examination
-        `offered` and `good` counters, `findings` with what to do about each, and the `machine` [as metadata have it].
+        Numbers of offered and good counters, `findings` with what to do about each, and the `machine` as
+        :func:`describe` returns it.
     """
     machine = host.describe(root)
     others, busy = tuple(host.counting_processes(root)), ""

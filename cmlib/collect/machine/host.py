@@ -28,7 +28,7 @@ def describe(root="/"):
     Parameters
     ----------
     root : path
-        Where /proc and /sys are; perf is that of this machine in any case.
+        Folder that holds proc and sys; perf's version is always this machine's.
 
     Returns
     -------

@@ -132,21 +132,21 @@ def record_attached(
     Parameters
     ----------
     name : str
-        Program; its folder among the recordings.
+        Name of the program, and of its folder among the recordings.
     running : cmlib.collect.record.attached.AttachTarget
-        What to count: processes, a cgroup, or processors.
+        What to count: processes, a cgroup, or the whole system.
     request : Request, optional
-        Its events, interval_ms, modifier, pinned, counters and set_name.
+        How to count: its events, interval_ms, modifier, pinned and set_name are used.
     seconds : float > 0, default 60
         How long [s].
     folder : path, optional
-        Of all recordings; `data/recordings` by default.
+        Folder of all recordings; `data/recordings` by default.
     wait : bool, default False
         Whether to wait until another recording ends.
     note : str, default ""
         Kept with the metadata.
-    notify : callable, default print
-        Told what is counted, and why the recording ended early.
+    notify : callable
+        Called with sentences (str): what is counted, and why the recording ended early. Prints by default.
 
     Returns
     -------

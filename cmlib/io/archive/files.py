@@ -55,14 +55,14 @@ def readable(read, files):
     Parameters
     ----------
     read : callable
-        Of a path; what it makes of the file.
+        Called with a path; reads the file.
     files : iterable of path
-        To be read.
+        Files to read.
 
     Returns
     -------
     dict
-        By path: what `read` returned. Why others were left out is said on standard error.
+        What `read` returned, by path. Standard error tells why other files were left out.
     """
     contents, left_out = {}, []
     for file in files:
@@ -86,7 +86,7 @@ def read_file(file, *, most=_AT_MOST):
     Parameters
     ----------
     file : path
-        Of a regular file.
+        A regular file.
     most : int, default 512 MiB
         Largest size [bytes].
 
@@ -163,9 +163,9 @@ def decompress(content, file):
     Parameters
     ----------
     content : bytes
-        As it was read.
+        Content of a file, compressed or not.
     file : path
-        Named by errors.
+        The file's path, for error messages.
 
     Returns
     -------

@@ -21,9 +21,9 @@ def runs(url=None, *, program=None, set=None, mode=None):
     Parameters
     ----------
     url : str, optional
-        Of the store; the SQLite file among the results by default.
+        SQLAlchemy URL of the store; the SQLite file among the results by default.
     program, set, mode : str, optional
-        Only runs with these.
+        List only runs of this program, set or mode.
 
     Returns
     -------
@@ -76,18 +76,17 @@ def load(url, run_id):
     Parameters
     ----------
     url : str or None
-        Of the store; None for the SQLite file among the results.
+        SQLAlchemy URL of the store; None for the SQLite file among the results.
     run_id : str
-        Such as ``gcc/ocoe-p0-00``.
+        The run's name in the store, such as ``gcc/ocoe-p0-00``.
 
     Returns
     -------
     Recording
-        Of lines, the counts between equal steps of the timer, read back by
-        :func:`cmlib.compress.intervals`: as many as there are lines, because
-        finer ones would repeat a line's rate and tell nothing new. The timer is
-        the first column. Lines don't keep the clock: `time_s` gives each
-        step an equal part of the run's duration. All events were counted all the time.
+        The run. Where piecewise-linear segments are stored, it has counts between equal steps of
+        the event that timed the sampling (the first column), made by :func:`cmlib.compress.intervals`: as many
+        as there are segments. No clock is stored with these: `time_s` gives each step an equal part of the run's
+        duration, and running shares are 1.
 
     Raises
     ------
