@@ -28,6 +28,7 @@ def read(text):
         lambda: perf.split_runs(text),
         lambda: perf.remarks(text),
         lambda: perf.parse_stat(text, interval_ms=100),
+        lambda: perf.extract(text),
         lambda: begin_ns(text),
         lambda: [perf.cut(text, second, second + 1.0) for second in range(4)],
     ):
@@ -96,9 +97,20 @@ _HONEST = {
         lambda k: f"Region r{k}, Group 1\nEvent,Counter,HWThread 0\nINSTR,FIXC0,5\nTABLE,x\n"
     ),
     "PAPI": lines(lambda k: f"PAPI_TOT_INS : {k}\n"),
+    "JSON's lines": lines(lambda k: json.dumps({"t": k, "cycles": 5, "instructions": 6}) + "\n"),
+    "a column of events": lambda n: (
+        "time,event,count\n" + lines(lambda k: f"{k},cycles,5\n{k},instructions,6\n")(n)
+    ),
+    "lines of events": lines(lambda k: f"p{k}:cycles avgt 5.0 #/op\np{k}:instructions avgt 6.0 #/op\n"),
+    "logged": lines(lambda k: f"2024-01-01T00:00:00Z {k}.000000000,5,,cycles,9,100.00,,\n"),
     "APerf": lambda n: "2024-01-01T00:00:00Z\n" + lines(lambda k: f"{k % 9} ipc;5 6;7 8;1\n")(n),
 }
 _HOSTILE = {
+    "blanks behind an event": pumped("cycles", " ", "x 5\n"),
+    "digits behind an event": pumped("cycles=", "5,", "x\n"),
+    "an event a benchmark": pumped("x:cycles ", "5 ", "#/o\n"),
+    "brackets of JSON": pumped("", "["),
+    "containers": pumped("", "a", " | x\n"),
     "digits amid APerf's": pumped("2024-01-01T00:00:00Z\n0 ipc;5;6;1\n0 x;", "1 ", ";x"),
     "digits of APerf's": pumped("2024-01-01T00:00:00Z\n0 ipc;5;6;1\n0 x;", "1", ";x"),
     "line feeds": pumped("", "\n"),

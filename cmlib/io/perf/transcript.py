@@ -1,20 +1,30 @@
-"""Output of `perf stat` amid other text: a page in Markdown, a mail that quotes it, what a terminal showed."""
+"""Output of `perf stat` amid other text: a page in Markdown, a mail that quotes it, a log, what a terminal showed."""
 
 import itertools
 import re
 
 from cmlib.io.events import is_event
+from cmlib.io.perf.formats import find_format
 from cmlib.io.perf.formats.human_readable import row_of
 from cmlib.io.perf.formats.lines import TIME, UNCOUNTED
+from cmlib.io.perf.formats.separated import Separated
+from cmlib.io.perf.loose import from_columns, from_lines, from_objects
 
-NOTE = "Perf's output was taken out of the text around it."
+NOTE = "Counts were taken out of the text around them."
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _QUOTED = re.compile(r"^(?:> ?)+", re.MULTILINE)
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _NUMBERED = re.compile(r"^ *([0-9]{1,6})(?:[:|.)]| ?│)?(?: |\t|$)")  # as editors and `cat -n` number lines
+# What logs of CI jobs, services and containers put before each line: who wrote it, and when.
+_LOGGED = re.compile(
+    r"((?:[\w./-]+ *\| |\[[\w./ -]+\] )?)"
+    r"(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\w.,:+]*\]? ?"
+    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [^\s:]+: ?|#\d+ [\d.]+ ?)?"
+)
 _RULE = re.compile(r"^\s*\|[\s|:+-]*-[\s|:+-]*$")
 _SOFT_BREAK = re.compile(r"=\n")  # of a mail that is quoted-printable
-_PAIR = 2
+_MSEC = re.compile(r"(?<=[0-9]\.[0-9]{2})[0-9]*\(ms\)")  # simpleperf's
+_NUMBER = re.compile(r"[0-9][0-9.,]*")
 _FEWEST_NUMBERS, _MOST_LINES = 4, 0.8  # share of the lines
 _ENCODED_MAIL = 3  # soft breaks that make a text one
 _COMMAND = re.compile(r"^\s*(?:\S*[$#%>]\s*)?(?:sudo +)?(?:\S*/)?perf stat +([^\n']+)")
@@ -39,6 +49,9 @@ def extract(text):
         Tables for people if there are any, or else fields and JSON, or tables of cells; empty if there are none, or
         nothing around them.
     """
+    is_known = not isinstance(find_format(text), Separated)  # which any other text is taken for
+    if not is_known and (objects := from_objects(text)):
+        return objects
     lines = _plain_lines(text)
     first = next(filter(str.strip, lines), "")
     is_perfs = first.startswith(("# started on ", "#  ")) or any(
@@ -47,15 +60,26 @@ def extract(text):
     if lines == text.split("\n") and is_perfs and not any(map(_COMMAND.match, lines)):
         return ""
     tables = _tables(lines)
-    return "\n".join(tables or [line for line in lines if _FIELDS.match(line)] or _by_cells(lines) or [""])
+    perfs = tables or [line for line in lines if _FIELDS.match(line)] or _by_cells(lines)
+    return "\n".join(perfs) or ("" if is_known else from_columns(lines) or from_lines(lines))
 
 
 def _plain_lines(text):
-    text = _ESCAPE.sub("", text)
+    text = _MSEC.sub(" msec", _ESCAPE.sub("", text))
     if len(_SOFT_BREAK.findall(text)) >= _ENCODED_MAIL:
         text = _SOFT_BREAK.sub("", text)
     lines = ["" if _FENCE.match(line) else line for line in _QUOTED.sub("", text).split("\n")]
-    return _without_numbers(lines)
+    return _without_numbers(_without_log(lines))
+
+
+def _without_log(lines):
+    """Lines without who logged them and when, where nearly all have that and one wrote them all."""
+    matches = [_LOGGED.match(line) for line in lines]
+    logged = [match for match in matches if match[0]]
+    n_filled = sum(bool(line.strip()) for line in lines)
+    if len(logged) < _MOST_LINES * n_filled or len({match[1] for match in logged}) > 1:
+        return lines
+    return [line[match.end() :] for line, match in zip(lines, matches, strict=True)]
 
 
 def _without_numbers(lines):
@@ -76,7 +100,11 @@ def _by_cells(lines):
         for line, mark in zip(lines, marks, strict=True)
         if mark and not _RULE.match(line)
     ]
-    pairs = [sorted(row, key=is_event) for row in cells if len(row) == _PAIR]
+    pairs = [
+        sorted(row[:2], key=is_event)
+        for row in cells
+        if len(row) > 1 and not any(map(_NUMBER.fullmatch, row[2:]))
+    ]
     counted = [
         f"{count:>20}      {event}" for count, event in pairs if is_event(event) and count[:1].isdigit()
     ]

@@ -48,6 +48,8 @@ _TIME = re.compile(
     r"[\])]?)?",
     re.IGNORECASE,
 )
+_CLOCK = re.compile(r"(?:([0-9]{1,5}):)?([0-9]{1,2}):([0-9]{1,2}(?:\.[0-9]{1,9})?)")
+_PMCSTAT = re.compile(r"(?:[0-9]{1,4}/)?[ps]/(?=\w)")  # FreeBSD's: what a counter is attached to
 _PER_SECOND = {"m": 1e3, "u": 1e6, "µ": 1e6, "n": 1e9}
 # Times from here on [s] are since 1970.
 _EPOCH = 1e8
@@ -114,13 +116,15 @@ class Wide(Format):
 
     def totals(self, columns=None, *, rows_are_runs=True):
         """A run a row; of several programs, where a column names them."""
-        if self.places or self.times is not None or not rows_are_runs:
+        columns_of_cells = zip(self.names, self.cells, strict=True)
+        named = next((cells for name, cells in columns_of_cells if _PROGRAM.fullmatch(name)), ())
+        # Of programs that come once each, a time is how long they took.
+        seconds = self.times if self.times is not None and len(set(named)) == len(named) > 1 else None
+        if self.places or (self.times is not None and seconds is None) or not rows_are_runs:
             return
         names, counts = self._counts(columns or {})
-        columns_of_cells = zip(self.names, self.cells, strict=True)
-        named = (cells for name, cells in columns_of_cells if _PROGRAM.fullmatch(name))
         programs = {}
-        for row, name in enumerate(next(named, [""] * len(counts))):
+        for row, name in enumerate(named or [""] * len(counts)):
             programs.setdefault(name, []).append(row)
         self._check_parts(len(programs))
         left_out = self._left_out(columns or {})
@@ -130,9 +134,9 @@ class Wide(Format):
                 "".join(lines[row] for row in rows),
                 _as_table(np.arange(1.0, len(rows) + 1), names, counts[rows]),
                 command=name,
-                seconds=(np.nan,) * len(rows),
+                seconds=(np.nan,) * len(rows) if seconds is None else tuple(seconds[rows]),
                 heading=self.text[: self.end_of_heading],
-                remarks=(NO_SHARES, _ROWS_ARE_RUNS, *left_out),
+                remarks=(NO_SHARES, *[_ROWS_ARE_RUNS] * (seconds is None), *left_out),
             )
 
     def run_starts(self):
@@ -198,6 +202,9 @@ class Wide(Format):
     def _time(self, cell, start):
         if (seconds := _number(cell.replace(",", "."))) is not None and np.isfinite(seconds):
             return seconds
+        if clock := _CLOCK.fullmatch(cell):
+            hours, minutes, seconds = clock.groups(default="0")
+            return 3600 * int(hours) + 60 * int(minutes) + float(seconds)
         try:
             moment = datetime.fromisoformat(cell)
             return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
@@ -292,6 +299,7 @@ def _find_heading(text):
 
 def _without_unit(name):
     """A column's name without the unit of its counts, and how many one of it is."""
+    name = _PMCSTAT.sub("", name, count=1) if _PMCSTAT.match(name) else name
     match = _UNIT.fullmatch(name)
     if not match or not is_event(match[1]):
         return name, 1.0

@@ -1,0 +1,102 @@
+"""Counts in forms of people's own, as a wide table: JSON objects, a column of events, an event and a number a line."""
+
+import contextlib
+import json
+import re
+
+import pandas as pd
+
+from cmlib.io.events import is_event
+
+_LONGEST_JSON, _LONGEST_LINE, _MOST_CELLS = 1 << 24, 1000, 1 << 20
+_MARKS = "|;\t,"
+_RULE = re.compile(r"^[\s|:+-]*-[\s|:+-]*$")
+# Columns of a table of events: their names, their counts, where they were counted, and what tells rows apart.
+_EVENT = re.compile(r"(?:event|counter|metric|hpc|pmc)(?:[ _-]?names?)?")
+_COUNT = re.compile(r"(?:counter[ _-]?)?(?:counts?|values?|total|mean|sum|avg)")
+_PLACE = re.compile(r"cpu|core|socket|thread|node")
+_KEY = re.compile(
+    r"time.*|.*timestamp|seconds|elapsed|program(?:me)?|bench(?:mark)?|name|command|app|workload"
+    r"|run(?:[ _-]?(?:id|number))?|rep(?:etition)?|iteration|trial"
+)
+_NUMBER = r"(?P<count>\d[\d,]{0,30}(?:\.\d{1,20})?(?:[eE][+-]?\d{1,2})?)"
+_NAME = r"(?P<event>[A-Za-z][\w./-]{1,80})"
+_JMH = re.compile(rf"^(?P<program>\S+?):·?{_NAME}\s.*?(?<=\s){_NUMBER}(?P<scale>)(?:\s±\s+\S+)?\s+#/op\s*$")
+# Behind a program's name, on google-benchmark's console.
+_PAIRS = re.compile(rf"(?<![^\s,;]){_NAME}={_NUMBER}(?P<scale>[kKMGT]?)(?![\w.])")
+# As poop and LinuxPerf.jl begin their lines.
+_FIRST = re.compile(
+    rf"^[^\w\n]*{_NAME}[\"'`]?(?:\s*[=:|│]\s*|\s+)[\"']?{_NUMBER}(?P<scale>[kKMGTB]?)(?![\w.])"
+)
+_PROGRAM = re.compile(r"^\s*Benchmark[ #]*\d[^:]*:\s*(\S.*)$")
+_SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "t": 1e12}
+_OTHER_UNITS = frozenset(["task-clock", "cpu-clock", "duration_time"])
+
+
+def from_objects(text):
+    """JSON objects whose keys are events, one a run or one a program, with a row an object; empty if there are none."""
+    if not text.lstrip().startswith(("{", "[")) or len(text) > _LONGEST_JSON:
+        return ""
+    objects = []
+    for pieces in ([text], text.splitlines()):
+        with contextlib.suppress(ValueError, RecursionError):
+            objects = [json.loads(piece) for piece in pieces if piece.strip()]
+            break
+    if len(objects) == 1 and isinstance(objects[0], list):
+        objects = objects[0]
+    elif len(objects) == 1 and all(isinstance(counts, dict) for counts in objects[0].values()):
+        objects = [{"program": program} | counts for program, counts in objects[0].items()]
+    return _as_text(objects) if all(isinstance(counts, dict) for counts in objects) else ""
+
+
+def from_columns(lines):
+    """A table whose columns are events and their counts, with a column an event; empty if it is none."""
+    lines = [line for line in lines if line.strip() and not _RULE.match(line)]
+    mark = max(_MARKS, key=lines[0].count) if lines else ""
+    mark = mark if lines and mark in lines[0] else None
+    names = [name.lower() for name in _cells(lines[0], mark)] if lines else []
+    event, count = (next(filter(pattern.fullmatch, names), None) for pattern in (_EVENT, _COUNT))
+    if event is None or count is None or len(set(names)) < len(names):
+        return ""
+    rows = (_cells(line, mark) for line in lines[1:])
+    objects, seen = {}, {}
+    for row in (dict(zip(names, row, strict=True)) for row in rows if len(row) == len(names)):
+        key = tuple((name, cell) for name, cell in row.items() if _KEY.fullmatch(name) and name != event)
+        place = next((cell for name, cell in row.items() if _PLACE.fullmatch(name)), "")
+        again = seen[key, place, row[event]] = seen.get((key, place, row[event]), 0) + 1
+        counts = objects.setdefault((key, again), dict(key))
+        with contextlib.suppress(ValueError):
+            counts[row[event]] = counts.get(row[event], 0) + float(row[count].replace(",", ""))
+    return _as_text(list(objects.values()))
+
+
+def from_lines(lines):
+    """Lines of an event and its count, with a row a program or run; empty if there are none."""
+    objects, program = [], ""
+    for line in lines:
+        if heading := _PROGRAM.match(line[:_LONGEST_LINE]):
+            program = heading[1].strip()
+        line = line[:_LONGEST_LINE]
+        matches = [*_JMH.finditer(line)] or [*_PAIRS.finditer(line)] or [*_FIRST.finditer(line)]
+        for match in matches:
+            event, before = match["event"], line[: matches[0].start()].split()[:1]
+            name = match.groupdict().get("program") or next(iter(before), program)
+            if not is_event(event) or event in _OTHER_UNITS:
+                continue
+            if not objects or objects[-1]["program"] != name or event in objects[-1]:
+                objects.append({"program": name})
+            objects[-1][event] = float(match["count"].replace(",", "")) * _SCALES[match["scale"].lower()]
+    return _as_text(objects)
+
+
+def _cells(line, mark):
+    return [cell.strip(' *`"') for cell in line.strip().strip("|").split(mark)]
+
+
+def _as_text(objects):
+    """A row an object, without empty columns; "" where fewer than two are events, or where there are too many."""
+    names = set().union(*objects)
+    if sum(map(is_event, names)) < 2 or len(names) * len(objects) > _MOST_CELLS:
+        return ""
+    table = pd.DataFrame(objects)
+    return table.loc[:, (table != "").any()].to_csv(index=False)
