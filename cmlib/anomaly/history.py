@@ -1,10 +1,9 @@
-"""Change points of a history: at which commits the level of a metric steps, and which metrics do so together.
+"""Find change points in the history of a program's metrics: commits at which the level of one or several metrics steps.
 
 A rank sum is tested at every split of seeded intervals (Kovács et al. 2023, Biometrika 110, 249), narrowest first.
-Its tail is bounded by its moment generating function: no distribution of the noise is assumed, ties may occur, and the
-bound is the exact probability where all values before a split lie below all behind it. What all splits come to was
-simulated. `ruptures` tells no false-alarm
-rate; `apache-otava` assumes normal noise.
+Its p-value is bounded by its moment generating function: no distribution of the noise is assumed, ties may occur, and
+the bound is exact where all values before a split are smaller than all after it. The correction for the number of
+splits was found by simulation. `ruptures` has no false-alarm probability; `apache-otava` assumes normal noise.
 """
 
 import functools
@@ -14,18 +13,23 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-_TILTS = np.logspace(-6, 1.3, 80)[:, None]  # where the moment generating function is taken
-_SHORTEST = 12  # commits of an interval
-# Overlapping splits are not as many tests: shuffled series of 30 to 600 samples have 1 to 2.4 a sample, of both sides.
+_TILTS = np.logspace(-6, 1.3, 80)[:, None]  # arguments at which the moment generating function is computed
+_SHORTEST = 12  # shortest interval [commits]
+# Number of tests that p-values are corrected for, per sample. Overlapping splits are not independent: in shuffled
+# series of 30 to 600 samples they are as many as 1 to 2.4 independent two-sided tests a sample.
 _TESTS_PER_SAMPLE = 3
-_LOCATION_DROP = 3.0  # of the log-likelihood, from the best split to the least likely place
+_LOCATION_DROP = 3.0  # a step may be at splits whose log-likelihood is less than this below the best one's
 COLUMNS = ("position", "ratio", "p_value", "first", "last")
 STEP_COLUMNS = ("metric", *COLUMNS[1:])
 
 
 @dataclass(frozen=True)
 class Group:
-    """Metrics that step at one commit: its row, the rows that it may be as well, and the steps, largest first."""
+    """Metrics that step at one commit: its `row`, the `first` and `last` row that it may be, and a table of the
+    `steps`.
+
+    A step is the row of the first commit with the new level.
+    """
 
     row: int
     first: int
@@ -41,11 +45,10 @@ def find_groups(history, *, alpha=0.05, smallest=0.01):
     history : DataFrame, shape (n_commits, n_metrics)
         A row a commit, oldest first, a column a metric; NaN where it was not measured.
     alpha : float, default 0.05
-        Greatest probability that any group is told of a history in which nothing changes, whatever its noise, if
-        its values may be exchanged; shared out among the metrics (Bonferroni).
+        False-alarm probability: that any group is returned of a history in which nothing changes, with whatever noise
+        that is exchangeable; divided among the metrics (Bonferroni).
     smallest : float, default 0.01
-        Smallest relevant step [of the level]: the ratio of medians is at least 1 + `smallest`, or at most its
-        inverse.
+        Smallest relevant step: the ratio of medians is at least 1 + `smallest`, or at most its inverse.
 
     Returns
     -------
@@ -75,9 +78,9 @@ def change_points(values, *, alpha=0.05, smallest=0.0):
     Parameters
     ----------
     values : ndarray of float64, shape (n_samples,)
-        Finite, of any unit.
+        Finite values of any unit.
     alpha : float, default 0.05
-        Greatest probability that any step is found in a series in which nothing changes.
+        False-alarm probability: that any step is found in a series in which nothing changes.
     smallest : float, default 0.0
         Smallest relevant step, as of :func:`find_groups`.
 
@@ -95,7 +98,7 @@ def change_points(values, *, alpha=0.05, smallest=0.0):
 
 
 def evidence(values):
-    """How unlikely the ranks before each split are: minus the logarithm of a bound on a one-sided p-value.
+    """Minus the logarithm of an upper bound on the one-sided p-value of each split, array (n_samples - 1,).
 
     The rank sum's logarithmic moment generating function K(t) is that of Mann and Whitney's U without ties (a
     product of ratios of sinh), which ties only lower; Chernoff's bound is the supremum of t·|U − E U| − K(t).
@@ -110,7 +113,7 @@ def evidence(values):
 
 @functools.lru_cache(maxsize=4)
 def _log_sinh_sums(n):
-    """Sums of log(sinh(x) / x) over x = t/2, 2t/2, … nt/2, a row a tilt t."""
+    """Sums of log(sinh(x) / x) over x = t/2, 2t/2, … nt/2: a row for each t of _TILTS, a column for each n from 0."""
     x = _TILTS * np.arange(1, n + 1) / 2
     logs = x + np.log(-np.expm1(-2 * x)) - np.log(2 * x)
     return np.hstack([np.zeros_like(_TILTS), np.cumsum(logs, axis=1)])
@@ -118,7 +121,10 @@ def _log_sinh_sums(n):
 
 @functools.lru_cache(maxsize=64)
 def _seeded_intervals(n):
-    """Intervals of lengths n, n/√2, n/2, …, each half over the next, from the shortest; mirrored they are the same."""
+    """Intervals (start, end) of lengths n, n/√2, n/2, …, each overlapping the next by half; sorted by length.
+
+    The set is symmetric: a reversed series has the same intervals.
+    """
     intervals = set()
     length = float(n)
     while length >= _SHORTEST:
@@ -131,7 +137,10 @@ def _seeded_intervals(n):
 
 
 def _change_points(values, alpha, smallest):
-    """Change points of a series, each with the support of every split as its place."""
+    """Yield each change point of a series, a dict of position, ratio and p_value, with the support of each position.
+
+    The support, an array (n_samples,), is above 0 where the step may be.
+    """
     intervals = _seeded_intervals(len(values))
     points = _narrowest(values, intervals, np.log(_TESTS_PER_SAMPLE * max(1, len(values)) / alpha))
     for _ in range(2 * len(points) + 2):
@@ -158,13 +167,16 @@ def _change_points(values, alpha, smallest):
 
 
 def _segments(points, values):
-    """Each point between its neighbours: start, point, end."""
+    """Tuples (start, point, end) of each point, with its neighbours or the ends of the series."""
     bounds = [0, *points, len(values)]
     return zip(bounds, points, bounds[2:], strict=False)
 
 
 def _narrowest(values, intervals, needed):
-    """The best split of each significant interval that holds no earlier one; of equal length the clearest first."""
+    """Sorted best splits of the intervals whose evidence is at least `needed`, shortest interval first.
+
+    Intervals that hold an earlier split are left out.
+    """
     significant = []
     for start, end in intervals:
         strength = evidence(values[start:end]).max()
@@ -178,11 +190,11 @@ def _narrowest(values, intervals, needed):
 
 
 def _best_split(values, start, end):
-    """Where a stretch splits into two levels, the strongest evidence in it, and the support of each split.
+    """Best split of values[start:end] into two levels: (its position, largest evidence, support of each split).
 
-    Ranks tell that there is a step, but not where, if a small one stands beside it: that is told by the likelihood of
-    two levels with normal noise, among splits with half of the evidence or more. Values beyond both levels by more
-    than a quarter of the step are clipped.
+    Evidence by ranks shows that there is a step, but may have its maximum elsewhere if a smaller step is near. The
+    position is the split with the largest likelihood of two levels with normal noise, among splits with half of the
+    largest evidence or more. Values outside both levels by more than a quarter of the step are clipped.
     """
     inside = values[start:end]
     curve = evidence(inside)
@@ -202,9 +214,9 @@ def _best_split(values, start, end):
 
 
 def _without_weakest(points, strengths, values, alpha):
-    """Points without the weakest that is no change between its neighbours any more.
+    """Points without the weakest of those that are not significant between their neighbouring points; if any is.
 
-    Each was significant among all splits of the series; here it has to be among those of its segment.
+    Each was significant among all splits of the series; here it has to be among the splits of its segment.
     """
     needed = {point: np.log(2 * (end - start) / alpha) for start, point, end in _segments(points, values)}
     weak = [point for point in points if strengths[point] < needed[point]]
@@ -213,12 +225,13 @@ def _without_weakest(points, strengths, values, alpha):
 
 
 def _ratio(values, start, point, end):
+    """Ratio of the medians after and before a point; NaN if the latter is 0."""
     before, after = np.median(values[start:point]), np.median(values[point:end])
     return float(after / before) if before else np.nan
 
 
 def _groups(steps, supports, n_rows):
-    """Steps by the commit that supports most of them, again and again, until none is left."""
+    """Yield a Group for the commit with the largest sum of the steps' supports, repeatedly, until no step is left."""
     total = np.zeros(n_rows)
     for first, support in zip(steps["first"], supports, strict=True):
         total[first : first + len(support)] += support

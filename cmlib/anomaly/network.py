@@ -1,21 +1,25 @@
-"""Train small autoencoders with tied weights and sigmoids, by a compiled loop, one model after the other.
+"""Train small sigmoid autoencoders with tied weights, in compiled loops, one model after the other.
 
-A model is one row of numbers: of each layer the weights (in, out), the biases (out,) and the biases on the way back
-(in,). Samples of a batch lie along the last axis, so that a loop over them is computed several at a time.
+A model is one array: of each layer the weights (n_in, n_out), the biases (n_out,) and the biases of its decoder
+(n_in,). Samples of a batch are along the last axis, so that loops over them are vectorized.
 """
 
 import numba
 import numpy as np
 from scipy.special import expit
 
-# No NaN gets here, and sums may be taken in any order: only then are loops computed several samples at a time.
+# There are no NaN here, and sums may be computed in any order; otherwise loops would not be vectorized.
 _compiled = numba.njit(
     cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz", "arcp", "nnan", "ninf"}
 )
 
 
 def train(x, topologies, seeds, *, epochs, batch_size, learning_rate, order_seed):
-    """Train one tied-weight sigmoid autoencoder for each pair of topology and seed, on the same samples."""
+    """Train a tied-weight sigmoid autoencoder for each pair of topology and seed, on the same samples x.
+
+    Returns a list of models, each a list of layers as of :func:`reconstruct`, and an array of their mean errors in the
+    last epoch. `topologies` are widths without the input; `order_seed` decides the order of the samples.
+    """
     x = np.ascontiguousarray(x, dtype=np.float32)
     rng = np.random.default_rng(order_seed)
     orders = np.stack([rng.permutation(len(x)) for _ in range(epochs)])
@@ -29,16 +33,19 @@ def train(x, topologies, seeds, *, epochs, batch_size, learning_rate, order_seed
 
 
 def reconstruct(layers, x):
-    """Send samples through an autoencoder and back.
+    """Encode and decode samples by an autoencoder.
 
     Parameters
     ----------
-    layers : list of (weight (in, out), bias (out,), back_bias (in,))
+    layers : list of (weight (n_in, n_out), bias (n_out,), back_bias (n_in,))
+        The encoding layers; the decoder has the transposed weights and `back_bias`.
     x : ndarray, shape (n_samples, n_features)
+        Scaled samples.
 
     Returns
     -------
     ndarray of float, shape (n_samples, n_features)
+        The reconstructed samples, between 0 and 1.
     """
     for weight, bias, _ in layers:
         x = expit(x @ weight + bias)
@@ -48,7 +55,7 @@ def reconstruct(layers, x):
 
 
 def _start(widths, seed):
-    """Glorot-uniform weights, four times as wide, as sigmoids need, and zero biases."""
+    """A model with zero biases and random weights: Glorot-uniform, four times as wide, as usual for sigmoids."""
     rng, parts = np.random.default_rng(seed), []
     for n_in, n_out in zip(widths, widths[1:], strict=False):
         limit = 4 * np.sqrt(6 / (n_in + n_out))
@@ -57,7 +64,7 @@ def _start(widths, seed):
 
 
 def _layers(model, widths):
-    """A row of numbers as layers."""
+    """A model as a list of layers, as of :func:`reconstruct`."""
     layers, first = [], 0
     for n_in, n_out in zip(widths, widths[1:], strict=False):
         weight, bias, back_bias, _ = np.split(model[first:], np.cumsum([n_in * n_out, n_out, n_in]))
@@ -68,7 +75,7 @@ def _layers(model, widths):
 
 @_compiled
 def _allocate_buffers(widths, batch_size):
-    """Activations on the way in and out, and two gradients, each (…, n_features, batch_size)."""
+    """Arrays for the activations of encoder and decoder, (n_layers, n_features, batch_size), and for two gradients."""
     shape = (len(widths), widths[0], batch_size)
     activations = np.empty(shape, np.float32), np.empty(shape, np.float32)
     return *activations, np.empty(shape[1:], np.float32), np.empty(shape[1:], np.float32)
@@ -76,7 +83,7 @@ def _allocate_buffers(widths, batch_size):
 
 @_compiled
 def _train_epochs(model, widths, x, orders, batch_size, learning_rate):
-    """Move a model by Adam, in place; its mean error over the last epoch."""
+    """Train a model in place by Adam; return its mean error over the last epoch."""
     encoded, decoded, grad, grad_next = _allocate_buffers(widths, batch_size)
     gradient, means, squares = np.empty_like(model), np.zeros_like(model), np.zeros_like(model)
     steps, total = 0, 0.0
@@ -100,7 +107,7 @@ def _train_epochs(model, widths, x, orders, batch_size, learning_rate):
 
 @_compiled
 def _gradient(model, widths, count, encoded, decoded, grad, grad_next, gradient):
-    """Summed loss of the batch in `encoded[0]`; the derivative of its mean by the model goes into `gradient`."""
+    """Summed loss of the batch in `encoded[0]`; writes the derivative of its mean by the model to `gradient`."""
     depth = len(widths) - 1
     starts = np.zeros(depth + 1, np.int64)
     for layer in range(depth):
@@ -141,7 +148,9 @@ def _gradient(model, widths, count, encoded, decoded, grad, grad_next, gradient)
 
 @_compiled
 def _product(weight, n_from, n_to, from_step, to_step, x, z, count):
-    """``z[j] = sum of weight[i * from_step + j * to_step] * x[i]``: by a matrix or its transpose."""
+    """Write ``z[j] = sum over i of weight[i * from_step + j * to_step] * x[i]``: a product by a matrix or its
+    transpose.
+    """
     for j in range(n_to):
         for s in range(count):
             z[j, s] = 0
@@ -153,7 +162,7 @@ def _product(weight, n_from, n_to, from_step, to_step, x, z, count):
 
 @_compiled
 def _add_products(x, n_x, y, n_y, gradient, count):
-    """Add ``x[i] @ y[j]`` to the gradient of weight (i, j)."""
+    """Add ``x[i] @ y[j]`` to the gradient of each weight (i, j)."""
     for i in range(n_x):
         for j in range(n_y):
             total = np.float32(0)
@@ -164,7 +173,9 @@ def _add_products(x, n_x, y, n_y, gradient, count):
 
 @_compiled
 def _sigmoid_backward(grad, activation, gradient, n, count):
-    """Turn the gradient by what a sigmoid gave into that by what it got, and sum it up for the bias."""
+    """Convert `grad`, by a sigmoid's output, to that by its input, in place; write its sums to `gradient` of the
+    biases.
+    """
     for i in range(n):
         total = np.float32(0)
         for s in range(count):
@@ -175,7 +186,7 @@ def _sigmoid_backward(grad, activation, gradient, n, count):
 
 @_compiled
 def _activate(z, bias, n, count):
-    """Sigmoid in place, by tanh's rational approximation to single precision."""
+    """Add biases and apply the sigmoid, in place; by tanh's rational approximation to single precision."""
     for i in range(n):
         for s in range(count):
             x = min(max(np.float32(0.5) * (z[i, s] + bias[i]), np.float32(-7.9)), np.float32(7.9))

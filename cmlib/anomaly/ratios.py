@@ -1,4 +1,4 @@
-"""Estimate how many times as long a new version takes, from paired or independent times, by rank tests."""
+"""Estimate the ratio of the run times of two versions, with confidence intervals and p-values by rank tests."""
 
 import math
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ class Ratio:
     Attributes
     ----------
     ratio : float
-        Hodges-Lehmann estimate.
+        Hodges-Lehmann estimate of the ratio, new over old.
     low, high : float
-        Confidence interval; 0 and infinite where there are too few runs for one.
+        Confidence interval; 0 and infinite if there are too few runs for one.
     p_slower, p_faster : float
         One-sided p-values (0-1) of the hypothesis that the new version takes no longer, or no less time.
     """
@@ -29,7 +29,10 @@ class Ratio:
 
 
 def paired_ratio(old, new, *, confidence=0.95):
-    """Compare the times of runs that were made in pairs (Wilcoxon's signed-rank test, exact)."""
+    """Compare times of runs that were made in pairs, old[i] with new[i] (exact signed-rank test by Wilcoxon): Ratio.
+
+    A ValueError if there are not as many of both, or a time is not above 0.
+    """
     old, new = _logarithms(old, new)
     if old.shape != new.shape:
         raise ValueError(f"{old.size} old and {new.size} new times are no pairs")
@@ -43,7 +46,7 @@ def paired_ratio(old, new, *, confidence=0.95):
 
 
 def unpaired_ratio(old, new, *, confidence=0.95):
-    """Compare the times of runs that were made independently (Mann and Whitney's test)."""
+    """Compare times of runs that were made independently (Mann-Whitney test): Ratio; a ValueError if one is not > 0."""
     old, new = _logarithms(old, new)
     differences = np.sort(np.subtract.outer(new, old).ravel())
     spread = math.sqrt(old.size * new.size * (old.size + new.size + 1) / 12)
@@ -53,12 +56,12 @@ def unpaired_ratio(old, new, *, confidence=0.95):
 
 
 def smallest_p_value(n_old, n_new, *, paired):
-    """The p-value if every new run is slower than its partner, or than all old ones: none can be smaller."""
+    """Smallest possible one-sided p-value: if every new run is slower than its partner, or than all old ones."""
     return 0.5 ** min(n_old, n_new) if paired else 1 / math.comb(n_old + n_new, n_new)
 
 
 def signed_rank_tail(n_pairs):
-    """Probability that the positive ranks of equal versions sum to at least w."""
+    """Probability that the sum of the positive ranks is at least w for equal versions: array, index w from 0."""
     probabilities = np.ones(1)
     for rank in range(1, n_pairs + 1):
         longer = np.zeros(probabilities.size + rank)
@@ -69,6 +72,7 @@ def signed_rank_tail(n_pairs):
 
 
 def _logarithms(old, new):
+    """Logarithms of both arrays of times; a ValueError if one is empty or has a time that is not above 0."""
     both = [np.asarray(times, dtype=float) for times in (old, new)]
     if not all(times.size and (times > 0).all() for times in both):
         raise ValueError(
@@ -78,7 +82,10 @@ def _logarithms(old, new):
 
 
 def _ratio(shifts, n_outside, p_slower, p_faster):
-    """From sorted shifts, `n_outside` of which lie outside of the interval at each end; below 0 there is none."""
+    """Ratio from sorted differences of logarithms, `n_outside` of which are outside the interval at each end.
+
+    A negative `n_outside` means that there is no interval.
+    """
     low, high = (shifts[n_outside], shifts[-1 - n_outside]) if n_outside >= 0 else (-np.inf, np.inf)
     estimate, low, high = np.exp([np.median(shifts), low, high]).tolist()
     return Ratio(estimate, low, high, float(p_slower), float(p_faster))

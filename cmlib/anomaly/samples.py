@@ -1,19 +1,19 @@
-"""Samples of runs: which columns are counters, the range they are scaled by, and the distances noted of a run."""
+"""Tables of normalized samples, as AutoPerf takes them: collect, scale, and summarize by run and function."""
 
 import numpy as np
 import pandas as pd
 
-# An event in a million instructions is no difference that costs time, nor is one in a quarter of a millisecond.
+# Smallest relevant range of a counter: an event in a million instructions, or in a quarter of a millisecond.
 _PER_INSTRUCTION, _PER_NANOSECOND = 1e-6, 4e-6
 
-# What says where in a program a sample is from; the other columns are counts.
+# Columns with the place in the program that a sample is from; all others are counters.
 LOCATION_COLUMNS = ("function", "location")
-# Distances of a run's samples that half, and a tenth, of them exceed.
+# Columns with the distance that half, and a tenth, of a run's samples exceed.
 DISTANCES = ("distance_p50", "distance_p90")
 
 
 def smallest_range(samples):
-    """Return the smallest difference of a counter that is taken for one.
+    """Return the smallest range that a counter is scaled by, so that irrelevant differences stay small.
 
     Parameters
     ----------
@@ -31,14 +31,20 @@ def smallest_range(samples):
 
 
 def usual_range(X, smallest_range):
-    """The range that nine tenths of each counter's values lie in."""
+    """5 % quantile of each counter (column of X), and the range to its 95 % quantile, at least `smallest_range`.
+
+    If that is None, at least 1e-6.
+    """
     low, high = np.quantile(X, [0.05, 0.95], axis=0)
     least = _PER_INSTRUCTION if smallest_range is None else smallest_range
     return low, np.maximum(high - low, least or np.finfo(float).tiny)
 
 
 def gather(runs, counters):
-    """The counters of runs' samples, indexed by the number of the run and the function."""
+    """Join the samples of runs to one DataFrame of the counters, indexed by number of the run and function.
+
+    A ValueError if a run has other counters, no samples, or values that are not finite.
+    """
     for run in runs:
         counted = [column for column in run if column not in LOCATION_COLUMNS]
         if set(counted) != set(counters):
@@ -57,13 +63,14 @@ def gather(runs, counters):
 
 
 def summarize(samples, distances):
-    """What is noted of each run, function by function.
+    """Summarize the samples' distances by run and function.
 
     Parameters
     ----------
     samples : DataFrame
-        Of :func:`gather`.
+        Samples from :func:`gather`.
     distances : ndarray of float, shape (n_samples,)
+        Distance of each sample as a multiple of the threshold.
 
     Returns
     -------

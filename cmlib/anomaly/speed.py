@@ -1,4 +1,4 @@
-"""Compare times of two versions of a program: which functions became slower, and whether code or work explains it."""
+"""Compare run times of two versions of a program by function, and say whether layout or work explains a change."""
 
 import math
 from dataclasses import dataclass
@@ -15,30 +15,30 @@ ELAPSED, PROCESSOR = "elapsed time", "processor time"
 SLOWER, FASTER, NO_CHANGE = "slower", "faster", "no change"
 INCONCLUSIVE, MOVED = "inconclusive", "moved"
 LAYOUT, MEMORY, WORK = "layout", "layout or memory", "work"
-_SHORTEST = 1e-9  # time that the clock tells [s]
-_SAME_WORK = 0.005  # share by which instructions of the same work differ at most; they repeat to 1e-4
-_MOST_TIMES = 100  # as many runs as there are: what would take more is not told
+_SHORTEST = 1e-9  # resolution of the clock [s]; shorter times are set to it
+_SAME_WORK = 0.005  # relative difference of instructions in runs of the same work, at most; usual is 1e-4
+_MOST_TIMES = 100  # no number of runs is proposed if it is more than so many times that of the runs there are
 
 
 @dataclass(frozen=True)
 class Speed:
-    """What times say.
+    """Result of a comparison of times.
 
     Attributes
     ----------
     verdict : {"slower", "faster", "no change", "inconclusive"}
-        No change if all confidence intervals exclude relevant changes.
+        Of the version; "no change" if all confidence intervals exclude relevant changes.
     p_value : float
         Smallest of all tests, corrected for their number.
     runs_needed : int or None
         For an inconclusive verdict: runs of each version that would decide, if the estimates stay as they are; None if
-        a hundred times as many would not, as where a ratio lies near to the threshold.
+        more than a hundred times as many would be needed, as where a ratio is near the threshold.
     tests : DataFrame
-        A row a function and measure, the smallest p-value first: function, measure, verdict, ratio, low, high
+        A row for each function and measure, the smallest p-value first: function, measure, verdict, ratio, low, high
         (95 % confidence interval), p_slower, p_faster (corrected, at most 1), significant (one of the two is
-        at most alpha), relevant (the ratio is), old_s, new_s (medians [s]). Here, "no change" means that none is shown.
+        at most alpha), relevant (the ratio is), old_s, new_s (medians [s]). Here, "no change" includes inconclusive.
     untested : tuple of (function, measure)
-        Timed in too few runs for any change to be significant, and left out.
+        Left out, as there were too few runs for any change to be significant.
     """
 
     verdict: str
@@ -49,7 +49,7 @@ class Speed:
 
     @property
     def settled(self):
-        """Whether more runs would hardly change the verdict."""
+        """True unless the verdict is inconclusive."""
         return self.verdict != INCONCLUSIVE
 
 
@@ -123,7 +123,10 @@ def compare_times(old, new, *, alpha=0.002, smallest=0.04, paired=True, n_looks=
 
 
 def _runs_needed(tests, n, alpha, smallest):
-    """Runs for which each interval would exclude the threshold, or no change; it narrows with their number's root."""
+    """Number of runs with which each test's interval would exclude the threshold, or 1; None if too many.
+
+    Intervals are assumed to narrow with the root of the number of runs, `n` at present.
+    """
     estimate, threshold = np.log(tests["ratio"]).abs(), np.log1p(smallest)
     half_width = np.log(tests["high"] / tests["low"].where(tests["low"] > 0)) / 2
     to_significance = stats.norm.isf(alpha) / stats.norm.isf(0.025) * half_width / estimate
@@ -133,23 +136,24 @@ def _runs_needed(tests, n, alpha, smallest):
 
 
 def explain_by_code(verdict, same, instructions):
-    """What a verdict on times becomes by what is known of the code.
+    """Correct a verdict on times by what is known of the code, and name the cause of a change.
 
     Parameters
     ----------
     verdict : str
-        Of :func:`compare_times`.
+        Verdict of :func:`compare_times`.
     same : bool or None
-        Whether all code that ran is the same but for its addresses; None if unknown.
+        True if all code that ran is the same but for its addresses; None if unknown.
     instructions : float or None
         Instructions of the new version as a multiple of the old one's.
 
     Returns
     -------
     verdict : str
-        ``moved`` if the time of the same code changed, ``no change`` if it can't be told that it did.
+        For the same code, ``moved`` if its time changed and ``no change`` otherwise; else `verdict`.
     cause : {"layout", "layout or memory", "work"} or None
-        What the time changed by: no more instructions are no more work, nor are more of them less.
+        ``layout`` for the same code; ``work`` if instructions changed in the direction of the time, by 0.5 % or more;
+        ``layout or memory`` if they did not; None if there is no change or instructions are not known.
     """
     if verdict not in (SLOWER, FASTER):
         return NO_CHANGE if same else verdict, None
@@ -162,7 +166,7 @@ def explain_by_code(verdict, same, instructions):
 
 
 def limits(verdict, *, paired=True, code_known=True, libc=False, repeats=True):
-    """What a verdict is limited by, in words for programs."""
+    """List of the keywords (``runs``, ``layout``, ``not in pairs``, …) for what limits a verdict, for JSON output."""
     holds = {
         "runs": verdict == INCONCLUSIVE and repeats,
         "layout": verdict == MOVED,
@@ -175,18 +179,19 @@ def limits(verdict, *, paired=True, code_known=True, libc=False, repeats=True):
 
 
 def verdict_over_layouts(here, layouts):
-    """The verdict over layouts, if the times of a single layout had another; both as of :func:`compare_times`."""
+    """Verdict over several layouts; ``moved`` if only the single layout `here` showed a change. Both are Speed."""
     changed_here = here.verdict in (SLOWER, FASTER)
     return MOVED if changed_here and layouts.verdict == NO_CHANGE else layouts.verdict
 
 
 def layout_range(old, new):
-    """Least and most processor time of a version in a layout, as multiples of its median over layouts."""
+    """Least and most processor time of either version in any layout, as multiples of its median over layouts."""
     relative = [times[WHOLE, PROCESSOR] / times[WHOLE, PROCESSOR].median() for times in (old, new)]
     return float(min(map(np.min, relative))), float(max(map(np.max, relative)))
 
 
 def _times(old, new, paired):
+    """Arrays of both versions' finite times, of pairs if `paired`."""
     both = [old.to_numpy(), new.to_numpy()]
     if paired:
         n = min(map(len, both))
@@ -196,6 +201,7 @@ def _times(old, new, paired):
 
 
 def _test(estimate, n_tests, alpha, smallest):
+    """A row of ``Speed.tests`` as a dict, from a Ratio."""
     slower, faster = (min(1.0, p * n_tests) for p in (estimate.p_slower, estimate.p_faster))
     significant = min(slower, faster) <= alpha
     relevant = not 1 / (1 + smallest) < estimate.ratio < 1 + smallest
@@ -213,7 +219,10 @@ def _test(estimate, n_tests, alpha, smallest):
 
 
 def _overall(tests):
-    """Slower if a function is, unless the whole program is faster; elapsed time decides before processor time."""
+    """Verdict of a version: slower if a function is, unless the whole program is faster.
+
+    Of each function, elapsed time decides before processor time.
+    """
     changed = tests[tests["verdict"] != NO_CHANGE]
     elapsed_first = changed.sort_values("measure", key=lambda measure: measure != ELAPSED, kind="stable")
     by_function = elapsed_first.groupby("function")["verdict"].first()

@@ -1,4 +1,4 @@
-"""Piecewise-linear segments instead of samples (Wu and Mencer, "Online Linear Regression of Sampling Data")."""
+"""Compress samples to piecewise-linear segments (Wu and Mencer, "Online Linear Regression of Sampling Data")."""
 
 import lazy_loader
 

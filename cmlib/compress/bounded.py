@@ -1,31 +1,35 @@
-"""Lines that keep a promise: no sample lies further from its line than a given distance."""
+"""Piecewise-linear fit with an error bound: no sample is farther from its line than a given distance.
+
+All lines that pass within the bound of every sample so far form a tube between two convex hulls, its walls: the floor,
+below the samples, and the ceiling, above them.
+"""
 
 import numpy as np
 from numba import njit
 
 from cmlib.compress.online import LineStream, include, start, write
 
-# Corners kept an event and wall. A tube around straight or ragged counts has about ten; one that
-# bends smoothly for thousands of samples fills them, and its line ends.
+# Most corners of a wall's hull, for each event. Straight or noisy counts have about ten; a smooth bend of thousands of
+# samples can have as many as this, and then its line ends.
 _CORNERS = 1024
-_SIDES = (1.0, -1.0)
+_SIDES = (1.0, -1.0)  # of the floor and of the ceiling
 
 
-# One wall of the tube of all lines that pass within the bound of every sample. The floor goes below the samples, and
-# the steepest line of the tube leans on its first corner; the ceiling goes above, with the flattest one: side 1 and -1.
-# Places are about the line's first sample.
+# One wall of the tube: slope and value at 0 of its extreme line (the steepest one, which touches the floor's first
+# corner; the flattest one, which touches the ceiling's), and number of corners. All relative to the line's first
+# sample.
 WALL = np.dtype([("slope", float), ("at_0", float), ("n_corners", int)])
 
 
 class BoundedRegression(LineStream):
     """Fewest lines that keep every sample within `bound` of its line, one sample at a time.
 
-    A line goes on as long as some straight line passes within `bound` of all
-    its samples. That is decided exactly, from the corners of the two convex
+    A line is continued as long as some straight line passes within `bound` of
+    all its samples. That is decided exactly, from the corners of the two convex
     hulls such a line must pass between, without the samples (O'Rourke, "An
     on-line algorithm for fitting straight lines between data ranges", 1981).
-    Stored is the least-squares line or, where that leaves the bound, the first
-    line that keeps it on the way to the middle of the tube. The next line
+    The least-squares line is stored or, if that is outside the bound, the
+    nearest line inside between it and the middle of the tube. The next line
     starts at the sample that did not fit, so a step in the counts costs one
     line.
 
@@ -90,7 +94,7 @@ def _advance(state, fits, walls, corners, bounds, x, y, rows):
 
 @njit(cache=True)
 def _belongs(span, fit, walls, x, y, bound):
-    """Whether a line of the tube passes within the bound of (x, y), and there is room for its corners."""
+    """True if a line of the tube passes within the bound of (x, y), and the hulls have room for another corner."""
     if span.n == 1.0:
         return True
     run, rise = x - span.x_start, y - fit.y_start
@@ -103,7 +107,7 @@ def _belongs(span, fit, walls, x, y, bound):
 
 @njit(cache=True)
 def _narrow(span, fit, walls, corners, x, y, bound):
-    """Leave those lines in the tube that pass within the bound of the line's newest sample, (x, y)."""
+    """Narrow the tube to those lines that pass within the bound of the line's newest sample, (x, y)."""
     run, rise = x - span.x_start, y - fit.y_start
     for j in range(2):
         wall, hull, side = walls[j], corners[j], _SIDES[j]
@@ -119,7 +123,10 @@ def _narrow(span, fit, walls, corners, x, y, bound):
 
 @njit(cache=True)
 def _turn(hull, n, run, level, side):
-    """Turn the line that leans on the first corner through (run, level); drop the corners that it leaves."""
+    """Turn the extreme line, which touches the first corner, so that it passes through (run, level).
+
+    Corners that it no longer touches are dropped; returns the number that is left.
+    """
     first = 0
     while first + 1 < n:
         here = (level - hull[first, 1]) * (run - hull[first + 1, 0])
@@ -135,7 +142,7 @@ def _turn(hull, n, run, level, side):
 
 @njit(cache=True)
 def _push(hull, n, run, level, side):
-    """Add a corner, and take out those that it leaves behind the wall."""
+    """Add a corner to a hull, and drop those that are inside then; return the number of corners."""
     while n >= 2:
         before = (hull[n - 1, 1] - hull[n - 2, 1]) * (run - hull[n - 2, 0])
         after = (level - hull[n - 2, 1]) * (hull[n - 1, 0] - hull[n - 2, 0])
@@ -149,7 +156,7 @@ def _push(hull, n, run, level, side):
 
 @njit(cache=True)
 def _write(span, fits, walls, corners, row):
-    """Lay the line out, drawn towards the middle of its tube as far as the bound demands."""
+    """Write the finished line to `row`, moved towards the middle of its tube as far as the bound needs."""
     write(span, fits, row)
     for j in range(len(fits) if span.n > 2.0 else 0):
         fit, floor, ceiling = fits[j], walls[j, 0], walls[j, 1]
@@ -169,7 +176,7 @@ def _write(span, fits, walls, corners, row):
 
 @njit(cache=True)
 def _pull(wall, hull, slope, at_0, turn, shift, side):
-    """Share of the way to the middle after which the line leans on this wall, or passes inside of it."""
+    """Share (0-1) of the way to the tube's middle that a line must be moved to be inside this wall."""
     over = side * (slope - wall.slope)
     pull = over / (-side * turn) if over > 0.0 else 0.0
     for corner in range(wall.n_corners):

@@ -1,4 +1,4 @@
-"""Compress a series of samples into straight lines, and read it back from them."""
+"""Compress a series of samples to piecewise-linear segments, called lines, and reconstruct it from these."""
 
 import numpy as np
 import pandas as pd
@@ -8,16 +8,15 @@ from cmlib.compress.online import OnlineRegression
 
 
 def compress(x, y, *, alpha=0.01, n_sigma=3.0, drift=None, bound=None):
-    """Turn a series of samples into piecewise-linear segments, called lines (Wu and Mencer, §3).
+    """Compress a series of samples to piecewise-linear segments, called lines (Wu and Mencer, §3).
 
     Parameters
     ----------
     x : array of float, shape (n,)
-        Counts that time the sampling, such as cycles; strictly increasing.
+        Cumulative count of the event that times the samples, such as cycles; strictly increasing.
     y : array or Series of float, shape (n,), or DataFrame, shape (n, n_events)
-        Cumulated counts, so that they grow along a straight line while a
-        program does one thing. The columns of a frame share their line ends. A
-        fall is a sample like any other.
+        Cumulative counts, which are linear in x while a program's behaviour is constant. The columns of
+        a frame share their line ends. Values may decrease.
     alpha : float >= 0, default 0.01
         Tolerance for the third sample of a line [share of the predicted count].
     n_sigma : float >= 0, default 3
@@ -28,7 +27,7 @@ def compress(x, y, *, alpha=0.01, n_sigma=3.0, drift=None, bound=None):
     bound : float > 0, or sequence of float, optional
         Largest distance of a sample from its line [counts]. The lines are then
         those of :class:`BoundedRegression`, and `alpha`, `n_sigma` and `drift`
-        have no say.
+        are not used.
 
     Returns
     -------
@@ -36,8 +35,8 @@ def compress(x, y, *, alpha=0.01, n_sigma=3.0, drift=None, bound=None):
         A row a line, in order: x_start, x_end, slope, intercept and sigma (the
         standard deviation of Eq. 7 [counts], 0 for fewer than three samples),
         and n [samples]. A line starts with the last sample of the one before
-        it, which both count; with a bound, with a sample of its own. From a
-        frame, the columns slope, intercept and sigma come once an event:
+        it, which is in both n; with a bound, with the sample after it. For a
+        frame, there are columns slope, intercept and sigma for each event:
         ``slope:cache-misses``. Samples with a value that is not finite are left
         out.
 
@@ -65,20 +64,19 @@ def compress(x, y, *, alpha=0.01, n_sigma=3.0, drift=None, bound=None):
 
 
 def reconstruct(lines, x):
-    """Read a series back from its lines.
+    """Reconstruct a series from its lines.
 
     Parameters
     ----------
     lines : DataFrame
-        Of :func:`compress`.
+        Lines from :func:`compress`.
     x : array of float, shape (n,)
-        Where to read; at the x of the samples or anywhere between.
+        Counts of the timing event at which values are wanted, of samples or between them.
 
     Returns
     -------
     Series, or DataFrame with a column an event
-        Cumulated counts, indexed by `x`. Each value is read from the first line
-        that ends there or later.
+        Cumulative counts, indexed by `x`, each from the first line that ends at `x` or later.
 
     Raises
     ------
@@ -101,16 +99,16 @@ def reconstruct(lines, x):
 
 
 def fit_quality(lines, x, y):
-    """Measure what compression of one series gained and what it cost (Wu and Mencer, §4.2).
+    """Measure the size and the errors of a compressed series (Wu and Mencer, §4.2).
 
     Parameters
     ----------
     lines : DataFrame
-        Of :func:`compress`, of one event.
+        Lines of one event, from :func:`compress`.
     x : array of float, shape (n,)
-        As it was compressed.
+        The x that was compressed.
     y : array of float, shape (n,)
-        As it was compressed: cumulated counts.
+        The y that was compressed: cumulative counts.
 
     Returns
     -------
@@ -136,38 +134,40 @@ def fit_quality(lines, x, y):
 
 
 def line_ends(lines):
-    """Return the points at which one event's lines begin and end, to be drawn.
+    """Compute the end points of one event's lines, for drawing.
 
     Parameters
     ----------
     lines : DataFrame
-        Of :func:`compress`, of one event.
+        Lines of one event, from :func:`compress`.
 
     Returns
     -------
     DataFrame, shape (n_lines, 4)
-        x_start, x_end, y_start and y_end [counts].
+        A row a line: x_start and x_end [cumulative count of the timing event], and y_start and y_end, the event's
+        cumulative counts on the line there.
     """
     ends = {f"y_{end}": lines["slope"] * lines[f"x_{end}"] + lines["intercept"] for end in ("start", "end")}
     return lines[["x_start", "x_end"]].assign(**ends)
 
 
 def _read(lines, suffix, at, x):
+    """Cumulative counts at x on the lines of numbers `at`; `suffix` names the event's columns."""
     slope, intercept = lines[f"slope{suffix}"].to_numpy(), lines[f"intercept{suffix}"].to_numpy()
     return slope[at] * x + intercept[at]
 
 
 def intervals(lines, timer, edges=None, *, n=None):
-    """Return counts between places of a run, read from its lines.
+    """Compute the counts in intervals of a run from its lines.
 
     Parameters
     ----------
     lines : DataFrame
-        Of :func:`compress`, of several events.
+        Lines of several events, from :func:`compress`.
     timer : str
-        Name of what x counts, such as ``cycles``: the first column of the result.
+        Name of the timing event, which x counts, such as ``cycles``: the first column of the result.
     edges : array of float, shape (n_intervals,), optional
-        Ends of the intervals [unit of x]; the first begins at 0.
+        Ends of the intervals [counts of the timing event]; the first begins at 0.
     n : int, optional
         Number of equal intervals, in place of `edges`.
 
@@ -179,7 +179,7 @@ def intervals(lines, timer, edges=None, *, n=None):
     Raises
     ------
     ValueError
-        If not exactly one of `edges` and `n` is given, or an edge lies behind the lines.
+        If not exactly one of `edges` and `n` is given, or an edge is beyond the last line.
     """
     if (edges is None) == (n is None):
         raise ValueError("give either edges or n, the number of intervals.")

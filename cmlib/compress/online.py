@@ -1,7 +1,7 @@
-"""Online linear regression (Wu and Mencer): a line grows sample by sample, and ends where one departs from it.
+"""Online linear regression (Wu and Mencer): samples extend a line until one departs from it, which ends the line.
 
-Everything is kept about the line's first sample, as means and centred sums: the plain sums of the paper (Eq. 3-8),
-taken about zero, lose their last digits to counts that have become large, and with them breaks late in a long run.
+Sums are stored relative to the line's first sample, as means and centred sums: the paper's plain sums (Eq. 3-8) lose
+precision when counts become large, so that ends of lines late in a long run are missed.
 """
 
 from typing import NamedTuple
@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 from numba import njit
 
-# Rounding of the running sums, as a share of the line's rise, and of the counts themselves.
+# Rounding errors of the sums, as a share of the line's rise, and of the counts themselves.
 _ROUNDING = 1e-13
 _RESOLUTION = 1e-15
-# Slack of the drift test: it gathers what lies further off than half a standard deviation.
+# Slack of the drift test [standard deviations]: this is subtracted from each residual before it is added up.
 _SLACK = 0.5
 
 
 class Span(NamedTuple):
-    """What the current line's samples say about x; `scatter` is the sum of (x - mean)²."""
+    """Sums over x of the current line's samples: `mean` is relative to x_start, `scatter` the sum of (x - mean)²."""
 
     n: float
     x_start: float
@@ -28,10 +28,11 @@ class Span(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """What they say about one event's y.
+    """Sums over the same samples of one event's y.
 
-    `joint` is the sum of (x - mean)(y - mean), `slope` that of the least-squares line (Eq. 3), 0 for a single sample,
-    `sse` the sum of its squared residuals (Eq. 8); `rising` and `falling` is what the drift test has gathered.
+    `mean` is relative to y_start, `joint` the sum of (x - mean)(y - mean), `slope` that of the least-squares line
+    (Eq. 3), 0 for a single sample, `sse` the sum of its squared residuals (Eq. 8); `rising` and `falling` are the
+    cumulative sums of the drift test.
     """
 
     y_start: float
@@ -49,7 +50,7 @@ SPAN, FIT = (np.dtype([(name, float) for name in kind._fields]) for kind in (Spa
 
 @njit(cache=True)
 def start(span, fits, x, y):
-    """A line's first sample."""
+    """Start a line with its first sample: set `span`, and `fits` by event, in place."""
     span.n, span.x_start, span.x_last, span.mean, span.scatter = 1.0, x, x, 0.0, 0.0
     for j in range(len(fits)):
         fit = fits[j]
@@ -59,7 +60,7 @@ def start(span, fits, x, y):
 
 @njit(cache=True, error_model="numpy")
 def include(span, fits, x, y):
-    """Let a sample into the line."""
+    """Add a sample to the line: update `span` and `fits` in place."""
     step, (span.n, span.x_last, span.mean, span.scatter) = include_x(span, x)
     for j in range(len(fits)):
         fit = fits[j]
@@ -68,7 +69,7 @@ def include(span, fits, x, y):
 
 @njit(cache=True, error_model="numpy")
 def include_x(span, x):
-    """What a sample does to the sums of each event, and n, x_last, mean and scatter with it."""
+    """Update for a sample at x: factors for :func:`include_y`, and the new n, x_last, mean and scatter."""
     share = 1.0 / (span.n + 1.0)
     weight = span.n * share
     run = (x - span.x_start) - span.mean
@@ -80,7 +81,7 @@ def include_x(span, x):
 
 @njit(cache=True, error_model="numpy")
 def include_y(fit, step, y):
-    """y_last, mean, joint, slope and sse with a sample."""
+    """The new y_last, mean, joint, slope and sse of an event with a sample; `step` is from :func:`include_x`."""
     run, share, weighted, inverse, shrink = step
     rise = (y - fit.y_start) - fit.mean
     off = rise - fit.slope * run
@@ -96,7 +97,7 @@ def sigma(span, fit):
 
 @njit(cache=True)
 def write(span, fits, row):
-    """A finished line: x_start, x_end, n, and slope, intercept, sigma of each event (Eq. 3, 4, 7)."""
+    """Write a finished line to `row`: x_start, x_end, n, and slope, intercept, sigma of each event (Eq. 3, 4, 7)."""
     row[0], row[1], row[2] = span.x_start, span.x_last, span.n
     for j in range(len(fits)):
         fit = fits[j]
@@ -120,7 +121,7 @@ class Line(NamedTuple):
 
 
 class LineStream:
-    """Samples in, finished lines out; the algorithm is the subclass's `_advance`.
+    """Base class of online fits: takes samples and returns finished lines; subclasses implement `_advance`.
 
     Parameters
     ----------
@@ -137,20 +138,23 @@ class LineStream:
         self._span, self._fits = np.zeros(1, SPAN), np.zeros(n_events, FIT)
 
     def add(self, x, y):
-        """Take one sample."""
+        """Take one sample: x, and y (one value an event); return the Line that it ends, or None."""
         rows = self.feed(np.array([x]), np.array([y], dtype=float))
         return self._as_line(rows[0]) if len(rows) else None
 
     def extend(self, x, y):
-        """Take many samples; the same as `add` for each, in compiled code."""
+        """Take many samples, as by `add` for each; return the lines that they end, as a DataFrame."""
         return self.as_frame(self.feed(x, y))
 
     def finish(self):
-        """End the last line."""
+        """End the last line, and return it as a DataFrame; the next sample starts a new stream."""
         return self.as_frame(self.end())
 
     def feed(self, x, y):
-        """Take many samples, as `extend` does; the finished lines come as plain rows."""
+        """Take many samples, as `extend` does; return finished lines as an array, a row a line as of :func:`write`.
+
+        A ValueError if shapes differ or x does not grow; samples that are not finite are left out.
+        """
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         table = y[:, np.newaxis] if y.ndim == 1 else y
         if table.shape != (*x.shape, len(self._fits)):
@@ -166,7 +170,7 @@ class LineStream:
         return rows[: self._advance(x, table, rows)]
 
     def end(self):
-        """End the last line, as `finish` does; it comes as rows of the same form as `feed`'s."""
+        """End the last line, as `finish` does; return it as an array of the form of `feed`."""
         rows = np.empty((int(self._span["n"][0] > 0), 3 + 3 * len(self._fits)))
         if len(rows):
             self._write(rows[0])
@@ -174,7 +178,7 @@ class LineStream:
         return rows
 
     def as_frame(self, rows):
-        """Rows of `feed` and `end` as :func:`cmlib.compress.compress` gives them."""
+        """Lines from `feed` and `end` as a DataFrame, in the form of :func:`cmlib.compress.compress`."""
         suffixes = [""] if self.events is None else [f":{event}" for event in self.events]
         fitted = [f"{what}{suffix}" for suffix in suffixes for what in ("slope", "intercept", "sigma")]
         columns = {"x_start": rows[:, 0], "x_end": rows[:, 1]}
@@ -202,11 +206,11 @@ class LineStream:
 class OnlineRegression(LineStream):
     """Piecewise-linear fit of samples that come one at a time, in bounded time and memory (Wu and Mencer, §3.5).
 
-    A line ends before a sample that lies more than `n_sigma` of the line's
-    standard deviations (Eq. 7) from its prolongation; the third sample of a
-    line, for which there is no deviation yet, may lie off by the share `alpha`
-    of the predicted count (§3.4). The next line starts from the last sample of
-    the old one. Of several events, the first to depart ends the line of all.
+    A line ends before a sample that is more than `n_sigma` of the line's
+    standard deviations (Eq. 7) from its continuation; the third sample of a
+    line, for which there is no deviation yet, may differ by the share `alpha`
+    of the predicted count (§3.4). The next line starts with the last sample of
+    the old one. A sample of any event that departs ends the lines of all.
 
     Parameters
     ----------
@@ -218,11 +222,11 @@ class OnlineRegression(LineStream):
     n_sigma : float >= 0, default 3
         Tolerance for all later ones [standard deviations].
     drift : float > 0, optional
-        Also end a line that its samples leave slowly: when the residuals, in
-        standard deviations, have added up to `drift` on one side of the line
+        Also end a line from which samples drift away slowly: when the residuals
+        [standard deviations] on one side of the line add up to `drift`
         (Page's cumulative sum with a slack of 1/2). 20 is a good choice: on 26
         sample streams of seven programs it took a third more lines and halved
-        the largest distance. Not in the paper, which names the fault (§4.2).
+        the largest distance. Not in the paper, which names the problem (§4.2).
 
     Raises
     ------
@@ -231,10 +235,10 @@ class OnlineRegression(LineStream):
 
     Notes
     -----
-    The paper divides all counts by the first ones (§3.2). No decision depends
-    on that: each compares lengths that scale alike. It is left out, so counts
-    stay exact integers, and a counter may start at zero. "Too big" is read as
-    larger than the tolerance, so a counter that stays at zero is one line.
+    The paper divides all counts by the first ones (§3.2). No result depends
+    on that, as both sides of each comparison are scaled. It is left out, so that
+    counts stay exact integers, and a counter may start at zero. "Too big" is read
+    as larger than the tolerance, so that a counter that stays at zero is one line.
     """
 
     def __init__(self, events=None, *, alpha=0.01, n_sigma=3.0, drift=None):
@@ -250,7 +254,10 @@ class OnlineRegression(LineStream):
 
 @njit(cache=True, error_model="numpy")
 def _advance(state, fits, x, y, alpha, n_sigma, drift, rows):
-    """The first event, most often the only one, is kept in registers: one event takes half as long so."""
+    """Process samples; write finished lines to `rows` and return their number.
+
+    The sums of the first event, usually the only one, are in local variables, which halves the time for one event.
+    """
     finished, resting, others = 0, state[0], fits[1:]
     span = Span(resting.n, resting.x_start, resting.x_last, resting.mean, resting.scatter)
     first = _loaded(fits[0])
@@ -287,22 +294,25 @@ def _advance(state, fits, x, y, alpha, n_sigma, drift, rows):
 
 @njit(cache=True)
 def _started(x, y):
+    """Span and Fit of a line with its first sample."""
     return Span(1.0, x, x, 0.0, 0.0), Fit(y, y, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @njit(cache=True)
 def _loaded(fit):
+    """A record of `fits` as a Fit."""
     return Fit(fit.y_start, fit.y_last, fit.mean, fit.joint, fit.slope, fit.sse, fit.rising, fit.falling)
 
 
 @njit(cache=True)
 def _store(fit, values):
+    """Write a Fit to a record of `fits`."""
     fit.y_start, fit.y_last, fit.mean, fit.joint, fit.slope, fit.sse, fit.rising, fit.falling = values
 
 
 @njit(cache=True, error_model="numpy")
 def _departs(span, fit, x, y, alpha, n_sigma, drift):
-    """Whether (x, y) does not belong to the line any more; and what the drift test has gathered with it."""
+    """True if the sample (x, y) departs from the line; and both cumulative sums of the drift test with it."""
     off = (y - fit.y_start) - fit.mean - fit.slope * ((x - span.x_start) - span.mean)
     beyond = abs(off) - _ROUNDING * abs(y - fit.y_start) - _RESOLUTION * abs(y)
     if span.n == 2.0:

@@ -1,6 +1,6 @@
-"""Ask of recordings what two notebooks or more ask: matrices, targets, clusters and profiles of a program.
+"""Analyses of recordings that several notebooks share: matrices, targets, clusters and profiles of a program.
 
-Names are loaded when they are asked for: what runs notebooks takes one that needs no model.
+Names are imported when they are first used, so that a user of one does not load the models of all.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""The recordings of the fifteen programs of AutoPerf's Table 2."""
+"""Read the recordings of the kernels that stand for the fifteen programs of AutoPerf's Table 2."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,7 +31,12 @@ _FEWEST_OTHERS = 10
 
 @dataclass(frozen=True)
 class ProgramRuns:
-    """The recordings of one program."""
+    """The recordings of one kernel.
+
+    `stands_for` is the paper's program, `original` True if it is that itself; `machine` are metadata, `per` what counts
+    are divided by. `training`, `good`, `bad` and `again` (a second recording) are lists of runs, a DataFrame of samples
+    each; `overhead` are ratios of run times with and without counting.
+    """
 
     name: str
     stands_for: str
@@ -48,12 +53,12 @@ class ProgramRuns:
 
     @property
     def label(self):
-        """What ran, and which of the paper's programs it stands for."""
+        """Name of the kernel, and in brackets that of the paper's program."""
         return self.name if self.name == self.stands_for else f"{self.name} (for {self.stands_for})"
 
     @cached_property
     def diluted(self):
-        """Runs of the control and of the diluted form, by the share of updates in the contended place."""
+        """Dict from the share of updates of the contended place to (runs of the control, runs of the diluted form)."""
         files = self.folder.glob("diluted-*.json")
         controls = {file: file.with_name(file.name.replace("diluted", "control")) for file in files}
 
@@ -66,7 +71,10 @@ class ProgramRuns:
 
 
 def recorded_programs(folder="", wanted="all"):
-    """Read the recordings of the fifteen programs."""
+    """Read the recordings in a folder: dict from kernel's name to ProgramRuns.
+
+    `wanted` is "all" or names separated by commas. A NothingRecordedError if there is none.
+    """
     folder = Path(folder or places.hardware_first(places.data_dir() / "regions"))
     known = [program.name for program in kernels()]
     about = "AutoPerf's programs, which are what is evaluated here"
@@ -84,7 +92,7 @@ def recorded_programs(folder="", wanted="all"):
 
 
 def describe_recordings(programs):
-    """On whose data a page is: kernels, runs, counts and machine."""
+    """Markdown paragraph on the data of a page: numbers of kernels and runs, counts and machine."""
     kinds = ("training", "again", "good", "bad")
     numbers = [sum(len(getattr(runs, kind)) for runs in programs.values()) for kind in kinds]
     first = next(iter(programs.values()))
@@ -101,13 +109,16 @@ def describe_recordings(programs):
 
 
 def synthetic_origin(programs):
-    """What is to be said of all results where nothing was measured; empty where it was."""
+    """A sentence for captions if the recordings are synthetic; "" if they were measured."""
     synthetic = any(program.machine.get("synthetic") for program in programs.values())
     return "Synthetic counts, nothing was measured." if synthetic else ""
 
 
 def slow_runs(learned, *others):
-    """Which runs took longer, in the median, than any that was learned; None where no time was counted."""
+    """For each list in `others` a mask of the runs whose median cycles exceed those of all learned runs.
+
+    None if no cycles or times were counted.
+    """
     counted = counters_with_role(CYCLES, learned[0])
     if not counted:
         return None
@@ -116,7 +127,7 @@ def slow_runs(learned, *others):
 
 
 def slowdown(good, bad):
-    """Time of the median bad run, as a multiple of the median good one's."""
+    """Cycles or time of the median bad run as a multiple of the median good one's; NaN if neither was counted."""
     counted = counters_with_role(CYCLES, good[0])
     if not counted:
         return np.nan
@@ -148,7 +159,7 @@ def train_detector(recorded, *, max_runs=100, seed=0):
 
 
 def error_variance_by_run(runs, *, seed=0):
-    """Variance and mean of the reconstruction errors after training on the first 1, 2, … runs.
+    """Columns variance and mean of the reconstruction errors after training on the first 1, 2, … runs, a row each.
 
     The autoencoder has one hidden layer, half as wide as its input, and one start.
     """

@@ -1,4 +1,4 @@
-"""Results of long computations, kept in a file each, for the other notebooks that ask for the same."""
+"""Cache results of long computations in files, for other notebooks that compute the same."""
 
 import contextlib
 import fcntl
@@ -19,18 +19,22 @@ _LIBRARIES = ("numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numba")
 
 
 def cached(inputs, compute):
-    """What `compute` gives for these inputs: read, if it was kept, else computed and kept."""
+    """Return ``compute()``, a dict of DataFrames, from the cache if it was computed for these inputs before.
+
+    `inputs` (frames, series, or values with a stable repr) must determine the result; cmlib's source and the versions
+    of libraries are part of the key. Without a writable folder nothing is stored.
+    """
     try:
         folder = _folder()
     except OSError:
         return compute()
     place = folder / _digest(inputs)
     with _locked(folder, place.name):
-        # Not there, or cut short by a power failure: then it is made anew.
+        # If it is not there, or was cut short by a power failure, it is computed again.
         with contextlib.suppress(OSError, ValueError):
             return {file.stem: pd.read_parquet(file) for file in sorted(place.iterdir())}
         frames = compute()
-        # A full disk costs the next notebook its time, and this one nothing.
+        # If the disk is full, the result is returned without being stored.
         with contextlib.suppress(OSError), atomic_output(place) as draft:
             draft.mkdir()
             for name, frame in frames.items():
@@ -40,6 +44,7 @@ def cached(inputs, compute):
 
 
 def _folder():
+    """Folder of the cache for this source; those of other sources are removed."""
     parent = places.results_dir() / FOLDER
     folder = parent / _source()
     if not folder.is_dir():
@@ -52,6 +57,7 @@ def _folder():
 
 @functools.cache
 def _source():
+    """Hash of cmlib's source and of the versions of libraries."""
     digest = hashlib.sha256()
     for file in sorted(Path(places.__file__).parent.rglob("*.py")):
         digest.update(file.read_bytes())
@@ -75,7 +81,7 @@ def _digest(inputs):
 
 @contextlib.contextmanager
 def _locked(folder, name):
-    """Hold one result: a byte of one file a result, so that no file a result is left behind."""
+    """Lock one result, by a byte of a lock file that all results share."""
     with contextlib.ExitStack() as held:
         with contextlib.suppress(OSError):
             descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)

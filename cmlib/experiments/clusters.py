@@ -1,4 +1,4 @@
-"""Clusters of a program's events that go with its cycles per instruction, named, weighed and judged."""
+"""Cluster a recorded program's events, name the clusters, and estimate what each adds to cycles per instruction."""
 
 from dataclasses import dataclass, fields
 
@@ -15,12 +15,12 @@ from cmlib.parallel import Workers
 from cmlib.rank import blocks, clusters, predict_held_out, regressor, relative_error
 from cmlib.rank.clusters import ClusterRegression
 
-_SEEN_IN, _FEWEST_STEPS = 0.1, 20  # share of the steps in which an event must have happened; steps in all
+_SEEN_IN, _FEWEST_STEPS = 0.1, 20  # least share of the steps in which an event happened; fewest steps
 _N_BLOCKS, _N_FOLDS, _N_SHUFFLES, _N_DRAWS = 12, 4, 30, 200
-_FLAT = 0.2  # rank correlation that has a direction
-_DOZEN = 12  # members up to which a name tells topics
-_SECOND = 0.4  # weight of a second topic beside the first's
-_LISTED = 8
+_FLAT = 0.2  # rank correlation with cycles from which on a direction is given
+_DOZEN = 12  # clusters of at most so many events are named by their topics
+_SECOND = 0.4  # a second topic is named if it has at least this share of the first one's weight
+_LISTED = 8  # members listed in the table
 _CYCLES = ["cycles_per_kilo_instruction", "cycles_low", "cycles_high", "cycles_at_most"]
 
 
@@ -28,8 +28,8 @@ _CYCLES = ["cycles_per_kilo_instruction", "cycles_low", "cycles_high", "cycles_a
 class EventClusters:
     """Clusters of one program's events, the most important first, numbered from 1.
 
-    `table` has a row a cluster, `members` one an event, `errors` one a test on held-out steps; `stability` is the
-    overlap of the first five beside that of shuffled members.
+    `table` has a row a cluster, `members` a row an event, `errors` a row for each test on held-out steps; `stability`
+    has one row: the overlap of the five most important clusters in resampled data, and that with shuffled members.
     """
 
     table: pd.DataFrame
@@ -39,7 +39,7 @@ class EventClusters:
 
 
 def event_clusters(url, program, *, table, processor="", method="shrinkage", n_models=20, seed=0):
-    """Clusters of a recorded program's events; None where there are too few steps or no event varies."""
+    """EventClusters of a recorded program in the store at `url`; None if there are too few steps or no event varies."""
     runs = recorded_runs(url, program, method=method, workers=Workers(1))
     try:
         data = matrix(runs, per="instructions")
@@ -52,7 +52,10 @@ def event_clusters(url, program, *, table, processor="", method="shrinkage", n_m
 
 
 def explain(data, table, *, cycles=None, costs=None, n_models=20, seed=0):
-    """Clusters of the events of a matrix; `cycles` are those of the account's categories, `costs` of each event."""
+    """EventClusters of a Matrix; `table` is the event table.
+
+    `cycles` (DataFrame) are cycles per instruction in each top-down category by step, `costs` what events cost.
+    """
     cycles = pd.DataFrame(index=data.X.index) if cycles is None else cycles
     costs = costs or topdown.read_costs()
     frames = (table["description"], data.X, data.ipc, *(data.holdout or ()), cycles)
@@ -86,6 +89,7 @@ def _explain(data, table, cycles, costs, n_models, seed):
 
 
 def _usable(X, classes):
+    """Columns of X that happen, vary and are no target; an UnfitRecordingError if there are none or too few rows."""
     if len(X) < _FEWEST_STEPS:
         raise UnfitRecordingError(f"{len(X)} steps are too few for clusters; {_FEWEST_STEPS} are needed.")
     happens = ((X > 0).mean() >= _SEEN_IN) & (X.nunique() > 1) & (classes.reindex(X.columns) != "target")
@@ -95,18 +99,19 @@ def _usable(X, classes):
 
 
 def _draws(added, grouped):
+    """Importances of the clusters, a row for each model's contributions."""
     return pd.DataFrame([clusters.importances(contributions, grouped) for contributions in added])
 
 
 def _members(weights, grouped):
-    """Events of every cluster by falling weight, as a share of their cluster's [%]."""
+    """Columns cluster, event and weight (share of the cluster's sum, %), sorted by cluster and falling weight."""
     frame = pd.DataFrame({"cluster": grouped, "event": grouped.index, "weight": weights[grouped.index]})
     frame["weight"] *= 100 / frame.groupby("cluster")["weight"].transform("sum").replace(0.0, np.inf)
     return frame.sort_values(["cluster", "weight"], ascending=[True, False], kind="stable", ignore_index=True)
 
 
 def _describe(members, draws, X, cpi, costs, what):
-    """Name, kind and importance of each cluster, and the cycles that go with its first costly event, from the data."""
+    """Table of the clusters: name, kind, importance, members, and how cycles change with the first costly event."""
     of = members.groupby("cluster")["event"]
     first = of.first()
     costly = members["event"].map(lambda event: what.at[event, "class"] == "stall" or costs.charges(event))
@@ -131,9 +136,10 @@ def _describe(members, draws, X, cpi, costs, what):
 
 
 def _cycles_with(event, X, cpi, costs):
-    """Cycles per 1,000 instructions in the tenth of the steps with most of an event, less those in that with least.
+    """Cycles per 1,000 instructions in the tenth of the steps with most of an event, minus those with least of it.
 
-    As counted, with the interval of 90 % of draws of blocks of steps, and what so much more of the event can cost.
+    A tuple of the difference, the ends of its 90 % interval (block bootstrap), and the most cycles that the difference
+    of the event itself can cost.
     """
     count, cycles = X[event].to_numpy(float), 1000 * cpi.to_numpy(float)
     rows = (clusters.resample_blocks(len(X), seed, n_blocks=_N_BLOCKS) for seed in range(_N_DRAWS))
@@ -143,12 +149,13 @@ def _cycles_with(event, X, cpi, costs):
 
 
 def _most_less_least(count, values):
+    """Mean of `values` in the tenth of the steps with the largest count, minus that in the tenth with the smallest."""
     least, most = np.quantile(count, [0.1, 0.9])
     return values[count >= most].mean() - values[count <= least].mean()
 
 
 def _names(members, what):
-    """By the topics of at most a dozen members, the weightiest first; of more, by their kind and number."""
+    """Names of the clusters: topics of their events if there are at most a dozen, else kind and number of events."""
     topics = members.assign(topic=members["event"].map(what["topic"]))
     names = topics.groupby("cluster").apply(_topics, include_groups=False)
     of = members.groupby("cluster")["event"]
@@ -158,11 +165,13 @@ def _names(members, what):
 
 
 def _topics(members):
+    """One or two topics of the largest weight, joined by "and"."""
     weights = members.groupby("topic", sort=False)["weight"].sum().sort_values(ascending=False, kind="stable")
     return " and ".join(weights.index[:2][weights.iloc[:2] >= _SECOND * weights.iloc[0]])
 
 
 def _listed(names):
+    """The first names joined by semicolons, and the number of those left out."""
     further = len(names) - _LISTED
     return "; ".join(names[:_LISTED]) + (f"; and {further} more" if further > 0 else "")
 
@@ -194,7 +203,7 @@ def _stability(added, grouped, kinds, seed):
 
 
 def _category_cycles(runs, table_name, progress):
-    """Cycles per instruction of every category on level 1 of the top-down account, by steps of progress."""
+    """Cycles per instruction in each category of top-down level 1, by step of progress; None if no table fits."""
     rates, ipc = topdown.merge_steps(merge.step_runs(list(runs["counts"]), len(progress)))
     table = topdown.choose_table(rates.columns, table_name)
     if table is None:
@@ -204,7 +213,7 @@ def _category_cycles(runs, table_name, progress):
 
 
 def _categories_of(contributions, cycles):
-    """The category of the account that goes with each cluster."""
+    """Of each cluster the top-down category whose cycles correlate most with its contribution, and the correlation."""
     if cycles.empty:
         return pd.DataFrame({"category": "", "category_r": np.nan}, index=contributions.columns)
     along = pd.DataFrame({name: contributions.corrwith(cycles[name]) for name in cycles}).fillna(-1.0)

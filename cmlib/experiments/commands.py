@@ -1,4 +1,4 @@
-"""Command lines that record a program again, as it was recorded before, to be copied into a shell."""
+"""Shell command lines that record a program again as it was recorded before."""
 
 import itertools
 import re
@@ -6,12 +6,12 @@ import re
 from cmlib.io import events
 from cmlib.shell import are_plain, command_line, in_turn, output_of, perf_stat, recorded_words
 
-# As likwid and PAPI name events, and what is a heading and no name.
+# Names of events in the form of likwid and PAPI, which perf does not know, and headings with blanks.
 _OTHER_TOOL = re.compile(r"^[A-Z0-9]+(?:_[A-Z0-9]+)+$|\s")
 
 
 def command_again(meta, *options):
-    """The command that records a program as one of its runs was recorded."""
+    """Command line of ``cmlib record`` that records a program as in the metadata of one run, with further options."""
     record = ["cmlib", "record", meta["program"]]
     if attached := meta.get("attached"):
         interval = [] if meta["interval_ms"] == 100 else ["--interval-ms", meta["interval_ms"]]
@@ -21,10 +21,10 @@ def command_again(meta, *options):
 
 
 def command_to_count(meta, groups, pinned=(), table=None):
-    """The commands that count groups of events, each without multiplexing; empty if perf knows one of them not.
+    """Command lines that count groups of events (lists of names), each without multiplexing, as text.
 
-    Of a program that was imported they are perf's, with the events' codes where perf may not know their names. It is
-    empty, too, where an event's name is none of perf's.
+    Of an imported program they are perf's, with the events' codes where perf may not know the names (`table` is the
+    name of the event table). "" if a name can't be given to perf.
     """
     if not are_plain(itertools.chain(*groups)):
         return ""
@@ -36,6 +36,7 @@ def command_to_count(meta, groups, pinned=(), table=None):
 
 
 def _with_perf(meta, groups, pinned, table):
+    """Command lines of ``perf stat`` that count each group, and of the import of what they write."""
     written, modifier = meta["encodings"], meta.get("modifier") or ""
     if any(_OTHER_TOOL.search(written.get(event, event)) for event in itertools.chain(*groups)):
         return ""
@@ -52,7 +53,7 @@ def _with_perf(meta, groups, pinned, table):
 
 
 def _running(attached):
-    """The option that attaches to the same again; processes by their names, as their numbers may be others now."""
+    """Options of ``cmlib record`` that attach to the same again; processes by their names, as their ids change."""
     if "cgroup" in attached:
         return ["--cgroup", attached["cgroup"]]
     if "processes" not in attached:

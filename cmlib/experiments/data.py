@@ -1,4 +1,4 @@
-"""One program's recordings: found in the store, and cleaned."""
+"""Find the recordings of programs in the store, check what they have, and clean their counts."""
 
 import functools
 import re
@@ -19,14 +19,16 @@ from cmlib.shell import FILES, as_code, command_code
 _KINDS = {"ocoe": "without multiplexing", "mlpx": "with multiplexing", "lines": "as lines"}
 FEWEST_INTERVALS = 20
 TAKES_INTERVALS = "this takes intervals of one run: `perf stat -I 100 -x, -o FILE -- COMMAND`"
-# Why nothing is cleaned of a simulated program.
+# Why simulated counts are not cleaned.
 EXACT = "every event was counted in every interval, so that nothing was extrapolated, and there is nothing to clean."
 
 
 def programs(url, wanted="all", *, modes=()):
-    """Names of the programs recorded in intervals, or as lines where asked for, in order of the alphabet.
+    """List of the programs in the store at `url` that were recorded in each of the modes (ocoe, mlpx, lines).
 
-    ``all`` leaves out simulated ones, and those imported from elsewhere beside what cmlib recorded itself.
+    `wanted` is "all" or names separated by commas. "all" leaves out simulated programs, and imported ones if there are
+    others. A NothingRecordedError or UnfitRecordingError, with the command to run, if there is none, or if a named one
+    lacks a mode or enough intervals; also if simulated and measured ones are named together.
     """
     runs = store.runs(url) if "lines" in modes else _in_intervals(store.runs(url))
     lacking = {name: _lacking(of_program, modes) for name, of_program in runs.groupby("program")}
@@ -61,7 +63,7 @@ def programs(url, wanted="all", *, modes=()):
 
 
 def _lacking(runs, modes):
-    """What a program's runs lack to be studied by their IPC both with and without multiplexing; empty if nothing."""
+    """What a program's runs lack for the modes, as part of a sentence; "" if nothing."""
     if runs["source"].nunique() > 1:
         return "measured and simulated runs in one folder, and the two are never joined"
     if modes and VALGRIND in set(runs["source"]):
@@ -83,12 +85,12 @@ def _lacking(runs, modes):
 
 
 def knows_ipc(events):
-    """Whether instructions and cycles are among some events."""
+    """True if instructions and cycles are among the events."""
     return set(PINNED) <= set(events)
 
 
 def how_to_record(name, modes):
-    """What brings a program in: its own recipe, if there is one."""
+    """Commands that record a program in the modes, as Markdown: its own recipe if there is one."""
     if "lines" in modes:
         return command_code("cmlib", "record", name, "--samples", "--compress", "--", "COMMAND")
     if name in program_tables.suites():
@@ -98,12 +100,12 @@ def how_to_record(name, modes):
 
 
 def interval_runs(url, programs):
-    """Runs of some programs as :func:`cmlib.io.store.runs` lists them, without those that were kept as lines."""
+    """Runs of some programs as :func:`cmlib.io.store.runs` lists them, without those compressed to lines."""
     return _in_intervals(store.runs(url)).query("program in @programs").reset_index(drop=True)
 
 
 def timed_runs(url, programs):
-    """The same without totals of whole runs; an UnfitRecordingError if there is nothing else."""
+    """As :func:`interval_runs`, without totals of whole runs; an UnfitRecordingError if there are only such."""
     runs = interval_runs(url, programs)
     timed = runs[runs["axis"] == TIME].reset_index(drop=True)
     if timed.empty and len(runs):
@@ -114,12 +116,12 @@ def timed_runs(url, programs):
 
 
 def is_simulated(url, programs):
-    """Whether some programs, which are all measured or all simulated, are simulated."""
+    """True if some programs, which are all measured or all simulated, are simulated."""
     return VALGRIND in set(interval_runs(url, programs)["source"])
 
 
 def describe_source(url, programs):
-    """Say for captions that the counts of some programs are simulated, and by what; nothing of measured ones."""
+    """A sentence for captions that the counts are simulated, and by what; "" if they were measured."""
     if not is_simulated(url, programs):
         return ""
     meta = store.load(url, interval_runs(url, programs)["run_id"].iloc[0]).meta
@@ -127,7 +129,7 @@ def describe_source(url, programs):
 
 
 def describe_data(url, programs):
-    """Say in Markdown what ran how often, on which machine, and whether the runs are the paper's."""
+    """Markdown paragraph on the runs: programs, commands, machines, and whether the data are the paper's."""
     runs, known = interval_runs(url, programs), program_tables.suites()
     first = runs.groupby("program")["run_id"].first()
     first = {name: store.load(url, run_id) for name, run_id in first.items()}
@@ -161,18 +163,21 @@ def _describe_machine(run):
 
 
 def as_words(text):
-    """A stranger's text in Markdown: without marks, formulas, HTML or paragraphs of its own."""
+    """Foreign text escaped for Markdown, in one line: no markup, formulas or HTML of it have an effect."""
     return re.sub(r"[\\`*_$&<>\[\]]", lambda match: f"&#{ord(match[0])};", " ".join(text.split()))
 
 
 def refuse_simulated(url, programs, why):
-    """Raise an UnfitRecordingError that says why a question is none for simulated programs."""
+    """Raise an UnfitRecordingError with the reason `why` if the programs are simulated."""
     if is_simulated(url, programs):
         raise UnfitRecordingError(f"{', '.join(programs)} is simulated, not measured: {why}")
 
 
 def cleaned_runs(url, program, sets, *, method="shrinkage", workers=None):
-    """Runs of some sets of a program, cleaned."""
+    """Cleaned runs of some sets of a program: a row a run, set, pass, counts (DataFrame) and seconds (Series, [s]).
+
+    A NothingRecordedError if there is none.
+    """
     runs = store.runs(url, program=program).query("set in @sets")
     if runs.empty:
         raise NothingRecordedError(
@@ -189,6 +194,7 @@ def _in_intervals(runs):
 
 
 def _cleaned(url, run_id, *, method):
+    """Cleaned counts of a run and the length of each interval [s]; simulated counts as they are."""
     run = store.load(url, run_id)
     counts, running = run.whole()
     if run.simulated:
@@ -208,17 +214,17 @@ def _cleaned(url, run_id, *, method):
 
 
 def suites(programs):
-    """The suite of each program."""
+    """Dict from each program to its suite, such as HiBench; "own" for others."""
     known = program_tables.suites()
     return {name: known.get(name, "own") for name in programs}
 
 
 def of_suites(programs, wanted):
-    """Those of some programs that belong to one of the suites named, in their order."""
+    """List of those programs that belong to one of the suites `wanted`."""
     return [name for name, suite in suites(programs).items() if suite in wanted]
 
 
 def paper_figures(programs, numbers):
-    """What CounterMiner's figures are called that show these programs; of others just a figure."""
+    """Label of CounterMiner's figures that show these programs, by `numbers` (suite to number); else "Figure"."""
     figures = [number for suite, number in numbers.items() if of_suites(programs, [suite])]
     return f"CounterMiner, Fig. {' and '.join(figures)}" if figures else "Figure"

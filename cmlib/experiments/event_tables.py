@@ -1,4 +1,4 @@
-"""Find the event tables of what was recorded, by machine or by the names of the events."""
+"""Find the event tables of recorded programs, by their machine or by the names of their events."""
 
 import functools
 
@@ -9,7 +9,11 @@ from cmlib.io import events, store
 
 
 def event_table(url):
-    """Units, short names and descriptions of what was recorded."""
+    """One event table (DataFrame, as :func:`cmlib.io.events.table`) for all programs in the store at `url`.
+
+    Of an event in several tables the row is from the one with most recorded events; abbreviations that are not unique
+    are empty.
+    """
     recorded = {}
     for _, names, table in _programs(url):
         recorded.setdefault(table, set()).update(names)
@@ -25,7 +29,7 @@ def event_table(url):
 
 
 def table_name(url, program, processor=""):
-    """Name of the event table of a program's machine, or of that which its events' names tell; None without one."""
+    """Name of the event table of `processor`, or of a program's machine, or the one that has its events; or None."""
     if processor:
         return events.table_for(processors.told(processor))
     return next((table for name, _, table in _programs(url) if name == program), None)
@@ -38,7 +42,7 @@ def processor_name(url, program, processor=""):
 
 
 def known_sums(run):
-    """The sums between events that cleaning a run may rely on."""
+    """Sums (whole, parts) between events that hold in the event table of a run, or in all tables that it may have."""
     machine = run.machine
     names = [events.table_for(machine)] if _is_known(machine) else events.recognise(run.counts.columns).tables
     sums = [_sums(name) if name else [] for name in names]
@@ -46,7 +50,7 @@ def known_sums(run):
 
 
 def _programs(url):
-    """Every program and machine: program, names of its events, and its table or None."""
+    """Yield for every program and event table (program, set of its events, name of the table or None)."""
     machines, seen = store.machines(url), {}
     for run in store.runs(url).itertuples():
         machine = machines[run.run_id]
@@ -57,7 +61,7 @@ def _programs(url):
 
 
 def _simulated():
-    """Simulated events with the columns that say what was counted."""
+    """Table of simulated events with the columns of an event table."""
     table = events.simulated_events(levels=3)
     marked = (table.index + " (modelled)").where(table["kind"] == events.MODELLED, "")
     numbers = dict.fromkeys(["code", "umask", "bits", "counters", "core"], 0)

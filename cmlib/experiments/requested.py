@@ -1,4 +1,4 @@
-"""Check the names of programs that a notebook is asked to study."""
+"""Check the names of programs in a notebook's parameter against those that are recorded."""
 
 import difflib
 
@@ -9,7 +9,11 @@ _MOST_SHOWN = 5
 
 
 def resolve_names(wanted, known, *, about, todo):
-    """The names asked for."""
+    """List of the names in `wanted`, "all" or names separated by commas; "all" stands for all of `known`.
+
+    A ValueError if there are no names; a NothingRecordedError for one that is not `known`: it is not among `about`, and
+    `todo`, a sentence in which NAME stands for the name, says what to do.
+    """
     known = list(known)
     if wanted == "all":
         return known
@@ -24,12 +28,12 @@ def resolve_names(wanted, known, *, about, todo):
 
 
 def split_names(text):
-    """Names that are separated by commas."""
+    """List of the names in a text, separated by commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _nearest(name, known):
-    """What there is: all of it, or, of many, those of a similar name, or the first."""
+    """Text for messages: all known names, or, if there are many, similar ones or the first."""
     if len(known) <= _MOST_SHOWN:
         return ", ".join(known) or "none"
     near = difflib.get_close_matches(name, known)

@@ -1,4 +1,4 @@
-"""One run of a program: with the key events of a tree that has been trained, or simulated; or one that was recorded."""
+"""Get one run of a program for a diagnosis: record it with a tree's key events, simulate it, or load a recorded one."""
 
 import json
 import tempfile
@@ -14,7 +14,7 @@ from cmlib.experiments.micro_recordings import FOLDER, KEY, read_series
 from cmlib.io.archive.programs import existing_runs
 from cmlib.shell import command_code
 
-# Some 3 million instructions, 0.05 s of simulation.
+# Basic blocks in an interval of a simulation: some 3 million instructions, which take 0.05 s.
 EVERY_BLOCKS = 500_000
 _WITHOUT_COUNTERS = (
     "Without counters: `cmlib diagnose --simulate -- COMMAND`; `cmlib doctor` tells why there are none, and "
@@ -23,7 +23,11 @@ _WITHOUT_COUNTERS = (
 
 
 def record_once(command, trained, counters, *, keep=None):
-    """Run a command once and count the key events of the training recordings, the way these were counted."""
+    """Run a command once and count the key events as in the training recordings: a Series of the micro_recordings.
+
+    `trained` are the metadata of these, `counters` the census of this machine's counters. With `keep` the run is stored
+    under that name. A CmlibError if processor or counters differ, or the name is taken.
+    """
     here = machine.describe()["microarchitecture"]
     if here != (trained_on := trained["machine"]["microarchitecture"]):
         raise CmlibError(
@@ -56,7 +60,10 @@ def record_once(command, trained, counters, *, keep=None):
 
 
 def load_recorded(name):
-    """The first recorded run of a program with the key events, by its name or what follows the first hyphen of it."""
+    """First recorded run (Series) of a program with the key events; `name` is its name or the part after the first "-".
+
+    A NothingRecordedError if there is none.
+    """
     place = places.recordings_dir() / FOLDER
     known = sorted(path.name for path in place.glob("*/"))
     for run in (run for run in known if name in (run, run.partition("-")[2])):
@@ -70,7 +77,10 @@ def load_recorded(name):
 
 
 def simulate_once(command, *, caches=None, every_blocks=None, progress=lambda done: None):
-    """Simulate one run of a command, with streams prefetched; what Callgrind wrote, and lines that were in order."""
+    """Simulate one run of a command with prefetching of streams: (Callgrind's output, True, lines read in order).
+
+    `caches` are sizes by cache, this machine's by default; `progress` is called with the work done so far.
+    """
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         options = cache_options(caches or {}, prefetch=True)
         settings = {"every_blocks": every_blocks or EVERY_BLOCKS, "options": options, "progress": progress}
@@ -79,6 +89,6 @@ def simulate_once(command, *, caches=None, every_blocks=None, progress=lambda do
 
 
 def check_counters():
-    """Counters of this machine; CmlibError where no hardware event can be counted, before anything long begins."""
+    """Census of this machine's counters (dict); a CmlibError if no hardware event can be counted."""
     with machine.counters_lock("cmlib diagnose"):
         return machine.census().checked(_WITHOUT_COUNTERS).counters

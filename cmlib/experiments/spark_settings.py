@@ -1,36 +1,36 @@
-"""Settings of Spark as they are noted with a recording, and as numbers."""
+"""Convert the settings of Spark that are stored with a recording to numbers."""
 
 import re
 
 from cmlib.io.programs import emitted_events, spark_parameters
 
 FOLDER = "tuning"  # among the recordings
-EMIT = "emit."  # before an event that was emitted beside a run, among its options
+EMIT = "emit."  # prefix, in a run's options, of an event that another program caused at a set rate
 TABLE_IV = spark_parameters()
-# Without these some of the parameters would do nothing; two executors that fetch from each other over the network.
+# Settings that some parameters need to have an effect, such as two executors that fetch from each other.
 ALWAYS = {name: value for parameter in TABLE_IV.values() for name, value in parameter.needs.items()}
 _UNITS = {"": 1, "s": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _QUANTITY = re.compile(r"([0-9.]+)([skmg]?)")
 _EVENTS = emitted_events()
-# By event that can be emitted, what it brings along.
+# By event that can be caused at a set rate: the events that are caused with it.
 EMITTERS = _EVENTS.query("emitted == 1")["with"].fillna("").str.split().map(tuple).to_dict()
 HIGHEST = _EVENTS["highest"].dropna().to_dict()
 
 
 def emitted_of(options):
-    """Rates of the events that were emitted beside a run [1/s]."""
+    """Dict from event to the rate [1/s] at which it was caused during a run, from the run's options."""
     return {key.removeprefix(EMIT): float(rate) for key, rate in options.items() if key.startswith(EMIT)}
 
 
 def settings_of(options):
-    """Values of Table IV's parameters as numbers."""
+    """Dict from abbreviation to value of each of Table IV's parameters, as numbers, from the run's options."""
     chosen = ALWAYS | dict(options)
     texts = {abbr: chosen.get(each.name, each.default) for abbr, each in TABLE_IV.items()}
     return {abbr: quantity(text) for abbr, text in texts.items()}
 
 
 def quantity(text):
-    """``"64k"`` in bytes, ``"120s"`` in seconds, ``"0.6"`` as it is."""
+    """Number of a text: ``"64k"`` in bytes, ``"120s"`` in seconds, ``"0.6"`` as it is; a ValueError for others."""
     match = _QUANTITY.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is no number with one of the units k, m, g, s, or none.")

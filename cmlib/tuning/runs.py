@@ -1,4 +1,4 @@
-"""Rank the parameters of a program by its time, directly and through events (CounterMiner, §V-D)."""
+"""Rank a program's parameters by their effect on its run time, and its events by theirs (CounterMiner, §V-D)."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import pandas as pd
 from cmlib.rank.boosting import Boosting, regressor
 from cmlib.rank.importance import influence
 
-# A run is a row, and there are tens of them: with five to a leaf, half of them drawn, ten runs would never be split.
+# For tens of rows, one a run: with the default five rows a leaf, of half the rows, ten runs would never be split.
 FEW_ROWS = Boosting(leaves=4, rows_per_leaf=2, row_share=0.8)
 
 
@@ -18,15 +18,16 @@ class Runs:
     Attributes
     ----------
     parameters : DataFrame, shape (n_runs, n_parameters)
-        Settings, as numbers.
+        Values of the parameters in each run, as numbers.
     rates : DataFrame, shape (n_runs, n_events)
-        Events of each run, per unit of work or of processor time: totals would say how long it took.
+        Events of each run per cycle or per processor time; not totals, as these grow with the run time.
     seconds : Series, shape (n_runs,)
         Execution time [s].
     examples : DataFrame, shape (n_examples, n_events)
-        Rates of the events, to ask which of them matter; its index names the run of each row.
+        Rates of the events in intervals or runs, the features of the model by which events are ranked; its index
+        names the run of each row.
     performance : Series, shape (n_examples,)
-        What they matter for: IPC of an interval, or the time of a run.
+        Target of that model: IPC of each interval, or time of each run.
     """
 
     parameters: pd.DataFrame
@@ -40,25 +41,25 @@ class Runs:
 
     @property
     def mixed(self):
-        """Events and parameters side by side: the vector of the GBRT study's Eq. 9."""
+        """Rates and parameters in one DataFrame, a row a run: the vector of the GBRT paper's Eq. 9."""
         return pd.concat([self.rates, self.parameters], axis=1)
 
     def take(self, rows):
-        """Some of the runs, by position."""
+        """Runs with some of the runs alone, by position (list or array of int)."""
         names = self.seconds.index[rows]
         by_run = self.parameters.loc[names], self.rates.loc[names], self.seconds.loc[names]
         return Runs(*by_run, self.examples.loc[names], self.performance.loc[names])
 
 
 def rank_directly(runs, *, seed=0):
-    """Rank the parameters by a model of the time (the paper's method B, CounterMiner, §V-D).
+    """Rank the parameters by their importance in a model of run time (the paper's method B, CounterMiner, §V-D).
 
     Parameters
     ----------
     runs : Runs
         Runs of one program under different settings.
     seed : int, default 0
-        Of the model.
+        Seed of the model.
 
     Returns
     -------
@@ -69,14 +70,14 @@ def rank_directly(runs, *, seed=0):
 
 
 def important_events(runs, *, seed=0):
-    """Rank the events by a model of the performance.
+    """Rank the events by their importance in a model of `runs.performance`.
 
     Parameters
     ----------
     runs : Runs
         Runs of one program under different settings.
     seed : int, default 0
-        Of the model.
+        Seed of the model.
 
     Returns
     -------
