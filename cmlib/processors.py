@@ -47,7 +47,7 @@ def of_machine(machine, core=""):
     Parameters
     ----------
     machine : dict
-        As ``cmlib doctor --json`` describes it, or :func:`told`.
+        As ``cmlib doctor --json`` describes it, or :func:`machine_with`.
     core : str
         PMU of the cores, such as ``cpu_atom``; the fastest cores' if empty.
 
@@ -75,7 +75,7 @@ def core_pmu(name):
     return kinds.pop() if len(kinds) == 1 else ""
 
 
-def told(name):
+def machine_with(name):
     """A machine's description (dict of processor and vendor) by the processor's name; empty without one."""
     vendors = {"intel": "GenuineIntel", "amd": "AuthenticAMD", "arm": "ARM"}
     return {"processor": name, "vendor": vendors[name.partition("_")[0]]} if name else {}

@@ -35,10 +35,10 @@ def summarize(recording, about, processor, interval_ms, as_json):
     Nothing is stored.
     """
     from cmlib.experiments.summary import summarize_runs
-    from cmlib.processors import told
+    from cmlib.processors import machine_with
 
     processor = processor and known_processor(processor)
-    machine = (read_machine(about).get("machine", {}) if about else {}) | told(processor)
+    machine = (read_machine(about).get("machine", {}) if about else {}) | machine_with(processor)
     with _progress(f"summarizing {recording}"):
         answers = [
             summarize_runs(name, metas, runs, machines=[machine], processor=processor)

@@ -196,10 +196,10 @@ def _sample(command, encodings, period, folder, label, store, copy=None):
         raise SampleError(f"period must be a whole number of {first}, at least 1; got {period}.")
     command = resolve(command)
     reader = SampleReader(encodings)
-    date, began, own_s = now(), time.monotonic(), time.process_time()
+    date, began, processor_s = now(), time.monotonic(), time.process_time()
     with sampled(command, list(encodings.values()), int(period), folder) as pieces:
         n_samples = store(parsed(pieces if copy is None else _copied(pieces, copy), reader))
-    duration, own_s = time.monotonic() - began, time.process_time() - own_s
+    duration, processor_s = time.monotonic() - began, time.process_time() - processor_s
     if not n_samples and reader.n_unreadable:
         raise SampleError(
             f"perf told {reader.n_unreadable} counts, but no sample of {', '.join(encodings)}: does it have other "
@@ -219,7 +219,7 @@ def _sample(command, encodings, period, folder, label, store, copy=None):
         "machine": machine.describe(),
         "date": date,
         "duration_s": duration,
-        "own_s": own_s,
+        "own_s": processor_s,
     }
 
 

@@ -31,7 +31,7 @@ def event_table(url):
 def table_name(url, program, processor=""):
     """Name of the event table of `processor`, or of a program's machine, or the one that has its events; or None."""
     if processor:
-        return events.table_for(processors.told(processor))
+        return events.table_for(processors.machine_with(processor))
     return next((table for name, _, table in _programs(url) if name == program), None)
 
 

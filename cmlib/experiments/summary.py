@@ -31,7 +31,7 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
     known = [machine for machine in machines if machine] or [first.get("machine", {})]
     groups = (machine.get("metric_group") for machine in known)
     metric_group = next(filter(None, groups), "")
-    known = [processors.told(processor)] if processor else known
+    known = [processors.machine_with(processor)] if processor else known
     spelled = [*names, *first.get("names", {})]
     core = events.core_pmu(spelled)
     processor = _adding_up(events.find_processor(known, spelled, core), known, spelled, runs)

@@ -22,7 +22,7 @@ from cmlib.io.archive.runs import UNKNOWN, are_totals, check_run, events_of, unk
 from cmlib.io.perf.cutting import read_marks
 from cmlib.io.perf.formats.lines import NO_SHARES
 from cmlib.io.sources import read_sources
-from cmlib.processors import told
+from cmlib.processors import machine_with
 
 _UNMULTIPLEXED = "ocoe"
 _DAY_MS = 24 * 3600 * 1000
@@ -161,7 +161,7 @@ def _intended(target, sources, set_name, origin):
         meta = _metadata(name, source, set_name, ready) | origin | facts
         core = events.core_pmu([*events_of(meta), *meta.get("names", {})])
         meta["machine"] = meta["machine"] | source.facts.get("machine", {})
-        meta["machine"] |= told(core and events.processor_of(meta["machine"], core))
+        meta["machine"] |= machine_with(core and events.processor_of(meta["machine"], core))
         for run, raw in contents.items():
             if raw == source.raw:
                 raise RecordError(f"{source.file} is {name}/{run} already; nothing was imported.")
@@ -193,7 +193,7 @@ def _origin(about, processor, command, note):
     about = {"machine": {}, "offered_counters": None, "good_counters": None} if about is None else about
     try:
         counters = {"offered": about["offered_counters"], "good": about["good_counters"]}
-        machine = unknown_machine() | about["machine"] | told(processor)
+        machine = unknown_machine() | about["machine"] | machine_with(processor)
     except (KeyError, TypeError) as error:
         raise RecordError(
             "what was told of the machine is not the output of `cmlib doctor --json`."

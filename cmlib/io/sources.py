@@ -19,7 +19,7 @@ from cmlib.io import events, perf
 from cmlib.io.archive import decompress, errors_as, read_file
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import MOST_EVENTS, RUNS, UNKNOWN
-from cmlib.processors import UnknownProcessorError, told
+from cmlib.processors import UnknownProcessorError, machine_with
 from cmlib.processors import find as find_processor
 from cmlib.spelling import PINNED
 from cmlib.terminal import abridged
@@ -83,7 +83,9 @@ def read_sources(files, machine, *, marks=(), place="", **options):
             text = raw.decode("utf-8", "surrogateescape")  # keeps bytes that are not UTF-8
             if (refusal := recognise(raw)) and not perf.shares_alone(text):
                 raise RecordError(f"{file} {refusal}")
-            of_file = machine if events.processor_of(machine) else machine | told(_named_processor(text))
+            of_file = (
+                machine if events.processor_of(machine) else machine | machine_with(_named_processor(text))
+            )
             by_interval, whole = _read_amid(file, text, (marks, place, of_file, options))
         sources += by_interval
         totals += whole
@@ -228,7 +230,7 @@ def _source(file, text, machine, options, frame=None, remarks=None):
     counts, running = perf.add_modes(counts, running)
     counts.index = running.index = counts.index - options.get("start_s", 0.0)
     if _only_arm_counts_so(frame) and not events.processor_of(machine):
-        machine = machine | told("arm")
+        machine = machine | machine_with("arm")
     names = events.translate(counts, machine)
     counts, running = counts.rename(columns=names), running.rename(columns=names)
     facts = _facts(frame, counts, running, names, text)

@@ -90,7 +90,8 @@ def record_simulated(
         options = [valgrind.cache_options(caches or {}, prefetch=prefetch)]
         if levels == 3 and (not of_set or of_set[0]["simulator"].get("second_level")):
             options += filter(None, [valgrind.second_level_options(caches or {}, prefetch=prefetch)])
-        options = [[*last, *([f"--toggle-collect={function}"] if function else [])] for last in options]
+        toggle = [f"--toggle-collect={function}"] if function else []
+        options = [[*simulation, *toggle] for simulation in options]
         about = {
             "program": name,
             "source": VALGRIND,
@@ -128,14 +129,14 @@ def record_simulated(
 def _simulated(place, command, every, options, blocks):
     """A list of Simulations of one run, one for each list of Valgrind's options."""
     outcomes = []
-    for number, of_one in enumerate(options, start=1):
+    for number, simulation in enumerate(options, start=1):
         title = f"{place.name}, {number} of {len(options)}"
         with (
             working_folder(place) as folder,
             tqdm(total=blocks, desc=title, unit=" basic blocks", unit_scale=True, mininterval=1) as bar,
         ):
             settings = {"progress": lambda done, bar=bar: bar.update(done - bar.n), "every_blocks": every}
-            outcomes.append(valgrind.simulate(command, folder, options=of_one, **settings))
+            outcomes.append(valgrind.simulate(command, folder, options=simulation, **settings))
             blocks = bar.n or blocks  # the next one executes as many
     return outcomes
 
