@@ -16,7 +16,8 @@ from interleave import ratio
 
 from cmlib.collect import machine
 from cmlib.collect.sampling import record_lines
-from cmlib.compress import BoundedRegression, OnlineRegression
+from cmlib.compress import OnlineRegression
+from cmlib.compress.bounded import BoundedRegression
 from cmlib.io.samples import read_lines
 from cmlib_workloads.catalog import cases
 

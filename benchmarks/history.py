@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import ruptures
 
-from cmlib.anomaly.history import change_points, find_groups
+from cmlib.anomaly.history import find_groups
 from cmlib.io.histories import read_history
 
 FEWEST = 30  # commits of a plateau
@@ -25,7 +25,7 @@ NOISE = (0, 0.001, 0.003, 0.01, 0.03, np.inf)
 
 
 def by_ranks(values, alpha=0.05, smallest=0.01):
-    return list(change_points(values, alpha=alpha, smallest=smallest)["position"])
+    return [group.row for group in find_groups(pd.DataFrame({"one": values}), alpha=alpha, smallest=smallest)]
 
 
 def by_ruptures(values):

@@ -10,8 +10,8 @@ PINNED = ("instructions", "cycles")
 _PMU = re.compile(r"(?:cpu(?:_[a-z]+)?|armv[0-9]+\w*|apple_\w+_pmu)/([^/]*)/?")
 _MODIFIER = re.compile(r"(?<=[/:])[ukhIGHpPSDWeb]+(?=/?$)")
 _NAME = re.compile(r"(?:^|,)name=([^,]+)")
+# What the kernel calls an event, to its other names between blanks.
 ALIASES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-"""What the kernel calls an event, to its other names between blanks."""
 
 
 def letters(name):

@@ -5,7 +5,8 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
-from cmlib.compress import BoundedRegression, OnlineRegression
+from cmlib.compress import OnlineRegression
+from cmlib.compress.bounded import BoundedRegression
 
 COMPRESSORS = {
     "printed": OnlineRegression,

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmlib.compress import BoundedRegression, OnlineRegression, compress
+from cmlib.compress import OnlineRegression, compress
+from cmlib.compress.bounded import BoundedRegression
 from tests.naive import compression as naive
 from tests.planted_counters import COMPRESSORS, counters, phases, starts
 

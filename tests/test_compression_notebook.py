@@ -142,20 +142,11 @@ def test_counts_read_from_lines_add_up(n_samples, n, seed):
     assert (counts[["loads", "stores"]].sum() >= np.array(at_end) - 1e-6).all()
 
 
-def test_a_constant_rate_comes_back_at_any_edges():
+def test_a_constant_rate_comes_back_in_any_number_of_intervals():
     x = np.arange(10.0, 1010.0, 10.0)
     lines = compress(x, pd.DataFrame({"loads": 3 * x}))
-    counts = intervals(lines, "cycles", [5.0, 60.0, 1000.0])
-    npt.assert_allclose(counts, [[5, 15], [55, 165], [940, 2820]], rtol=1e-9)
-    with pytest.raises(ValueError, match="nothing to read at 1001"):
-        intervals(lines, "cycles", [5.0, 1001.0])
-
-
-@pytest.mark.parametrize("given_", [{}, {"edges": [20.0], "n": 3}])
-def test_one_way_of_saying_where_is_needed(given_):
-    lines = compress([10.0, 20.0], pd.DataFrame({"loads": [1.0, 2.0]}))
-    with pytest.raises(ValueError, match="either edges or n"):
-        intervals(lines, "cycles", **given_)
+    for n in (1, 7, 200):
+        npt.assert_allclose(intervals(lines, "cycles", n), np.tile([1000 / n, 3000 / n], (n, 1)), rtol=1e-9)
 
 
 # --- cases and curves ---------------------------------------------------------------------------

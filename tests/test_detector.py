@@ -14,7 +14,7 @@ from sklearn.ensemble import IsolationForest
 from cmlib.anomaly import AutoPerf, compare_versions
 from cmlib.anomaly.autoencoder import Autoencoder, PrincipalComponents
 from cmlib.anomaly.clusters import cluster_functions, select_n_clusters
-from cmlib.anomaly.compare import compare_runs, fewest_runs
+from cmlib.anomaly.compare import check_comparable, compare_runs, fewest_runs
 from cmlib.anomaly.detector import p_value_of_distance, vote
 from tests.naive import anomaly as naive
 from tests.planted_regions import CONTENTION, planted_run
@@ -152,14 +152,15 @@ def test_what_cannot_be_compared_is_refused():
     rng = np.random.default_rng(10)
     good, new = good_runs(rng, 10), good_runs(rng, 4)
 
-    def reasons(*runs, **more):
-        verdict = compare_versions(*runs, detector=AutoPerf(autoencoder=SMALL), **more)
+    def reasons(*runs):
+        verdict = compare_versions(*runs, detector=AutoPerf(autoencoder=SMALL))
         assert verdict.anomalous is None or not verdict.refused
         return "; ".join(verdict.refused)
 
     here, there = {"model_name": "one", "processors": 2}, {"model_name": "other", "processors": 2}
-    assert "model_name one and other" in reasons(good, new, good_machine=here, new_machine=there)
-    assert reasons(good, new, good_machine=here, new_machine={**here, "load_1min": 3.0}) == ""
+    (refused,) = check_comparable(good, new, good_machine=here, new_machine=there)
+    assert "model_name one and other" in refused
+    assert not check_comparable(good, new, good_machine=here, new_machine={**here, "load_1min": 3.0})
     assert CONTENTION in reasons(good, [run.drop(columns=CONTENTION) for run in new])
     assert "at least 5" in reasons(good[:4], new)
     assert "callers" in reasons(good, [run.assign(function="added") for run in new])

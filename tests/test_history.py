@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from cmlib.anomaly.history import change_points, evidence, find_groups
+from cmlib.anomaly.history import evidence, find_groups
 from cmlib.cli.compare import compare
 from cmlib.collect.compare.kept import read_kept
 from cmlib.collect.compare.versions import heading
@@ -56,21 +56,26 @@ def test_evidence_bounds_the_exact_probability_and_meets_it_where_all_values_are
 @given(stepped())
 def test_a_planted_step_is_a_change_point_of_its_size(case):
     values, at, ratio = case
-    (point,) = change_points(values, smallest=0.01).to_dict("records")
-    assert abs(point["position"] - at) <= 3  # outliers may stand beside it
-    assert point["first"] <= point["position"] <= point["last"]
-    npt.assert_allclose(point["ratio"], ratio, rtol=0.01)
-    assert point["p_value"] <= 0.05
+    (group,) = find_groups(pd.DataFrame({"metric": values}), smallest=0.01)
+    assert abs(group.row - at) <= 5  # outliers may stand beside it
+    assert group.first <= group.row <= group.last
+    (step,) = group.steps.itertuples()
+    npt.assert_allclose(step.ratio, ratio, rtol=0.01)
+    assert step.p_value <= 0.05
 
 
 @settings(max_examples=10)
 @given(stepped(), stepped(), st.floats(1e-6, 1e6))
 def test_reversing_mirrors_the_points_and_a_factor_changes_nothing(one, other, factor):
     values = np.concatenate([one[0], 1.3 * other[0]])
-    points = change_points(values)
-    assert list(change_points(factor * values)["position"]) == list(points["position"])
-    mirrored = change_points(values[::-1])
-    assert sorted(len(values) - mirrored["position"]) == list(points["position"])
+    rows = rows_of(values)
+    assert rows_of(factor * values) == rows
+    assert sorted(len(values) - row for row in rows_of(values[::-1])) == rows
+
+
+def rows_of(values):
+    """Where a history of one metric steps."""
+    return [group.row for group in find_groups(pd.DataFrame({"metric": values}), smallest=0)]
 
 
 def test_shuffled_histories_have_groups_as_rarely_as_promised():
@@ -178,7 +183,7 @@ def test_folders_of_kept_comparisons_are_a_history(tmp_path, monkeypatch):
     for number in range(30):
         seconds = (1 if number < 15 else 1.05) * rng.lognormal(0, 0.002, 3)
         pieces = [heading(run, 0, second, second) + header for run, second in enumerate(seconds)]
-        monkeypatch.setattr("cmlib.io.regions.now", lambda day=number: f"2026-01-01T00:00:{day:02}+00:00")
+        monkeypatch.setattr("cmlib.io.archive.now", lambda day=number: f"2026-01-01T00:00:{day:02}+00:00")
         about = {
             "program": "x",
             "form": "new",

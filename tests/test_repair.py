@@ -100,7 +100,11 @@ def test_a_run_is_compared_with_runs_of_few_events_at_the_same_progress(tmp_path
 
 def test_lists_share_no_file_and_no_program():
     listed = repair.listed()
-    assert not listed["file"].duplicated().any() and set(listed["kind"]) == set(repair.KINDS)
+    assert not listed["file"].duplicated().any() and set(listed["kind"]) == {
+        "replayed",
+        "second reading",
+        "few events",
+    }
     tuning, judging = (listed[listed["list"] == name] for name in ("tuning", "judging"))
     assert len(tuning) + len(judging) == len(listed) and not set(tuning["program"]) & set(judging["program"])
     assert set(tuning["set"]) & set(judging["set"]) == {"own"}

@@ -153,7 +153,7 @@ def test_what_a_reader_did_not_foresee_is_told_of_the_file_alone(tmp_path, monke
     def fail(file):
         raise KeyError(file)
 
-    monkeypatch.setattr(raw, "read_run_metadata", fail)
+    monkeypatch.setattr(raw.runs, "read_run_metadata", fail)
     file = add_run(tmp_path, "p", "ocoe", 0, 0, [("x", 1.0)])
     (source,) = raw.find_sources(tmp_path)
     assert str(file) in source.problem and "--samples" not in source.problem  # it is no recording of samples

@@ -1,7 +1,4 @@
-from .autoencoder import Autoencoder, PrincipalComponents, stopping_run
+from .autoencoder import Autoencoder, stopping_run
 from .changes import changed_functions
-from .clusters import cluster_functions
-from .compare import VersionComparison, compare_versions
+from .compare import compare_versions
 from .detector import AutoPerf
-from .history import change_points
-from .speed import compare_times

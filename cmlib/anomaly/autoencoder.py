@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -79,6 +80,7 @@ WIDTHS_OF_32 = (16, 12, 11, 10, 9, 8, 7, 6, 5, 4)  # of all layers in Table 3
 MOST_LAYERS = 4
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Autoencoder(BaseEstimator):
     """Sigmoid autoencoder with tied weights whose topology is searched (AutoPerf, §4.2, §5.5, Table 3).
 
@@ -125,28 +127,15 @@ class Autoencoder(BaseEstimator):
         mean reconstruction error in the last of these.
     """
 
-    def __init__(
-        self,
-        *,
-        topologies=None,
-        n_starts=4,
-        epochs=100,
-        batch_size=100,
-        learning_rate=0.01,
-        trial_steps=200,
-        finalists=4,
-        smallest_range=None,
-        random_state=None,
-    ):
-        self.topologies = topologies
-        self.n_starts = n_starts
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.trial_steps = trial_steps
-        self.finalists = finalists
-        self.smallest_range = smallest_range
-        self.random_state = random_state
+    topologies: list | None = None
+    n_starts: int = 4
+    epochs: int = 100
+    batch_size: int = 100
+    learning_rate: float = 0.01
+    trial_steps: int = 200
+    finalists: int = 4
+    smallest_range: float | None = None
+    random_state: object = None
 
     def fit(self, X, y=None):
         """Learn good samples.
@@ -291,6 +280,7 @@ def search_space(n_features):
     ]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrincipalComponents(BaseEstimator):
     """Reconstruction from the principal components of 95 % of the variance, to be used in place of an `Autoencoder`.
 
@@ -309,9 +299,8 @@ class PrincipalComponents(BaseEstimator):
         The components, fitted to the scaled samples.
     """
 
-    def __init__(self, *, smallest_range=None, random_state=None):
-        self.smallest_range = smallest_range
-        self.random_state = random_state
+    smallest_range: float | None = None
+    random_state: object = None
 
     def fit(self, X, y=None):
         """Fit to good samples, X of shape (n_samples, n_features); return self."""

@@ -39,9 +39,7 @@ class VersionComparison:
     refused: tuple[str, ...] = ()
 
 
-def compare_versions(
-    good_runs, new_runs, *, alpha=0.01, detector=None, good_machine=None, new_machine=None, random_state=0
-):
+def compare_versions(good_runs, new_runs, *, alpha=0.01, detector=None):
     """Compare the runs of a new version with those of the version before, by their counters.
 
     Parameters
@@ -52,23 +50,15 @@ def compare_versions(
         False-alarm probability that is accepted.
     detector : AutoPerf, optional
         Detector with the settings to use, which is fitted to the good runs. Default: one with default settings.
-    good_machine, new_machine : dict, optional
-        Metadata of the machines; keys that are in both must be equal, but for the load (load_1min).
-    random_state : int, default 0
-        Seed of the default detector.
 
     Returns
     -------
     VersionComparison
         `anomalous`, `p_value`, and the functions and counters that differ; or why no comparison was made (`refused`).
     """
-    refused = check_comparable(
-        good_runs, new_runs, alpha=alpha, good_machine=good_machine, new_machine=new_machine
-    )
-    if refused:
+    if refused := check_comparable(good_runs, new_runs, alpha=alpha):
         return VersionComparison(None, math.nan, pd.DataFrame(), pd.DataFrame(), refused)
-    fitted = (detector or AutoPerf(random_state=random_state)).fit(good_runs)
-    return compare_runs(fitted, new_runs, alpha=alpha)
+    return compare_runs((detector or AutoPerf(random_state=0)).fit(good_runs), new_runs, alpha=alpha)
 
 
 def compare_runs(detector, new_runs, *, alpha=0.01):
@@ -109,15 +99,8 @@ def compare_runs(detector, new_runs, *, alpha=0.01):
             for which, runs in (("new", of_new), ("good", of_good))
         }
         verdict = {"significant": p_value <= alpha, "relevant": relevant}
-        rows.append(
-            {
-                "function": function,
-                "p_value": p_value,
-                **verdict,
-                "anomalous": all(verdict.values()),
-                **shares,
-            }
-        )
+        judged = {"function": function, "p_value": p_value} | verdict | {"anomalous": all(verdict.values())}
+        rows.append(judged | shares)
     functions = pd.DataFrame(rows).sort_values("p_value", kind="stable", ignore_index=True)
     bad = functions.loc[functions["anomalous"], "function"]
     causes = _causes(detector, new_runs, new, bad) if len(bad) else pd.DataFrame()

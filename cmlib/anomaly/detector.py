@@ -1,6 +1,7 @@
 """AutoPerf: a detector of performance anomalies that is trained on good runs only."""
 
 from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,7 @@ def p_value_of_distance(distance, good):
     return float(0.5 * (1 + (distance - median) / max(excesses.sum(), 1e-12)) ** -max(len(excesses), 1))
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AutoPerf(BaseEstimator):
     """Zero-positive detector of performance anomalies (AutoPerf, §3).
 
@@ -70,22 +72,12 @@ class AutoPerf(BaseEstimator):
         (distance that half, and a tenth, of the samples exceed).
     """
 
-    def __init__(
-        self,
-        *,
-        autoencoder=None,
-        rule="distance",
-        max_clusters=10,
-        folds=5,
-        alpha=0.005,
-        random_state=None,
-    ):
-        self.autoencoder = autoencoder
-        self.rule = rule
-        self.max_clusters = max_clusters
-        self.folds = folds
-        self.alpha = alpha
-        self.random_state = random_state
+    autoencoder: BaseEstimator | None = None
+    rule: str = "distance"
+    max_clusters: int = 10
+    folds: int = 5
+    alpha: float = 0.005
+    random_state: object = None
 
     def fit(self, runs, y=None, *, others=()):
         """Train on good runs.

@@ -19,8 +19,6 @@ _SHORTEST = 12  # shortest interval [commits]
 # series of 30 to 600 samples they are as many as 1 to 2.4 independent two-sided tests a sample.
 _TESTS_PER_SAMPLE = 3
 _LOCATION_DROP = 3.0  # a step may be at splits whose log-likelihood is less than this below the best one's
-COLUMNS = ("position", "ratio", "p_value", "first", "last")
-STEP_COLUMNS = ("metric", *COLUMNS[1:])
 
 
 @dataclass(frozen=True)
@@ -68,33 +66,8 @@ def find_groups(history, *, alpha=0.05, smallest=0.01):
             supports.append(by_row[first : last + 1])
             p_value = min(1.0, point["p_value"] * history.shape[1])
             steps.append((metric, point["ratio"], p_value, first, last))
-    steps = pd.DataFrame(steps, columns=list(STEP_COLUMNS))
+    steps = pd.DataFrame(steps, columns=["metric", "ratio", "p_value", "first", "last"])
     return sorted(_groups(steps, supports, len(history)), key=lambda group: group.row)
-
-
-def change_points(values, *, alpha=0.05, smallest=0.0):
-    """Find the positions at which the level of a series steps.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n_samples,)
-        Finite values of any unit.
-    alpha : float, default 0.05
-        False-alarm probability: that any step is found in a series in which nothing changes.
-    smallest : float, default 0.0
-        Smallest relevant step, as of :func:`find_groups`.
-
-    Returns
-    -------
-    DataFrame
-        A row a change point: position (the first sample behind the step), ratio (medians), p_value (over all
-        splits), first and last (the positions at which it may be).
-    """
-    rows = []
-    for point, support in _change_points(np.asarray(values, float), alpha, smallest):
-        first, last = np.flatnonzero(support)[[0, -1]]
-        rows.append(point | {"first": first, "last": last})
-    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def evidence(values):

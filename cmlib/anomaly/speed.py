@@ -208,9 +208,7 @@ def _test(estimate, n_tests, alpha, smallest):
     changed = SLOWER if slower < faster else FASTER
     return {
         "verdict": changed if significant and relevant else NO_CHANGE,
-        "ratio": estimate.ratio,
-        "low": estimate.low,
-        "high": estimate.high,
+        **vars(estimate),
         "p_slower": slower,
         "p_faster": faster,
         "significant": significant,

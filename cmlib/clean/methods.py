@@ -81,7 +81,6 @@ REGISTERED = {
 
 METHODS = tuple(REGISTERED)
 DISTINCT_METHODS = tuple(name for name, method in REGISTERED.items() if not method.variant_of)
-SERIES_METHODS = tuple(name for name in DISTINCT_METHODS if not REGISTERED[name].whole_run)
 
 
 def options_for(method, options):

@@ -4,21 +4,18 @@ import shutil
 
 import click
 
+from cmlib import places
 from cmlib.terminal import one_line, say, say_left_out
 
 
 def recorded_names(ctx, param, incomplete):
     """Names of the programs recorded, for the shell's completion."""
-    from cmlib import places
-
     folders = sorted(places.recordings_dir().glob("*"))
     return [f.name for f in folders if f.name.startswith(incomplete) and any(f.glob("*.json"))]
 
 
 def profile_names(ctx, param, incomplete):
     """Names of the profiles, for the shell's completion."""
-    from cmlib import places
-
     folders = [folder.name for folder in places.params_dir().iterdir() if folder.is_dir()]
     return sorted(name for name in {*folders, "paper", "live"} if name.startswith(incomplete))
 
@@ -33,7 +30,6 @@ def set_names(ctx, param, incomplete):
 @click.command("list", epilog="Example: cmlib list")
 def list_():
     """List the programs recorded, with what there is of each."""
-    from cmlib import places
     from cmlib.io.archive.programs import RecordError, existing_runs
     from cmlib.io.archive.runs import events_of
 
@@ -62,7 +58,6 @@ def list_():
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def remove(name, yes):
     """Remove the program NAME: its recordings and its report."""
-    from cmlib import places
     from cmlib.io.archive import locked
     from cmlib.io.archive.programs import RecordError
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import click
 
+from cmlib import places
 from cmlib.cli.recordings import known_processor, read_machine
+from cmlib.cli.stored import recorded_names
 from cmlib.shell import command_of_report
 from cmlib.terminal import one_line, say
 
@@ -78,8 +80,6 @@ def read_programs(recording, machine, interval_ms=None):
     `recording` is the name of a recorded program, or a file as `cmlib import` takes it, which may hold several
     programs. click.BadParameter if it is neither.
     """
-    from cmlib.cli.stored import recorded_names
-
     if recording in recorded_names(None, None, "") or not Path(recording).is_file():
         return _from_recordings(recording, machine, interval_ms)
     return _from_file(recording, machine, interval_ms)
@@ -100,8 +100,6 @@ def _from_file(file, machine, interval_ms):
 
 def _from_recordings(name, machine, interval_ms):
     """As :func:`read_programs`, from the recordings of the one program of a name."""
-    from cmlib import places
-    from cmlib.cli.stored import recorded_names
     from cmlib.io.archive import readable
     from cmlib.io.archive.programs import readable_runs
     from cmlib.io.archive.runs import PERF, source_of

@@ -1,3 +1,2 @@
-from .bounded import BoundedRegression
 from .lines import compress, fit_quality, intervals, reconstruct
 from .online import OnlineRegression

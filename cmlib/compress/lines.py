@@ -26,8 +26,8 @@ def compress(x, y, *, alpha=0.01, n_sigma=3.0, drift=None, bound=None):
         see :class:`OnlineRegression`.
     bound : float > 0, or sequence of float, optional
         Largest distance of a sample from its line [counts]. The lines are then
-        those of :class:`BoundedRegression`, and `alpha`, `n_sigma` and `drift`
-        are not used.
+        those of :class:`cmlib.compress.bounded.BoundedRegression`, and `alpha`,
+        `n_sigma` and `drift` are not used.
 
     Returns
     -------
@@ -157,8 +157,8 @@ def _read(lines, suffix, at, x):
     return slope[at] * x + intercept[at]
 
 
-def intervals(lines, timer, edges=None, *, n=None):
-    """Compute the counts in intervals of a run from its lines.
+def intervals(lines, timer, n):
+    """Compute the counts in equal intervals of a run from its lines.
 
     Parameters
     ----------
@@ -166,26 +166,15 @@ def intervals(lines, timer, edges=None, *, n=None):
         Lines of several events, from :func:`compress`.
     timer : str
         Name of the timing event, which x counts, such as ``cycles``: the first column of the result.
-    edges : array of float, shape (n_intervals,), optional
-        Ends of the intervals [counts of the timing event]; the first begins at 0.
-    n : int, optional
-        Number of equal intervals, in place of `edges`.
+    n : int
+        Number of intervals; the first begins at 0.
 
     Returns
     -------
-    DataFrame of float, shape (n_intervals, 1 + n_events)
+    DataFrame of float, shape (n, 1 + n_events)
         Counts in each interval.
-
-    Raises
-    ------
-    ValueError
-        If not exactly one of `edges` and `n` is given, or an edge is beyond the last line.
     """
-    if (edges is None) == (n is None):
-        raise ValueError("give either edges or n, the number of intervals.")
-    if edges is None:
-        edges = np.linspace(0.0, lines["x_end"].iloc[-1], n + 1)[1:]
-    edges, first = np.asarray(edges, dtype=float), lines["x_start"].iloc[0]
+    edges, first = np.linspace(0.0, lines["x_end"].iloc[-1], n + 1)[1:], lines["x_start"].iloc[0]
     totals = reconstruct(lines, np.maximum(edges, first))
     if first > 0:
         totals = totals.mul(np.minimum(1.0, edges / first), axis=0)

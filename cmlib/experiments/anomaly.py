@@ -15,7 +15,7 @@ from cmlib.errors import NothingRecordedError
 from cmlib.experiments.cache import cached
 from cmlib.experiments.requested import resolve_names
 from cmlib.io.archive import in_recording, read_object, readable
-from cmlib.io.programs import kernels
+from cmlib.io.programs import Kernel, kernels
 from cmlib.io.regions import OVERHEAD_FILE, load_recording
 
 RECORD = "cmlib record-kernels"
@@ -23,25 +23,18 @@ INSTEAD = (
     "Two versions of NAME are compared by `cmlib compare OLD NEW`, without counters by `cmlib compare --simulate OLD "
     "NEW`."
 )
-
-
 _EPS_SHARE = 0.05 / 8  # the paper's variances are about 8
 _FEWEST_OTHERS = 10
 
 
-@dataclass(frozen=True)
-class ProgramRuns:
+@dataclass(frozen=True, kw_only=True)
+class ProgramRuns(Kernel):
     """The recordings of one kernel.
 
-    `stands_for` is the paper's program, `original` True if it is that itself; `machine` are metadata, `per` what counts
-    are divided by. `training`, `good`, `bad` and `again` (a second recording) are lists of runs, a DataFrame of samples
-    each; `overhead` are ratios of run times with and without counting.
+    `machine` are metadata, `per` what counts are divided by. `training`, `good`, `bad` and `again` (a second recording)
+    are lists of runs, a DataFrame of samples each; `overhead` are ratios of run times with and without counting.
     """
 
-    name: str
-    stands_for: str
-    type: str
-    original: bool
     machine: dict
     per: str
     training: list
@@ -188,10 +181,7 @@ def _program_runs(program, folder):
         content = read_object(overhead, "what counting costs", f"Run `{RECORD}` again.")
         ratios = in_recording(overhead, lambda costs: list(map(float, costs["ratios"])), content)
     return ProgramRuns(
-        name=program.name,
-        stands_for=program.stands_for,
-        type=program.type,
-        original=program.original,
+        **vars(program),
         machine=about["machine"],
         per=about["per"],
         training=good[:n_training],

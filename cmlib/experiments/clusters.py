@@ -1,6 +1,6 @@
 """Cluster a recorded program's events, name the clusters, and estimate what each adds to cycles per instruction."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -59,11 +59,8 @@ def explain(data, table, *, cycles=None, costs=None, n_models=20, seed=0):
     cycles = pd.DataFrame(index=data.X.index) if cycles is None else cycles
     costs = costs or topdown.read_costs()
     frames = (table["description"], data.X, data.ipc, *(data.holdout or ()), cycles)
-    computed = cached(
-        ("clusters", costs.name, n_models, seed, *frames),
-        lambda: _explain(data, table, cycles, costs, n_models, seed),
-    )
-    return EventClusters(**{field.name: computed[field.name] for field in fields(EventClusters)})
+    inputs = ("clusters", costs.name, n_models, seed, *frames)
+    return EventClusters(**cached(inputs, lambda: _explain(data, table, cycles, costs, n_models, seed)))
 
 
 def _explain(data, table, cycles, costs, n_models, seed):

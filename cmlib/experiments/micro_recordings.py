@@ -117,16 +117,9 @@ def cut(series, *, slice_s=0.4):
     joined = {key: slices.join_parts(frames) for key, frames in parts.items()}
     X = pd.concat(joined, join="inner", names=names)
     ends = [frames[0].index[: min(map(len, frames))] for frames in parts.values()]
-    programs = X.index.get_level_values("program")
-    about = pd.DataFrame(
-        {
-            "label": programs.map({name: note["label"] for name, note in notes.items()}),
-            "size": programs.map({name: note["size"] for name, note in notes.items()}).astype(float),
-            "time_s": np.concatenate(ends),
-        },
-        index=X.index,
-    )
-    return X, about
+    about = pd.DataFrame.from_dict(notes, orient="index")[["label", "size"]].astype({"size": float})
+    about = about.loc[X.index.get_level_values("program")].set_axis(X.index)
+    return X, about.assign(time_s=np.concatenate(ends))
 
 
 def read_simulated_series(folder, kind="micro"):

@@ -21,7 +21,6 @@ from cmlib.io import events, perf, public, streams
 from cmlib.io.archive import decompress, read_file
 from cmlib.io.callgrind import read_series
 
-KINDS = ("replayed", "second reading", "few events")
 # Numbers of groups, and slots an interval: rotations slower than an interval, cut by it, whole ones, and uneven ones.
 ROTATIONS = ((2, 1), (6, 1), (3, 2), (6, 4), (3, 6), (6, 12), (3, 10), (5, 8), (5, 12))
 NINE_TENTHS = 1.645
@@ -180,14 +179,10 @@ def straight_lines(counts, shares):
     return _each(interpolate, counts, shares)
 
 
-def _counterminer(counts, shares):
-    return _each(lambda values, share: clean.clean_series(values, share)[0], counts, shares)
-
-
 BASELINE_METHODS = {
     "perf": lambda counts, shares: counts,
     "lines": straight_lines,
-    "counterminer": _counterminer,
+    "counterminer": functools.partial(_each, lambda values, share: clean.clean_series(values, share)[0]),
 }
 
 

@@ -71,8 +71,7 @@ def load_recorded(name):
             return series
     raise NothingRecordedError(
         f"nothing recorded yet of the key events of {name!r}: run "
-        f"{command_code('cmlib', 'diagnose', '--keep', name, '--', 'COMMAND')}. "
-        f"Recorded: {', '.join(known) or 'none'}."
+        f"{command_code('cmlib', 'diagnose', '--keep', name, '--', 'COMMAND')}. Recorded: {', '.join(known) or 'none'}."
     )
 
 

@@ -98,11 +98,6 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         leaves = self.apply(X)
         return self.classes_[np.argmax(self.counts_, axis=1)[leaves]]
 
-    def predict_proba(self, X):
-        """Return the classes' shares in each sample's leaf, shape (n_samples, n_classes)."""
-        leaves = self.apply(X)
-        return (self.counts_ / self.counts_.sum(axis=1, keepdims=True))[leaves]
-
     def rules(self):
         """Return one readable rule a leaf.
 
@@ -120,10 +115,13 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
             bounds[self.left_[node]] = bounds[node] | {feature: (low, min(high, threshold))}
             bounds[self.right_[node]] = bounds[node] | {feature: (max(low, threshold), high)}
         leaves = np.flatnonzero(self.feature_ < 0)
+        rules = (
+            [_interval(self._name(name), *ends) for name, ends in bounds[leaf].items()] for leaf in leaves
+        )
         counts = self.counts_[leaves]
         return pd.DataFrame(
             {
-                "rule": [self._conditions(bounds[leaf]) for leaf in leaves],
+                "rule": [" and ".join(rule) or "always" for rule in rules],
                 "label": self.classes_[np.argmax(counts, axis=1)],
                 "n": counts.sum(axis=1),
                 "wrong": counts.sum(axis=1) - counts.max(axis=1),
@@ -162,12 +160,6 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
     def _name(self, feature):
         """Name of a column, or x and its number."""
         return str(self.feature_names_in_[feature]) if hasattr(self, "feature_names_in_") else f"x{feature}"
-
-    def _conditions(self, bounds):
-        """Condition of a leaf as text, from a dict of column to (low, high)."""
-        return (
-            " and ".join(_interval(self._name(feature), *bounds[feature]) for feature in bounds) or "always"
-        )
 
 
 def _interval(name, low, high):

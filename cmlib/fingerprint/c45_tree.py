@@ -58,17 +58,14 @@ def grow(X, codes, n_classes, *, min_leaf=2, midpoints=False):
         node = Node(rows, np.bincount(codes[rows], minlength=n_classes))
         feature, middle = _best_split(columns, codes, order, node.counts, n_log_n, min_leaf)
         if feature >= 0:
-            threshold = middle if midpoints else _largest_below(sorted_columns[feature], middle)
+            # C4.5 names a value that occurs: the largest of the whole training set below the middle.
+            below = np.searchsorted(sorted_columns[feature], middle, "right") - 1
+            threshold = middle if midpoints else sorted_columns[feature][below]
             node.feature, node.threshold = int(feature), float(threshold) + 0.0  # no -0
             node.sons = tuple(map(node_of, _divide(order, columns[feature] <= threshold)))
         return node
 
     return node_of(order)
-
-
-def _largest_below(values, middle):
-    """Largest of the sorted values that is not above `middle`: C4.5's threshold is a value of the training set."""
-    return values[np.searchsorted(values, middle, "right") - 1]
 
 
 @njit(cache=True)

@@ -94,11 +94,9 @@ def score_programs(labels, expected, programs):
     frame = pd.DataFrame(
         {"label": np.asarray(labels), "expected": np.asarray(expected), "program": np.asarray(programs)}
     )
-    frame = frame.assign(
-        right=frame["label"] == frame["expected"],
-        pathological=frame["label"].str.startswith("P_"),
-        unknown=frame["label"] == "unknown",
-    )
+    label = frame["label"]
+    frame = frame.assign(right=label == frame["expected"], unknown=label == "unknown")
+    frame["pathological"] = label.str.startswith("P_")
     grouped = frame.groupby("program", sort=False)
     percent = 100 * grouped[["right", "pathological", "unknown"]].mean()
     most = grouped["label"].agg(lambda values: values.value_counts().index[0]).rename("most")

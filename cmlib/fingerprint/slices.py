@@ -61,9 +61,8 @@ def _intervals_a_slice(times, slice_s):
     length = round(slice_s / interval)
     if length < 1 or abs(length * interval - slice_s) > _LENGTH_TOLERANCE * interval * length:
         raise ValueError(
-            f"slice_rates: slices of {slice_s:g} s from intervals of {interval:.3g} s; take a "
-            "multiple of the interval, "
-            f"such as {max(length, 1) * interval:.3g}, or record shorter intervals."
+            f"slice_rates: slices of {slice_s:g} s from intervals of {interval:.3g} s; take a multiple of the "
+            f"interval, such as {max(length, 1) * interval:.3g}, or record shorter intervals."
         )
     return length
 

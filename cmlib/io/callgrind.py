@@ -12,8 +12,6 @@ from cmlib.errors import CmlibError
 from cmlib.io.events import second_level_events, simulated_events
 from cmlib.io.machine_code import is_string_instruction
 
-__all__ = ["read_functions", "read_series"]
-
 _PROCESS = re.compile(r"^version: ", re.MULTILINE)
 _PART = re.compile(
     r"^(?:desc: Timerange: Basic block ([0-9]{1,18}) - ([0-9]{1,18})|totals: ([0-9 ]+))$", re.MULTILINE

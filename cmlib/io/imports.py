@@ -8,16 +8,8 @@ import pandas as pd
 
 from cmlib import places
 from cmlib.io import events
-from cmlib.io.archive import as_text, errors_as, locked, make_folder
-from cmlib.io.archive.programs import (
-    RecordError,
-    add_run,
-    check_comparable,
-    check_names,
-    existing_runs,
-    next_place,
-    read_raw,
-)
+from cmlib.io.archive import as_text, errors_as, locked, make_folder, programs
+from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import UNKNOWN, are_totals, check_run, events_of, unknown_machine
 from cmlib.io.perf.cutting import read_marks
 from cmlib.io.perf.formats.lines import NO_SHARES
@@ -126,7 +118,7 @@ def import_files(
         raise RecordError(f"an interval has 1 to {_DAY_MS:,} ms, which is a day; got {got}.")
     recordings = Path(folder or places.recordings_dir())
     condition = condition or place
-    check_names(_program(name, "", condition), set_name or _UNMULTIPLEXED)
+    programs.check_names(_program(name, "", condition), set_name or _UNMULTIPLEXED)
     origin = _origin(about, processor, command, note) | {"condition": condition}
     known = {"mode": mode, "interval_ms": interval_ms, "columns": columns, "place": place}
     known |= {"marks": read_marks(marks) if marks else ()}
@@ -144,7 +136,7 @@ def import_files(
         ]
         for target in dict.fromkeys(target for target, _, _ in added):
             make_folder(target)
-        return [add_run(target, meta, source.raw) for target, meta, source in added]
+        return [programs.add_run(target, meta, source.raw) for target, meta, source in added]
 
 
 def _program(name, mark, condition):
@@ -154,8 +146,8 @@ def _program(name, mark, condition):
 
 def _intended(target, sources, set_name, origin):
     """Yield (metadata, ForeignRecording) of each run to be added to a program's folder, all checked before."""
-    name, ready = target.name, existing_runs(target)
-    contents = {run: read_raw(target, run) for run in ready}
+    name, ready = target.name, programs.existing_runs(target)
+    contents = {run: programs.read_raw(target, run) for run in ready}
     for source in sources:
         facts = {"note": " ".join(filter(None, [origin["note"], source.remark]))}
         meta = _metadata(name, source, set_name, ready) | origin | facts
@@ -166,7 +158,7 @@ def _intended(target, sources, set_name, origin):
             if raw == source.raw:
                 raise RecordError(f"{source.file} is {name}/{run} already; nothing was imported.")
         check_run(meta, target / f"{meta['run']}.json")
-        check_comparable(ready.values(), meta)
+        programs.check_comparable(ready.values(), meta)
         ready |= {meta["run"]: meta}
         contents |= {meta["run"]: source.raw}
         yield meta, source
@@ -180,8 +172,8 @@ def _metadata(name, source, set_name, ready):
     n_unpinned = len(names) - len(events.second_readings(names)) - len(facts["pinned"])
     usual = {_UNMULTIPLEXED: _UNMULTIPLEXED, UNKNOWN: "counts"}.get(facts["mode"], f"mlpx{n_unpinned}")
     chosen = set_name or (f"totals_{usual}" if are_totals(facts) else usual)
-    check_names(name, chosen)
-    place, alike = next_place(name, chosen, names, ready)
+    programs.check_names(name, chosen)
+    place, alike = programs.next_place(name, chosen, names, ready)
     return place | facts | ({"groups": alike[0]["groups"]} if alike else {})
 
 

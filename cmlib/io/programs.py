@@ -1,7 +1,6 @@
 """Read the tables of programs that cmlib records (data/programs): suites, micro-benchmarks, kernels, Spark's
 parameters."""
 
-import csv
 import functools
 from dataclasses import dataclass
 
@@ -102,12 +101,8 @@ def kernels():
         In the order of that table.
     """
     rows = pd.read_csv(_table("kernels.csv"), dtype={"original": bool})
-    runs = ["training", "good", "bad"]
-    fields = rows.drop(columns=runs).to_dict("records")
-    return [
-        Kernel(**row, runs=tuple(numbers))
-        for row, numbers in zip(fields, rows[runs].to_numpy().tolist(), strict=True)
-    ]
+    rows["runs"] = list(zip(*(rows.pop(kind) for kind in ("training", "good", "bad")), strict=True))
+    return [Kernel(**row) for row in rows.to_dict("records")]
 
 
 @dataclass(frozen=True)
@@ -124,13 +119,9 @@ class SparkParameter:
 @functools.cache
 def spark_parameters():
     """The parameters of CounterMiner's Table IV, by their abbreviation."""
-    with _table("spark_parameters.csv").open(encoding="utf-8") as rows:
-        return {
-            row.pop("abbr"): SparkParameter(
-                **row | {"needs": dict(pair.split("=") for pair in row["needs"].split())}
-            )
-            for row in csv.DictReader(rows)
-        }
+    rows = pd.read_csv(_table("spark_parameters.csv"), index_col="abbr", dtype=str, keep_default_na=False)
+    needs = [dict(pair.split("=") for pair in text.split()) for text in rows["needs"]]
+    return {abbr: SparkParameter(**row) for abbr, row in rows.assign(needs=needs).to_dict("index").items()}
 
 
 def emitted_events():

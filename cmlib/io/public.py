@@ -89,16 +89,14 @@ def read(name):
         return None
     with errors_as(PublicError, place):
         content = decompress(read_file(place), place)
-    sha256 = listed["sha256"].iloc[0]
+    sha256, n_bytes, differs = listed["sha256"].iloc[0], listed["bytes"].iloc[0], ""
     if sha256 and digest(content) != sha256:
+        differs = f"its SHA-256 is {digest(content)[:12]}…, and that of the original {sha256[:12]}…"
+    elif len(content) != n_bytes:
+        differs = f"it has {len(content):,} bytes, and the original {n_bytes:,}"
+    if differs:
         raise PublicError(
-            f"{place} is not the file that was published: its SHA-256 is {digest(content)[:12]}…, and that of the "
-            f"original {sha256[:12]}…. Remove it, and fetch it again."
-        )
-    if len(content) != (n_bytes := listed["bytes"].iloc[0]):
-        raise PublicError(
-            f"{place} is not the file that was published: it has {len(content):,} bytes, and the original {n_bytes:,}. "
-            "Remove it, and fetch it again."
+            f"{place} is not the file that was published: {differs}. Remove it, and fetch it again."
         )
     return content
 

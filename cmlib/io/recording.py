@@ -10,7 +10,7 @@ from cmlib.io.archive.runs import VALGRIND, are_totals, knows_shares, source_of
 from cmlib.io.callgrind import INSTRUCTIONS_PER_SECOND
 from cmlib.io.events import second_readings
 
-__all__ = ["Recording", "by_instructions"]
+__all__ = ["Recording"]
 
 INSTRUCTIONS = "sim.instructions"
 

@@ -10,17 +10,7 @@ import pandas as pd
 
 from cmlib.anomaly.samples import LOCATION_COLUMNS
 from cmlib.errors import CmlibError
-from cmlib.io.archive import (
-    errors_as,
-    in_recording,
-    now,
-    pack,
-    parse_csv,
-    read_content,
-    read_file,
-    read_object,
-    write_recording,
-)
+from cmlib.io import archive
 from cmlib.io.archive.runs import first_problem
 
 OVERHEAD_FILE = "overhead.json"  # tells, beside a program's recordings, how much slower counting makes it
@@ -37,8 +27,8 @@ def read_regions(path):
 
     Columns are ABOUT and the events. ValueError if it is no such file, or holds what no counter does.
     """
-    content = path.read().encode() if hasattr(path, "read") else read_file(path)
-    frame = parse_csv(content, most_columns=_MOST_COLUMNS, dtype={"function": str, "location": str})
+    content = path.read().encode() if hasattr(path, "read") else archive.read_file(path)
+    frame = archive.parse_csv(content, most_columns=_MOST_COLUMNS, dtype={"function": str, "location": str})
     missing = [column for column in ABOUT if column not in frame]
     if missing:
         raise ValueError(f"{path}: not a file of regions, columns {missing} are missing")
@@ -170,20 +160,20 @@ def load_recording(file):
     `file` is its JSON. CmlibError if it can't be read.
     """
     about, text = read_recording(file)
-    return about, in_recording(file, read_runs, text, per=about.get("per", "instructions"))
+    return about, archive.in_recording(file, read_runs, text, per=about.get("per", "instructions"))
 
 
 def read_recording(file):
     """Metadata (dict) and text of a recording of regions, as it was written; CmlibError if it can't be read."""
     about = read_about(file)
-    with errors_as(CmlibError, file):
-        return about, read_content(file, about["sha256"]).decode(errors="replace")
+    with archive.errors_as(CmlibError, file):
+        return about, archive.read_content(file, about["sha256"]).decode(errors="replace")
 
 
 def read_about(file):
     """Metadata (dict) of a recording of regions, without reading its samples; CmlibError if they are not valid."""
-    with errors_as(CmlibError, file):
-        about = read_object(file, "a recording of regions", _HOW)
+    with archive.errors_as(CmlibError, file):
+        about = archive.read_object(file, "a recording of regions", _HOW)
     if problem := first_problem(about, "stored") or first_problem(about, "regions"):
         raise CmlibError(f"{file} is no recording of regions: {problem}. {_HOW}")
     return about
@@ -195,7 +185,8 @@ def save_recording(target, pieces, about):
     `pieces` (texts) are joined to its content, and `about` (dict) becomes its metadata.
     """
     target = Path(target)
-    with errors_as(CmlibError, target.parent):
+    with archive.errors_as(CmlibError, target.parent):
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_recording(target, pack("".join(pieces).encode()), {**about, "date": now()}, schema=SCHEMA)
+        packed = archive.pack("".join(pieces).encode())
+        archive.write_recording(target, packed, {**about, "date": archive.now()}, schema=SCHEMA)
     return target

@@ -256,16 +256,14 @@ def _checked(X, y, name, leaks_target, positive, columns=None):
         )
     if len(X) != len(y) or len(X) < _FEWEST_ROWS:
         raise UnfitRecordingError(
-            f"{name} has {len(X)} rows and {len(y)} values of y; "
-            f"as many of both are needed, {_FEWEST_ROWS} at least."
+            f"{name} has {len(X)} rows and {len(y)} values of y; as many of both are needed, {_FEWEST_ROWS} at least."
         )
     # In order of their names: the ranking must not depend on how the columns came.
     X = X[columns]
     holes = X.isna().sum()
     if holes.any():
         raise UnfitRecordingError(
-            f"{name}: event {holes.idxmax()!r} has {holes.max()} gaps in {len(X)} rows; "
-            "clean the runs before fusing."
+            f"{name}: event {holes.idxmax()!r} has {holes.max()} gaps in {len(X)} rows; clean the runs before fusing."
         )
     if not (np.isfinite(y) & (not positive or y > 0)).all():
         kind = "positive and finite" if positive else "finite"

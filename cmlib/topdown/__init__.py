@@ -11,12 +11,9 @@ from cmlib.topdown.table_choice import choose_table, fitting_tables
 from cmlib.topdown.verdict import find_bottleneck
 
 __all__ = [
-    "Account",
     "Bounds",
     "account",
     "bounds",
-    "choose_table",
-    "evaluate",
     "levels",
     "read_table",
     "summarize",

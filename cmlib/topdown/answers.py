@@ -92,7 +92,8 @@ def summarize(
     runs = [(counts.mask(zeros), running) for (counts, running), zeros in zip(runs, hidden, strict=True)]
     shares = np.concatenate([running.to_numpy(float).ravel() for _, running in runs])
     costs = read_costs(processor or UNKNOWN)
-    level = _levels(_each_run(runs) if whole_runs else runs, timed=not whole_runs or _knows_durations(runs))
+    timed = not whole_runs or all("duration_time" in counts for counts, _ in runs)
+    level = _levels(_each_run(runs) if whole_runs else runs, timed=timed)
     printed = printed or {}
     level |= {
         kind: printed[kind] for kind in (_IPC, "CPUs") if kind not in level and printed.get(kind, 0) > 0
@@ -129,11 +130,6 @@ def summarize(
         "misses_text": describe_misses(misses),
         "remarks": [*_remarks(runs, hidden, core, processor, level, printed, exact), *notes],
     }
-
-
-def _knows_durations(runs):
-    """True if every run counted ``duration_time``."""
-    return all("duration_time" in counts for counts, _ in runs)
 
 
 def _each_run(runs):

@@ -25,10 +25,8 @@ def report(old, new, verdict, **results):
 
 def as_rows(frame, *, unbounded=np.inf):
     """Rows of a DataFrame as dicts for JSON; infinite numbers, and those from `unbounded` on, become None."""
-    rows = frame.to_dict("records")
-    return [{key: _finite(value, unbounded) for key, value in row.items()} for row in rows]
 
+    def finite(value):
+        return None if isinstance(value, float) and not abs(value) < unbounded else value
 
-def _finite(value, unbounded):
-    """The value, or None if it is a float that JSON can't hold or that is not below `unbounded`."""
-    return None if isinstance(value, float) and not abs(value) < unbounded else value
+    return [{key: finite(value) for key, value in row.items()} for row in frame.to_dict("records")]

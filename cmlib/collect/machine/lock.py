@@ -20,12 +20,16 @@ class CountersBusy(CmlibError):
 
 
 @contextlib.contextmanager
-def counters_lock(purpose, *, wait=False):
+def counters_lock(purpose, *, wait=False, held=None):
     """Hold the host's lock on the counters during a ``with`` block, among all users and folders of recordings.
 
     Yields the lock's file descriptor, which a child may inherit to keep it. `purpose` (str) is what others are told
-    while they are refused. If another process holds the lock: CountersBusy, or with `wait` this one waits.
+    while they are refused. If another process holds the lock: CountersBusy, or with `wait` this one waits. Whoever
+    holds it already gives its descriptor (`held`), which is yielded and not closed.
     """
+    if held is not None:
+        yield held
+        return
     file = lock_file()
     descriptor = _open(file)
     try:

@@ -7,4 +7,4 @@ from cmlib.collect.record.session import record, validate_run
 from cmlib.io.archive.programs import RecordError, existing_runs
 from cmlib.io.imports import import_files
 
-__all__ = ["import_files", "record_attached"]
+__all__ = ["record_attached"]

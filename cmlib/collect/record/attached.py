@@ -15,15 +15,8 @@ from cmlib.collect.record.execute import PerfOutcome, check_perf, run_perf, sign
 from cmlib.collect.record.protocol import Request, encodings, fit_to_counters, plan_options
 from cmlib.collect.schedule import make_plans, with_second_reading
 from cmlib.io import events, perf
-from cmlib.io.archive import errors_as, locked, make_folder, remove_abandoned, working_folder
-from cmlib.io.archive.programs import (
-    RecordError,
-    add_run,
-    check_comparable,
-    check_names,
-    existing_runs,
-    next_place,
-)
+from cmlib.io.archive import errors_as, locked, make_folder, programs, remove_abandoned, working_folder
+from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import events_of
 from cmlib.shell import command_line
 from cmlib.terminal import say
@@ -171,13 +164,13 @@ def record_attached(
             "--events branches,branch-misses."
         )
     recordings = Path(folder or places.recordings_dir())
-    check_names(name, request.set_name or "ocoe")
+    programs.check_names(name, request.set_name or "ocoe")
     check_perf()
     with (
         errors_as(RecordError, recordings),
         machine.counters_lock(command_line("cmlib", "record", name), wait=wait) as lock,
     ):
-        plan, meta = _planned(name, running, request, existing_runs(recordings / name))
+        plan, meta = _planned(name, running, request, programs.existing_runs(recordings / name))
         target = make_folder(recordings / name)
         remove_abandoned(target)
         return _record(target, plan, meta | {"note": note}, running, seconds, lock, notify)
@@ -194,7 +187,7 @@ def _planned(name, running, request, existing):
     plan = with_second_reading(replace(plan, mode=mode, set=request.set_name or ""), **available)
     origin = {"program": name, "command": running.command, "counters": dict(counters), "machine": about}
     meta = session.planned_metadata(plan, 0, codes, origin) | {"attached": running.about}
-    check_comparable(existing.values(), _placed(meta, existing))
+    programs.check_comparable(existing.values(), _placed(meta, existing))
     return plan, meta
 
 
@@ -219,7 +212,7 @@ def _record(target, plan, meta, running, seconds, lock, notify):
     finished = meta | session.outcome_metadata(frame, done) | {"mode": "mlpx" if multiplexed else "ocoe"}
     finished["attached"] = running.about | {"seconds": seconds, "ended": done.ended}
     with locked(target.parent):
-        made = add_run(target, _placed(finished, existing_runs(target)), done.raw)
+        made = programs.add_run(target, _placed(finished, programs.existing_runs(target)), done.raw)
     if done.ended != "time":
         end = f"{_ends(running)[done.ended]} after {finished['duration_s']:.1f} s"
         notify(f"{end}: what was counted until then is kept")
@@ -267,7 +260,7 @@ def _placed(meta, existing):
     missing."""
     n = len(meta["encodings"]) - len(events.second_readings(meta["encodings"]))
     usual = f"mlpx{n}" if meta["mode"] == "mlpx" else "ocoe"
-    place, _ = next_place(meta["program"], meta["set"] or usual, events_of(meta), existing)
+    place, _ = programs.next_place(meta["program"], meta["set"] or usual, events_of(meta), existing)
     return meta | place
 
 

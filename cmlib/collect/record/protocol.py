@@ -1,6 +1,5 @@
 """Record the sets of runs that a user asks for: which events are counted, in which plans, in how many passes."""
 
-import contextlib
 import functools
 import re
 from dataclasses import dataclass, replace
@@ -56,11 +55,7 @@ def record_program(
     target = recordings / name
     check_names(name, _wanted(request)[0][0])
     program, table = as_program(command), machine.known_events(machine.describe())
-    with (
-        contextlib.nullcontext(lock)
-        if lock
-        else machine.counters_lock(command_line("cmlib", "record", name), wait=wait) as held
-    ):
+    with machine.counters_lock(command_line("cmlib", "record", name), wait=wait, held=lock) as held:
         request, counters = fit_to_counters(request, existing_runs(target), counters)
         available, settings = plan_options(request, counters, table)
         kept = {"folder": recordings, "lock": held, "note": note, "on_demand": on_demand}

@@ -1,6 +1,5 @@
 """Record the runs of plans that are not there yet; a run that was not counted as planned is repeated."""
 
-import contextlib
 import errno
 import functools
 import itertools
@@ -83,9 +82,7 @@ def record(
     program = as_program(command)
     with (
         errors_as(RecordError, recordings, hint=_GOES_ON),
-        contextlib.nullcontext(lock)
-        if lock
-        else machine.counters_lock(command_line("cmlib", "record", name)) as held,
+        machine.counters_lock(command_line("cmlib", "record", name), held=lock) as held,
     ):
         target = make_folder(recordings / name)
         remove_abandoned(target)

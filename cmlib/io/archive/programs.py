@@ -5,18 +5,7 @@ import re
 from pathlib import Path
 
 from cmlib.errors import CmlibError
-from cmlib.io.archive import errors_as, pack, read_file, readable, unpack, write_recording
-from cmlib.io.archive.runs import (
-    SCHEMA,
-    VALGRIND,
-    check_run,
-    content_suffix,
-    events_of,
-    read_run_metadata,
-    run_name,
-    shortened,
-    source_of,
-)
+from cmlib.io.archive import errors_as, pack, read_file, readable, runs, unpack, write_recording
 
 # Entries of metadata in which all passes of a part are equal.
 _PLAN = ("mode", "pinned", "groups", "modifier", "interval_ms", "encodings")
@@ -39,7 +28,7 @@ def check_names(program, set_name):
 def existing_runs(folder):
     """Metadata (dict) of all runs in a program's folder, by run name; RecordError if one can't be read."""
     with errors_as(RecordError, folder):
-        return {file.stem: read_run_metadata(file) for file in sorted(Path(folder).glob("*.json"))}
+        return {file.stem: runs.read_run_metadata(file) for file in sorted(Path(folder).glob("*.json"))}
 
 
 def readable_runs(folder):
@@ -55,7 +44,7 @@ def readable_runs(folder):
     dict of str to dict
         Metadata by the run's name, such as ``ocoe-p0-00``.
     """
-    metas = readable(read_run_metadata, sorted(Path(folder).glob("*.json")))
+    metas = readable(runs.read_run_metadata, sorted(Path(folder).glob("*.json")))
     return {file.stem: meta for file, meta in metas.items()}
 
 
@@ -63,7 +52,7 @@ def read_raw(folder, run):
     """Output of one run (bytes), as perf or Callgrind wrote it; RecordError if it can't be read."""
     description = Path(folder) / f"{run}.json"
     with errors_as(RecordError, folder):
-        file = description.with_suffix(content_suffix(read_run_metadata(description)))
+        file = description.with_suffix(runs.content_suffix(runs.read_run_metadata(description)))
         return unpack(read_file(file), file)
 
 
@@ -74,24 +63,24 @@ def check_comparable(existing, intended):
     """
     for meta in existing:
         pairs = {
-            "source of counts": (source_of(meta), source_of(intended)),
+            "source of counts": (runs.source_of(meta), runs.source_of(intended)),
             "command": (meta["command"], intended["command"]),
         }
         for key in intended["machine"].keys() - {"load_1min", "metric_group"}:
             pairs[key] = (meta["machine"].get(key), intended["machine"][key])
         if meta["set"] == intended["set"]:
             pairs["counters"] = (meta["counters"], intended["counters"])
-            if source_of(meta) == VALGRIND:
+            if runs.source_of(meta) == runs.VALGRIND:
                 there, here = meta["simulator"], intended["simulator"]
                 pairs |= {f"simulator ({key})": (there.get(key), here[key]) for key in here}
             if meta["part"] == intended["part"]:
                 pairs |= {key: (meta[key], intended[key]) for key in _PLAN}
         for key, (there, here) in pairs.items():
             if there != here and not (key == "interval_ms" and math.isclose(there, here, rel_tol=0.01)):
+                there, here = map(runs.shortened, (there, here))
                 raise RecordError(
-                    f"{intended['program']}/{meta['run']} was recorded with another {key}: {shortened(there)} there, "
-                    f"{shortened(here)} now. Such runs can't be compared: record under another name or --set, or move "
-                    f"the old ones away."
+                    f"{intended['program']}/{meta['run']} was recorded with another {key}: {there} there, {here} now. "
+                    "Such runs can't be compared: record under another name or --set, or move the old ones away."
                 )
 
 
@@ -103,11 +92,11 @@ def next_place(program, set_name, names, existing):
     further part.
     """
     of_set = [meta for meta in existing.values() if meta["set"] == set_name]
-    alike = [meta for meta in of_set if events_of(meta) == names]
+    alike = [meta for meta in of_set if runs.events_of(meta) == names]
     part = alike[0]["part"] if alike else 1 + max((meta["part"] for meta in of_set), default=-1)
     number = 1 + max((meta["pass"] for meta in alike), default=-1)
     place = {"program": program, "set": set_name, "pass": number, "part": part}
-    return place | {"run": run_name(set_name, number, part)}, alike
+    return place | {"run": runs.run_name(set_name, number, part)}, alike
 
 
 def add_run(folder, meta, raw):
@@ -121,6 +110,6 @@ def add_run(folder, meta, raw):
             raise RecordError(
                 f"{meta['program']}/{meta['run']} exists, and recordings are never overwritten."
             )
-        check_run(meta, target)
-        write_recording(target, pack(raw), meta, schema=SCHEMA, suffix=content_suffix(meta))
+        runs.check_run(meta, target)
+        write_recording(target, pack(raw), meta, schema=runs.SCHEMA, suffix=runs.content_suffix(meta))
     return target

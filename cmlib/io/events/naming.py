@@ -15,8 +15,7 @@ from cmlib.spelling import ALIASES
 _NAMES = yaml.safe_load((events_dir() / "names.yaml").read_text(encoding="utf-8"))
 HARDWARE, SOFTWARE, _ALIASES, SAME = (_NAMES[key] for key in ("hardware", "software", "aliases", "same"))
 GENERAL, DEFAULT_SOFTWARE = _NAMES["general"], _NAMES["default_software"]
-COMMON_EVENTS = dict(enumerate(_NAMES["arm"].split()))
-"""Arm's common events: name by code."""
+COMMON_EVENTS = dict(enumerate(_NAMES["arm"].split()))  # Arm's common events: name by code
 
 HARDWARE_NAMES = frozenset([*HARDWARE, *(name for name, event in _ALIASES.items() if event in HARDWARE)])
 SOFTWARE_NAMES = frozenset([*SOFTWARE, *(name for name, event in _ALIASES.items() if event in SOFTWARE)])
@@ -29,13 +28,11 @@ def canonical(name):
 
 _MODIFIER = re.compile(r"(?<=/)[ukhIGHpPSDWeb]+$|:[ukhIGHpPSDWeb]+$")
 _NAME_TERM = re.compile(r"(?<=[/,])name=([^,/]+)")
+# An event with the PMU of its kind of core, as perf prints it where a processor has several kinds of core.
+# Groups: PMU, event or its terms, modifiers within the slashes, modifiers behind them.
 CORE_EVENT = re.compile(
     r"(cpu_(?:core|atom|lowpower)|armv[0-9]+\w*|apple_\w+_pmu)/([^/:]*)(?::([a-zA-Z]*))?/([a-zA-Z]*)"
 )
-"""An event with the PMU of its kind of core, as perf prints it where a processor has several kinds of core.
-
-Groups: PMU, event or its terms, modifiers within the slashes, modifiers behind them.
-"""
 
 _COPY = re.compile(r"(.+)#[0-9]+")  # a second reading of an event, such as branches#2
 _TOOL = frozenset(["duration_time", "system_time", "user_time"])  # perf measures these itself

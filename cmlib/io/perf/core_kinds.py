@@ -4,8 +4,7 @@ import re
 
 from cmlib.io.events import CORE_EVENT
 from cmlib.io.perf.formats import find_format
-from cmlib.io.perf.formats.lines import TIME
-from cmlib.io.perf.grammar import ParseError
+from cmlib.io.perf.grammar import TIME, ParseError
 
 _KIND = re.compile(rf"(?<![\w/.-]){CORE_EVENT.pattern}")
 

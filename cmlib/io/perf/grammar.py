@@ -14,12 +14,12 @@ from typing import NamedTuple
 from cmlib.errors import CmlibError
 
 _STARTED = "# started on "
-_TIME = r"[0-9]{1,12}[.,][0-9]{9}"
+TIME = r"[0-9]{1,12}[.,][0-9]{9}"
 _WHOLE = r"[0-9]{1,300}"
-_UNCOUNTED = "<not counted>|<not supported>"
+UNCOUNTED = "<not counted>|<not supported>"
 _BLANK_OR_COMMENT = r" *+(?:#.*)?"
 _SEPARATOR = r"[\t!$&*+,:;=?@\\^|~]"
-_FIRST_FIELD = re.compile(rf" *+(?:{_TIME}|summary|{_UNCOUNTED}|{_WHOLE}(?:[.,][0-9]+)?)?({_SEPARATOR})")
+_FIRST_FIELD = re.compile(rf" *+(?:{TIME}|summary|{UNCOUNTED}|{_WHOLE}(?:[.,][0-9]+)?)?({_SEPARATOR})")
 _PLACE = r"CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)*|[^\n]*-[0-9]+"
 _DATA = re.compile(r"^ *+[^ #\r\n]", re.MULTILINE)
 _JSON_PLACE = r'"(?:cpu|core|cluster|cache|die|socket|node|thread|cgroup)" *:'
@@ -101,8 +101,8 @@ def _separated(separator, decimal):
     """Lines of ``-x``: [time] count unit event [variation] runtime share [metric, its unit …]."""
     s, d = re.escape(separator), re.escape(decimal)
     decimals = "{2}" if separator == decimal else "+"
-    time = rf" *+(?:({_TIME}){s}|summary{s})?"
-    count = rf"({_WHOLE}(?:{d}[0-9]{decimals})?|{_UNCOUNTED})"
+    time = rf" *+(?:({TIME}){s}|summary{s})?"
+    count = rf"({_WHOLE}(?:{d}[0-9]{decimals})?|{UNCOUNTED})"
     unit = rf"((?:[^{s}\n0-9][^{s}\n]*)?)"
     # Without a name= of its own, cpu/event=0x43,umask=0x4/ is written with its comma.
     event = r"((?:[^,/\n]++|/[^/\n]*/)*+)" if separator == "," else rf"([^{s}\n]*)"
@@ -110,10 +110,10 @@ def _separated(separator, decimal):
     share = rf"(100{d}00|[0-9]{{1,2}}{d}[0-9]{{2}})"
     row = f"{time}{count}{s}{unit}{s}{event}{s}{variation}[0-9]+{s}{share}(?:{s}.*)?"
     # Further metrics of an event, and groups of metrics, come on lines of their own.
-    countless = rf" *+(?:(?:{_TIME}|summary){s})?{s}.*"
+    countless = rf" *+(?:(?:{TIME}|summary){s})?{s}.*"
     return Grammar(
         line=re.compile(rf"^(?:{row}|{countless}|{_BLANK_OR_COMMENT})$", re.MULTILINE),
-        spread=re.compile(rf" *+(?:{_TIME}{s})?(?:{_PLACE}){s}"),
+        spread=re.compile(rf" *+(?:{TIME}{s})?(?:{_PLACE}){s}"),
         separator=separator,
         decimal=decimal,
     )
@@ -125,7 +125,7 @@ def _json():
     share = r"(100(?:[.,]0+)?|[0-9]{1,2}(?:[.,][0-9]+)?)"
     row = ", *".join(
         [
-            _key("counter-value", f'"({number}|{_UNCOUNTED})"'),
+            _key("counter-value", f'"({number}|{UNCOUNTED})"'),
             _key("unit", r'"([^"\n]*)"'),
             _key("event", r'"([^"\n]*)"'),
             rf"(?:{_key('variance', number)}, *)?" + _key("event-runtime", "[0-9]+"),

@@ -6,8 +6,8 @@ import re
 from cmlib.io.events import is_event
 from cmlib.io.perf.formats import find_format
 from cmlib.io.perf.formats.human_readable import row_of
-from cmlib.io.perf.formats.lines import TIME, UNCOUNTED
 from cmlib.io.perf.formats.separated import Separated
+from cmlib.io.perf.grammar import TIME, UNCOUNTED
 from cmlib.io.perf.loose import from_columns, from_lines, from_objects
 
 NOTE = "Counts were taken out of the text around them."

@@ -11,15 +11,7 @@ import numpy as np
 
 from cmlib import places
 from cmlib.io import perf
-from cmlib.io.archive import ArchiveError, read_content, read_object
-from cmlib.io.archive.runs import (
-    MOST_EVENTS,
-    VALGRIND,
-    content_suffix,
-    first_problem,
-    read_run_metadata,
-    source_of,
-)
+from cmlib.io.archive import ArchiveError, read_content, read_object, runs
 from cmlib.io.callgrind import read_series
 from cmlib.io.samples.files import LINES as CONTENT_OF_LINES
 from cmlib.io.samples.files import SampleError, read_lines
@@ -49,7 +41,7 @@ class RawRecording:
 
     def state(self):
         """Sizes and times of its files as text: a recording that was refused is tried again once this changes."""
-        suffix = CONTENT_OF_LINES if self.kind == LINES else content_suffix(self.meta)
+        suffix = CONTENT_OF_LINES if self.kind == LINES else runs.content_suffix(self.meta)
         files = [file for file in (self.file, self.file.with_suffix(suffix)) if file.exists()]
         return " ".join(f"{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in files)
 
@@ -62,7 +54,7 @@ def find_sources(recordings_dir=None, samples_dir=None):
     is the number of their list of events, `pass` counts those with the same events.
     """
     folder = Path(recordings_dir or places.recordings_dir())
-    series = [_source(SERIES, file, read_run_metadata) for file in sorted(folder.glob("*/*.json"))]
+    series = [_source(SERIES, file, runs.read_run_metadata) for file in sorted(folder.glob("*/*.json"))]
     series.sort(
         key=lambda source: [source.meta.get(key) for key in ("program", "set", "pass", "part") if source.meta]
     )
@@ -117,11 +109,11 @@ def read_counts(file, meta):
     StoreError
         If the file is not what was recorded, or can't be read.
     """
-    suffix = content_suffix(meta)
+    suffix = runs.content_suffix(meta)
     raw = file.with_suffix(suffix)
     try:
         text = read_content(file, meta["sha256"], suffix=suffix).decode(errors="replace")
-        simulated = source_of(meta) == VALGRIND
+        simulated = runs.source_of(meta) == runs.VALGRIND
         counts, running = read_series(text) if simulated else perf.read_run(text, meta)
     except ArchiveError as error:
         raise StoreError(str(error)) from error
@@ -129,9 +121,9 @@ def read_counts(file, meta):
         raise StoreError(f"{raw} can't be stored: {error or type(error).__name__}") from error
     if not ((counts.isna() | (counts >= 0)) & np.isfinite(counts.fillna(0))).all(axis=None):
         raise StoreError(f"{raw} can't be stored: it has counts below zero or without end.")
-    if not 0 < counts.shape[1] <= MOST_EVENTS:
+    if not 0 < counts.shape[1] <= runs.MOST_EVENTS:
         raise StoreError(
-            f"{raw} holds {counts.shape[1]} events; a run has 1 to {MOST_EVENTS}. Spread them over several runs."
+            f"{raw} holds {counts.shape[1]} events; a run has 1 to {runs.MOST_EVENTS}. Spread them over several runs."
         )
     return counts, running
 
@@ -141,8 +133,8 @@ def read_cpus(file, meta):
 
     `file` is the run's metadata file, `meta` the metadata in it.
     """
-    text = read_content(file, meta["sha256"], suffix=content_suffix(meta)).decode(errors="replace")
-    return None if source_of(meta) == VALGRIND else perf.cpus_utilized(text)
+    text = read_content(file, meta["sha256"], suffix=runs.content_suffix(meta)).decode(errors="replace")
+    return None if runs.source_of(meta) == runs.VALGRIND else perf.cpus_utilized(text)
 
 
 def read_table(file, meta):
@@ -171,16 +163,16 @@ def _source(kind, file, read):
     try:
         return RawRecording(kind, file, read(file))
     except ArchiveError as error:
-        return RawRecording(kind, file, {}, as_utf8(error))
+        problem = str(error)
     except Exception as error:
         problem = f"{file} is no metadata: {error or type(error).__name__}. Move it out of the {kind}."
-        return RawRecording(kind, file, {}, as_utf8(problem))
+    return RawRecording(kind, file, {}, as_utf8(problem))
 
 
 def _read_lines(file):
     """Metadata of a recording of lines, completed as runs' are: mode, pinned events, groups, interval_ms."""
     meta = read_object(file, "the metadata of lines", _HOW)
-    if problem := first_problem(meta, "stored") or first_problem(meta, "lines"):
+    if problem := runs.first_problem(meta, "stored") or runs.first_problem(meta, "lines"):
         raise ArchiveError(f"{file} is not the metadata of lines: {problem}. {_HOW}")
     events = list(meta["events"])
     pinned = [event for event in PINNED if event in events]

@@ -150,9 +150,5 @@ def _from_lines(meta, lines, events):
     n, duration = len(lines), meta["duration_s"]
     index = pd.Index(duration * np.arange(1, n + 1) / n, name="time_s")
     counts = compress.intervals(lines, events[0], n=n).set_axis(index)
-    return Recording(
-        meta=meta,
-        counts=counts,
-        running=pd.DataFrame(1.0, index, counts.columns),
-        interval_s=pd.Series(duration / n, index, name="interval_s"),
-    )
+    running = pd.DataFrame(1.0, index, counts.columns)
+    return Recording(meta, counts, running, pd.Series(duration / n, index, name="interval_s"))

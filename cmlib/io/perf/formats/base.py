@@ -8,16 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from cmlib.io.perf.formats.lines import (
-    TIME,
-    TIMED_ROW,
-    as_number,
-    as_table,
-    as_unicode,
-    first_line,
-    with_times,
-)
-from cmlib.io.perf.grammar import ParseError, run_starts
+from cmlib.io.perf.formats.lines import TIMED_ROW, as_number, as_table, as_unicode, first_line, with_times
+from cmlib.io.perf.grammar import TIME, ParseError, run_starts
 
 _HEADING = re.compile(r"\s*(?:#.*)?$")
 _COUNTS = re.compile(r' *(?:[0-9]|<not |CPU[0-9]|[SN][0-9]|\{.*"counter-value")')

@@ -3,9 +3,9 @@
 import re
 
 from cmlib.io.perf.formats.base import Format
-from cmlib.io.perf.formats.lines import TIME, UNCOUNTED, first_line
+from cmlib.io.perf.formats.lines import first_line
 from cmlib.io.perf.formats.separated import Separated
-from cmlib.io.perf.grammar import ParseError, where
+from cmlib.io.perf.grammar import TIME, UNCOUNTED, ParseError, where
 
 _HEADING = re.compile(r" *(?:#.*)?$")
 # Perhaps time; count, unit and event; the cgroup, which is no number as the run time behind it is; run time and share.

@@ -9,7 +9,8 @@ import re
 
 from cmlib.io.events import is_event
 from cmlib.io.perf.formats.base import Format
-from cmlib.io.perf.formats.lines import NO_SHARES, TIME, UNCOUNTED, first_line, match_lines
+from cmlib.io.perf.formats.lines import NO_SHARES, first_line, match_lines
+from cmlib.io.perf.grammar import TIME, UNCOUNTED
 
 _COUNT = rf"[0-9]{{1,300}}(?:\.[0-9]+)?|{UNCOUNTED}"
 _ROW = re.compile(

@@ -4,8 +4,8 @@ import re
 
 from cmlib.io.events import is_event
 from cmlib.io.perf.formats.base import Format
-from cmlib.io.perf.formats.lines import TIME, UNCOUNTED, as_number, first_line, match_lines
-from cmlib.io.perf.grammar import ParseError, where
+from cmlib.io.perf.formats.lines import as_number, first_line, match_lines
+from cmlib.io.perf.grammar import TIME, UNCOUNTED, ParseError, where
 
 # A blank that cannot be broken is written in the locale's encoding, which need not be UTF-8.
 _MARK = "[.,' \u00a0\u202f\ufffd\udca0]"

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cmlib.io.perf.grammar import ParseError, where
+from cmlib.io.perf.grammar import TIME, ParseError, where
 
 _HEAD = 10_000  # characters among which the first line that is no heading is looked for
 # Cells that are always laid out as a table; beyond these, so many for each count.
@@ -25,9 +25,7 @@ NO_SHARES = (
     "The file tells no running shares: for how much of the time an event was counted, and how much was extrapolated, "
     "is not known."
 )
-TIME = r"[0-9]{1,12}[.,][0-9]{9}"
 TIMED_ROW = re.compile(rf"^ *{TIME}(?! (?:\+-|\(|seconds))", re.MULTILINE)
-UNCOUNTED = "<not counted>|<not supported>"
 
 
 def first_line(text, heading):

@@ -6,9 +6,9 @@ import pyarrow as pa
 
 from cmlib.io.perf.formats.base import Format
 from cmlib.io.perf.formats.human_readable import HumanReadable
-from cmlib.io.perf.formats.lines import SCHEMA, TIME
+from cmlib.io.perf.formats.lines import SCHEMA
 from cmlib.io.perf.formats.separated import Separated
-from cmlib.io.perf.grammar import ParseError
+from cmlib.io.perf.grammar import TIME, ParseError
 
 # With -A a CPU; with --per-… a place, and the number of CPUs in it; with --per-thread its name and number.
 _THREAD = r"[A-Za-z_][\w./:@+()\[\]#-]{0,40}-[0-9]{1,10}"
