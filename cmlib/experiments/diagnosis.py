@@ -1,4 +1,4 @@
-"""Diagnose a measured program slice by slice, and a simulated one phase by phase."""
+"""Diagnose a program's bottlenecks: of a measured run by classes of time slices, of a simulated one by phases."""
 
 import re
 from dataclasses import dataclass
@@ -36,13 +36,17 @@ SIMULATED = (
     "mispredictions are those of a model without speculation, and no cycles were counted. Threads "
     "ran one at a time, so that contention and waiting do not show."
 )
-# Of what limits a core, a simulation tells mispredictions only.
+# Advice for a class in simulated runs, where mispredictions are the only known limit of the core.
 _OF_CLASS = {"P_CPU": "mispredictions"}
 
 
 @dataclass(frozen=True)
 class Profile:
-    """What a program does, slice by slice: `labelled` has label and rule, `shares` the percent of each label."""
+    """Classes of a measured run's slices.
+
+    `labelled` has label and rule of each slice, `pace` its IPC, `phases` neighbouring slices of one label and rule (as
+    of :func:`cmlib.fingerprint.diagnosis.phases`), `shares` the percent of slices by label.
+    """
 
     labelled: pd.DataFrame
     pace: pd.Series
@@ -52,8 +56,12 @@ class Profile:
 
 @dataclass(frozen=True)
 class SimulatedProfile:
-    """What a program does by simulated counts: phase by phase; by kinds of phases, those alike put together; and by
-    class, or by what stands out where there is none, the largest share of the estimated cycles first."""
+    """Phases of a simulated run.
+
+    `counts` by interval; `phases`, a row a phase; `kinds`, phases of the same class, label and main function as one
+    row; `classes`, phases of the same class (or label, if there is no class) as one row, those with the largest share
+    of the estimated cycles first; `about`, sentences on the simulation.
+    """
 
     counts: pd.DataFrame
     phases: pd.DataFrame
@@ -63,7 +71,7 @@ class SimulatedProfile:
 
 
 def profile(model, series, *, slice_s=SLICE_S):
-    """Label the slices of one run."""
+    """Profile of one run (a Series of micro_recordings) by a fitted classifier; a ValueError if it has no slice."""
     rates = series.rates(slice_s)
     missing = [event for event in model.feature_names_in_ if event not in rates]
     if missing or not len(rates):
@@ -77,25 +85,25 @@ def profile(model, series, *, slice_s=SLICE_S):
 
 
 def profiles(model, series, *, slice_s=SLICE_S):
-    """Profile of the first pass of each program."""
+    """Dict from program to the Profile of its first pass."""
     first = {run.program: run for run in reversed(series)}
     return {name: profile(model, run, slice_s=slice_s) for name, run in sorted(first.items())}
 
 
 def find(name, recordings):
-    """The recording of this name, or of this name behind its first hyphen; None if there is none."""
+    """First of the recordings' names that is `name`, or is it after the first hyphen; None if there is none."""
     return next((known for known in recordings if name in (known, known.partition("-")[2])), None)
 
 
 def explain(profile):
-    """Phases of a program with what each class means and what to do about it."""
+    """Phases of a Profile with columns meaning and remedy (advice) of each class."""
     explained = profile.phases.drop(columns="n_slices")
     advised = [advice(label) for label in explained["label"]]
     return explained.join(pd.DataFrame(advised, explained.index, columns=["meaning", "remedy"]))
 
 
 def answer_measured(name, profile, caveat=""):
-    """What is said of a measured run, at the terminal, on pages and as JSON."""
+    """Answer on a measured run for terminal, pages and JSON: a dict; `caveat` is a sentence in Markdown."""
     explained = explain(profile)
     classes = []
     for label, percent in profile.shares.items():
@@ -114,7 +122,7 @@ def answer_measured(name, profile, caveat=""):
 
 
 def refuse_simulated_program(program):
-    """Leave a simulated program of one's own to notebook 01a."""
+    """Raise an UnfitRecordingError if a program is simulated; notebook 01a shows those."""
     if first_simulated(program):
         raise UnfitRecordingError(f"{program} is simulated: its phases are in notebook 01a.")
 
@@ -126,8 +134,11 @@ def first_simulated(name):
 
 
 def simulated_text(name):
-    """The first simulated run of a program as Callgrind wrote it, whether streams were prefetched, and how many lines
-    of them there were (None if that was not noted)."""
+    """Callgrind's output of the first simulated run of a program, as recorded.
+
+    A tuple of the text, True if streams were prefetched, and the number of cache lines read in order (None if not
+    known). A NothingRecordedError if there is none.
+    """
     if not (first := first_simulated(name)):
         raise NothingRecordedError(
             f"no simulated run of {name!r} is recorded: run "
@@ -139,7 +150,11 @@ def simulated_text(name):
 
 
 def simulated_profile(text, prefetched=False, in_order=None):
-    """Phases of a simulated run, the functions of each, and its class."""
+    """SimulatedProfile of Callgrind's output.
+
+    `prefetched` is True if it was simulated with prefetching, which classes need; `in_order` is the number of cache
+    lines that were read in order.
+    """
     counts, functions = read_intervals(text)
     table = simulated_phases(counts, simulated_events()["weight"])
     of_phase = np.repeat(np.arange(len(table)), table["last"] - table["first"] + 1)
@@ -167,7 +182,7 @@ def simulated_profile(text, prefetched=False, in_order=None):
 
 
 def _of_interpreter(functions):
-    """What is seen of a script, if an interpreter executes most."""
+    """A sentence on what is seen of a script if an interpreter has most of the estimated cycles; else ""."""
     cycles = cycle_estimate(functions)
     objects = cycles.groupby(functions.index.get_level_values("object")).sum()
     name = objects.idxmax().rpartition("/")[2]
@@ -179,12 +194,12 @@ def _of_interpreter(functions):
 
 
 def explain_simulated(names):
-    """What the classes of phases mean, or what stands out where there is none, and what a programmer can do."""
+    """List of (name, meaning, advice) for classes or labels of simulated phases, but the healthy one."""
     return [(name, *advice(_OF_CLASS.get(name, name))) for name in names if name != HEALTHY]
 
 
 def answer_simulated(name, profile):
-    """What is said of a simulated run, at the terminal, on pages and as JSON: where the estimated cycles go first."""
+    """Answer on a simulated run (SimulatedProfile) for terminal, pages and JSON: a dict."""
     shares = 100 * added_shares(profile.counts.sum().to_frame().T, simulated_events()["weight"]).iloc[0]
     split = {INSTRUCTIONS: 100 - shares.sum()} | shares[shares >= 1].sort_values(ascending=False).to_dict()
     kinds = profile.kinds.drop(columns=["main", "share"]).assign(percent=100 * profile.kinds["share"])
@@ -209,7 +224,7 @@ def answer_simulated(name, profile):
 
 
 def _classes(counts):
-    """What the tree of the micro-benchmarks says of each phase; nothing where they are not recorded."""
+    """Class of each row of counts by the tree of the micro-benchmarks; "" if these are not recorded."""
     try:
         return train_for_one_run().predict(rates_of_one_run(counts))
     except NothingRecordedError:
@@ -217,7 +232,7 @@ def _classes(counts):
 
 
 def _line(caches, name):
-    """Length of a cache's lines [bytes]."""
+    """Line length of a cache [bytes] from Callgrind's description; a CallgrindError if it has none."""
     shape = caches.get(name, "nothing")
     if not (match := _LINE.search(shape)):
         raise CallgrindError(f"Callgrind's output tells no length of {name}'s lines, but {shape[:60]!r}.")
@@ -225,8 +240,11 @@ def _line(caches, name):
 
 
 def _without_streams(table, misses, lines):
-    """Phases that miss the first level are healthy where at least half of that was in order, wherever else streams
-    were: prefetched lines are known of the whole run only."""
+    """Phases without those cache problems that are streams, which a processor prefetches.
+
+    `misses` are first-level misses by phase, `lines` how many of the run's were in order. A phase of such a class is
+    made healthy if at least half of the misses of its kind must have been in order, wherever the others were.
+    """
     kind = [table["class"], table["label"], table["main"]]
     first_level = misses.groupby(kind).transform("sum")
     unclassed = (table["class"] == "") & (table["label"] == FIRST_LEVEL)
@@ -238,7 +256,8 @@ def _without_streams(table, misses, lines):
 
 
 def _together(table, cycles, by):
-    """Phases that are alike as one row, and their functions."""
+    """Join phases with the same values in the columns `by` to one row, with their main functions; largest share
+    first."""
     number = table.groupby(by, sort=False).ngroup()
     rows = table.groupby(number).agg(
         **{name: (name, "first") for name in by},
@@ -252,7 +271,7 @@ def _together(table, cycles, by):
 
 
 def _functions(cycles):
-    """The first functions of each row, with their shares of its estimated cycles."""
+    """List of a text for each row of `cycles`: its three largest functions with their shares of estimated cycles."""
     shares = cycles.div(cycles.sum(axis=1), axis=0)
     named = [row.nlargest(_FUNCTIONS_NAMED) for _, row in shares.iterrows()]
     return [

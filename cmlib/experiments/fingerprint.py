@@ -1,4 +1,4 @@
-"""Recordings that fingerprints are made from, measured or simulated, and what notebooks 05 and 05a ask of them."""
+"""Load the recordings of the micro-benchmarks, and compute the tables and models of notebooks 05 and 05a from them."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,18 +22,22 @@ from cmlib.io.programs import micro_benchmarks
 
 SLICE_S = 0.4
 KINDS = ("micro", "unseen", "CPU", "parallel", "own")
-HEALTHY = "N"  # the class of all simulated healthy forms: what lies in order is prefetched, wherever it lies
-# The forms of a program are told apart if something is charged so many times as large a share of the pathological
-# form's estimated cycles as of the other one's, and as much of them as names a phase.
+HEALTHY = "N"  # class of all healthy forms in simulations, where prefetching makes all cache levels alike
+# A simulation distinguishes the forms of a program if a cause of estimated cycles has at least this many times the
+# share in the pathological form that it has in the healthy one, and a share of at least NAMED_FROM.
 _APART_FROM = 2.0
-# A single run tells of the levels behind the first only whether it is the last.
+# A single simulated run has two levels of caches, so that it can't distinguish these classes.
 _OF_ONE_RUN = dict.fromkeys(("P_Mem_L2", "P_Mem_L3"), "P_Mem_L2/L3")
 
 
 @dataclass(frozen=True)
 class Fingerprints:
-    """Runs of key events by kind of program, runs of all events, the latency sweep, and the metadata of one run;
-    how rates, slices and captions are worded follows from its source."""
+    """Recordings of the micro-benchmarks, measured or simulated.
+
+    `key`: dict from kind of program to runs (Series) of the key events; `all`: runs of all events; `sweep`: latencies
+    by working-set size; `meta`: metadata of one run; `indistinguishable`: runs whose forms a simulation can't
+    distinguish.
+    """
 
     key: dict
     all: list
@@ -47,12 +51,13 @@ class Fingerprints:
 
     @property
     def tree(self):
-        """C4.5; simulated counts of loops have no noise, so that a threshold must lie half-way between classes."""
+        """Unfitted C45Classifier; for simulated counts, which have no noise, with thresholds half-way between
+        classes."""
         return C45Classifier(midpoints=self.simulated)
 
     @property
     def caveat(self):
-        """What captions add of simulated counts, and of those that a stand-in of perf made up."""
+        """A sentence for captions if counts are simulated or synthetic; "" if they were measured."""
         if self.simulated:
             version = self.meta["simulator"]["version"]
             return f" **Simulated** by Valgrind's Callgrind {version}, not measured."
@@ -61,14 +66,15 @@ class Fingerprints:
 
     @property
     def unmultiplexed(self):
-        """Events that can be counted at once beside the pinned ones; of a simulation, those the tree is trained on."""
+        """Number of events that can be counted at once beside the pinned ones; of a simulation, of modelled rates."""
         if self.simulated:
             return len(MODELLED_RATES)
         return self.meta["counters"]["good"] - len(self.meta["pinned"])
 
 
 def load(folder=None, *, kinds=KINDS, with_all=True):
-    """Read the measured recordings of the micro-benchmarks and of what was recorded with them."""
+    """Fingerprints of the measured recordings; `kinds` of programs to read. A NothingRecordedError if there are
+    none."""
     folder = Path(folder or places.recordings_dir()) / micro_recordings.FOLDER
     meta = micro_recordings.key_metadata(folder)
     if meta is None:
@@ -79,8 +85,11 @@ def load(folder=None, *, kinds=KINDS, with_all=True):
 
 
 def load_simulated(folder=None, *, kinds=("micro", "unseen", "own")):
-    """Read the simulated recordings; the key events are the modelled ones, and the tree is not trained on programs
-    whose forms a simulation does not tell apart."""
+    """Fingerprints of the simulated recordings, whose key events are the modelled ones.
+
+    Programs whose forms a simulation can't distinguish are left out of those for training. A NothingRecordedError if
+    there are none.
+    """
     folder = Path(folder or places.recordings_dir()) / micro_recordings.SIMULATED_FOLDER
     read = micro_recordings.read_simulated_series
     series = {kind: list(map(_one_healthy, read(folder, kind))) for kind in kinds}
@@ -96,7 +105,10 @@ def load_simulated(folder=None, *, kinds=("micro", "unseen", "own")):
 
 
 def table_1(about):
-    """The micro-benchmarks, with the sizes and slices recorded of each."""
+    """The micro-benchmarks of the paper's Table 1: a row a program, with working sets and numbers of slices by form.
+
+    `about` is as of :func:`cmlib.experiments.micro_recordings.cut`.
+    """
     names = about.index.get_level_values("program").str.split("-")
     frame = about.assign(program=names.str[1], form=names.str[2])
     rows = []
@@ -117,7 +129,10 @@ def table_1(about):
 
 
 def key_event_curve(X, about, sizes, tree, *, seed=0):
-    """Accuracy of the tree on ever fewer key events, by two kinds of folds."""
+    """Accuracy of `tree` on several numbers of key events: (elimination of events, dict from kind of folds to curve).
+
+    Curves are as of :func:`cmlib.fingerprint.validation.accuracy_curve`.
+    """
     X, label = X.loc[:, X.nunique() > 1], about["label"]
     elimination = key_events.eliminate(X, label)
     sizes = sorted({min(size, X.shape[1]) for size in sizes}, reverse=True)
@@ -129,8 +144,12 @@ def key_event_curve(X, about, sizes, tree, *, seed=0):
 
 
 def table_2(micro, everything, others, tree, *, seed=0):
-    """Cross-validation by random folds as in Table 2, by whole runs, and by working sets that neither the tree nor
-    the choice of its events has seen."""
+    """Cross-validation of `tree` by random folds as in the paper's Table 2, by whole runs, and by working-set sizes.
+
+    `micro`, `everything` and each of `others` (by kind) are pairs (X, about) as of `micro_recordings.cut`. With folds
+    by size the key events are chosen without the held-out size, too. Columns: benchmarks, folds, accuracy [%], correct,
+    incorrect.
+    """
     named = {f"{kind[0].upper()}{kind[1:]} programs": sliced for kind, sliced in others.items()}
     parts = {
         name: validation.validate(tree, X, about["label"], runs=run_of(X), seed=seed)
@@ -147,12 +166,12 @@ def table_2(micro, everything, others, tree, *, seed=0):
 
 
 def train(X, about, tree, **settings):
-    """The tree, which calls unknown what lies farther off than programs of one class are from each other."""
+    """UnknownRejector with `tree`, fitted with programs as groups; `settings` are its parameters."""
     return UnknownRejector(tree, **settings).fit(X, about["label"], groups=program_of(X))
 
 
 def outcomes_by_program(labels, X, about):
-    """Shares of slices [%] with each outcome, a row a program of known behaviour: pathological ones first."""
+    """Share of slices [%] by outcome (columns), a row a program of known class: pathological ones first."""
     expected, labels = about["label"].to_numpy(), np.asarray(labels)
     healthy = pd.Series(expected).str.startswith(HEALTHY).to_numpy()
     outcome = np.select(
@@ -171,19 +190,19 @@ def outcomes_by_program(labels, X, about):
 
 
 def run_of(X):
-    """The run of each slice: program and pass."""
+    """Name of the run of each slice: program and pass."""
     return X.index.get_level_values("program") + "/" + X.index.get_level_values("pass").astype(str)
 
 
 def program_of(run):
-    """The program of a recording, or of each slice."""
+    """Name of the micro-benchmark of a run, or of each slice of X."""
     if isinstance(run, pd.DataFrame):
         return run.index.get_level_values("program").str.split("-").str[1]
     return run.program.split("-")[1]
 
 
 def train_for_one_run():
-    """A tree for a single simulated run, which knows the first and the last level only."""
+    """Fitted C45Classifier for a single simulated run, which has counts of the first and the last cache level only."""
     series = load_simulated(kinds=("micro",)).all
     rates = [rates_of_one_run(run.counts.iloc[:-1]) for run in series]
     labels = [_OF_ONE_RUN.get(run.about["label"], run.about["label"]) for run in series]
@@ -191,19 +210,20 @@ def train_for_one_run():
 
 
 def rates_of_one_run(counts):
-    """Modelled events per 1,000 estimated cycles of each row of a simulation of two levels."""
+    """Modelled events per 1,000 estimated cycles, of each row of counts with two cache levels."""
     events = simulated_events()
     counts = simulated_counts(counts[events.index], events["weight"])
     return counts.drop(columns=["instructions", "cycles", *EXACT_RATES]).div(counts["cycles"], axis=0)
 
 
 def _one_healthy(run):
+    """A run with the class HEALTHY instead of that of any healthy form."""
     healthy = run.about["label"].startswith("N_")
     return replace(run, about=run.about | {"label": HEALTHY}) if healthy else run
 
 
 def _distinguishable(series):
-    """The programs of which some case's pathological form misses or mispredicts well above the other form."""
+    """Set of the programs of which a simulation distinguishes the pathological from the healthy form, in some case."""
     totals = pd.DataFrame({run.program: run.counts.sum() for run in series}).T
     charged = added_shares(totals, simulated_events()["weight"])
     pathological = charged[charged.index.str.contains("-P")]
@@ -213,4 +233,5 @@ def _distinguishable(series):
 
 
 def _modelled(run):
+    """A run with rates of modelled events alone."""
     return replace(run, events=tuple(MODELLED_RATES))

@@ -1,4 +1,4 @@
-"""One program's cleaned runs as a matrix: steps of progress, or of time where there is one run or no progress."""
+"""Put a program's cleaned runs into a matrix of events and a target, a row a step of progress or an interval."""
 
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,16 +19,17 @@ from cmlib.rank.boosting import regressor
 from cmlib.rank.leaks import find_ticking
 from cmlib.rank.refinement import error_of_mean
 
-_ALIGNED = ("ocoe", "sweep")
-_MOST_ROWS = 1000
-_MOST_RUNS = 5000  # of totals: neighbours among them have nothing to do with each other
+_ALIGNED = ("ocoe", "sweep")  # sets whose runs count different events, and are aligned by progress
+_MOST_ROWS = 1000  # of intervals; of more, neighbours are added up
+_MOST_RUNS = 5000  # the same of totals of whole runs
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """Events of one program against what they explain, and a second pass over the same events to test on.
+    """Rates `X` of one program's events, and the `target` that they explain: `ipc`, which may be another rate.
 
-    Of `ticking` events, which were left out, the rates [1/s]: :func:`cmlib.rank.leaks.find_ticking`.
+    `holdout` is such a pair (X, ipc) of a second pass over the same events, or None. `ticking` has the rates [1/s] of
+    events that were left out, as :func:`cmlib.rank.leaks.find_ticking` returns them.
     """
 
     X: pd.DataFrame
@@ -39,7 +40,7 @@ class Matrix:
 
     @property
     def in_time(self):
-        """Whether steps are intervals of time and not of progress."""
+        """True if rows are intervals of time, False if they are steps of progress."""
         return "progress" not in self.X.index.names
 
 
@@ -49,7 +50,10 @@ def recorded_matrix(url, program, target=IPC, *, method="shrinkage", workers=Non
 
 
 def recorded_runs(url, program, target=IPC, *, method="shrinkage", workers=None):
-    """Clean whatever runs of a program count a target."""
+    """Cleaned runs of a program that count the target, as of :func:`cmlib.experiments.data.cleaned_runs`.
+
+    Those of the sets for alignment if there are any; intervals rather than totals.
+    """
     runs = store.runs(url, program=program).query("mode != 'lines'")
     able = runs[target.counted_in(runs) & (runs["n_intervals"] >= FEWEST_INTERVALS)]
     able = able[able["axis"] == TIME] if (able["axis"] == TIME).any() else able
@@ -60,7 +64,11 @@ def recorded_runs(url, program, target=IPC, *, method="shrinkage", workers=None)
 
 
 def matrix(runs, *, target=IPC, per=None):
-    """Put a program's cleaned runs into one matrix."""
+    """Matrix of a program's cleaned runs; `per` is what X is divided by, the target's divisor by default.
+
+    Of IPC and several runs a pass, rows are steps of progress; else intervals of runs that counted the same events. An
+    UnfitRecordingError if there are too few rows or no events.
+    """
     sets_of = runs.groupby("pass")["set"].agg(set)
     complete = [number for number, sets in sets_of.items() if sets == sets_of.iloc[0]]
     runs = runs[runs["pass"].isin(complete)]
@@ -74,7 +82,8 @@ def matrix(runs, *, target=IPC, per=None):
 
 
 def _without_ticking(runs, target):
-    """Leave out the events whose rate in time is all the same, where what is explained is by something else."""
+    """The runs without events of constant rate in time, and these events' rates; all runs if the target is per
+    second."""
     base = target.event if target == IPC else target.per
     if not base or any(counts.index.name != "time_s" for counts in runs["counts"]):
         return runs, pd.Series(dtype=float)
@@ -91,7 +100,7 @@ def _without_ticking(runs, target):
 
 
 def core_runs(url, programs, target=IPC, *, workers=None):
-    """Runs of events that were counted all the time in two passes or more, of the programs that have such."""
+    """Dict from program to its cleaned runs without multiplexing, of programs with two passes or more of such."""
     runs = store.runs(url).query("set == 'ocoe'")
     passes = runs[target.counted_in(runs)].groupby("program")["pass"].nunique()
     clean = partial(cleaned_runs, url, sets=["ocoe"], method="interpolate", workers=workers)
@@ -99,6 +108,7 @@ def core_runs(url, programs, target=IPC, *, workers=None):
 
 
 def _in_time(runs, target, per):
+    """Matrix of the intervals of runs that count the most events; of several runs, the last is the hold-out."""
     counted = [tuple(run.columns[run.notna().any()]) for run in runs["counts"]]
     widest = max(counted, key=len)
     alike = runs[[events == widest for events in counted]]
@@ -123,11 +133,12 @@ def _in_time(runs, target, per):
 
 
 def _are_totals(runs):
+    """True if all runs are totals of whole runs."""
     return all(counts.index.name == "run" for counts in runs["counts"])
 
 
 def _one_after_another(rows):
-    """Matrices and targets of runs as those of one that lasted as long as all of them."""
+    """Join (X, y) of several runs to one pair, with the times of each run after those of the run before."""
     starts = np.cumsum([0.0, *(y.index[-1] if len(y) else 0.0 for _, y in rows[:-1])])
     later = [
         (X.set_axis(X.index + start), y.set_axis(y.index + start))
@@ -137,7 +148,7 @@ def _one_after_another(rows):
 
 
 def _rows(counts, seconds, target, per, n):
-    """Rates of a run's events, a row `n` intervals in which there was something to divide by, and the target."""
+    """(X, y) of a run: rates of events and the target, `n` intervals a row; rows without a divisor are left out."""
     bundle = np.arange(len(counts)) // n
     ends = pd.Index(counts.index.to_series().groupby(bundle).max(), name=counts.index.name)
     counts = counts.groupby(bundle).sum().set_axis(ends)
@@ -156,9 +167,9 @@ _STEPS = 4
 def refine(data, *, step=10, test_share=0.2, seed=0):
     """:func:`cmlib.rank.refine` of a :class:`cmlib.experiments.Matrix`, its second pass held out.
 
-    Fewer than `step` events are dropped at a time where a quarter of all is fewer. What takes long is read where
-    another notebook has kept it; the model is fitted anew. Errors of IPC are relative (Eq. 14); those of another rate,
-    which may be near zero or zero, in percent of its mean.
+    Returns a Refinement. At most a quarter of all events are dropped at a time. All but the model is read from the
+    cache if another notebook has computed it. Errors of IPC are relative (Eq. 14); those of another rate, which may be
+    0, are in percent of its mean.
     """
     step = min(step, max(1, data.X.shape[1] // _STEPS))
     options = {"step": step, "test_share": test_share, "seed": seed}

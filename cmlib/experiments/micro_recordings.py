@@ -1,4 +1,4 @@
-"""Recordings of the micro-benchmarks, measured and simulated: read, and cut into slices."""
+"""Read recordings of the micro-benchmarks, measured or simulated, and cut them into time slices."""
 
 import json
 import math
@@ -28,7 +28,8 @@ SIMULATE_COMMAND = "cmlib record-micro --simulate"
 
 
 def stored_sweep(folder):
-    """The latency sweep kept with the recordings."""
+    """Latencies by working-set size that were stored with the recordings: DataFrame; CmlibErrors if none is
+    readable."""
     file = Path(folder) / SWEEP
     if not file.is_file():
         raise NothingRecordedError(f"no latency sweep is kept with the recordings: run `{COMMAND}`")
@@ -39,7 +40,7 @@ def stored_sweep(folder):
 
 
 def key_metadata(folder):
-    """Metadata of some run of the key events; None if there is none."""
+    """Metadata (dict) of the first readable run of the key events; None if there is none."""
     runs = map(readable_runs, sorted(Path(folder).glob("micro-*/")))
     metas = chain.from_iterable(of_program.values() for of_program in runs)
     return next((meta for meta in metas if meta["set"] == KEY), None)
@@ -47,7 +48,10 @@ def key_metadata(folder):
 
 @dataclass(frozen=True)
 class Series:
-    """What was recorded of one run; a simulated one has an interval's number for the time, and no running shares."""
+    """One recorded run: program, number of the pass, note on it (`about`: label, size), counts and running shares.
+
+    A simulated run has numbers of intervals as its index, and no running shares. `events` are those of :meth:`rates`.
+    """
 
     program: str
     number: int
@@ -57,12 +61,12 @@ class Series:
     events: tuple = ()  # of the slices, where not all
 
     def rates(self, slice_s):
-        """Slices of the run, by :func:`cmlib.fingerprint.slices.slice_rates`; those that lack an event are left out."""
+        """Rates by time slice, as :func:`cmlib.fingerprint.slices.slice_rates` returns them; a simulated run's, too."""
         rates = self._slices(slice_s)
         return rates[list(self.events)] if self.events else rates
 
     def pace(self, slice_s):
-        """What is drawn below the classes: IPC, or estimated cycles per instruction (1 without a miss)."""
+        """Series by slice, for figures: IPC, or of simulated runs the estimated cycles per instruction."""
         instructions = self._slices(slice_s)["instructions"]
         if self.running is not None:
             return instructions.rename("IPC")
@@ -76,8 +80,10 @@ class Series:
 
 
 def read_series(folder, set_name, kind="micro", *, only="*"):
-    """Read the recorded runs of a kind of programs ("micro", "unseen", "CPU", "parallel", "own"), by program, pass
-    and part; a pass with a part that can't be read is left out by name."""
+    """List of the recorded runs (Series) of a kind of programs: "micro", "unseen", "CPU", "parallel" or "own".
+
+    Sorted by program, pass and part; a pass with a part that can't be read is left out with a warning.
+    """
     passes = {}
     for file in sorted(Path(folder).glob(f"{kind.lower()}-*/{set_name}-p*.json")):
         if only in ("*", file.parent.name):
@@ -92,7 +98,7 @@ def _read(file):
 
 
 def _about(meta, file):
-    """What a micro-benchmark's run is of, as its note tells."""
+    """Note of a run's metadata as a dict of label and size; a CmlibError if it has none."""
     try:
         about = json.loads(meta["note"])
         size = about["size"] is None or math.isfinite(about["size"])
@@ -104,7 +110,10 @@ def _about(meta, file):
 
 
 def cut(series, *, slice_s=0.4):
-    """Cut recorded runs into slices."""
+    """Cut recorded runs (Series) into slices: (X, about), both indexed by program, pass and slice.
+
+    X has events per cycle; about has label, size and time_s (end of the slice). A ValueError if a run has no slice.
+    """
     parts, notes = {}, {}
     for run in series:
         try:
@@ -123,8 +132,10 @@ def cut(series, *, slice_s=0.4):
 
 
 def read_simulated_series(folder, kind="micro"):
-    """Read the simulated runs of a kind of programs, with three levels of caches; one that can't be read is left out
-    by name."""
+    """List of the simulated runs (Series) of a kind of programs, with three cache levels.
+
+    One that can't be read is left out with a warning.
+    """
     runs = {place: readable_runs(place) for place in sorted(Path(folder).glob(f"{kind}-*/"))}
     firsts = ((place, next(iter(of_place.items()))) for place, of_place in runs.items() if of_place)
     first = {place / f"{run}.json": meta for place, (run, meta) in firsts}

@@ -1,4 +1,4 @@
-"""Published recordings as counts: read from the package, a folder or the cache, without the store."""
+"""Read counts from recordings that others published: from the package, a folder or the cache, without the store."""
 
 import functools
 import re
@@ -18,14 +18,16 @@ from cmlib.topdown.run_levels import interval_lengths
 
 _BLOCKS, _FOLDS = 12, 4
 _MOST_ROWS = 500
-_UOPS = ("UOPS_RETIRED_ALL", "RETIRED_UOPS")  # retired instructions by another name
-# Fewer trees than usual, for there are many programs.
+_UOPS = ("UOPS_RETIRED_ALL", "RETIRED_UOPS")  # not used to explain IPC: they nearly count instructions
+# Settings with fewer trees than the default, as there are many programs.
 QUICK = Boosting(trees=60, learning_rate=0.15, rows_per_leaf=3)
 
 
 @dataclass(frozen=True)
 class PublishedMatrix:
-    """All runs of a program on a processor, one below the other."""
+    """All runs of a program on a processor in one matrix: `X` events per instruction, `ipc`, `counts`, number of
+    `runs`.
+    """
 
     X: pd.DataFrame
     ipc: pd.Series
@@ -34,17 +36,17 @@ class PublishedMatrix:
 
     @property
     def y(self):
-        """What models explain: log IPC, so that errors of fast and slow rows weigh alike, as in Eq. 14."""
+        """Logarithm of IPC, the target of models, so that errors are relative as in Eq. 14."""
         return np.log(self.ipc)
 
     @property
     def fold(self):
-        """Fold of each row: twelve stretches of rows in four folds."""
+        """Number of each row's fold: twelve blocks of neighbouring rows in four folds."""
         return rank.blocks(self.X.index, _BLOCKS) % _FOLDS
 
 
 def counts_of(name):
-    """Counts of the runs in a published file."""
+    """List of (counts, running) of the runs in a published file, with cmlib's names; empty if the file is not here."""
     content = public.read(name)
     if content is None:
         return []
@@ -57,7 +59,7 @@ def counts_of(name):
 
 
 def files_like(set_name, pattern):
-    """Files of a set whose names have a form, and what the form's groups caught."""
+    """Files of a published set whose names match a regular expression: DataFrame of file and the pattern's groups."""
     listed = public.files(set_name)["file"]
     matches = {name: re.fullmatch(pattern, name.rpartition("/")[2]) for name in listed}
     return pd.DataFrame([{"file": name, **match.groupdict()} for name, match in matches.items() if match])
@@ -72,7 +74,7 @@ def how_to_get(set_name):
 
 
 def pooled(runs):
-    """Put runs one below the other, at most 500 rows: of more, neighbours are added up."""
+    """PublishedMatrix of several runs' counts; of more than 500 rows, neighbouring ones are added up."""
     timed = [counts.assign(seconds=interval_lengths(counts)) for counts in runs]
     counts = pd.concat(timed).reset_index(drop=True).dropna()
     counts = counts.groupby(np.arange(len(counts)) // -(-len(counts) // _MOST_ROWS)).sum()
@@ -84,7 +86,10 @@ def pooled(runs):
 
 
 def cloudsuite(program="all"):
-    """Rows of CloudSuite's programs by program and processor."""
+    """Dict from (program, processor) to the PublishedMatrix of CloudSuite's recordings that are here.
+
+    `program` is "all" or names separated by commas.
+    """
     files = files_like("cloudsuite", r"(?P<processor>.+)\.(?P<program>\w+)\.csv")
     todo = "Notebooks 09a and 09e are about recordings that others have published."
     wanted = resolve_names(program, sorted(set(files["program"])), about="CloudSuite's programs", todo=todo)
@@ -97,4 +102,5 @@ def cloudsuite(program="all"):
 
 @functools.cache
 def _names(written):
+    """Dict from the names in a file to cmlib's."""
     return events.translate(written, unknown_machine())

@@ -1,9 +1,11 @@
-"""One bench for the repair of multiplexed counts: any method against three kinds of truth, file by file.
+"""Benchmark of methods that repair multiplexed counts, with three kinds of true counts.
 
-- ``replayed``: runs that counted every event all the time, of which rotations hide a part; the truth is exact.
-- ``second reading``: one event counted twice at different times. What is repaired without sight of the other reading
-  is compared with the other as perf printed it, which errs as well.
-- ``few events``: the same program in runs that counted few events, all the time. Runs differ, as two of these do.
+- ``replayed``: runs that counted every event all the time, of which simulated rotations hide a part; the truth is
+  exact.
+- ``second reading``: one event counted twice at different times. One reading is repaired without the other, which is
+  then the truth, as perf printed it, with its own error.
+- ``few events``: runs of the same program that counted few events, all the time. Their mean is the truth, with the
+  differences between runs as its error.
 """
 
 import functools
@@ -21,21 +23,25 @@ from cmlib.io import events, perf, public, streams
 from cmlib.io.archive import decompress, read_file
 from cmlib.io.callgrind import read_series
 
-# Numbers of groups, and slots an interval: rotations slower than an interval, cut by it, whole ones, and uneven ones.
+# Simulated rotations: number of groups, and slots an interval. A rotation takes more than one interval, or an interval
+# has a whole number of rotations, or no whole number.
 ROTATIONS = ((2, 1), (6, 1), (3, 2), (6, 4), (3, 6), (6, 12), (3, 10), (5, 8), (5, 12))
-NINE_TENTHS = 1.645
+NINE_TENTHS = 1.645  # half-width of a Gaussian's 90 % interval [standard deviations]
 _FEWEST_INTERVALS, _MOST_SLOTS = 20, 3000
-_HAPPENS_IN = 0.5
-_IDLE = 1e5  # instructions
-_ALIKE = 0.05
+_HAPPENS_IN = 0.5  # least share of the slots in which an event happens, to be replayed
+_IDLE = 1e5  # runs with fewer instructions are left out
+_ALIKE = 0.05  # relative difference of totals up to which two names that may be one event are taken for one
 _MOST_PROCESSORS = 256
-# Two names of one event, counted in different runs.
+# Pairs of names of one event, which the runs of few events counted in different runs.
 _TWINS = (("L1-dcache-loads", "dTLB-loads"), ("branch-misses", "branch-load-misses"))
 
 
 @dataclass(frozen=True)
 class RepairCase:
-    """What a method sees of one run, and what it is judged by."""
+    """One test of a method: `counts` and running `shares` that it gets, and the `truth` with its standard `error`.
+
+    All are frames with a row an interval; truth and error have the columns of those events that are tested.
+    """
 
     name: str
     counts: pd.DataFrame
@@ -45,7 +51,8 @@ class RepairCase:
 
 
 def score_method(method, files=None, *, name="method"):
-    """Judge a method of repairing multiplexed counts, beside what perf prints, straight lines and CounterMiner.
+    """Score a method of repairing multiplexed counts, with perf's counts, interpolation and CounterMiner for
+    comparison.
 
     Parameters
     ----------
@@ -53,8 +60,9 @@ def score_method(method, files=None, *, name="method"):
         ``method(counts, shares)``: frames of one run, a row an interval, a column an event; a count is NaN where
         nothing was counted, a share where it is not known. Returns the counts, or them and their standard errors.
     files : DataFrame of :func:`listed`, or sequence of str or path, optional
-        Recordings of the same kinds may lie anywhere; what is not there is left out. Default: the judging list.
+        Recordings of one of the three kinds; missing files are left out. Default: the judging list.
     name : str, default "method"
+        Name of the method in the table.
 
     Returns
     -------
@@ -94,7 +102,10 @@ def score_method(method, files=None, *, name="method"):
 
 
 def score_cases(methods, cases):
-    """Every series of some cases by each method and its rivals: error, that of perf, ratio, coverage, noise [%]."""
+    """Score methods (dict from name to callable) and baselines on RepairCases: a row for each case, method and event.
+
+    Columns: case, method, event, error, covered, noise [%] as of :func:`score_method`, printed (perf's error), ratio.
+    """
     rows = []
     for case in cases:
         for name, method in (BASELINE_METHODS | methods).items():
@@ -106,8 +117,11 @@ def score_cases(methods, cases):
 
 
 def ratios(judged, *, seed=0):
-    """Each method's error as a multiple of what perf prints, for each kind of truth: geometric means of programs, each
-    that of its files, with 90 % intervals over programs."""
+    """Summarize the table of :func:`score_method` by kind of truth and method (index).
+
+    Columns: numbers of programs and files; ratio, the geometric mean over programs, with a 90 % interval (low, high);
+    worst ratio of a file; covered and least, mean and minimum of the coverage [%].
+    """
     rng, rows = np.random.default_rng(seed), {}
     for key, of_method in judged.groupby(["kind", "method"], sort=False):
         logs = np.log(of_method["ratio"]).groupby(of_method["program"]).mean().to_numpy()
@@ -122,18 +136,23 @@ def ratios(judged, *, seed=0):
 
 
 def listed(which=None):
-    """The fixed lists of files: columns ``list`` (tuning, judging), ``kind``, ``set``, ``program``, ``file``."""
+    """Fixed list of files, "tuning" or "judging", or both: columns ``list``, ``kind``, ``set``, ``program``,
+    ``file``."""
     table = pd.read_csv(places.public_dir() / "repair.csv")
     return table if which is None else table[table["list"] == which].reset_index(drop=True)
 
 
 def cases(file, rotations=ROTATIONS):
-    """Runs of one file as methods see them, and what judges them: list of :class:`RepairCase`."""
+    """List of the RepairCases of one file; empty if it is not there."""
     return _cases(str(file), tuple(rotations))[1]
 
 
 def twice_counted(counts, shares, groups=(), machine=None):
-    """Cases of one event under two names that share no time: one is seen without the other and what shared its time."""
+    """Yield a RepairCase for each event that a run counted under two names at different times.
+
+    The method gets one reading, without the other and all events that were counted together with that, which is the
+    truth. `groups` are the run's groups of events, `machine` its metadata.
+    """
     total = counts.sum()
     pairs = [
         (pair.first, pair.second)
@@ -154,7 +173,10 @@ def twice_counted(counts, shares, groups=(), machine=None):
 
 
 def _shared_time(shares, event, groups):
-    """Share of the time that each event was on a counter together with one, by how far apart they took turns."""
+    """Series: estimated share (0-1) of its time that each multiplexed event was counted together with `event`.
+
+    By the distance of their groups in the order of the columns, or in `groups`.
+    """
     turns = shares.loc[:, shares.lt(1).any()].fillna(0)
     number = {name: at for at, group in enumerate(groups) for name in group}
     place = pd.Series({name: number.get(name, name) for name in turns}, dtype=object)
@@ -166,7 +188,7 @@ def _shared_time(shares, event, groups):
 
 
 def _each(repair, counts, shares):
-    """Repair each event of which there are enough samples."""
+    """Counts with ``repair(values, shares)`` applied to each event with at least three samples."""
     able = counts.columns[counts.notna().sum() >= FEWEST_SAMPLES]
     repaired = {
         event: repair(counts[event].to_numpy(), shares[event].fillna(1.0).to_numpy()) for event in able
@@ -175,7 +197,7 @@ def _each(repair, counts, shares):
 
 
 def straight_lines(counts, shares):
-    """Straight lines between the stretches in which an event was on a counter."""
+    """Counts by linear interpolation of rates between the times in which an event was counted: DataFrame."""
     return _each(interpolate, counts, shares)
 
 
@@ -187,7 +209,7 @@ BASELINE_METHODS = {
 
 
 def _score(method, case):
-    """Of each event of a case that is judged: error, counts in their intervals, and noise [%]."""
+    """Yield (event, error, covered, noise), in percent, for each event in the truth of a case."""
     repaired = method(case.counts.copy(), case.shares.copy())
     repaired, error = repaired if isinstance(repaired, tuple) else (repaired, None)
     for event in case.truth:
@@ -206,7 +228,7 @@ def _score(method, case):
 
 @functools.lru_cache(maxsize=256)
 def _cases(name, rotations=ROTATIONS):
-    """The kind of truth in a file, and its cases, told by what the file is."""
+    """(Kind of truth, list of RepairCases) of a file, by its name and contents; ("", []) if it is not there."""
     text = _text(name)
     if text is None:
         return "", []
@@ -229,7 +251,7 @@ def _cases(name, rotations=ROTATIONS):
 
 
 def _text(name):
-    """What is in a file: of a path, of the recordings, or of what others published; None where it is not there."""
+    """Decompressed text of a file, found by its path, among the data, or among published sets; None if not there."""
     for place in (Path(name), places.data_dir() / name):
         if place.is_file():
             return decompress(read_file(place), place).decode("latin-1")
@@ -238,7 +260,7 @@ def _text(name):
 
 
 def _replays(counted, rotations, pinned=("instructions",)):
-    """Rotations that hide a part of what was counted all the time."""
+    """Yield a RepairCase for each rotation of which a recording without multiplexing is long enough."""
     counted = counted.iloc[:_MOST_SLOTS]
     pinned = [event for event in pinned if event in counted]
     happens = counted.columns[(counted > 0).mean() >= _HAPPENS_IN]
@@ -252,7 +274,7 @@ def _replays(counted, rotations, pinned=("instructions",)):
 
 
 def _parts_and_whole(name, frame):
-    """Totals of some processors, and the sum of what other perf processes told of each in the same second."""
+    """Yield a case of totals over processors, with the sum of other perf processes' counts of each as the truth."""
     stem, dot, suffix = name.partition(".out")
     texts = [_text(f"{stem}_{number}{dot}{suffix}") for number in range(_MOST_PROCESSORS)]
     parts = [perf.parse_stat(text).set_index("event")["value"] for text in texts if text is not None]
@@ -263,7 +285,7 @@ def _parts_and_whole(name, frame):
 
 
 def _lines_of_runs(name, text):
-    """A line a run: all events at once, and the same program four events at a time."""
+    """Yield a case for each run of a table: all events multiplexed, and the truth from runs of four events each."""
     few = _text(name.replace("20_per_1_time", "4_per_5_times"))
     many, few = (pd.read_csv(io.StringIO(part)).drop(columns="label") for part in (text, few))
     busy = (many["instructions"] >= _IDLE) & (few["instructions"] >= _IDLE)
@@ -282,7 +304,7 @@ def _single(name, *series):
 
 
 def _fully_counted(name):
-    """Runs beside a file in which the same program's events were counted all the time: counts of each."""
+    """List of (counts, shares) of the runs without multiplexing of the same program in the file's folder."""
     folder, _, file = name.rpartition("/")
     around = next((place for place in (Path(folder), places.data_dir() / folder) if place.is_dir()), None)
     runs = [] if around is None else sorted(around.glob("*ocoe*.csv*"))
@@ -292,7 +314,7 @@ def _fully_counted(name):
 
 
 def _aligned(counts, shares, runs):
-    """A multiplexed run, and counts of two others at the same progress in instructions."""
+    """Yield a case for each event of a multiplexed run; the truth is the mean of two others at the same progress."""
     progress = _progress(counts)
     for event in counts.columns[shares.lt(1).any()]:
         others = [run for run, _ in runs if event in run]
@@ -307,13 +329,15 @@ def _aligned(counts, shares, runs):
 
 
 def _progress(counts):
-    """Share of the instructions that were retired by the ends of intervals, with 0 before them."""
+    """Share of the instructions retired by the end of each interval, after a first 0: array."""
     retired = np.append(0, counts["instructions"].fillna(0).cumsum())
     return retired / retired[-1]
 
 
 def _spread(apart, *, reach=4):
-    """Standard deviation of each of a series of differences, told from its neighbours; 90 % lie within 1.645 of it."""
+    """Standard deviation of each of a series of differences, from its neighbours', scaled so that 90 % are within
+    1.645.
+    """
     squares, known = (apart**2).fillna(0).to_numpy(), apart.notna().to_numpy()
     around = np.ones(2 * reach + 1)
     around[reach] = 0

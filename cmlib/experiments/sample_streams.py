@@ -1,4 +1,4 @@
-"""Streams of cumulative counts, case by case: a case is a program with its input."""
+"""Load streams of cumulative counts, sampled by cmlib or published, by case: a program with its input."""
 
 from cmlib.collect.sampling import read_samples
 from cmlib.errors import UnfitRecordingError
@@ -7,14 +7,17 @@ from cmlib.io import streams
 from cmlib.io.samples import find_streams
 from cmlib.shell import command_code
 
-# What is compressed of each published suite.
+# Event that is compressed of each published suite.
 EVENTS = {"spec-llc": "LLC-load-misses", "spec2000": "retired_mispredicted_branch_instructions"}
 SOURCES = {"hardware": "hardware events", "software": "software events and tracepoints, not hardware events"}
-_FEWEST = 10  # samples of a stream that lines are found in
+_FEWEST = 10  # samples that the longest stream must have
 
 
 def load_samples(wanted="all", *, program="all", kind="auto"):
-    """Counts that cmlib sampled, by case, the timer first; cases by name, or all of some programs."""
+    """Dict from case to cumulative counts (DataFrame) that cmlib sampled, the timing event first.
+
+    `wanted` are cases, or "all" of `program`; both "all" or separated by commas. A ValueError for an unknown case.
+    """
     recorded = find_streams(None, kind).drop_duplicates("name").set_index("name", drop=False)
     names = _cases_of(program, recorded.index) if wanted == "all" else split_names(wanted)
     for name in names:
@@ -27,7 +30,7 @@ def load_samples(wanted="all", *, program="all", kind="auto"):
 
 
 def load_suite(name, event, wanted="all", *, folder=""):
-    """Counts of a published suite that counts the event, by case, in one run of the case."""
+    """Dict from case to cumulative counts (DataFrame) of a published suite: of its first run that counts the event."""
     runs = streams.find_runs(name, folder)
     todo = f"{command_code('cmlib', 'fetch', name)} has the set, or CMLIB_PUBLIC names a folder with it."
     names = resolve_names(wanted, runs["case"].unique(), about=f"the cases of {name}", todo=todo)
@@ -40,9 +43,10 @@ def load_suite(name, event, wanted="all", *, folder=""):
 
 
 def load_streams(suite, event="", cases="all", *, folder="", program="all"):
-    """Counts of a suite by case, the timer and then the event first, and what they are of.
+    """Dict from case to cumulative counts, the timing event and then `event` first; and a text on their source.
 
-    Where the suite is not here, or programs are asked for, those that cmlib sampled; without the event, all they have.
+    Those that cmlib sampled if the suite is not here, or if `program` is given. An UnfitRecordingError if there are too
+    few samples.
     """
     event, of_suite = event or EVENTS.get(suite, ""), suite != "samples" and program == "all"
     totals = load_suite(suite, event, cases, folder=folder) if of_suite else {}
@@ -66,7 +70,7 @@ def load_streams(suite, event="", cases="all", *, folder="", program="all"):
 
 
 def _cases_of(wanted, cases):
-    """Cases of some programs: ``gcc`` has ``gcc-1``, ``gcc-2`` and so on."""
+    """List of the cases of some programs: ``gcc`` has ``gcc-1``, ``gcc-2`` and so on."""
     programs = cases.str.replace(r"-\d+$", "", regex=True)
     todo = "Its samples: `cmlib record NAME --samples -- COMMAND`"
     chosen = resolve_names(wanted, programs.unique(), about="the programs that were sampled", todo=todo)

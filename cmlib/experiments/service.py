@@ -1,4 +1,4 @@
-"""Compare two recordings of a service, before and after a change, where both bore the same load."""
+"""Compare two recordings of a service, before and after a change, over intervals in which both had the same load."""
 
 import numpy as np
 import pandas as pd
@@ -12,24 +12,24 @@ from cmlib.topdown.run_levels import interval_lengths, levels
 
 SCHEMA = 1
 DIFFERS, NO_CHANGE, NOT_COMPARABLE = "differs", "no change", "not comparable"
-_STEP = 1.1  # ratio of the loads at a phase's ends
-_FEWEST = 8  # intervals of the same load; parts that a level's variation is told from
-_ROUNDING = 1e-18  # variance of what does not vary
-_EXTENSIVE = ("seconds", "instructions")  # levels that grow with the recording
+_STEP = 1.1  # ratio of the largest to the smallest load in a phase
+_FEWEST = 8  # intervals of the same load; parts of a recording by which variation is estimated
+_ROUNDING = 1e-18  # added to variances, which may be 0
+_EXTENSIVE = ("seconds", "instructions")  # levels that grow with the length of the recording, not compared
 
 
 def compare_services(old, new, *, load="instructions", smallest=0.25):
-    """Set levels, account and rates of two recordings side by side, over intervals of equal load.
+    """Compare levels, shares of the slots and rates of two recordings, over intervals of equal load.
 
-    Intervals are put into phases by their load (throughput), a tenth wide; of each phase as many are taken of one
-    recording as of the other, evenly over its time (coarsened exact matching).
+    Intervals are grouped by their load (throughput), 10 % wide; of each group, as many intervals are used of one
+    recording as of the other, evenly spread over time (coarsened exact matching).
 
     Parameters
     ----------
     old, new : (str, sequence of dict, sequence of (DataFrame, DataFrame))
         Name, metadata and runs, as of :func:`cmlib.experiments.summary.summarize_runs`.
     load : str, default "instructions"
-        Event whose number a second is the load.
+        Event whose count per second is the load.
     smallest : float, default 0.25
         Smallest relevant change of a level or rate, as a share; of the account, as a share of the slots.
 
@@ -69,7 +69,10 @@ def _loads(name, metas, runs, event):
 
 
 def _match(old, new):
-    """Phases by load, and the rows of each recording that stand for equal loads."""
+    """Groups by load (list of dicts), and for each recording the numbers of the intervals of equal loads.
+
+    `old` and `new` are the numbers of the intervals' groups.
+    """
     phases, matched_rows = [], ([], [])
     for step in sorted({*old[np.isfinite(old)], *new[np.isfinite(new)]}):
         rows = [np.flatnonzero(bins == step) for bins in (old, new)]
@@ -83,7 +86,7 @@ def _match(old, new):
 
 
 def _select(runs, rows):
-    """The runs with these of all their intervals alone, one after the other."""
+    """The runs with some intervals alone; `rows` number the intervals of all runs together."""
     selected, first = [], 0
     for counts, running in runs:
         selected_rows = rows[(rows >= first) & (rows < first + len(counts))] - first
@@ -96,7 +99,10 @@ def _select(runs, rows):
 
 
 def _compare_parts(recordings, measured, smallest):
-    """Geometric mean over parts of a recording, and the change with Welch's interval: 95 % for all rows together."""
+    """List of a dict for each quantity that `measured` returns of a part: geometric means, ratio and its interval.
+
+    Welch's intervals, 95 % for all quantities together.
+    """
     tables = [pd.DataFrame(list(map(measured, _parts(runs)))) for runs in recordings]
     names = tables[0].columns.intersection(tables[1].columns, sort=False)
     rows = []
@@ -116,7 +122,7 @@ def _compare_parts(recordings, measured, smallest):
 
 
 def _parts(runs):
-    """At least eight consecutive parts of all runs together, each of one run."""
+    """Yield (counts, running) of consecutive parts of the runs, at least eight in all if there are enough intervals."""
     pieces = -(-_FEWEST // len(runs))
     for counts, running in runs:
         lengths = interval_lengths(counts)
@@ -126,6 +132,7 @@ def _parts(runs):
 
 
 def _levels(part):
+    """Dict of the levels of a part that don't grow with its length."""
     return {name: level for name, level in levels(part[0]).items() if name not in _EXTENSIVE}
 
 
@@ -135,7 +142,7 @@ def _rates(part):
 
 
 def _account(recordings, matched, smallest):
-    """Shares of the slots [%]: bounds of both, and of their difference."""
+    """List of a dict for each category of slots: bounds of both recordings and of the difference [%]."""
     shares = []
     for (name, metas, _), runs in zip(recordings, matched, strict=True):
         account = summarize_runs(name, metas, runs)["account"]

@@ -1,4 +1,4 @@
-"""Summarize a program's runs, the same at the command line and on the report's first page."""
+"""Summarize a program's runs with their metadata, for the command line and the report's first page."""
 
 from cmlib import processors, topdown
 from cmlib.io import events
@@ -7,25 +7,25 @@ from cmlib.io.imports import import_notes, printed_shares
 
 
 def summarize_runs(name, metas, runs, *, machines=(), processor=None):
-    """Levels, the account with bounds, and what would decide it, of runs and their metadata.
+    """Summarize runs as :func:`cmlib.topdown.summarize` does, with processor, notes and more taken from metadata.
 
     Parameters
     ----------
     name : str
-        Of the program.
+        Name of the program.
     metas : sequence of dict
         Metadata of each run.
     runs : sequence of (DataFrame, DataFrame)
-        As of :func:`cmlib.topdown.summarize`.
+        Counts and running shares of each run.
     machines : sequence of dict, default ()
-        What is known of the machines; of the first run's metadata if empty.
+        Metadata of the machines; by default that in the first run's metadata.
     processor : str, optional
-        Told by the machine, or else by the names of the events, if not given.
+        Name of the processor. By default found by the machine, or else by the names of the events.
 
     Returns
     -------
     dict
-        As of :func:`cmlib.topdown.summarize`.
+        What :func:`cmlib.topdown.summarize` returns.
     """
     first, names = metas[0], list(dict.fromkeys(event for counts, _ in runs for event in counts))
     known = [machine for machine in machines if machine] or [first.get("machine", {})]
@@ -50,7 +50,7 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
 
 
 def _adding_up(processor, machines, names, runs):
-    """Of processors that the names of events leave open, that by whose table level 1 adds up best."""
+    """`processor`, or another of the vendor whose table fits the counts better, if only the event names are known."""
     runs = [run for run in runs if "cycles" in run[0]]
     if any(map(events.processor_of, machines)) or processor not in topdown.tables() or not runs:
         return processor

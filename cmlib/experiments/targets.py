@@ -1,6 +1,6 @@
-"""Choose what a model explains: IPC, or an event per second or per another event.
+"""Choose the target of a model: IPC, or an event per second or per another event.
 
-A simulated program has neither cycles nor seconds: an event per 1,000 instructions is explained.
+Of a simulated program, which has neither cycles nor seconds, it is an event per 1,000 instructions.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from cmlib.rank.leaks import is_named_leak, is_simulated_leak
 
 _PER = " per "
 SECOND, THOUSAND_INSTRUCTIONS = "second", "1,000 instructions"
-_ENERGY = "power/energy-"  # of the package, of its cores, …: parts of one another
+_ENERGY = "power/energy-"  # events of energy: of package, cores and so on, which are parts of each other
 CLOCKS = ("task-clock", "cpu-clock", "duration_time", "user_time", "system_time")
 _HAPPENS_IN = 0.9  # share of the intervals in which an event must have happened to be explained
 _NAMED = 8
@@ -31,7 +31,7 @@ _MORE = {
 
 @dataclass(frozen=True)
 class Target:
-    """What a model explains."""
+    """Target of a model: the count of `event` per `per`, another event, or per second if that is empty."""
 
     event: str
     per: str = ""
@@ -49,22 +49,22 @@ class Target:
 
     @property
     def factor(self):
-        """What counts by :attr:`per` are multiplied by."""
+        """Factor of the ratio of counts: 1000 for a target per 1,000 instructions, else 1."""
         return 1000 if self.per == INSTRUCTIONS else 1
 
     @property
     def events(self):
-        """The events that a run must have counted."""
+        """Set of the events that a run must have counted."""
         return {self.event, self.per} - {""}
 
     def leaks_target(self, event):
-        """Whether an event holds the target, so that a model of it would have nothing to learn."""
+        """True if an event contains the target (target leakage)."""
         both_energy = self.event.startswith(_ENERGY) and event.startswith(_ENERGY)
         named = self == IPC and is_named_leak(event)
         return event in self.events or both_energy or named or is_simulated_leak(event, self.event)
 
     def counted_in(self, runs):
-        """Which of some runs, as :func:`cmlib.io.store.runs` lists them, counted what it takes: ndarray of bool."""
+        """Mask (ndarray of bool) of the runs, as :func:`cmlib.io.store.runs` lists them, that counted its events."""
         return np.array([self.events <= set(events) for events in runs["events"]], dtype=bool)
 
 
@@ -72,7 +72,11 @@ IPC = Target("instructions", "cycles")
 
 
 def choose_target(url, program="all", target=""):
-    """Which programs can be studied, and what of them is explained."""
+    """(List of programs, Target) to study; an UnfitRecordingError, with what to do, if a program can't be.
+
+    `program` is "all" or names separated by commas; `target` is as :attr:`Target.name` writes it, or "" for IPC or
+    else an event that all runs have.
+    """
     names = programs(url, program)
     runs = interval_runs(url, names)
     long = runs[runs["n_intervals"] >= FEWEST_INTERVALS]
@@ -89,7 +93,11 @@ def choose_target(url, program="all", target=""):
 
 
 def possible_targets(url, runs):
-    """Events of some runs that could be explained: those that nearly every interval has, the surest first."""
+    """List of the events that happen in nearly every interval of all runs and vary, those counted most of the time
+    first.
+
+    Of simulated runs, those first that are charged most of the estimated cycles.
+    """
     shares = []
     for run_id in runs["run_id"]:
         counts, running = store.load(url, run_id).whole()
@@ -106,7 +114,7 @@ def possible_targets(url, runs):
 
 
 def charged_shares(url, run_ids):
-    """Shares of KCachegrind's cycle estimate that simulated events are charged with."""
+    """Share of KCachegrind's cycle estimate that each simulated event is charged, mean over runs: Series."""
     weights = simulated_events()["weight"]
     totals = [store.load(url, run_id).counts.sum() for run_id in run_ids]
     cycles = [(total * weights.reindex(total.index)).fillna(0) for total in totals]
@@ -118,6 +126,7 @@ def _simulated(runs):
 
 
 def _read(text, *, simulated):
+    """Target from its name."""
     if text.strip().upper() == "IPC":
         return IPC
     event, _, per = (part.strip() for part in text.strip().partition(_PER))
@@ -127,7 +136,7 @@ def _read(text, *, simulated):
 
 
 def _usual(url, runs):
-    """IPC if some run knows it, else an event of all of them; None without any."""
+    """Default Target: IPC if some run counted it, else the first possible event; None if there is none."""
     if IPC.counted_in(runs).any():
         return IPC
     events = possible_targets(url, runs)
@@ -135,7 +144,7 @@ def _usual(url, runs):
 
 
 def _unable(url, name, target, runs):
-    """Why a target of one program can't be explained, and what to do."""
+    """Message: why a target of one program can't be explained, and what to do."""
     if (most := int(runs["n_intervals"].max())) < FEWEST_INTERVALS:
         totals = (runs["axis"] == RUNS).all()
         what = "totals" if totals else "simulated intervals" if _simulated(runs) else "intervals"
@@ -156,6 +165,7 @@ def _unable(url, name, target, runs):
 
 
 def _others(url, runs):
+    """Sentence that names possible targets."""
     names = [f"'{event}'" for event in possible_targets(url, runs)]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f"Explain another event by `-p target=…`: {', '.join(names[:_NAMED])}{more}."

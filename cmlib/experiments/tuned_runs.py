@@ -1,4 +1,4 @@
-"""Runs of Spark programs under different settings, read from their recordings."""
+"""Read the recordings of Spark programs under different settings."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +20,12 @@ RECORD = "cmlib record-tuning"
 
 @dataclass(frozen=True)
 class TuningRuns:
-    """What was recorded of one program."""
+    """Recordings of one program under different settings.
+
+    `runs`: under settings drawn at random; `levels`: seconds of runs with one parameter at a level (parameter, level,
+    seconds); `per`: event that rates are divided by, and `pace`, its count per second in each run; `machine`: metadata;
+    `scale`: size of the input; `usual`: mean rates by setting; `emitted`: Runs while events were caused at set rates.
+    """
 
     runs: tuning.Runs
     levels: pd.DataFrame
@@ -33,7 +38,10 @@ class TuningRuns:
 
 
 def load_tuned(folder="", wanted="all"):
-    """Read the recordings of programs under different settings; one that can't be read is left out by name."""
+    """Dict from program to its TuningRuns; `wanted` is "all" or names separated by commas.
+
+    Recordings that can't be read are left out with a warning; a NothingRecordedError if there are none.
+    """
     place = Path(folder or places.hardware_first(places.recordings_dir() / FOLDER))
     metas, rows = readable(read_run_metadata, sorted(place.glob("*/*.json"))), {}
     labels = readable(lambda file: parse_program_label(metas[file]["command"]), metas)
@@ -50,6 +58,7 @@ def load_tuned(folder="", wanted="all"):
 
 
 def _tuned(name, recorded):
+    """TuningRuns of a program, from its (file, metadata, scale, options)."""
     _, first, scale, _ = recorded[0]
     for file, meta, other, _ in recorded:
         if other != scale or _where(meta) != _where(first):
@@ -88,7 +97,7 @@ def _tuned(name, recorded):
 
 
 def _reading(file, meta, options):
-    """Counts of a run, rates of the events that were emitted beside it, and its settings."""
+    """(Counts of a run, rates at which events were caused meanwhile, values of the parameters)."""
     counts, _ = read_counts(file, meta)
     if "task-clock" not in counts and not {"cycles", "instructions"} <= {*counts}:
         raise CmlibError(f"{file} counts neither task-clock nor cycles and instructions.")
@@ -96,7 +105,10 @@ def _reading(file, meta, options):
 
 
 def _runs(recorded):
-    """Runs with these parameters, what events are divided by, and how much of that there is in a second."""
+    """(Runs, name of the event that rates are divided by, its count per second in each run).
+
+    `recorded` has (metadata, counts, values of parameters) of each run.
+    """
     names = [
         meta["program"] if meta["pass"] == 0 else f"{meta['program']}/{meta['run']}"
         for meta, _, _ in recorded
@@ -117,12 +129,15 @@ def _runs(recorded):
 
 
 def _totals(counts):
+    """Sums of each run's counts, a row a run."""
     return pd.DataFrame({name: each.sum() for name, each in counts.items()}).T
 
 
 def _rates(totals, per):
+    """Totals divided by those of the event `per`, without it and instructions."""
     return totals.drop(columns=[per, "instructions"], errors="ignore").div(totals[per], axis=0)
 
 
 def _where(meta):
+    """Processor and kernel of a run."""
     return tuple(str(meta["machine"].get(fact)) for fact in ("model_name", "kernel"))
