@@ -1,4 +1,4 @@
-"""What the figures of an account of the pipeline's slots are made of."""
+"""Figures of the account of a pipeline's slots: shares of the categories of top-down analysis, and IPC."""
 
 import seaborn as sns
 
@@ -15,7 +15,10 @@ _COLOURS = {
 
 
 def category_colours(names, parents):
-    """Colours by category: parts of one share its colour, lighter from one to the next."""
+    """A dict of category to colour: a hue for each category of level 1, lighter for the parts of one.
+
+    `names` are the categories drawn, `parents` maps parts to the category that they are parts of.
+    """
     above = {name: parents.get(name, name) for name in names}
     colours = {}
     for name, parent in above.items():
@@ -26,7 +29,11 @@ def category_colours(names, parents):
 
 
 def stack_shares(axes, shares, ipc, colours):
-    """IPC above the stacked shares of the slots, steps as wide as their cycles."""
+    """Draw IPC on the upper and stacked shares of the slots on the lower of two axes; the stack's artists.
+
+    `shares` (DataFrame) has a row an interval, a column a category, `ipc` is a Series; an interval is as wide as its
+    share of the cycles.
+    """
     above, below = axes
     cycles = 1 / ipc / (1 / ipc).sum()
     middles = (cycles.cumsum() - cycles / 2).to_numpy()
@@ -41,7 +48,11 @@ def stack_shares(axes, shares, ipc, colours):
 
 @styled
 def account_card(shares, whole, ipc, parents):
-    """IPC and shares of one program for the report's first page, those of its whole run named."""
+    """A figure for the report's first page: IPC and shares of the slots of one program.
+
+    `whole` (by category) are the shares of the whole run, which the legend names; for the others see
+    :func:`stack_shares`.
+    """
     figure, axes = card(3.6, 2, height_ratios=(1, 2.2))
     stack = stack_shares(axes, shares, ipc, category_colours(shares, parents))
     axes[0].set_ylabel("IPC")

@@ -12,11 +12,13 @@ from cmlib.io.regions import read_recording
 
 
 def read_kept(folder):
-    """A history (DataFrame of median times [s], a row a commit, oldest first), and "" for each commit's subject.
+    """Run times by commit: a DataFrame of medians [s], a row a commit, oldest first, and a list with "" for each
+    commit.
 
     `folder` holds a folder a commit, each with what ``cmlib compare --keep`` wrote: the new version's recording
     counts, the old one's where there is no other. Columns are ``function, measure``; recordings of several processors
-    get columns of their own. CmlibError if nothing can be read.
+    get columns of their own. The list stands for subjects, as of :func:`read_history`. CmlibError if nothing can be
+    read.
     """
     places = sorted(path for path in Path(folder).iterdir() if path.is_dir())
     rows = {place.name: row for place, row in readable(_read_commit, places).items() if row}

@@ -47,8 +47,8 @@ class Program:
 class PerfOutcome:
     """What perf and the program of one run wrote, and their exit codes; `exit_code` is None if the program never ran.
 
-    `ended` tells why the recording of what ran already ended: after its "time", "stopped", by the end of the
-    "process" or of "perf".
+    `ended` tells why a recording of what ran already ended: "time" (it was over), "stopped" (by a signal), "process"
+    (all counted ones ended) or "perf" (it ended by itself).
     """
 
     raw: bytes
@@ -56,7 +56,7 @@ class PerfOutcome:
     perf_code: int
     program_stderr: str
     perf_stderr: str
-    ended: str = "time"  # why, of what ran already: or "stopped", "process", "perf"
+    ended: str = "time"
 
 
 def as_program(command):

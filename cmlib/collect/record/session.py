@@ -164,7 +164,7 @@ def check_room(folder):
 
 
 def planned_metadata(plan, pass_number, encodings, about):
-    """The metadata (dict) of a run that are known before it: `about`, and what the Plan says."""
+    """The metadata (dict) of a run that are known before it is made: `about`, and what the Plan says."""
     again = second_readings(plan.events)
     return about | {
         "set": plan.set,

@@ -142,16 +142,16 @@ class SampleReader:
                 blocks.append(self._end_round())
         self._to_skip = max(0, at - len(data))
         self._rest = data[at:]
-        return self._told(blocks)
+        return self._joined(blocks)
 
     def finish(self):
         """End the stream; the counts of the samples that were left, as of :meth:`feed`."""
         self.n_unreadable += bool(self._rest or self._to_skip)
         self._rest, self._to_skip = b"", 0
         counts = self._go_on(_LATEST)
-        return self._told([counts, self._open[np.newaxis]] if self._open[0] else [counts])
+        return self._joined([counts, self._open[np.newaxis]] if self._open[0] else [counts])
 
-    def _told(self, blocks):
+    def _joined(self, blocks):
         """The arrays of counts as one, its rows added to the number of samples."""
         counts = np.concatenate([np.empty((0, len(self.events)), np.int64), *blocks])
         self.n_samples += len(counts)
