@@ -147,6 +147,10 @@ def test_counters_that_fall_back_are_not_believed_from_there_on():
         ('{"benchmarks": [{"name": "a", "real_time": 1, "iterations": "x"}]}', "is not the JSON that"),
         ('{"benchmarks": [{"real_time": 1', "is not the JSON that google-benchmark writes"),
         ('c[0]["A"][0] = 5\nc[0]["A"][1] = 9\n', "no walltime tells when samples were taken"),
+        (
+            'walltime[0][0] = 1\nwalltime[0][1] = 2\nc[0]["A"][0] = 5\nc[0]["A"][1] = 9\nc[0]["A"][1] = 19\n',
+            "two counts",
+        ),
     ],
 )
 def test_a_wrong_file_of_these_is_refused_with_a_sentence(tmp_path, text, told):

@@ -1,4 +1,4 @@
-"""The counts of each kind of core, taken apart where a file has several."""
+"""Split a file of counts by kind of core, for processors that have several kinds, such as Intel's P- and E-cores."""
 
 import re
 
@@ -8,7 +8,7 @@ from cmlib.io.perf.grammar import TIME, ParseError
 
 _KIND = re.compile(rf"(?<![\w/.-]){CORE_EVENT.pattern}")
 
-# One is in each name; looked for in a tenth of the time.
+# Each PMU's name has one of these; finding them is ten times as fast as the regular expression.
 _WORDS = ("core", "atom", "lowpower", "armv", "apple")
 _MOST_KINDS = 8
 _KIND_OF_METRIC = re.compile(r"\((cpu_(?:core|atom|lowpower))\)\s*(?:#.*)?$")
@@ -19,12 +19,12 @@ _METRIC = re.compile(
 
 
 def by_kind_of_core(text):
-    """The lines of each kind of core, by its PMU's name, with those of none, where several counted; else all, by ""."""
+    """Dict from the PMU of each kind of core to its lines and those of no kind; {"": text} if there are not several."""
     if find_format(text).counts_a_line > 1 or not any(word in text for word in _WORDS):
         return {"": text}
     lines = text.splitlines(keepends=True)
     kinds = []
-    for line in lines:  # a metric by itself is of the kind of core that the line above it counts
+    for line in lines:  # a line with a metric alone belongs to the kind of core of the line above it
         named, above = _KIND.search(line) or _KIND_OF_METRIC.search(line), kinds[-1] if kinds else ""
         if toplev := _KIND_OF_TOPLEV.search(line):
             kinds.append(f"cpu_{toplev[1]}")

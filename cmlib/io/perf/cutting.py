@@ -1,4 +1,4 @@
-"""Cut a recording into the pieces between times, by marks that tell which program or phase ran when."""
+"""Cut pieces out of a recording by marks: lines with the name, start and end of a program or phase."""
 
 import re
 from dataclasses import dataclass
@@ -23,7 +23,10 @@ _FORM = "A mark is a line `name,start,end`, in seconds, or in nanoseconds where 
 
 
 def cut(text, start_s, end_s):
-    """Heading and lines of the whole intervals between two times, and when the first begins [s]; None of none."""
+    """(Text of the whole intervals between two times with the heading, start of the first [s]), or None if none is.
+
+    A ParseError if lines of this form have no times.
+    """
     form = find_format(text)
     starts, stops, times = form.timed_lines
     if not len(times):
@@ -40,7 +43,7 @@ def cut(text, start_s, end_s):
 
 
 def begin_ns(text):
-    """Read when a recording began, if it tells so to a fraction of a second.
+    """Read the start time of a recording, if the file has it to a fraction of a second.
 
     Parameters
     ----------
@@ -50,7 +53,7 @@ def begin_ns(text):
     Returns
     -------
     int or None
-        Nanoseconds since 1970; None if the file doesn't tell.
+        Nanoseconds since 1970; None if the file does not have it.
     """
     if start := _START.search(text[:10_000]):
         whole = int(start[1])
@@ -60,14 +63,14 @@ def begin_ns(text):
 
 @dataclass(frozen=True)
 class Mark:
-    """A stretch of a recording.
+    """Name and times of a piece of a recording.
 
     Attributes
     ----------
     name : str
-        Of the program or phase; letters, digits and ._- only.
+        Name of the program or phase; letters, digits and ._- only.
     start_ns, end_ns : int
-        Since the recording's beginning, or since 1970 (from 10¹⁷ on).
+        Nanoseconds since the start of the recording, or since 1970 if 10¹⁷ or more.
     """
 
     name: str
@@ -75,17 +78,17 @@ class Mark:
     end_ns: int
 
     def seconds(self, begin_ns):
-        """Start and end since the recording's beginning [s]; `begin_ns` is that since 1970, or None if unknown."""
+        """Start and end [s] since the start of the recording, which was `begin_ns` after 1970 (None if not known)."""
         origin = begin_ns or 0 if self.is_since_1970() else 0
         return (self.start_ns - origin) / 1e9, (self.end_ns - origin) / 1e9
 
     def is_since_1970(self):
-        """Whether its times are those of a clock, and not of the recording."""
+        """True if its times are since 1970, False if they are since the start of the recording."""
         return self.start_ns >= _EPOCH_NS
 
 
 def read_marks(file):
-    """Read a file of marks."""
+    """List of the Marks in a file; a RecordError if it has none, or a line that is none."""
     with errors_as(RecordError, file):
         content = decompress(read_file(Path(file)), file)
     if len(content) > _MOST_BYTES:
@@ -108,11 +111,13 @@ def read_marks(file):
 
 
 def _cells(line):
+    """Fields of a line, separated by comma, semicolon, tab or blanks."""
     separator = next((mark for mark in (",", ";", "\t") if mark in line), None)
     return [cell.strip().strip('"') for cell in line.strip().split(separator)]
 
 
 def _mark(file, number, cells, unit):
+    """Mark of a line's fields; `unit` of the times, None for s or (large numbers) ns. A RecordError if it is none."""
     if len(cells) != 3 or not all(map(_NUMBER.fullmatch, cells[1:])):
         raise RecordError(f"{file}, line {number}: {' '.join(cells)[:80]!r} is no mark. {_FORM}")
     numbers = [Decimal(cell) for cell in cells[1:]]

@@ -1,4 +1,4 @@
-"""What a line of `perf stat` output can be, as regular expressions.
+"""Regular expressions for the lines of `perf stat` output.
 
 Machine-readable output comes as fields between separators (``-x``) or as one
 JSON object a line (``-j``). perf quotes nothing and writes numbers as the
@@ -26,22 +26,21 @@ _JSON_PLACE = r'"(?:cpu|core|cluster|cache|die|socket|node|thread|cgroup)" *:'
 
 
 class ParseError(CmlibError, ValueError):
-    """Text that `perf stat` does not write, or not in a form that can be counted on."""
+    """Text is no output of `perf stat` or another readable form of counts."""
 
 
 class Grammar(NamedTuple):
-    """How one file's lines read.
+    """Regular expressions for the lines of one file.
 
     Attributes
     ----------
     line : re.Pattern
         Matches a whole line that perf writes. Groups: time, count or "<not …>",
-        unit, event, share [%]; the event is empty or absent where a line counts none.
+        unit, event, share [%]; the event is empty or absent in a line without a count.
     spread : re.Pattern
-        Matches the beginning of a line that counts one thread or cgroup only, or another place in a file that begins
-        otherwise.
+        Matches the beginning of a line with the count of one CPU, socket, thread or cgroup only.
     separator, decimal : str
-        Of fields, and the locale's mark; empty of JSON.
+        Separator of fields, and the locale's decimal mark; empty for JSON.
     """
 
     line: re.Pattern
@@ -51,7 +50,7 @@ class Grammar(NamedTuple):
 
 
 def find_grammar(text):
-    """Find out how a file's lines read from its first lines."""
+    """Grammar of a file, by its first lines; None if it has no line. A ParseError if it is no output of perf stat."""
     lines = (line for line in re.finditer(r"[^\n]+", text) if not re.fullmatch(_BLANK_OR_COMMENT, line[0]))
     first = next(lines, None)
     if first is None:
@@ -79,7 +78,7 @@ def find_grammar(text):
 
 
 def run_starts(text):
-    """Where each run begins in what ``perf stat --append`` has put together."""
+    """List of the positions in a text at which runs begin, as ``perf stat --append`` writes several."""
     starts, before = [0], 0
     if _STARTED not in text:  # found in a tenth of the time
         return starts
@@ -91,14 +90,14 @@ def run_starts(text):
 
 
 def where(text, start):
-    """Name the line that begins at `start`: its number and content."""
+    """Number and content of the line that begins at `start`, for messages."""
     line = text[start:].partition("\n")[0]
     content = line if len(line) <= 120 else f"{line[:117]}…"
     return f"line {text.count(chr(10), 0, start) + 1}, {content!r},"
 
 
 def _separated(separator, decimal):
-    """Lines of ``-x``: [time] count unit event [variation] runtime share [metric, its unit …]."""
+    """Grammar of ``-x``: [time] count unit event [variation] runtime share [metric, its unit …]."""
     s, d = re.escape(separator), re.escape(decimal)
     decimals = "{2}" if separator == decimal else "+"
     time = rf" *+(?:({TIME}){s}|summary{s})?"
@@ -120,7 +119,7 @@ def _separated(separator, decimal):
 
 
 def _json():
-    """Lines of ``-j``: the same as a flat object, whose keys always come in this order."""
+    """Grammar of ``-j``: a flat object with the same fields, always in this order."""
     number = rf"{_WHOLE}(?:[.,][0-9]+)?"
     share = r"(100(?:[.,]0+)?|[0-9]{1,2}(?:[.,][0-9]+)?)"
     row = ", *".join(
@@ -141,6 +140,7 @@ def _json():
 
 
 def _key(name, value):
+    """Pattern of a key and its value in JSON."""
     return rf'"{name}" *: *{value} *'
 
 

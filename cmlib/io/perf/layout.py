@@ -1,4 +1,4 @@
-"""Counts laid out as one series an event, and rows that were written twice."""
+"""Convert a table of readings to one series for each event, and find rows that were written twice."""
 
 from collections import Counter
 
@@ -9,11 +9,11 @@ from cmlib.io.events import base_name, copy_name
 from cmlib.io.perf.formats.lines import check_density
 from cmlib.io.perf.grammar import ParseError
 
-_FEW = 0.1  # share of the intervals that may have fewer readings of an event than it has
+_FEW = 0.1  # share of the intervals that may have fewer readings of an event than the others
 
 
 def series(frame):
-    """Lay out what :func:`parse_stat` read as one series an event.
+    """Convert the table of :func:`parse_stat` to one series for each event.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ def series(frame):
 
 
 def without_copies(frame):
-    """Leave out rows that come again in their interval, as where intervals were written twice.
+    """Leave out rows that repeat another row of their interval, as where intervals were written twice.
 
-    An event's rows are its readings, numbered in each interval, where nearly every interval has as many.
+    Several rows of an event in an interval are several readings of it, if nearly every interval has as many.
 
     Returns
     -------
@@ -94,7 +94,10 @@ def without_copies(frame):
 
 
 def _is_further(rows, copy):
-    """Whether a row is one more than its event has in nearly all intervals, or all rows come twice."""
+    """Mask of the rows that are more than their event has in nearly all intervals, or repeat if all rows do.
+
+    `copy` is the number, from 0, of each row among those of its event and interval.
+    """
     if rows.duplicated(keep=False).all():
         equal = rows.groupby(list(rows), dropna=False, sort=False)
         sizes = equal["code"].transform("size").to_numpy()
@@ -111,7 +114,7 @@ def _is_further(rows, copy):
 
 
 def _numbered(frame):
-    """Interval and event of each row, the events, and how many rows of the event are before it in the interval."""
+    """Of each row the numbers of its interval and event; the events' names; and its number among rows of both."""
     time = frame["time_s"].to_numpy(float)
     _check_times(time)
     interval = np.cumsum(np.diff(time, prepend=time[:1]) > 0)
@@ -125,6 +128,7 @@ def _numbered(frame):
 
 
 def _check_times(time):
+    """Raise a ValueError if a time is NaN or smaller than the one before it."""
     if np.isnan(time).any():
         raise ValueError(
             "the counts have no times: they are totals of whole runs. Record with an interval, `perf stat -I 100`."
@@ -139,14 +143,14 @@ def _check_times(time):
 
 
 def _column_names(events):
-    """Names without modifiers, where that does not make two into one."""
+    """Names of events without modifiers, but with them where two would be equal."""
     bases = list(map(base_name, events))
     alike = Counter(bases)
     return [event if alike[base] > 1 else base for event, base in zip(events, bases, strict=True)]
 
 
 def _number_copies(codes, copy, names):
-    """Column of each row, and all columns' names."""
+    """Number of each row's column, and the columns' names, in order of appearance."""
     n_copies = copy.max(initial=0) + 1
     kinds, first_row, column = np.unique(codes * n_copies + copy, return_index=True, return_inverse=True)
     appearance = np.argsort(first_row)

@@ -1,4 +1,4 @@
-"""Events that a recording counts in user mode and in the kernel apart, added up."""
+"""Add up events that were counted in user mode and in the kernel separately."""
 
 import re
 
@@ -6,7 +6,7 @@ _MODE = re.compile(r"(\w[^:/]*|[^:]+/[^:/]*)[:/]([IGHpPSDWeb]*)([uk])([IGHpPSDWe
 
 
 def add_modes(counts, running):
-    """Put the sum of ``cycles:u`` and ``cycles:k`` before them as ``cycles``, and so of every event with both.
+    """Add a column ``cycles`` with the sum of ``cycles:u`` and ``cycles:k``, and so for every event with both.
 
     Parameters
     ----------

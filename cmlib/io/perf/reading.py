@@ -1,4 +1,4 @@
-"""Read counts by interval, in whatever form they come, and lay them out as series."""
+"""Read counts by interval in any known form, as a table of readings or as series by event."""
 
 import contextlib
 import itertools
@@ -94,7 +94,10 @@ def parse_stat(text, *, interval_ms=None, columns=None):
 
 
 def read_run(text, meta):
-    """Read a run as its metadata say: with their interval, and their names for events."""
+    """Read a stored run by its metadata: (counts, running), as of :func:`series`, times since the start of the run.
+
+    The metadata (dict) have the interval, names for events, and whether rows are whole runs.
+    """
     columns = meta.get("columns")
     if meta.get("axis") == "runs":
         runs = []
@@ -112,15 +115,16 @@ def read_run(text, meta):
 
 
 def without_uncounted_zeros(counts, running):
-    """Take zeros of events that had no turn for not counted, where shares are not told."""
-    if not (counts == 0).any(axis=None):  # which takes a tenth of the time to find out
+    """Counts and running shares with zeros of events that were never put on a counter as NaN, where shares are NaN."""
+    if not (counts == 0).any(axis=None):  # a check that is ten times as fast
         return counts, running
     hidden = zeros_without_turn(counts, running)
     return counts.mask(hidden), running.mask(hidden, 0.0)
 
 
 def split_runs(text):
-    """Cut a text where another run begins, as ``perf stat --append`` or a wide table put them together."""
+    """List of a text for each run in a text, as ``perf stat --append`` or wide tables have several, with the
+    heading."""
     starts = find_format(text).run_starts()
     if len(starts) > MOST_PROGRAMS:
         raise ParseError(
@@ -131,16 +135,16 @@ def split_runs(text):
 
 
 def at_place(text, place):
-    """Leave out the counts of all CPUs, cores, sockets, nodes or kinds of core but one."""
+    """Text with the counts of one CPU, core, socket, node or kind of core (named `place`) alone."""
     kinds = by_kind_of_core(text)
     return kinds[place] if place in kinds else find_format(text).at_place(place)
 
 
 def remarks(text, *, columns=None):
-    """Sentences on what was left out, added up or taken for granted in reading a text."""
+    """List of sentences on what was left out, added up or assumed in reading a text."""
     return find_format(as_unicode(text).replace("\r\n", "\n")).remarks(columns)
 
 
 def counts_a_line(text):
-    """How many counts a line holds at most, of a text's beginning."""
+    """Most counts that a line has, by the beginning of a text."""
     return find_format(text).counts_a_line

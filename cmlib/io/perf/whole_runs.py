@@ -1,4 +1,4 @@
-"""Counts of whole runs: found in a text, put together by program, and laid out one run after the other."""
+"""Read totals of whole runs, join those of one program, and convert them to rows in time."""
 
 import itertools
 import re
@@ -17,22 +17,22 @@ from cmlib.io.perf.formats.lines import TIMED_ROW, as_table, as_unicode
 from cmlib.io.perf.formats.per_place import PerPlace
 from cmlib.io.perf.grammar import ParseError
 
-# Above each table for people: whose counts they are, and of how many runs they are the means.
+# Heading of each table for people: command, and number of runs if the counts are means of several.
 _TABLE = re.compile(r"^ *Performance counter stats for (.*?)(?: \(([0-9]+) runs\))?:[ \t]*$", re.MULTILINE)
 _ROWS = re.compile(r"\s*\n((?:[^\n]*\S[^\n]*\n?)+)")
 _ELAPSED = re.compile(r"^ *([0-9]+)[.,]([0-9]+)(?: \+- [0-9.,]+)? seconds time elapsed", re.MULTILINE)
-# Programs that start another, whose options and numbers are not those of what is measured.
+# Programs that start another one, which is what is measured; their options and numbers are skipped.
 _STARTERS = frozenset(
     ["taskset", "numactl", "nice", "chrt", "env", "sudo", "time", "stdbuf", "setarch", "timeout"]
 )
 _OF_STARTER = re.compile(r"-.*|[0-9a-fx,:-]+|\w+=.*")
 _DURATION = "duration_time"
-# Runs in a file, each a recording of its own; and runs of whole programs, each a table or a list of its own.
+# Most programs, and most totals of runs, in a file.
 MOST_PROGRAMS, _MOST_RUNS = 1000, 5000
 
 
 def totals(text, columns=None, *, rows_are_runs=True):
-    """Read whole runs, put together by program and events; none if a text holds intervals."""
+    """List of Totals, one for each program and set of events; empty if the text has intervals."""
     text = text.replace("\r\n", "\n")
     if _TABLE.search(text) and not TIMED_ROW.search(text):
         return _by_program(_tables(text))
@@ -40,7 +40,7 @@ def totals(text, columns=None, *, rows_are_runs=True):
 
 
 def _tables(text):
-    """Each table for people, with what stands between it and the next."""
+    """Yield the Totals of each table for people."""
     tables = list(_TABLE.finditer(text))
     starts = [0]
     for before, table in itertools.pairwise(tables):
@@ -66,7 +66,7 @@ def _tables(text):
 
 
 def _by_program(runs):
-    """Runs put together by command and events."""
+    """List of Totals: those of the same command and events are joined."""
     groups = {}
     for number, run in enumerate(runs, 1):
         groups.setdefault((run.command, run.heading, events_of(run)), []).append(run)
@@ -78,12 +78,12 @@ def _by_program(runs):
 
 
 def events_of(runs):
-    """Names of the events that some runs counted."""
+    """Tuple of the names of the events in Totals."""
     return tuple(runs.table["event"].unique().to_pylist())
 
 
 def joined(runs):
-    """Runs that counted the same, as those of one program, numbered through."""
+    """Join Totals of the same events to one, whose runs are numbered from 1; a ParseError if there are none."""
     if not runs:
         raise ParseError("line 1: there are no totals of a run here.")
     before = np.cumsum([0, *(len(run.seconds) for run in runs)])[:-1]
@@ -99,10 +99,10 @@ def joined(runs):
 
 
 def as_intervals(runs):
-    """Rows of all runs, one after the other.
+    """DataFrame of all runs' rows, with ``time_s`` as if the runs had been made one after the other.
 
-    A run ends where the runs before it and itself have taken their seconds, where these are known, which is perf's
-    event ``duration_time`` then, or are told by it; else a run takes a second.
+    Lengths of runs are those of the Totals, or of perf's event ``duration_time``, which is added if it was not counted.
+    If they are not known, each run is taken to last 1 s.
     """
     frame, seconds = runs.table.to_pandas(), np.array(runs.seconds)
     counted = frame[frame["event"] == _DURATION].drop_duplicates("time_s")
@@ -120,7 +120,7 @@ def as_intervals(runs):
 
 
 def program_names(commands):
-    """A name for each of several commands: of the program, and with its arguments where a program comes twice."""
+    """Dict from each command to a unique name: that of the program, with its arguments if it is in several commands."""
     names = {command: _words(command) for command in dict.fromkeys(commands)}
     firsts = Counter(words[0] for words in names.values())
     named = {
@@ -135,6 +135,7 @@ def program_names(commands):
 
 
 def _words(command):
+    """Program and arguments of a command as plain words, without programs that start others."""
     try:
         words = shlex.split(command)
     except ValueError:

@@ -15,7 +15,7 @@ from cmlib.io.perf.formats.base import Format
 from cmlib.io.perf.formats.lines import check_density, match_lines
 from cmlib.io.perf.grammar import ParseError
 
-# Statements of counts and times, and what they have to be.
+# Lines that match _OTHER are neither counts nor times, and are skipped; all others must match _STATEMENT.
 _OTHER = re.compile(r"(?!\w++(?:\[[0-9]+\])*\[[\"']|walltime\[)")
 _COUNT = re.compile(
     r"""^(\w++)((?:\[[0-9]+\])*)\[["']([^"'\n]+)["']\]\[([0-9]{1,9})\] *= *([0-9]{1,20})[ \t\r]*+$""",
@@ -27,7 +27,7 @@ _STATEMENT = re.compile(f"{_COUNT.pattern}|{_TIME.pattern}")
 
 
 class Indexed(Format):
-    """Statements of counts and times, added up over places."""
+    """Form of counts as statements: differences of the counters, summed over places (cores, sockets and so on)."""
 
     name = "name[place][event][sample] = count"
 
@@ -59,7 +59,7 @@ class Indexed(Format):
         return notes
 
     def _ends(self, interval_ms):
-        """End of each sample after the first, since the first [s]."""
+        """Series by sample but the first: its time since the first sample [s]; a ParseError if times are not known."""
         parts = pd.DataFrame(
             [map(int, time.groups()) for time in _TIME.finditer(self.text)], columns=["unit", "sample", "n"]
         )
@@ -80,13 +80,20 @@ class Indexed(Format):
 
     @functools.cached_property
     def _counts(self):
-        """Differences of each event's counters, summed over places, by sample; and where events first fell back."""
+        """(Counts by sample and event, summed over places; dict from event to the first sample with a decrease).
+
+        Counters decrease if they are reset or programmed by another tool; counts from there on are NaN.
+        """
         rows = [
             (f"{at}{more}", event, int(n), float(count))
             for at, more, event, n, count in _COUNT.findall(self.text)
         ]
         read = pd.DataFrame(rows, columns=["place", "event", "sample", "count"])
         check_density(read["sample"].nunique(), len(read[["event", "place"]].drop_duplicates()), len(read))
+        read = read.drop_duplicates()
+        if (again := read.duplicated(["place", "event", "sample"])).any():
+            name = "{}[{!r}][{}]".format(*read[again].iloc[0])
+            raise ParseError(f"line 1: {name} has two counts: import each recording by itself.")
         counters = read.pivot_table(index="sample", columns=["event", "place"], values="count", sort=False)
         if len(counters) < 2:
             raise ParseError(
