@@ -1,4 +1,4 @@
-"""Forms in which counts by interval come, a module each, told apart by content.
+"""Readers of the forms in which tools write counts by interval, a module each; the form is recognised by content.
 
 A new form is a new module with a class below :class:`~cmlib.io.perf.formats.base.Format`, and its place in
 :data:`FORMATS`; `lines` is for those that are read line by line. All of them take time in proportion to the text's
@@ -38,7 +38,7 @@ FORMATS = (
 
 @functools.lru_cache(maxsize=1)  # a text is asked for its runs, its remarks and its counts
 def find_format(text):
-    """A text in the first form that recognises it."""
+    """Format instance of a text: of the first class in FORMATS that recognises it."""
     lines = text.replace("\r\n", "\n")
     form = next(form for form in (kind(lines) for kind in FORMATS) if form.recognises())
     return form if lines == text else type(form)(text)

@@ -1,4 +1,4 @@
-"""A form in which counts come: what is asked of a text in it, and the answers that most forms share."""
+"""Base class of the readers of forms of counts, with the defaults that most of them share."""
 
 import functools
 import itertools
@@ -13,7 +13,7 @@ from cmlib.io.perf.grammar import TIME, ParseError, run_starts
 
 _HEADING = re.compile(r"\s*(?:#.*)?$")
 _COUNTS = re.compile(r' *(?:[0-9]|<not |CPU[0-9]|[SN][0-9]|\{.*"counter-value")')
-# Behind an event, by how much it varied between the runs of -r.
+# Variation between the runs of -r, which perf writes behind an event.
 _VARIES = re.compile(r'[0-9]%[^\s\w]|"variance" *:')
 _TIMED = re.compile(rf'^ *(?:\{{ *"interval" *: *)?({TIME})[^\n]*\n', re.MULTILINE)
 
@@ -25,16 +25,17 @@ class Totals:
     Attributes
     ----------
     text : str
-        What they were read from.
+        The lines that they were read from.
     table : pyarrow.Table
         As of :meth:`Format.read`; ``time_s`` is the number of the run, from 1.
     command : str
-        Empty where it is not told.
+        Command line of the program; empty if not known.
     seconds : tuple of float
-        How long each run took; NaN where it is not told.
+        Length of each run [s]; NaN if not known.
     heading : str
-        What goes before `text`, once for all runs.
+        Lines to be put before `text`, once for all runs.
     remarks : tuple of str
+        Sentences on what was left out, added up or assumed.
     """
 
     text: str
@@ -46,24 +47,26 @@ class Totals:
 
 
 class Format:
-    """A text in a form that is a class below this one.
+    """Reader of a text in one form of counts; each form is a subclass.
 
-    A form has :meth:`rows` of time, event, count or "<not …>", share and unit.
+    A subclass has a method ``rows(interval_ms=None)`` that yields tuples: end of the interval [s] (str, or None if not
+    known), event, count (float, or "<not counted>" or "<not supported>"), running share (0-1, NaN if not known), unit
+    ("" for plain counts). It raises a ParseError, which names the line, for text that is not in the form.
 
     Attributes
     ----------
     name : str
-        Of the form, in messages.
+        Name of the form in messages.
     notes : tuple of str
-        What was left out, added up or taken for granted in every text of it.
+        Sentences on what is left out, added up or assumed in every text of the form.
     lists_runs : bool
-        Whether lines without times are counts of whole runs.
+        True if lines without times are counts of whole runs.
     counts_a_line : int
-        How many a line holds at most.
+        Most counts in a line.
     first_row_begins : bool
-        Whether times are told since the first row's beginning, and not since the recording's.
+        True if times are since the start of the first row's interval, not of the recording.
     begin_ns : int or None
-        When the first interval began, since 1970, where the times tell it.
+        Start of the first interval in ns since 1970, if the times have it.
     """
 
     name, notes, lists_runs = "", (), False
@@ -73,25 +76,31 @@ class Format:
         self.text = text
 
     def recognises(self):
-        """Whether the text is in this form, by its first lines that hold something."""
+        """True if the text is in this form, by its first lines that are no heading or comment."""
         return True
 
     def read(self, interval_ms=None, columns=None):
-        """The columns of :func:`cmlib.io.perf.parse_stat`, as a table of pyarrow's."""
+        """Counts of the text as a pyarrow.Table with the columns of :func:`cmlib.io.perf.parse_stat`.
+
+        `columns` is for wide tables only.
+        """
         if columns:
             raise ParseError(f"line 1: columns can be chosen of a wide table only, and this is {self.name}.")
         return self.table(interval_ms)
 
     def table(self, interval_ms=None):
-        """All rows."""
+        """Table, as of :meth:`read`, of what :meth:`rows` yields."""
         return with_times(as_table(self.rows(interval_ms)))
 
     def remarks(self, columns=None):
-        """Sentences on what was left out, added up or taken for granted."""
+        """List of sentences on what was left out, added up or assumed in reading the text."""
         return list(self.notes)
 
     def totals(self, columns=None, *, rows_are_runs=True):
-        """Whole runs: where perf says that it started, or the list of events begins anew."""
+        """Yield the Totals of whole runs; none if lines have times.
+
+        A run begins at perf's "started on", or where the list of events is repeated.
+        """
         first = first_line(self.text, _HEADING)
         timed = TIMED_ROW.match(first) or '"interval"' in first
         if timed or not self.lists_runs or not _COUNTS.match(first):
@@ -110,23 +119,24 @@ class Format:
 
     @staticmethod
     def run_length(events):
-        """After how many rows the list of events begins anew."""
+        """Number of rows after which the list of events is repeated; that of all rows if it is not."""
         n = len(events)
         return next((k for k in range(1, n) if n % k == 0 and events == events[:k] * (n // k)), n)
 
     def run_starts(self):
-        """Where each run begins in what ``perf stat --append`` has put together."""
+        """List of the positions in the text at which runs begin, as ``perf stat --append`` writes several."""
         return run_starts(self.text)
 
     def at_place(self, place):
-        """The text without the counts of all CPUs, cores, sockets or nodes but one."""
+        """Text with the counts of one CPU, core, socket or node (`place`) alone; a ParseError if there are no
+        places."""
         raise ParseError(
             f"line 1: a place is chosen of counts a CPU, core, socket or node, and this is {self.name}."
         )
 
     @functools.cached_property
     def timed_lines(self):
-        """Where each line with a time starts and ends, and its time [s]."""
+        """Arrays with the start and end in the text of each line that has a time, and its time [s]."""
         rows = ((line.start(), line.end(), as_number(line[1])) for line in _TIMED.finditer(self.text))
         lines = np.fromiter(rows, np.dtype("i8,i8,f8"))
         return [lines[field] for field in lines.dtype.names]
