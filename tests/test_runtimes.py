@@ -33,6 +33,7 @@ ZEN5 = {
         ("nice -n 5 ./train.py", "Python"),
         ("gcc -O2 -c (one C file of 9 MB)", "compiled code"),
         ("bzip2 -9 (a tar of 285 MB)", "compiled code"),
+        ("timeout 10s chrt 50 taskset 0x3f 7z a files.7z files", "compiled code"),
         ("./server --config java.conf", ""),
         ("grep java notes", ""),
         ("", ""),

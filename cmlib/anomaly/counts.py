@@ -1,4 +1,8 @@
-"""Compare simulated counts of two versions of a program: which events changed, and in which functions."""
+"""Compare simulated counts of two versions of a program: which events changed, and in which functions.
+
+Events are Callgrind's: exact ones (instructions, loads, stores, branches) and modelled ones (cache misses and
+mispredictions).
+"""
 
 import numpy as np
 import pandas as pd
@@ -20,12 +24,24 @@ _MOST_IN_LIBC = 0.1  # share of the instructions in libc's routines above which 
 
 
 def compare_counts(old, new, table, smallest=0.005, smallest_modelled=0.02):
-    """Compare simulated counts of two versions (a row a run, a column an event), event by event: a row an event.
+    """Compare simulated counts of two versions of a program, event by event.
 
-    `table` has the ``kind`` and ``weight`` of each event, as :func:`cmlib.io.events.simulated_events`; `smallest` and
-    `smallest_modelled` are the smallest relevant changes of exact and modelled events, as shares. Columns: event, kind,
-    verdict (more, fewer, no change), ratio (new over old), old and new (means), spread (largest relative difference
-    between runs of one version), threshold (least relative change).
+    Parameters
+    ----------
+    old, new : DataFrame of float, shape (n_runs, n_events)
+        Counts of whole runs, a row a run; columns are the events in the order of `table`.
+    table : DataFrame
+        Index: the events; columns ``kind`` ("exact" or "modelled") and ``weight`` (cycles that the estimate charges for
+        one event), as :func:`cmlib.io.events.simulated_events` returns.
+    smallest, smallest_modelled : float, default 0.005 and 0.02
+        Smallest relevant change of exact and of modelled events, as a share of the old count.
+
+    Returns
+    -------
+    DataFrame
+        A row an event: event; kind; verdict (``more``, ``fewer``, ``no change``); ratio (new over old mean); old and
+        new (means); spread (largest relative difference between runs of one version); threshold (smallest change, as a
+        share, that is a verdict here: `smallest`, or five times the spread).
     """
     means = old.mean(), new.mean()
     differing = pd.concat([spread(old), spread(new)], axis=1).max(axis=1)
@@ -58,19 +74,21 @@ def compare_estimates(tests, old, new, weight, smallest=0.02):
     Parameters
     ----------
     tests : DataFrame
-        Of :func:`compare_counts`.
-    old, new : DataFrame
+        Of :func:`compare_counts`; its first row must be that of instructions.
+    old, new : DataFrame of float, shape (n_runs, n_events)
         Simulated counts, a row a run.
     weight : Series
-        Cycles that the estimate charges for one event; instructions come first.
+        Cycles that the estimate charges for one event, by event; instructions come first, misses and mispredictions
+        after.
     smallest : float, default 0.02
         Smallest relevant change by misses, as a share of the old version's estimated cycles.
 
     Returns
     -------
     verdict : str
-        ``slower``, ``may be slower``, ``faster`` (fewer instructions, and misses no more), ``same``; or
-        ``inconclusive`` if runs of one version differ so much that the smallest relevant change could not be told.
+        ``slower``, ``may be slower`` (more misses alone), ``faster`` (fewer instructions, and misses no more),
+        ``same``; or ``inconclusive`` if runs of one version differ so much that the smallest relevant change could not
+        be told.
     ratio : float
         Estimated cycles of the new version, as a multiple of the old one's.
     by_misses : float
@@ -97,7 +115,10 @@ def compare_estimates(tests, old, new, weight, smallest=0.02):
 
 
 def depends_on_libc(*shares):
-    """True if libc's routines, which libc chooses by processor, have a share above 0.1 of a version's instructions."""
+    """True if the largest of the `shares` (0-1) of a version's instructions that libc's routines execute is above 0.1.
+
+    libc chooses these routines by processor, so that a verdict in which they weigh may differ elsewhere.
+    """
     return max(shares) > _MOST_IN_LIBC
 
 
@@ -105,6 +126,9 @@ def blame_changes(tests, old, new, n_runs):
     """Functions that account for changed counts: a row for each event in `tests` and function, by :func:`blame`.
 
     `tests` has rows of :func:`compare_counts`; `old` and `new` have a row a function, a column an event, and ``file``.
+    Columns are those of the causes that are found from measured counters (`docs/compare.md`): counter (the event),
+    kind, votes (`n_runs`, the number of simulated runs, all of which agree), share (of the event's change), times_usual
+    (new over old count in the function), function, location (its file). Without columns if there is no row.
     """
     rows = [
         {
@@ -123,9 +147,11 @@ def blame_changes(tests, old, new, n_runs):
 
 
 def blame(old, new, event):
-    """Functions with a tenth or more of an event's change, at most five: share of it, ratio of counts, file.
+    """Functions with a tenth or more of an event's change, at most five, those with the largest share first.
 
-    `old` and `new` are Callgrind's counts in each function itself: a row a function, a column an event, and ``file``.
+    `old` and `new` are Callgrind's counts in each function itself, without its callees: a row a function, a column an
+    event, and ``file``. Returns a DataFrame, a row a function: share (of the change), ratio (new over old count,
+    infinite for a new function), file.
     """
     counts = pd.concat({"old": old[event], "new": new[event]}, axis=1).fillna(0.0)
     difference = counts["new"] - counts["old"]
@@ -138,5 +164,8 @@ def blame(old, new, event):
 
 
 def spread(runs):
-    """Largest difference of each event between runs of one version, as a share of the smallest count: Series."""
+    """Largest difference of each event (column) between runs (rows) of one version, as a share of the smallest count.
+
+    A Series by event, all 0 for a single run; counts below 1 are taken as 1 in the divisor.
+    """
     return (runs.max() - runs.min()) / np.maximum(runs.min(), 1)

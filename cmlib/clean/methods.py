@@ -1,4 +1,8 @@
-"""The table of cleaning methods: a method added here is offered by notebooks, comparisons, panels and commands."""
+"""Register the methods that clean multiplexed counts.
+
+A method added to `REGISTERED` is offered by notebooks, panels and commands; unless it is a variant of another one, by
+comparisons of methods, too.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +14,7 @@ from cmlib.clean.missing import fill_missing, interpolate, missing_samples
 from cmlib.clean.outliers import replace_outliers
 from cmlib.clean.shrinkage import clean_by_shrinkage
 
-# Options of CounterMiner's method.
+# Options of CounterMiner's method, as clean_counterminer describes them.
 _OF_THE_PAPER = ("n_gaussian", "n_long_tail", "k", "true_zero_max")
 
 
@@ -21,9 +25,11 @@ class Method:
     Attributes
     ----------
     clean : callable
-        Cleans one series, ``clean(values, running, **options)``: arrays of float64, `running` None if it is not
-        known. If `whole_run`, all events at once, ``clean(counts, running, *, sums, **options)``: frames.
-        The arguments are checked before and must not be modified; it returns the cleaned values.
+        Cleans one series, ``clean(values, running, **options)``: counts [events per interval] and running shares (0 to
+        1), arrays of float64 of shape (n_intervals,); `running` is None if it is not known. If `whole_run`, all events
+        at once, ``clean(counts, running, *, sums, **options)``: DataFrames of shape (n_intervals, n_events), and
+        `sums`, pairs (whole, parts) of names of events such that the count of `whole` is the sum of those of `parts`.
+        It returns the cleaned counts in the same form. The arguments are checked before and must not be modified.
     about : str
         Description of a few words, for the panel of notebook 02.
     options : tuple of str
@@ -52,9 +58,28 @@ def _interpolate(values, running):
 
 
 def clean_counterminer(values, running, *, n_gaussian=3.0, n_long_tail=5.0, k=5, true_zero_max=0.01):
-    """Replace outliers, then fill missing samples: CounterMiner's cleaning of one series; returns an array.
+    """Replace outliers, then fill missing samples: CounterMiner's cleaning of one series (§III-B, Eq. 6-8).
 
-    Running shares, if known, tell which samples are missing (0) and which are exact (1) and stay.
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n_intervals,)
+        Counts [events per interval]; NaN where nothing was counted. Never modified.
+    running : ndarray of float64, same shape, or None
+        Running shares, 0 to 1: samples are missing where a share is 0, and exact, so that they stay, where it is 1.
+        None if they are not known.
+    n_gaussian, n_long_tail : float, default 3.0 and 5.0
+        Samples above the mean plus so many standard deviations are outliers: for series that pass a test of a Gaussian,
+        and for others.
+    k : int, default 5
+        A missing sample becomes the mean of its `k` nearest known neighbours in time.
+    true_zero_max : float, default 0.01
+        Without running shares: zeros are taken for counts if the whole series is below this count, and for missing
+        samples otherwise.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_intervals,)
+        The cleaned counts.
     """
     missing = missing_samples(values, running, true_zero_max=true_zero_max)
     counted = np.where(missing, np.nan, values)
@@ -65,7 +90,10 @@ def clean_counterminer(values, running, *, n_gaussian=3.0, n_long_tail=5.0, k=5,
 
 
 def clean_as_printed(values, running, **options):
-    """CounterMiner's cleaning of one series without running shares, which the paper does not use; returns an array."""
+    """CounterMiner's cleaning of one series without its running shares, which the paper does not use; returns an array.
+
+    Arguments and options are those of :func:`clean_counterminer`; `running` is ignored.
+    """
     return clean_counterminer(values, None, **options)
 
 
@@ -84,7 +112,10 @@ DISTINCT_METHODS = tuple(name for name, method in REGISTERED.items() if not meth
 
 
 def options_for(method, options):
-    """Dict of those options that the method of that name takes; a TypeError for an option that no method takes."""
+    """Of a dict of options, those (dict) that the method named `method` takes.
+
+    A TypeError for an option that no method takes, a KeyError if there is no such method.
+    """
     known = {option for registered in REGISTERED.values() for option in registered.options}
     if unknown := options.keys() - known:
         raise TypeError(

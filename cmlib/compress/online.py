@@ -1,7 +1,9 @@
 """Online linear regression (Wu and Mencer): samples extend a line until one departs from it, which ends the line.
 
-Sums are stored relative to the line's first sample, as means and centred sums: the paper's plain sums (Eq. 3-8) lose
-precision when counts become large, so that ends of lines late in a long run are missed.
+x is a count that grows from sample to sample, such as the cumulative count of the event that triggers the samples; y
+are cumulative counts of one or several events at the same moments. Sums are stored relative to the line's first sample,
+as means and centred sums: the paper's plain sums (Eq. 3-8) lose precision when counts become large, so that ends of
+lines late in a long run are missed.
 """
 
 from typing import NamedTuple
@@ -121,13 +123,17 @@ class Line(NamedTuple):
 
 
 class LineStream:
-    """Base class of online fits: takes samples and returns finished lines; subclasses implement `_advance`.
+    """Base class of online fits: takes samples and returns finished lines.
+
+    Subclasses implement ``_advance(x, y, rows)``: it processes samples (arrays of shapes (n,) and (n, n_events)),
+    writes the lines that they end to the first rows of the array `rows`, in the form of :func:`write`, and returns
+    their number.
 
     Parameters
     ----------
     events : sequence of str, optional
         Names of the events that share their line ends; without, one event
-        without a name.
+        without a name. A ValueError if it is empty or has a name twice.
     """
 
     def __init__(self, events=None):
@@ -221,7 +227,7 @@ class OnlineRegression(LineStream):
         Tolerance for the third sample [share of the predicted count].
     n_sigma : float >= 0, default 3
         Tolerance for all later ones [standard deviations].
-    drift : float > 0, optional
+    drift : float >= 0, optional
         Also end a line from which samples drift away slowly: when the residuals
         [standard deviations] on one side of the line add up to `drift`
         (Page's cumulative sum with a slack of 1/2). 20 is a good choice: on 26
@@ -256,7 +262,8 @@ class OnlineRegression(LineStream):
 def _advance(state, fits, x, y, alpha, n_sigma, drift, rows):
     """Process samples; write finished lines to `rows` and return their number.
 
-    The sums of the first event, usually the only one, are in local variables, which halves the time for one event.
+    `state` and `fits` hold Span and Fit of the current line between calls. During the call the span and the sums of the
+    first event, usually the only one, are in local variables, which halves the time for one event.
     """
     finished, resting, others = 0, state[0], fits[1:]
     span = Span(resting.n, resting.x_start, resting.x_last, resting.mean, resting.scatter)

@@ -56,7 +56,8 @@ def slope(cycles, misses):
 
     Stretches of 1, 2, 4, … intervals are compared with their neighbours (Haar wavelets), each length a scale. A scale
     is weighted by the squared correlation of its differences: where cycles don't follow misses, these are not their
-    cause, or they were counted in another run that is out of step by less than the stretch, and the slope is too low.
+    cause; or they were counted in another run that is out of step with this one by as much as a stretch, which would
+    make the slope too low.
 
     Parameters
     ----------

@@ -1,4 +1,8 @@
-"""Cache results of long computations in files, for other notebooks that compute the same."""
+"""Cache the results of long computations in files, so that other notebooks need not compute them again.
+
+A result is stored in the folder of results, under a hash of its inputs and one of cmlib's source and the versions
+of the numerical libraries.
+"""
 
 import contextlib
 import fcntl
@@ -21,8 +25,10 @@ _LIBRARIES = ("numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numba")
 def cached(inputs, compute):
     """Return ``compute()``, a dict of DataFrames, from the cache if it was computed for these inputs before.
 
-    `inputs` (frames, series, or values with a stable repr) must determine the result; cmlib's source and the versions
-    of libraries are part of the key. Without a writable folder nothing is stored.
+    `inputs` is an iterable that must determine the result. Frames and series are hashed by their values; all others by
+    their repr, which must be complete and the same in every process: an array is to be passed as a Series, as NumPy
+    shortens the repr of long ones. `compute` takes no argument; its keys become the names of files, and from the cache
+    come sorted. If nothing can be written, or the disk is full, the result is computed and not stored.
     """
     try:
         folder = _folder()
@@ -67,6 +73,7 @@ def _source():
 
 
 def _digest(inputs):
+    """Hash (str) of all inputs, in their order."""
     digest = hashlib.sha256()
     for item in inputs:
         if isinstance(item, pd.DataFrame | pd.Series):

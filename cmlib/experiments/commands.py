@@ -11,7 +11,11 @@ _OTHER_TOOL = re.compile(r"^[A-Z0-9]+(?:_[A-Z0-9]+)+$|\s")
 
 
 def command_again(meta, *options):
-    """Command line of ``cmlib record`` that records a program as in the metadata of one run, with further options."""
+    """Command line (str) that records a program as in the metadata (`meta`, dict) of one of its runs.
+
+    `options` are further words of the command. Where the run was attached to processes, a control group or the whole
+    system, so is the new one, for as many seconds.
+    """
     record = ["cmlib", "record", meta["program"]]
     if attached := meta.get("attached"):
         interval = [] if meta["interval_ms"] == 100 else ["--interval-ms", meta["interval_ms"]]
@@ -21,10 +25,13 @@ def command_again(meta, *options):
 
 
 def command_to_count(meta, groups, pinned=(), table=None):
-    """Command lines that count groups of events (lists of names), each without multiplexing, as text.
+    """Command lines (str, joined by ``&&``) that count groups of events, each without multiplexing.
 
-    Of an imported program they are perf's, with the events' codes where perf may not know the names (`table` is the
-    name of the event table). "" if a name can't be given to perf.
+    `meta` is the metadata (dict) of a run of the program, `groups` lists of names of events that fit on the counters
+    together. For an imported program they are ``perf stat``'s, and that of the import: there `pinned` (names, such as
+    cycles) are counted with every group, and events get their codes from the event table of the name `table` (None: no
+    codes), as perf may not know their names. For other programs, `pinned` and `table` are not used.
+    "" if a name can't be given to perf.
     """
     if not are_plain(itertools.chain(*groups)):
         return ""

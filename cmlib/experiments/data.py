@@ -1,4 +1,10 @@
-"""Find the recordings of programs in the store, check what they have, and clean their counts."""
+"""Find the recordings of programs in the store, check what they have, and clean their counts.
+
+The store is a database made of the recordings, named by its URL (`url`). A run is one execution of a program; a set is
+a named plan of the events to count, such as ``ocoe`` or ``mlpx``, and one pass of it the runs that together count all
+its events once. A run's mode is ``ocoe`` (without multiplexing), ``mlpx`` (with) or ``lines`` (samples, stored as
+piecewise-linear segments).
+"""
 
 import functools
 import re
@@ -24,11 +30,14 @@ EXACT = "every event was counted in every interval, so that nothing was extrapol
 
 
 def programs(url, wanted="all", *, modes=()):
-    """List of the programs in the store at `url` that were recorded in each of the modes (ocoe, mlpx, lines).
+    """List of the programs in the store at `url` that were recorded in each of the `modes` (ocoe, mlpx, lines).
 
-    `wanted` is "all" or names separated by commas. "all" leaves out simulated programs, and imported ones if there are
-    others. A NothingRecordedError or UnfitRecordingError, with the command to run, if there is none, or if a named one
-    lacks a mode or enough intervals; also if simulated and measured ones are named together.
+    `wanted` is "all" or names separated by commas. "all" leaves out programs that lack a mode and simulated ones; and
+    imported ones, which other tools recorded, if there are others. Without `modes`, all that have runs by interval.
+
+    A NothingRecordedError, with the command to run, if no program or not the named one is recorded; an
+    UnfitRecordingError if a named one lacks a mode, or has a run of fewer than 20 intervals in one; or if simulated and
+    measured programs are named together. A ValueError if `wanted` holds no name.
     """
     runs = store.runs(url) if "lines" in modes else _in_intervals(store.runs(url))
     lacking = {name: _lacking(of_program, modes) for name, of_program in runs.groupby("program")}
@@ -85,12 +94,16 @@ def _lacking(runs, modes):
 
 
 def knows_ipc(events):
-    """True if instructions and cycles are among the events."""
+    """True if instructions and cycles are among the events (names), so that IPC can be computed."""
     return set(PINNED) <= set(events)
 
 
 def how_to_record(name, modes):
-    """Commands that record a program in the modes, as Markdown: its own recipe if there is one."""
+    """Commands (str, Markdown code) that record the program `name` in the `modes`.
+
+    ``cmlib record --program`` for a program of a known suite, which cmlib can start by itself; else commands to record
+    or import any.
+    """
     if "lines" in modes:
         return command_code("cmlib", "record", name, "--samples", "--compress", "--", "COMMAND")
     if name in program_tables.suites():
@@ -100,12 +113,12 @@ def how_to_record(name, modes):
 
 
 def interval_runs(url, programs):
-    """Runs of some programs as :func:`cmlib.io.store.runs` lists them, without those compressed to lines."""
+    """Runs of some programs (list of names) as of :func:`cmlib.io.store.runs`, without those compressed to lines."""
     return _in_intervals(store.runs(url)).query("program in @programs").reset_index(drop=True)
 
 
 def timed_runs(url, programs):
-    """As :func:`interval_runs`, without totals of whole runs; an UnfitRecordingError if there are only such."""
+    """As :func:`interval_runs`, without totals of whole runs; an UnfitRecordingError if there are no other runs."""
     runs = interval_runs(url, programs)
     timed = runs[runs["axis"] == TIME].reset_index(drop=True)
     if timed.empty and len(runs):
@@ -116,7 +129,7 @@ def timed_runs(url, programs):
 
 
 def is_simulated(url, programs):
-    """True if some programs, which are all measured or all simulated, are simulated."""
+    """True if some programs (list of names), which are all measured or all simulated, are simulated."""
     return VALGRIND in set(interval_runs(url, programs)["source"])
 
 
@@ -129,7 +142,7 @@ def describe_source(url, programs):
 
 
 def describe_data(url, programs):
-    """Markdown paragraph on the runs: programs, commands, machines, and whether the data are the paper's."""
+    """Markdown paragraph on the runs of some programs: commands, machines, and whether they are CounterMiner's data."""
     runs, known = interval_runs(url, programs), program_tables.suites()
     first = runs.groupby("program")["run_id"].first()
     first = {name: store.load(url, run_id) for name, run_id in first.items()}
@@ -168,15 +181,22 @@ def as_words(text):
 
 
 def refuse_simulated(url, programs, why):
-    """Raise an UnfitRecordingError with the reason `why` if the programs are simulated."""
+    """Raise an UnfitRecordingError with the reason `why`, a sentence, if the programs (list of names) are simulated."""
     if is_simulated(url, programs):
         raise UnfitRecordingError(f"{', '.join(programs)} is simulated, not measured: {why}")
 
 
 def cleaned_runs(url, program, sets, *, method="shrinkage", workers=None):
-    """Cleaned runs of some sets of a program: a row a run, set, pass, counts (DataFrame) and seconds (Series, [s]).
+    """Cleaned runs of some sets (names of plans of events, such as "ocoe") of a program in the store at `url`.
 
-    A NothingRecordedError if there is none.
+    `method` is one of :data:`cmlib.clean.METHODS`, `workers` the processes to use (by default one for each processor).
+    Returns a DataFrame, a row a run, with four columns: set; pass (number of the repetition of the set); counts (a
+    DataFrame, a row an interval, a column an event; index as in the recording, usually the end of the interval [s]);
+    seconds (a Series, length of each interval [s]).
+
+    Simulated counts are returned as they are. Of measured ones, an event with fewer than three samples is NaN
+    everywhere; without running shares, and for totals of whole runs, gaps are interpolated instead of `method`. A
+    NothingRecordedError if there is no run of these sets.
     """
     runs = store.runs(url, program=program).query("set in @sets")
     if runs.empty:
@@ -190,6 +210,7 @@ def cleaned_runs(url, program, sets, *, method="shrinkage", workers=None):
 
 
 def _in_intervals(runs):
+    """Rows of the frame `runs` whose counts are by interval, not compressed to lines."""
     return runs[runs["mode"] != "lines"]
 
 
@@ -214,17 +235,20 @@ def _cleaned(url, run_id, *, method):
 
 
 def suites(programs):
-    """Dict from each program to its suite, such as HiBench; "own" for others."""
+    """Dict from each of the `programs` (names) to its suite, such as HiBench; "own" for programs of no known suite."""
     known = program_tables.suites()
     return {name: known.get(name, "own") for name in programs}
 
 
 def of_suites(programs, wanted):
-    """List of those programs that belong to one of the suites `wanted`."""
+    """List of those `programs` (names) that belong to one of the suites `wanted` (names, as of :func:`suites`)."""
     return [name for name, suite in suites(programs).items() if suite in wanted]
 
 
 def paper_figures(programs, numbers):
-    """Label of CounterMiner's figures that show these programs, by `numbers` (suite to number); else "Figure"."""
+    """Label of CounterMiner's figures that show some of these programs, such as "CounterMiner, Fig. 6"; else "Figure".
+
+    `numbers` is a dict from suite to the number of the paper's figure.
+    """
     figures = [number for suite, number in numbers.items() if of_suites(programs, [suite])]
     return f"CounterMiner, Fig. {' and '.join(figures)}" if figures else "Figure"

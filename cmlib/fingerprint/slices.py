@@ -83,9 +83,13 @@ def _rates(counts, running, length):
 
 
 def simulated_counts(counts, weights):
-    """Counts of a simulated run as `slice_rates` takes them; ``cycles`` are thousands of estimated cycles.
+    """Counts of a simulated run in the form that :func:`slice_rates` takes.
 
-    Other columns are sums of misses by level, and exact counts; `weights` are the cycles charged for each event.
+    `counts` is a DataFrame of Callgrind's events, a row an interval; `weights` a Series from event to the cycles that
+    the estimate charges for it. Returns a DataFrame, a row an interval. Columns: sums of misses by cache level, and of
+    mispredictions (names of `MODELLED_RATES`; one whose events were not all simulated is left out); ``instructions``
+    and the exact counts of `EXACT_RATES`; and ``cycles``, thousands of estimated cycles (the weighted sum of the
+    counts). A KeyError if `counts` lacks an exact count or one that has a weight.
     """
     sums = {
         name: counts[list(summed)].sum(axis=1)

@@ -59,7 +59,7 @@ def stack_runs(runs, *, per=None, leave_out=()):
 def align_runs(runs, n_steps=None, *, per="cycles", leave_out=()):
     """Align runs of one program by progress, and average them step by step of progress.
 
-    Every run did the same work, so the same share of its retired instructions is
+    A step is an equal share of a run's instructions. All runs did the same work, so the same share is
     the same place in the program. Each run's cumulative counts are interpolated
     at equal shares of its own instructions; the differences, divided by the run's
     own cycles in that step, are the rates of the step. An event that several runs

@@ -163,9 +163,10 @@ def resample_blocks(n_rows, seed, *, n_blocks=20):
 
 
 def shuffle_members(clusters, kinds, seed):
-    """Clusters of the same sizes, with members drawn at random within each kind: the baseline for comparisons.
+    """Clusters of the same sizes, whose members are drawn at random within each kind: the baseline for comparisons.
 
-    Series as `clusters`; `kinds` is the kind of each event.
+    `clusters` is a Series from event to the number of its cluster, `kinds` a Series from event to its kind (str).
+    Returns a Series as `clusters`, whose numbers are permuted among the events of one kind.
     """
     rng = np.random.default_rng(seed)
     by_kind = clusters.groupby(kinds[clusters.index])

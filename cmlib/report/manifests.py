@@ -22,10 +22,12 @@ _FAILED = ".failed.ipynb"
 
 @dataclass(frozen=True)
 class Manifests:
-    """The results in a profile's folder.
+    """The results in a profile's folder, and what there is of notebooks without results.
 
-    `sections` are the manifests (dicts) that can be shown; `left_out`, `damaged` and `failed` are dicts of notebook,
-    title and message.
+    `sections` are the manifests (dicts) that can be shown. The others are lists of dicts with the keys notebook (name),
+    title and message: `left_out` of notebooks for which nothing is recorded (also with the key for_overview, see
+    :func:`note_left_out`), `damaged` of results that can't be read, `failed` of notebooks in which a cell raised an
+    error.
     """
 
     sections: list
@@ -53,7 +55,7 @@ def command_of(place):
 
 
 def read_manifests(folder):
-    """Manifests of the notebooks in a profile's folder."""
+    """Manifests of the notebooks in a profile's folder (path); all lists are empty where there is nothing."""
     folder = Path(folder)
     left_out = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.glob(f"*{_NOTE}"))]
     hidden = {entry["notebook"] for entry in left_out}

@@ -1,4 +1,7 @@
-"""Recognise the language runtime in a recorded command line, and give advice for it (a JVM's is not that for C)."""
+"""Recognise the language runtime in a recorded command line, and give advice for it (a JVM's is not that for C).
+
+Programs, patterns and advice are in ``runtimes.yaml``, which describes its keys; a new runtime is an entry there.
+"""
 
 import re
 from pathlib import Path
@@ -6,11 +9,17 @@ from pathlib import Path
 import yaml
 
 _READ = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+# Words of a command that are no program: options, numbers (`10s`, `0x3`, `0-3`), and assignments of variables.
+_NO_PROGRAM = r"-|[0-9][-,.:0-9a-fx]*[smhd]?$|\w+="
 
 
 def runtime_of(command):
-    """Name of the runtime that a command line starts: ``JVM``, ``Python`` or ``compiled code``; "" if not known."""
-    words = (word.rpartition("/")[2] for word in command.split() if not re.match(r"-|[0-9]|\w+=", word))
+    """Name of the runtime that a command line (str) starts: ``JVM``, ``Python`` or ``compiled code``; "" if not known.
+
+    The program is the first word that is no option, number, assignment of a variable or launcher (such as ``sudo``).
+    ``compiled code`` are well-known programs such as gcc; of any other, such as ``./a.out``, the language is not known.
+    """
+    words = (word.rpartition("/")[2] for word in command.split() if not re.match(_NO_PROGRAM, word))
     program = next((word for word in words if word not in _READ["launchers"]), "")
     for name, runtime in _READ["runtimes"].items():
         if re.fullmatch(runtime["programs"], program) or re.search(runtime["told"], command):
@@ -19,5 +28,9 @@ def runtime_of(command):
 
 
 def advice_for(runtime):
-    """Dict from top-down category to advice, for categories where it differs from the tables'; empty if unknown."""
+    """Dict from top-down category to advice (str, Markdown), for categories in which a runtime has advice of its own.
+
+    `runtime` is a name of :func:`runtime_of`. For other categories the advice of the processor's top-down table holds;
+    empty for an unknown runtime.
+    """
     return _READ["runtimes"].get(runtime, {}).get("advice", {})

@@ -80,7 +80,11 @@ def account(rates, table):
 
 
 def sum_gap(computed):
-    """Sum of level 1 minus 1 in the first step of an Account; 0 if a category is absent or is the remainder."""
+    """How far the four shares of level 1 are from adding up to 1, in an Account: their sum minus 1 (float).
+
+    `computed` is of :func:`account`; its first step (row) is taken. 0 if a category could not be computed, or if one
+    was computed as what the others leave, so that they add up anyway.
+    """
     level = computed.level()
     complete = {part.name for part in computed.table.parts()} <= set(level)
     complete &= all(computed.formulas[name] != REMAINDER for name in level)

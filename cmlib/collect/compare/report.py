@@ -9,14 +9,18 @@ REFUSED = "refused"
 
 
 def refusal(reason):
-    """The result (dict) where nothing could be compared, for the `reason` (str)."""
+    """Result where nothing could be compared for the `reason` (str): a dict of schema, verdict, anomaly (None),
+    refused.
+    """
     return {"schema": SCHEMA, "verdict": REFUSED, "anomaly": None, "refused": [reason]}
 
 
 def report(old, new, verdict, **results):
-    """The result (dict) of comparing two versions, however they were run.
+    """The result (dict) of comparing two versions, whether they were measured or simulated.
 
-    `old` and `new` have a name and runs; `results` are further entries.
+    `old` and `new` have a `name` and `runs`, of which only the number is taken; `verdict` (str) is one of
+    :mod:`cmlib.anomaly.speed` or :mod:`cmlib.anomaly.counts`; `results` are further entries. Keys: schema, verdict,
+    anomaly (True if slower), refused (empty), old and new (dicts of name and runs), and those of `results`.
     """
     names = {form: {"name": of.name, "runs": len(of.runs)} for form, of in (("old", old), ("new", new))}
     common = {"schema": SCHEMA, "verdict": verdict, "anomaly": verdict == SLOWER, "refused": []}
@@ -24,7 +28,10 @@ def report(old, new, verdict, **results):
 
 
 def as_rows(frame, *, unbounded=np.inf):
-    """Rows of a DataFrame as dicts for JSON; infinite numbers, and those from `unbounded` on, become None."""
+    """List of the rows of a DataFrame as dicts for JSON.
+
+    NaN, infinite numbers, and numbers whose absolute value is `unbounded` or more, become None.
+    """
 
     def finite(value):
         return None if isinstance(value, float) and not abs(value) < unbounded else value

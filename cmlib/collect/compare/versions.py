@@ -281,7 +281,11 @@ def _count_regions(argv, events, file, timeout):
 
 
 def time_whole(argv, timeout=None):
-    """Elapsed and processor time [s] of one execution of a command (list of str)."""
+    """Run a command (list of str) once under ``perf stat``: a tuple of its elapsed and its processor time [s].
+
+    `timeout` [s] is None for no limit. A RecordError if perf is missing, TooLongError after `timeout`, CmlibError if
+    the command fails.
+    """
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         return _count_whole(argv, [], Path(folder) / "regions.csv", timeout)
 

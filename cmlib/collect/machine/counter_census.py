@@ -35,9 +35,9 @@ class Census:
     copies : tuple of tuple of float
         Counts of each group's copies.
     complaint : str
-        Why nothing could be counted.
+        Why nothing could be counted; empty if something was.
     without : str
-        The event that was asked for first and can't be counted here; another was counted in its place.
+        The event that was asked for first and can't be counted here, if another was counted in its place; else empty.
     """
 
     offered: int

@@ -33,10 +33,10 @@ class LaunchSpec:
 
 @dataclass(frozen=True)
 class Program:
-    """A program to record: its command as noted in metadata, and `prepare`, a context manager that yields a
-    LaunchSpec.
+    """A program to record.
 
-    Where a program is a server, `prepare` starts and ends it; the LaunchSpec's command is then its load.
+    `command` (str) is noted in the metadata. `prepare` takes no argument and returns a context manager that yields a
+    LaunchSpec; where a program is a server, it starts and ends it, and the LaunchSpec's command is then its load.
     """
 
     command: str

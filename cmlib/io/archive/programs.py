@@ -32,7 +32,7 @@ def existing_runs(folder):
 
 
 def readable_runs(folder):
-    """Read the metadata of a program's runs; one that can't be read is left out by name.
+    """Read the metadata of a program's runs; one that can't be read is left out with a warning that names its file.
 
     Parameters
     ----------

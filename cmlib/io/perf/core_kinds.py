@@ -13,13 +13,19 @@ _WORDS = ("core", "atom", "lowpower", "armv", "apple")
 _MOST_KINDS = 8
 _KIND_OF_METRIC = re.compile(r"\((cpu_(?:core|atom|lowpower))\)\s*(?:#.*)?$")
 _KIND_OF_TOPLEV = re.compile(r"^ *(?:S\d\S* +)?(core|atom|lowpower)[ ,;]+\S+[ ,;].*% *Slots")
+# Beginning of a line that has a metric and no count: behind `#`, with empty fields in front, or in JSON.
 _METRIC = re.compile(
     rf" *+(?:{TIME})?(?:(?<=\s)#|\s++#|([,;\t|])\1{{2}}|\{{ *(?:\"interval\" *: *[0-9.]+ *, *)?\"metric-value)"
 )
 
 
 def by_kind_of_core(text):
-    """Dict from the PMU of each kind of core to its lines and those of no kind; {"": text} if there are not several."""
+    """Split perf's or toplev's output (str) by kind of core: dict from PMU, such as ``cpu_atom``, to a part of it.
+
+    A part has the lines of that kind and those of no kind. If lines name fewer than two kinds, or none has a count, it
+    is {"": text}; if they name several and only one has counts, {"": its part}. A ParseError if more than eight have
+    counts.
+    """
     if find_format(text).counts_a_line > 1 or not any(word in text for word in _WORDS):
         return {"": text}
     lines = text.splitlines(keepends=True)

@@ -14,7 +14,9 @@ from cmlib.io.store.raw import SERIES, as_utf8, find_sources, read_counts, read_
 from cmlib.io.store.reading import id_of, is_current, runs
 
 _LONGEST_NAME = 48
-# What a row of the table `runs` repeats of a run's metadata, and the value if these lack it.
+# What a row of the table `runs` repeats of a run's metadata, and the value if these lack it. A set is a plan of events,
+# a pass a repetition of it, a part one of the runs that make up a pass; `axis` says what an interval is (of time, or a
+# whole run), `condition` what an import appended to the program's name.
 _OF_META = dict.fromkeys(["program", "set", "mode", "pass", "part", "run", "command", "date"])
 _OF_META |= {"interval_ms": 0.0, "duration_s": 0.0, "exit_code": None, "source": "perf", "axis": "time"}
 _OF_META |= {"condition": "", "running_shares": True, "imported": False}
@@ -23,7 +25,7 @@ _OF_META |= {"condition": "", "running_shares": True, "imported": False}
 def rebuild(recordings_dir=None, url=None, *, samples_dir=None, progress=False):
     """Make the store anew: all of it, or, if that fails, nothing.
 
-    A recording that is incomplete, was changed or can't be read is left out; :func:`refused` lists it.
+    A recording that is incomplete, was changed or can't be read is left out; :func:`cmlib.io.store.refused` lists it.
 
     Parameters
     ----------
