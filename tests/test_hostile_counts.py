@@ -39,12 +39,16 @@ FORMS = {
     "table": " Performance counter stats for 'x':\n\n 5 instructions\n VALUE EVENT\n\n 1.0 seconds time elapsed\n",
     "a CPU": timed("TIME,CPU1,VALUE,,EVENT,9,80.00,,\n"),
     "a cgroup": timed("TIME,VALUE,,EVENT,grp,9,80.00,,\n"),
+    "objects": '[{"EVENT": 6, "instructions": 7}, {"EVENT": VALUE, "instructions": 7}]',
+    "column of events": "time,event,count\n1,EVENT,5\n1,instructions,5\n2,EVENT,VALUE\n2,instructions,6\n",
     "google-benchmark": '{"benchmarks": [{"name": "x", "real_time": 1, "iterations": 2, "EVENT": VALUE, "CYCLES": 3}]}',
 }  # fmt: skip
 GOOD = {"PAPI": "PAPI_L1_DCM", "APerf": "l1-pki"}
 IMPOSSIBLE = ["-5", "inf", "-inf", "nan", "NaN", "true", "null", "1e400", f"1{400 * '0'}", "9" * 30, "٣"]
 # Words of R, of databases and of likwid for what is missing.
-MISSING = {("wide", "null"), *((form, "nan") for form in FORMS if form.startswith("likwid"))}
+MISSING = {(form, "null") for form in ("wide", "objects", "column of events")} | {
+    *((form, "nan") for form in FORMS if form.startswith("likwid"))
+}
 NOT_UTF8 = b"a\x92b".decode("utf-8", "surrogateescape")
 HOSTILE = [
     "x';touch${IFS}PWN;'",

@@ -19,7 +19,8 @@ _KEY = re.compile(
     r"time.*|.*timestamp|seconds|elapsed|program(?:me)?|bench(?:mark)?|name|command|app|workload"
     r"|run(?:[ _-]?(?:id|number))?|rep(?:etition)?|iteration|trial"
 )
-_NUMBER = r"(?P<count>\d[\d,]{0,30}(?:\.\d{1,20})?(?:[eE][+-]?\d{1,2})?)"
+_NUMBER = r"(?P<count>[0-9][0-9,]{0,30}(?:\.[0-9]{1,20})?(?:[eE][+-]?[0-9]{1,2})?)"
+_PLAIN = re.compile(_NUMBER)
 _NAME = r"(?P<event>[A-Za-z][\w./-]{1,80})"
 _JMH = re.compile(rf"^(?P<program>\S+?):·?{_NAME}\s.*?(?<=\s){_NUMBER}(?P<scale>)(?:\s±\s+\S+)?\s+#/op\s*$")
 # Behind a program's name, on google-benchmark's console.
@@ -40,13 +41,19 @@ def from_objects(text):
     objects = []
     for pieces in ([text], text.splitlines()):
         with contextlib.suppress(ValueError, RecursionError):
-            objects = [json.loads(piece) for piece in pieces if piece.strip()]
+            objects = [json.loads(piece, parse_constant=_refuse) for piece in pieces if piece.strip()]
             break
     if len(objects) == 1 and isinstance(objects[0], list):
         objects = objects[0]
     elif len(objects) == 1 and all(isinstance(counts, dict) for counts in objects[0].values()):
         objects = [{"program": program} | counts for program, counts in objects[0].items()]
-    return _as_text(objects) if all(isinstance(counts, dict) for counts in objects) else ""
+    if not all(isinstance(counts, dict) for counts in objects):
+        return ""
+    return _as_text([{k: "null" if v is None else v for k, v in counts.items()} for counts in objects])
+
+
+def _refuse(constant):
+    raise ValueError(f"{constant} is no count")
 
 
 def from_columns(lines):
@@ -65,8 +72,9 @@ def from_columns(lines):
         place = next((cell for name, cell in row.items() if _PLACE.fullmatch(name)), "")
         again = seen[key, place, row[event]] = seen.get((key, place, row[event]), 0) + 1
         counts = objects.setdefault((key, again), dict(key))
-        with contextlib.suppress(ValueError):
-            counts[row[event]] = counts.get(row[event], 0) + float(row[count].replace(",", ""))
+        before, cell = counts.get(row[event], "0"), row[count].replace(",", "")
+        are_numbers = all(map(_PLAIN.fullmatch, (before, cell)))
+        counts[row[event]] = repr(float(before) + float(cell)) if are_numbers else cell
     return _as_text(list(objects.values()))
 
 

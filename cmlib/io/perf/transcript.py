@@ -6,6 +6,7 @@ import re
 from cmlib.io.events import is_event
 from cmlib.io.perf.formats import find_format
 from cmlib.io.perf.formats.human_readable import row_of
+from cmlib.io.perf.formats.lines import as_unicode
 from cmlib.io.perf.formats.separated import Separated
 from cmlib.io.perf.grammar import TIME, UNCOUNTED
 from cmlib.io.perf.loose import from_columns, from_lines, from_objects
@@ -50,7 +51,7 @@ def extract(text):
         nothing around them.
     """
     is_known = not isinstance(find_format(text), Separated)  # which any other text is taken for
-    if not is_known and (objects := from_objects(text)):
+    if not is_known and (objects := from_objects(as_unicode(text))):
         return objects
     lines = _plain_lines(text)
     first = next(filter(str.strip, lines), "")
@@ -61,7 +62,10 @@ def extract(text):
         return ""
     tables = _tables(lines)
     perfs = tables or [line for line in lines if _FIELDS.match(line)] or _by_cells(lines)
-    return "\n".join(perfs) or ("" if is_known else from_columns(lines) or from_lines(lines))
+    if perfs or is_known:
+        return "\n".join(perfs)
+    lines = [*map(as_unicode, lines)]
+    return from_columns(lines) or from_lines(lines)
 
 
 def _plain_lines(text):
