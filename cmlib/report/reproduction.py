@@ -31,7 +31,8 @@ def reproduction(folder, sections):
     -------
     DataFrame
         A row a table or figure. ``status``: *reproduced*, *in part* (simulated or by software events, of fewer programs
-        than the paper's, or with something lacking), or *not*; ``programs``: how many of the paper's, as ``4 of 16``.
+        than the paper's, or with something lacking), or *not*, then without ``data``; ``programs``: how many of the
+        paper's, as ``4 of 16``, or how many stand for them, as ``13 kernels of ours for 15``.
     """
     made = {
         (section["notebook"], entry["name"])
@@ -44,10 +45,9 @@ def reproduction(folder, sections):
         _status(item, (item.notebook, item.result) in made, n)
         for item, n in zip(items.itertuples(), n_programs, strict=True)
     ]
-    pairs = zip(n_programs, items["of"], strict=True)
-    programs = [f"{n} of {of}" if of and n is not None else "" for n, of in pairs]
+    programs = [_describe_programs(item, n) for item, n in zip(items.itertuples(), n_programs, strict=True)]
     table = items.assign(status=status, programs=programs)
-    table.loc[table["status"] == "not", "programs"] = ""
+    table.loc[table["status"] == "not", ["data", "programs"]] = ""
     return table[_COLUMNS]
 
 
@@ -69,9 +69,16 @@ def _status(item, is_made, n_programs):
     return "reproduced" if enough and not item.lacking and item.data not in _NO_COUNTERS else "in part"
 
 
+def _describe_programs(item, n_programs):
+    """How many of the paper's programs an item holds, or how many others stand for them; empty if unknown."""
+    if not item.of or n_programs is None:
+        return ""
+    return f"{n_programs} {item.stand_ins} for {item.of}" if item.stand_ins else f"{n_programs} of {item.of}"
+
+
 def _count_programs(folder, item):
-    """How many of the paper's programs a table of the results holds; None if the item names no table or it is
-    missing."""
+    """How many of the paper's programs, or of their stand-ins, a table of the results holds; None if the item names no
+    table or it is missing."""
     table, _, column = item.counted_in.partition(".")
     file = folder / f"{table}.csv"
     if not table or not file.is_file():
