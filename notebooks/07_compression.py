@@ -261,7 +261,7 @@ results.figure(
 # %% [markdown]
 # ## How well do they fit?
 #
-# The paper's measure is the *maximum normalized error standard deviation* (MNESD), the largest standard deviation of any line as a share of the event's range (§4.2):
+# The paper's measure is the *maximum normalized error standard deviation* (MNESD), the largest standard deviation of any line as a share of the event's range (§4.2). Here $y$ is the event's cumulative count, so its range is the whole run's count:
 #
 # $$\mathrm{MNESD} = \frac{\hat\sigma_{max}}{y_{max} - y_{min}}$$
 #

@@ -20,16 +20,12 @@
 #
 # *Reads* the results of the other notebooks of this profile; nothing is measured or fitted here. *Writes* each table and figure with its state, each number beside the paper's, and each notebook's answer.
 #
-# The papers: *CounterMiner* (cleaning, ranking and pairs of events), *GBRT* mining (merging runs), *AutoPerf* (new version against old), *fingerprinting* (bottlenecks by time slice), *online regression* (lines in place of samples). Abbreviations:
+# The papers: *CounterMiner* (cleaning, ranking and pairs of events), *GBRT* mining (merging runs), *AutoPerf* (new version against old), *fingerprinting* (bottlenecks by time slice), *online regression* (lines in place of samples).
 #
-# - OCOE, each event counted all the time by a counter of its own; MLPX, events taking turns on the counters; IPC, instructions per cycle;
-# - *Eq. 4* of CounterMiner, error of a multiplexed event: how far it is from a run without multiplexing, against how far two such runs are apart; its *Eq. 8* puts a mean of neighbours in place of a zero; its *Eq. 12*, intensity of a pair of events: what a plane over the two leaves of IPC. *Friedman's H*: what of two events' joint effect is not the sum of their single ones;
-# - *F1*: harmonic mean of the share of bad runs that are found and the share of bad runs among those that are called bad; *MNESD*: the largest standard deviation of samples about a line, as a share of the range of the count.
-#
-# **On your own program.** `cmlib run live -p program=NAME` makes this page of a program of yours, too; `profile` (in `settings`) says of which run the results are read.
+# **On your own program.** Record it first, `cmlib record NAME -- COMMAND`; then `cmlib run live -p program=NAME` makes this page, too, of it. `profile` (in `settings`) says of which run the results are read: `smoke`, `paper`, `live`.
 
 # %% tags=["parameters"]
-settings: dict = {}  # profile, results_folder
+settings: dict = {}  # profile: smoke, paper or live; results_folder
 
 # %%
 import json
@@ -46,7 +42,7 @@ from cmlib.report.inline import strip_markup
 from cmlib.report.manifests import command_of, read_manifests
 from cmlib.report.notebook import begin
 from cmlib.report.overview import sentences
-from cmlib.report.reproduction import reproduction
+from cmlib.report.reproduction import read_items, reproduction
 
 CLOSE, FAR = 1.25, 4  # times the paper's value
 notebook = begin("10_summary", settings)
@@ -58,70 +54,27 @@ manifests = [manifest for manifest in read_manifests(folder).sections  # of the 
 if not manifests:
     raise NothingRecordedError(f"no results of {profile!r}: run `{command_of(profile)}` first.")
 
-# %% [markdown]
-# ## What is reproduced
-#
-# *Reproduced*: by hardware counters, on as many programs as the paper has, or a diagram or list that needs no measurement. *In part*: simulated, by software events, of fewer programs, or with something lacking. *Not*: nothing here shows it.
-
 # %%
 items = reproduction(folder, manifests)
-counts = count_reproduced(items)
+shown = items[items["status"] != "not"]
 reproduced = items[items["status"] == "reproduced"]
-measured = reproduced[reproduced["programs"].astype(bool)]
+measured = reproduced[reproduced["programs"] != ""]
+missing = items[items["status"] == "not"]
+
+
+def names(rows):
+    """Papers' tables and figures by name; at most three, else nothing."""
+    listed = ", ".join(rows["paper"] + " " + rows["item"])
+    return f" ({listed})" if 0 < len(rows) < 4 else ""
+
+
 display(results.finding(
-    f"Of {len(items)} tables and figures of the five papers, {len(reproduced)} are reproduced, "
-    f"of which {len(measured)} {'holds' if len(measured) == 1 else 'hold'} measurements and the "
-    f"others are diagrams and lists; {(items['status'] == 'in part').sum()} are reproduced in "
-    f"part, {(items['status'] == 'not').sum()} not."))
+    f"Of {len(items)} tables and figures of the five papers, {len(reproduced)} are reproduced: "
+    f"{len(measured)} with measurements{names(measured)}, the others are diagrams and lists. "
+    f"{(items['status'] == 'in part').sum()} are reproduced in part, {len(missing)} not"
+    f"{names(missing)}. Whose data, of the {len(shown)} in whole or in part: "
+    + ", ".join(f"{kind} {n}" for kind, n in shown["data"].value_counts().items()) + "."))
 
-# %%
-on_data = items.loc[items["status"] != "not", "data"].value_counts()
-figure, _ = plot.counts(counts, ylabel="tables and figures")
-results.figure(figure, "reproduced", (
-    f"**Figure.** Tables and figures of each paper ({len(items)} in all), by how far they are "
-    f"reproduced. *See:* in part are {counts['in part'].sum()}; on whose data: "
-    + ", ".join(f"{of} {n}" for of, n in on_data.items()) + "."))
-
-# %%
-results.table(counts.reset_index(), "reproduced-counts",
-              "**Table.** Tables and figures of each paper, by how far they are reproduced.")
-
-# %%
-results.table(items, "reproduced",
-              "**Table.** Every table and figure of the five papers: what shows it here, on whose "
-              "data, of how many of the paper's programs, and what is lacking.", rows=100)
-
-# %% [markdown]
-# *Own hardware* and *software events* are recordings of ours, which come with cmlib, by the machines of the next table, as are *simulated* ones. *Others' hardware*: recordings that others published; each notebook says by which processors.
-
-# %%
-def describe_recording(file):
-    """What kind of counts a file of ours holds, and of which machine."""
-    meta = json.loads(file.read_text(encoding="utf-8"))
-    offered, machine = meta.get("counters", {"offered": 0})["offered"], meta["machine"]
-    data = "simulated" if offered is None else "own hardware" if offered else "software events"
-    processor = "{model_name} (family {family}, model {model})".format_map(machine)
-    return {"data": data, "processor": processor, "processors": machine["processors"],
-            "microarchitecture": machine["microarchitecture"],
-            "virtual machine": machine["virtual"]}
-
-
-files = [file for kind in ("recordings", "regions", "samples")
-         for file in sorted((places.data_dir() / kind).rglob("*.json"))]
-if files:
-    ours = pd.DataFrame(map(describe_recording, files)).fillna("")
-    ours = ours.groupby(list(ours)).size().rename("recordings").reset_index()
-    display(results.table(ours, "machines", "**Table.** The machines of our own recordings, as "
-                          "their metadata name them."))
-
-# %% [markdown]
-# ## Where numbers agree
-#
-# For each quantity $q$ that a paper prints too, the ratio of what was computed here to what the paper prints:
-#
-# $$r_q = \frac{q_{here}}{q_{paper}}.$$
-#
-# A ratio far from 1 is no mistake as such: another processor, another decade, other programs and inputs. The note says of which programs a number is the mean. Where programs of a paper were recorded, only these enter the mean that stands beside its value; elsewhere it is of others' recordings, of stand-ins (kernels of our own in place of AutoPerf's programs) or of programs that Debian ships.
 
 # %%
 def told(manifest):
@@ -142,44 +95,154 @@ numbers["note"] = numbers["note"].map(strip_markup)
 origins = {manifest["origin"] for manifest in manifests if manifest["overviews"]}
 results.mark(origins.pop() if len(origins) == 1 else "")  # simulated numbers say so
 
+
+# %%
+def whose_data(numbers):
+    """Whose data numbers are: those of their notebook's figures, but for the authors' series."""
+    listed = read_items()
+    listed = listed[listed["data"] != "diagram or list"]
+    kinds = (listed["data"] + ", " + listed["stand_ins"]).str.removesuffix(", ")
+    kind = kinds.groupby(listed["notebook"]).agg(lambda kinds: kinds.mode()[0])
+    kind = numbers["notebook"].map(kind).fillna("our hardware")
+    return kind.mask(numbers["note"].str.contains("the authors published"), "the authors' series")
+
+
+def by_data(rows):
+    """How many numbers are of whose data, and in which notebooks."""
+    of = rows["notebook"].str.split("_").str[0].groupby(rows["whose data"]).agg(["size", "unique"])
+    return "; ".join(f"{n} {kind}, notebook {', '.join(of_kind)}"
+                     for kind, n, of_kind in of.sort_values("size", ascending=False).itertuples())
+
 # %%
 printed = numbers.dropna(subset=["paper"]).copy()
-printed.insert(3, "ratio", printed["value"] / printed["paper"])
+printed["ratio"] = printed["value"] / printed["paper"]
+printed["whose data"] = whose_data(printed)
 near = printed["ratio"].between(1 / CLOSE, CLOSE)
-far = printed[~printed["ratio"].between(1 / FAR, FAR)]  # of the other sign, too
+far = ~printed["ratio"].between(1 / FAR, FAR)  # of the other sign, too
+again = printed["whose data"].isin(["simulated", "the authors' series"])
 display(results.finding(
-    f"Of {len(printed)} quantities that a paper prints too, {near.sum()} are within {CLOSE:g} "
-    f"times the paper's value, {len(far)} beyond {FAR:g} times (nothing, or of the other sign, "
-    f"among these: {(printed['ratio'] <= 0).sum()})."))
+    f"Of {len(printed)} numbers that a paper prints too, {near.sum()} are within {CLOSE:g} times "
+    f"the paper's ({by_data(printed[near])}), so {(near & ~again).sum()} that are neither "
+    f"simulated nor of the authors' own series (beside {printed['paper'][near & ~again].nunique()} "
+    f"numbers of the papers, for one may have several here); {far.sum()} are beyond {FAR:g} times "
+    f"({by_data(printed[far])}), {(printed['ratio'] <= 0).sum()} of these nothing or of the other "
+    "sign."))
 
+# %% [markdown]
+# ## Words in the tables
+#
+# - Whose data. *Our hardware*: hardware counters, recorded for this project and part of cmlib, as are *software events* (perf's, where no hardware counters were) and *simulated* ones (Valgrind). *Others' hardware*: hardware counters, published by others; each notebook says by which processors. *The authors' series*: what a paper's authors published, computed again. *The paper's numbers*: as it prints them. *Diagram or list*: needs no measurement.
+# - Stand-ins. *Kernels of ours* have the fault and the memory pattern of AutoPerf's programs; they are none of them. *Programs of Debian*: in place of SPEC CPU2006.
+# - CounterMiner. *Eq. 4*: error of a multiplexed event, how far it is from a run without multiplexing, against how far two such runs are apart. *Eq. 8* puts a mean of neighbours in place of a zero. *Eq. 12*: intensity of a pair of events, what a plane over the two leaves of IPC (instructions per cycle). *Friedman's H*: what of two events' joint effect is not the sum of their single ones. *Replayed*: not recorded so, but computed afterwards from a recording, by taking events away or by fitting its samples. *Shrinkage* and *straight lines*: two other ways of cleaning.
+# - Models of IPC. *Aligned*: the runs of a program, side by side in one row by progress; *stacked*: one below the other, as GBRT has it. *Random fifth*: error on rows drawn at random, between rows that the model knows; *held-out stretches*: on parts of the run that it doesn't know, which is harder.
+# - AutoPerf. *F1*: harmonic mean of the share of bad runs that are found and the share of bad runs among those called bad. *The paper's rule* calls a run bad if one of its samples is off by more than mean + 2 standard deviations of the reconstruction error. *The calibrated rule*, our own, uses the same autoencoders but calls a run bad if half, or a tenth, of its samples are farther off than those of good runs that were not learned (p ≤ 0.005). So it alarms on fewer good runs, but finds fewer bad ones: F1 may be alike where false alarms differ. *Fixed threshold*: the paper's third way, one change of length for all programs; the best of three tried. *As many training runs as the paper*: not all that there are. *Diluted fault*: one that strikes in a share of the work only.
+# - Online regression. Lines are laid through an event's cumulative count. *MNESD*: the largest standard deviation of samples about any line as a share of the range of that count (from 0 to the whole run's count, so a "% of the count").
+#
+# ## What is reproduced
+#
+# *Reproduced*: by hardware counters, on as many programs as the paper has, or a diagram or list that needs no measurement. *In part*: simulated, by software events, of fewer programs or of stand-ins, or with something lacking. *Not*: nothing here shows it.
+
+# %%
+counts = count_reproduced(items)
+figure, _ = plot.counts(counts, ylabel="tables and figures")
+results.figure(figure, "reproduced", (
+    f"**Figure.** Tables and figures of each paper ({len(items)} in all), by how far they are "
+    f"reproduced. *See:* {counts['in part'].sum()} are in part; of the {len(reproduced)} that are "
+    f"reproduced {len(reproduced) - len(measured)} are diagrams and lists."))
+
+# %%
+results.table(counts.reset_index(), "reproduced-counts",
+              "**Table.** Tables and figures of each paper, by how far they are reproduced.")
+
+# %%
+kinds = pd.crosstab(items["data"].replace("", "none").rename("whose data"), items["status"])
+kinds = kinds.reindex(columns=counts.columns, fill_value=0)
+results.table(kinds.assign(together=kinds.sum(axis=1)).reset_index(), "reproduced-data", (
+    f"**Table.** The same {kinds.to_numpy().sum()}, by whose data they are."))
+
+# %%
+results.table(items, "reproduced",
+              "**Table.** Every table and figure of the five papers: what shows it here, on whose "
+              "data, of how many programs (*2 of 16*: of the paper's; *13 kernels of ours for 15*: "
+              "stand-ins), and what is lacking.", rows=100)
+
+# %% [markdown]
+# Our own recordings were made on these machines.
+
+# %%
+def describe_recording(file):
+    """What kind of counts a file of ours holds, and of which machine."""
+    meta = json.loads(file.read_text(encoding="utf-8"))
+    offered, machine = meta.get("counters", {"offered": 0})["offered"], meta["machine"]
+    data = "simulated" if offered is None else "our hardware" if offered else "software events"
+    processor = "{model_name} (family {family}, model {model})".format_map(machine)
+    return {"data": data, "processor": processor, "processors": machine["processors"],
+            "microarchitecture": machine["microarchitecture"],
+            "virtual machine": machine["virtual"]}
+
+
+files = [file for kind in ("recordings", "regions", "samples")
+         for file in sorted((places.data_dir() / kind).rglob("*.json"))]
+if files:
+    ours = pd.DataFrame(map(describe_recording, files)).fillna("")
+    ours = ours.groupby(list(ours)).size().rename("recordings").reset_index()
+    display(results.table(ours, "machines", "**Table.** The machines of our own recordings, as "
+                          "their metadata name them."))
+
+# %% [markdown]
+# ## Where numbers agree
+#
+# For each number $q$ that a paper prints too, the ratio of what was computed here to what the paper prints:
+#
+# $$r_q = \frac{q_{here}}{q_{paper}}.$$
+#
+# A ratio far from 1 is no mistake as such: another processor, another decade, other programs and inputs. The note says of which programs a number is the mean. Where programs of a paper were recorded, only these enter the mean that stands beside its value; elsewhere it is of others' recordings or of stand-ins.
 
 # %%
 @plot.styled
 def draw(printed):
-    """A row a quantity, a dot the ratio of what was computed here to what the paper prints."""
+    """A row a number, a dot the ratio of what was computed here to what the paper prints."""
     rows = printed[printed["ratio"] > 0].sort_values("ratio")
+    rows = rows.assign(row=range(len(rows)))
     figure, ax = plt.subplots(figsize=(8, 0.8 + 0.22 * len(rows)))
-    ax.plot(rows["ratio"], range(len(rows)), "o", color=plot.palette(1)[0])
+    kinds = rows["whose data"].unique()
+    for kind, colour in zip(kinds, plot.palette(len(kinds)), strict=True):
+        of_kind = rows[rows["whose data"] == kind]
+        ax.plot(of_kind["ratio"], of_kind["row"], "o", color=colour, label=kind)
+    ax.axvspan(1 / CLOSE, CLOSE, color="#eeeeee", zorder=0)
     ax.axvline(1, color="#222222", lw=1)
-    labels = rows["notebook"].str.split("_").str[0] + ": " + rows["name"]
-    ax.set_yticks(range(len(rows)), labels, fontsize=8)
+    short = rows["name"].str.replace(r" \([^)]*\)", "", regex=True)
+    labels = rows["notebook"].str.split("_").str[0] + ": " + short
+    ax.set_yticks(rows["row"], labels, fontsize=9)
     ax.set(xscale="log", xlabel="computed here / printed in the paper")
+    ax.legend(loc="upper left", title="whose data")
     return figure, ax
 
-
+# %%
 if len(printed):
     figure, _ = draw(printed)
     left_out = (printed["ratio"] <= 0).sum()
     display(results.figure(figure, "ratios", (
-        "**Figure.** Ratio of what was computed here to what the paper prints, a dot a quantity "
-        "(before it its notebook), logarithmic; line: equal. *See:* the ratios' median is "
-        f"{printed['ratio'].median():.2g}. {left_out} of {len(printed)} quantities have no "
+        "**Figure.** Ratio of what was computed here to what the paper prints, a dot a number "
+        "(before it its notebook; colour: whose data), logarithmic; line: equal; grey: within "
+        f"{CLOSE:g} times. Left of the line is smaller here, which is better for errors, overheads "
+        "and false alarms and worse for F1, accuracy and samples a line. *See:* the median is "
+        f"{printed['ratio'].median():.2g}. {left_out} of {len(printed)} numbers have no "
         "positive ratio and stand in the table.")))
 
 # %%
-results.table(printed.sort_values("ratio"), "printed", (
-    "**Table.** Quantities that a paper prints too, by their ratio; all quantities are in "
-    "numbers.csv."), rows=100)
+as_text = printed["unit"].map(lambda unit: f" [{unit}]" if unit else "")
+agreement = near.map({True: f"within {CLOSE:g}", False: ""}).mask(far, f"beyond {FAR:g}")
+table = printed.assign(number=printed["name"] + as_text, agreement=agreement)
+table = table.rename(columns={"value": "here"}).sort_values("ratio")
+twice = table[table.duplicated(["notebook", "here"], keep=False)]
+same = [" and ".join(rows["number"]) for _, rows in twice.groupby(["notebook", "here"])]
+results.table(table[["notebook", "number", "here", "paper", "ratio", "agreement", "whose data",
+                     "note"]], "printed", (
+    "**Table.** Numbers that a paper prints too, by their ratio; all numbers are in numbers.csv."
+    + " Programs are named in the notes. "
+    + " ".join(f"Nothing changed here, though in the paper it did, between: {both}."
+               for both in same)), rows=100)
 
 # %% [markdown]
 # ## What each notebook answers
@@ -200,8 +263,9 @@ results.table(answers, "answers", (
     f"**Table.** Question and answer of each of {len(answers)} notebooks."), rows=100)
 
 # %%
-results.table(findings, "findings", "Every finding of each notebook.", on_page=False)
-results.table(numbers, "numbers", "Every quantity of each notebook.", on_page=False)
+results.table(findings, "findings", "Not on this page: every finding (findings.csv).",
+              on_page=False)
+results.table(numbers, "numbers", "Not on this page: every number (numbers.csv).", on_page=False)
 results.number("quantities that a paper also prints", len(printed))
 
 # %% [markdown]
@@ -209,7 +273,7 @@ results.number("quantities that a paper also prints", len(printed))
 #
 # Whether the papers' programs would give the papers' numbers on this processor: most have no recordings by hardware counters here. Errors by *cleaned* counts of one notebook and of another are of other recordings and other events, as their names and notes say. What is counted (programs, kernels, events) differs from row to row; each notebook says why. Whatever a notebook's data can't show is said at its end.
 #
-# **References.** Lv et al., *CounterMiner*, MICRO 2018. Alam et al., *AutoPerf*, NeurIPS 2019. The other papers are named in the notebooks of the table.
+# **References.** Lv et al., *CounterMiner*, MICRO 2018. Lv, Sun and Yu, *Mining CPU performance data based on gradient boosting regression tree*, 2018 (in Chinese). Yoo et al., *Automated fingerprinting of performance pathologies using performance monitoring units*, 2012. Alam et al., *AutoPerf*, NeurIPS 2019. Wu and Mencer, *Online linear regression of sampling data from performance event counters*.
 
 # %%
 results.save()
