@@ -132,6 +132,7 @@ def test_the_picture_of_an_account_tells_each_share_in_its_legend():
     steps = np.linspace(0, 1, 5)
     whole = pd.Series({"retired": 0.25, "front-end latency": 0.5, "memory": 0.24})
     shares = pd.DataFrame(dict(whole), index=steps)
+    whole = pd.concat([whole, pd.Series({"front end": 0.5, "back end": 0.26})])
     shares.iloc[0] = [0.6, 0.2, 0.2]
     parents = {"front-end latency": "front end", "memory": "back end"}
     figure, (above, below) = account_card(shares, whole, pd.Series([4.0, 1, 1, 1, 1], steps), parents)
@@ -139,6 +140,8 @@ def test_the_picture_of_an_account_tells_each_share_in_its_legend():
         "retired 25.0 %",
         "front-end latency 50.0 %",
         "memory 24.0 %",
+        "not drawn 2.0 %",
+        "all slots (sum 101.0 %)",
     ]
     assert above.get_ylabel() == "IPC" and below.get_ylim() == (0, 1.1)
     assert [len(stack.get_paths()) for stack in below.collections] == [1, 1, 1]

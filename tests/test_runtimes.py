@@ -60,6 +60,35 @@ def test_advice_is_the_runtimes_and_the_tables_where_nothing_tells_it():
         assert action == advice_for(runtime)[category].rstrip(".").lower()
 
 
+def advised_losses(**rates):
+    """Advice on Zen 5 for events a cycle, where every category was counted: (category, bound [%]) in order."""
+    index = pd.Index(np.arange(1.0, 41), name="time_s")
+    counts = pd.DataFrame({"cycles": 3e9} | {event: 3e9 * rate for event, rate in rates.items()}, index)
+    told = summarize("x", [(counts, counts * 0 + 1.0)], processor="amd_zen5")
+    return [(one["category"], one["at_most"]) for one in told["account"]["advice"]]
+
+
+@pytest.mark.parametrize(
+    ("front", "expected"),
+    [
+        (2.6, ["front-end latency", "memory"]),
+        (2.4, ["memory", "front-end latency"]),
+        (4.0, ["front-end latency"]),
+    ],
+)
+def test_every_loss_that_is_near_the_largest_has_advice_in_order_of_size(front, expected):
+    rates = ZEN5 | {
+        "de_no_dispatch_per_slot.no_ops_from_frontend": front + 0.8,
+        "de_no_dispatch_per_slot.backend_stalls": 5.2 - front,
+        "de_op_queue_empty": front / 8,
+        "ex_no_retire.load_not_complete": 0.9,
+        "ex_no_retire.not_complete": 1.0,
+    }
+    advice = advised_losses(**rates)
+    assert [name for name, _ in advice] == expected
+    assert dict(advice)["front-end latency"] == pytest.approx(100 * front / 8, abs=0.1)
+
+
 def test_every_runtime_advises_on_categories_that_there_are():
     names = {one.name for table in ("amd_zen5", "slots") for one in read_table(table).categories}
     for runtime in ("JVM", "Python", "compiled code"):

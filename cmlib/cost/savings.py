@@ -49,7 +49,7 @@ def savings_without_misses(runs, costs, *, ghz=None, shares=None):
         of its misses that is used, preferably one of loads; ``counts``, what that counts, and ``overstates``, True if
         that is more than loads; ``percent``, ``low`` and ``high``, cycles saved and the ends of the interval [% of all
         cycles], medians over those ``runs`` (of ``of_runs``) from which it could be estimated; or None in all three,
-        and in ``reason`` why there is no estimate.
+        and in ``reason`` why there is no estimate; ``cut``, True if the account of the slots narrowed the interval.
 
     Notes
     -----
@@ -103,9 +103,9 @@ def _combined(name, by_event, n_runs, shares):
     if not known:
         return entry | dict.fromkeys(("percent", "low", "high")) | {"reason": by_event[event][0]["reason"]}
     ends = {end: float(np.median([saved[end] for saved in known])) for end in ("percent", "low", "high")}
-    if shares is not None:
-        ends = _hold(ends, *_account_of(name, shares, code))
-    return entry | ends | {"reason": ""}
+    held = ends if shares is None else _hold(ends, *_account_of(name, shares, code))
+    cut = held["low"] > ends["low"] or held["high"] < ends["high"]
+    return entry | held | {"cut": cut, "reason": ""}
 
 
 def _hold(ends, least, most):

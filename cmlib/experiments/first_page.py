@@ -96,7 +96,7 @@ def summarize_rates(often, by_event, runs):
 
 
 _HOW = {
-    "counted": "each of the four shares was counted",
+    "counted": "each of the four shares was counted{}",
     "decided": "the bounds of the categories do not overlap",
     "likely": "judged by the cycles in which nothing was issued; the bounds leave it open",
     "open": "the counts leave it open",
@@ -107,9 +107,18 @@ _HOW = {
 def describe_account(answer):
     """What limits a measured program, how sure that is, and what would decide it."""
     account, off = answer["account"], answer["account"]["contradiction"]
+    apart = [(row["high"] - row["low"]) / 2 for row in account["categories"] if not row["parent"]]
+    within = (
+        ""
+        if account["printed"]
+        else (
+            f", to ±{max(apart):.1f} points or less (95 %: what taking turns and differences of the runs "
+            "leave open)"
+        )
+    )
     disputed = ", ".join(f"{share:.1f} % {name}" for name, share in account["disputed"].items())
     sure = [
-        _HOW[account["how"]],
+        _HOW[account["how"]].format(within),
         f"the recording tool printed {disputed}, which the counts contradict" if disputed else "",
         f"their counts contradict each other by {off:.0f} %" if off else "",
         "not used, as they count too little: " + ", ".join(account["doubtful"])

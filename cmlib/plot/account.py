@@ -1,6 +1,7 @@
 """Figures of the account of a pipeline's slots: shares of the categories of top-down analysis, and IPC."""
 
 import seaborn as sns
+from matplotlib.patches import Patch
 
 from cmlib.plot.style import card, styled
 
@@ -12,6 +13,8 @@ _COLOURS = {
     "back end": "#3f6fb5",
     "sibling thread": "#8a8f98",
 }
+
+_SHOWN = 0.0005  # least share of the slots that the legend writes as 0.1 %
 
 
 def category_colours(names, parents):
@@ -50,14 +53,24 @@ def stack_shares(axes, shares, ipc, colours):
 def account_card(shares, whole, ipc, parents):
     """A figure for the report's first page: IPC and shares of the slots of one program.
 
-    `whole` (by category) are the shares of the whole run, which the legend names; for the others see
-    :func:`stack_shares`.
+    `whole` (by category) are the shares of the whole run, which the legend names, with what is not drawn and the sum;
+    for the others see :func:`stack_shares`.
     """
     figure, axes = card(3.6, 2, height_ratios=(1, 2.2))
     stack = stack_shares(axes, shares, ipc, category_colours(shares, parents))
     axes[0].set_ylabel("IPC")
     axes[1].set_ylabel("share of slots")
-    texts = [f"{name} {100 * whole[name]:.1f} %" for name in shares]
+    total = whole[[name for name in whole.index if name not in parents]].sum()
+    drawn = dict(whole[list(shares)])
+    if (rest := total - sum(drawn.values())) >= _SHOWN:
+        stack, drawn = [*stack, Patch(alpha=0)], drawn | {"not drawn": rest}
+    texts = [f"{name} {100 * share:.1f} %" for name, share in drawn.items()]
     narrow = {"columnspacing": 1.0, "handlelength": 1.1}
-    figure.legend(stack, texts, loc="outside lower center", ncols=2, **narrow)
+    figure.legend(
+        [*stack, axes[1].lines[0]],
+        [*texts, f"all slots (sum {100 * total:.1f} %)"],
+        loc="outside lower center",
+        ncols=2,
+        **narrow,
+    )
     return figure, axes

@@ -25,7 +25,8 @@ from cmlib.topdown.verdict import find_bottleneck
 SCHEMA = 1
 _THIN = 0.05  # running share below which a remark says that the event's total is not to be trusted
 _NOTHING = 0.005  # lower bound [share of the slots] up to which a category may be nothing
-_MOST_OF_IT = 0.5  # advice is on a part instead if its lower bound is above this share of its category's
+_MOST_OF_IT = 0.5  # advice is on the parts of a category if together they surely are this share of it
+_NEAR = 2 / 3  # advice is on every loss that may be so large against the largest one
 _ANY_TABLE = "amd_zen5"  # table whose advice on level 1 is taken for processors without a table
 _DECIDED = ("counted", "decided", "likely")  # certainties of a verdict that name one limit
 # Kinds of perf's generic stall events, which count different things on different processors.
@@ -107,12 +108,13 @@ def summarize(
     account = _account(
         runs, processor, modifier, interval_ms, level.get("GHz"), printed, core, misses, metric_group, runtime
     )
+    level |= _clock(level)
     hidden = {event for zeros in hidden for event in zeros if zeros[event].any()}
-    exact = bool(account) and account["how"] == "counted"
     return {
         "schema": SCHEMA,
         "name": name,
         "processor": processor,
+        "slots_a_cycle": int(costs.width[0]) if processor and costs.width[0] == costs.width[1] else None,
         "core": core,
         "runtime": runtime or None,
         "runs": n_rows if whole_runs else len(runs),
@@ -128,7 +130,7 @@ def summarize(
         "account": account,
         "misses": misses,
         "misses_text": describe_misses(misses),
-        "remarks": [*_remarks(runs, hidden, core, processor, level, printed, exact), *notes],
+        "remarks": [*_remarks(runs, hidden, core, processor, level, printed, account), *notes],
     }
 
 
@@ -149,6 +151,12 @@ def _levels(runs, *, timed):
     """Medians over the runs of what :func:`levels` gives, as a dict; what is not finite is left out."""
     medians = pd.DataFrame([levels(counts, timed=timed) for counts, _ in runs]).median().astype(float)
     return medians[np.isfinite(medians)].to_dict()
+
+
+def _clock(level):
+    """Dict of GHz where the cycles a second of a CPU follow from the other levels, and are not there."""
+    parts = [level.get(name, 0) for name in ("instructions a second", _IPC, "CPUs")]
+    return {"GHz": parts[0] / parts[1] / parts[2] / 1e9} if all(parts) and "GHz" not in level else {}
 
 
 def _misses(runs, costs, ghz):
@@ -209,27 +217,27 @@ def _sentences():
 
 
 def _advice(shares, verdict, table, of_runtime):
-    """What to try against each category that may limit the program: dicts of category, action, at_most and text.
+    """What to try against each of the largest losses, the largest first: dicts of category, action, at_most and text.
 
-    Instead of a category one of its parts, if that has advice of its own and its lower bound is most of the category's.
-    Categories with the largest lower bound come first. If the verdict is open, those that may be nothing are left out.
-    `of_runtime` has advice by category for a language runtime, instead of the table's.
+    A loss is a category that may limit the program (if all were counted, any), or each of its parts, if these surely
+    are most of it. Losses that may be nothing, or are surely small against the largest one, are left out. `of_runtime`
+    has advice by category for a language runtime, instead of the table's.
     """
-    limits = sorted(verdict.limits, key=lambda name: shares.at[name, "low"], reverse=True)
-    if verdict.certainty == "open":
-        limits = [name for name in limits if shares.at[name, "low"] > _NOTHING]
-        if not limits:
-            return []
     texts = {category.name: category.advice for category in table.categories if category.advice} | of_runtime
+    losses = []
+    for name in LOSSES if verdict.certainty == "counted" else verdict.limits:
+        parts = shares[(shares["parent"] == name) & shares.index.isin(list(texts))]
+        split = parts["low"].sum() > max(_MOST_OF_IT * shares.at[name, "low"], _NOTHING)
+        losses += list(parts.index) if split else [name]
+    bounds_of = shares.loc[losses].sort_values("low", ascending=False)
+    least = max(_NEAR * bounds_of["low"].max(), _NOTHING) if losses else 0.0
+    known = bounds_of["low"] > (_NOTHING if verdict.certainty in ("counted", "open") else -1)
     advised = []
-    for name in limits or ("retired",):
-        least = max(_MOST_OF_IT * shares.at[name, "low"], _NOTHING)
-        parts = shares.index[(shares["parent"] == name) & (shares["low"] > least)]
-        part = next((part for part in parts if part in texts), name)
-        action = f"{texts[part][0].lower()}{texts[part][1:].rstrip('.')}"
+    for name in bounds_of.index[known & (bounds_of["high"] > least)] if losses else ("retired",):
+        action = f"{texts[name][0].lower()}{texts[name][1:].rstrip('.')}"
         # If none of these slots were lost, at most that share of the cycles would be saved.
-        at_most = _percent(shares.at[part, "high"]) if name in LOSSES else None
-        entry = {"category": part, "action": action, "at_most": at_most}
+        at_most = _percent(shares.at[name, "high"]) if losses else None
+        entry = {"category": name, "action": action, "at_most": at_most}
         advised.append(entry | {"text": _sentences().advice(entry)})
     return advised
 
@@ -367,11 +375,13 @@ def _category(row):
     return entry | {"events": list(row.events)}
 
 
-def _remarks(runs, hidden, core, processor, level, printed, exact):
+def _remarks(runs, hidden, core, processor, level, printed, account):
     """Sentences on what makes the recording hard to trust: events hardly counted, shares not known, and so on."""
     untold = any(np.isnan(running.to_numpy(float)).any() for _, running in runs)
     shares = [running.mean(skipna=False) for _, running in runs]
+    exact = bool(account) and account["how"] == "counted"
     thin = sorted({event for share in shares for event in share.index[share < _THIN]})
+    used = {event for row in account["categories"] for event in row["events"]} if account else thin
     ipc, printed_ipc = level.get(_IPC, 0.0), printed.get(_IPC, 0.0)
     differs = ipc and printed_ipc and not 1 / _STANDS_OUT < ipc / printed_ipc < _STANDS_OUT
     ipcs = (printed_ipc, ipc) if differs else ()
@@ -380,7 +390,17 @@ def _remarks(runs, hidden, core, processor, level, printed, exact):
     stalls = [event for event, kind in kinds.items() if kind in _GENERIC_STALLS]
     others = _others_table(runs, processor)
     text = _sentences().remarks(
-        core, unknown_costs, sorted(hidden), untold, 100 * _THIN, thin, ipcs, stalls, processor, others
+        core,
+        unknown_costs,
+        sorted(hidden),
+        untold,
+        100 * _THIN,
+        thin,
+        not {*thin} & {*used},
+        ipcs,
+        stalls,
+        processor,
+        others,
     )
     return text.split("\n")[:-1]
 

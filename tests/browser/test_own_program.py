@@ -56,7 +56,9 @@ def test_one_multiplexed_file_becomes_a_report_that_says_how_sure_it_is(imported
     assert "12 events took turns on the counters, each for 24 % of the time" in card
     assert "on held-out blocks, the mean by" in card
     assert "not decided" in card and "are lost to the front end, at most" in card
-    assert "order hot functions next to each other, which brings at most 38 % fewer cycles" in card
+    assert (
+        "order hot functions next to each other; if all of this loss went: at most 38 % fewer cycles" in card
+    )
     assert re.search(
         r"What would decide it: perf stat -I 100 -x, -e instructions:u,.* -o FILE -- COMMAND", card
     )
