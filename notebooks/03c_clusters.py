@@ -282,17 +282,17 @@ def first_event(row):
 
 
 def note(row):
-    """What stands below a bar: whether the cluster may cost cycles, and how many go with it."""
+    """What stands below a bar: whether cycles go with the cluster, and it may cost them."""
     cycles = row["cycles_per_kilo_instruction"]
     if row["class"] not in ("stall", "miss"):
-        return "goes along; costs no cycles by itself"
+        return "goes along; counts work, not delay"
     if not row["cycles_event"]:
         return "goes along; what it costs is not known"
     if exceeds(row) == "exceeded":
-        return f"goes along; can cost {row['cycles_at_most']:.0f} of its {cycles:.0f} cycles"
+        return "goes along; too few to cost the cycles that go with it"
     if row["direction"] != ("more" if cycles > 0 else "fewer"):
         return "not surely with more or with fewer cycles"
-    return f"{cycles:+.0f} cycles per 1,000 instructions where it is most"
+    return f"the more of it, the {'more' if cycles > 0 else 'fewer'} cycles"
 
 
 # %%
@@ -306,17 +306,20 @@ def first_cost(table):
 
 # %%
 def varies(found):
-    """What goes with more cycles, and may cost them."""
+    """The largest cluster that goes with more cycles and may cost them."""
     costly = first_cost(found.table)
     if costly.empty:
         return ""
     row = costly.iloc[0]
-    bound = ("" if pd.isna(row["cycles_at_most"]) else
-             f"; so much of it can cost up to {row['cycles_at_most']:.0f}")
-    return (f"in the tenth of the run with most of **{row['name']}** ({first_event(row)}) 1,000 "
-            f"instructions take {row['cycles_per_kilo_instruction']:.0f} cycles "
-            f"({row['cycles_low']:.0f}–{row['cycles_high']:.0f}) more than in the tenth with "
-            f"least{bound}")
+    return (f"the largest group that may itself cost the cycles that go with it: "
+            f"**{row['name']}** ({first_event(row)}); how many of them it costs is not known")
+
+
+# %%
+def others_of(table):
+    """What the bars of the first five clusters leave to the others, in a clause."""
+    rest = table["importance"].iloc[5:]
+    return f"; {len(rest)} smaller groups have the other {rest.sum():.0f} %" if len(rest) else ""
 
 
 # %%
@@ -325,9 +328,11 @@ for name, c in clusters.items():
     bars = c.table.head(5).rename(columns={"importance": "value"})
     bars = bars.assign(note=[note(row) for _, row in bars.iterrows()])
     results.overview_bars(
-        name, bars, "**What its speed varies with.** Groups of events, % of a linear model of "
-        f"cycles per instruction (90 % interval). It errs by {errors['linear']:.1f} %; always to "
-        f"say the mean, by {errors['mean']:.1f} %")
+        name, bars, "**What its speed varies with.** From stretch to stretch of the run a linear "
+        "model adds something to the mean cycles per instruction, or takes it away, for each group "
+        "of events that rise and fall together; a bar is the group's share of all that [%], with "
+        f"its 90 % interval{others_of(c.table)}. On stretches that it never saw the model is off "
+        f"by {errors['linear']:.1f} %, the mean alone by {errors['mean']:.1f} %")
     if costly := varies(c):
         display(results.overview(name, varies=costly))
 
