@@ -19,9 +19,10 @@ _ENDS = (";", "{", "}", ":")  # tokens behind which the head of a function can b
 class Function:
     """A function in a source file.
 
-    `path`, `line` and `name` (with its scopes) say where it is; `tokens` are without comments; `calls` has the names of
-    the functions that it calls, without scopes; `small` is True if it is inline or has at most two statements, `local`
-    if only its own file can call it.
+    `path`, `line` and `name` (with its scopes, as in ``Class::method`` or ``Class.method``) say where it is.
+    `parameters` and `tokens` are compared with those of another version: words of the source without comments, or, of
+    Python, dumps of the syntax tree. `calls` has the names of the functions that it calls, without scopes; `small` is
+    True if it is inline or has at most two statements, `local` if only its own file can call it.
     """
 
     path: str
@@ -35,6 +36,7 @@ class Function:
 
     @property
     def last_name(self):
+        """The name without its scopes."""
         return self.name.replace("::", ".").rsplit(".", 1)[-1]
 
 
@@ -82,7 +84,10 @@ def changed_functions(old, new):
 
 
 def mark_named(changed, names):
-    """Rows of :func:`changed_functions` with ``in_verdict``: True if `names` has the function or one of its targets."""
+    """Rows (dicts) of :func:`changed_functions`, here `changed`, each with a further key ``in_verdict``.
+
+    True if `names` (of functions that a comparison found) has the function or one of its targets; scopes are ignored.
+    """
 
     def last_names(functions):
         return {name.replace("::", ".").rsplit(".", 1)[-1] for name in functions}
@@ -96,7 +101,9 @@ def mark_named(changed, names):
 
 
 def read_functions(tree):
-    """Dict from name to the list of functions of that name in a folder or file; a ValueError if there is no source."""
+    """Dict from name to the list of Functions of that name in a folder or file (path); a ValueError if there is no
+    source.
+    """
     root = Path(tree)
     files = [root] if root.is_file() else sorted(path for path in root.rglob("*") if path.is_file())
     sources = [path for path in files if get_reader_for(path.name)]
@@ -112,7 +119,10 @@ def read_functions(tree):
 
 
 def functions_in(source, path):
-    """List of the functions in a source text, in the language of its path's suffix; empty if it can't be parsed."""
+    """List of the Functions in a source text; empty if it can't be parsed.
+
+    `path` is noted in each, and its suffix tells the language.
+    """
     try:
         if path.endswith(".py"):
             return list(_functions_of_python(ast.parse(source), path))

@@ -43,8 +43,10 @@ def cluster_functions(samples, functions, k, *, random_state=0):
 def select_n_clusters(samples, functions, fit, *, max_clusters, random_state=0):
     """Raise the number of clusters k from 1 until the rate of false positives stops falling.
 
-    ``fit(clusters)`` returns models and their false-positive rate. Returns the clusters (dict from function to number)
-    and models of the best k, and a DataFrame of k, autoencoders and false_positive_rate, a row a k.
+    `samples` and `functions` are those of :func:`cluster_functions`. ``fit(clusters)`` gets a dict from function to
+    number of its cluster, and returns a list of models and their false-positive rate (0-1). Returns the clusters (such
+    a dict) and models of the best k, and a DataFrame of k, autoencoders (number of clusters that have a function) and
+    false_positive_rate, a row a k; at most `max_clusters` are tried.
     """
     trained, history = [], []
     for k in range(1, min(max_clusters, len(set(functions))) + 1):
@@ -97,7 +99,9 @@ class FittedCluster:
 def fit_clusters(samples, clusters, model):
     """List of a FittedCluster for each cluster: clones of `model` fitted to the samples of its functions.
 
-    `samples` are indexed by run and function; `clusters` is a dict from function to number.
+    `samples` is a DataFrame, a column a counter, indexed by run and function; `clusters` a dict from function to
+    number; `model` an unfitted Autoencoder, or another model with `fit` and `score_samples` (minus the reconstruction
+    error).
     """
     parts = [part.to_numpy() for part in _by_cluster(samples, clusters)]
     fitted = []
@@ -110,9 +114,10 @@ def fit_clusters(samples, clusters, model):
 
 
 def cross_val_distances(samples, clusters, models, model, *, folds):
-    """Distance of each sample, as of :func:`distances`, by models trained on the runs of the other folds only.
+    """Distance of each sample, as of :func:`distances`, by models trained on the runs of the other folds only: ndarray.
 
-    These have the topologies of `models`, and their thresholds.
+    `samples`, `clusters` and `model` are those of :func:`fit_clusters`, `models` what it returned: the new ones have
+    their topologies and thresholds. `folds` is the number of folds, at most one a run.
     """
     runs = samples.index.get_level_values("run")
     fold = runs % min(folds, runs.max() + 1)
@@ -128,7 +133,11 @@ def cross_val_distances(samples, clusters, models, model, *, folds):
 
 
 def distances(samples, clusters, models):
-    """Distance of each sample from its cluster's model, ndarray: root of reconstruction error over threshold."""
+    """Distance of each sample from its cluster's model: ndarray, root of the reconstruction error over the threshold.
+
+    `samples` is a DataFrame indexed by run and function, `clusters` a dict from function to number, `models` a list of
+    FittedClusters. Above 1 a sample is anomalous.
+    """
     scaled, places = np.empty(len(samples)), _places(samples, clusters)
     for number, model in enumerate(models):
         members = places == number

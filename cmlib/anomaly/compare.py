@@ -108,7 +108,11 @@ def compare_runs(detector, new_runs, *, alpha=0.01):
 
 
 def check_comparable(good_runs, new_runs, *, alpha=0.01, good_machine=None, new_machine=None):
-    """Reasons why two versions can't be compared, a tuple of sentences; empty if they can. As of compare_versions."""
+    """Reasons why two versions can't be compared, a tuple of sentences; empty if they can.
+
+    Runs and `alpha` are those of :func:`compare_versions`; `good_machine` and `new_machine` are metadata (dict) of the
+    machines that recorded them, which are not compared if None.
+    """
     reasons = []
     good, new = good_machine or {}, new_machine or {}
     differing = sorted(key for key in {*good} & {*new} - {"load_1min"} if good[key] != new[key])
@@ -142,7 +146,11 @@ def check_comparable(good_runs, new_runs, *, alpha=0.01, good_machine=None, new_
 
 
 def fewest_runs(n_good, n_functions, alpha):
-    """Smallest number of new runs with which a difference in `n_functions` functions can be significant at `alpha`."""
+    """Smallest number of new runs with which a difference in one of `n_functions` functions can be significant at
+    `alpha`.
+
+    `n_good` is the number of good runs, with which they are compared.
+    """
     needed = 1
     while 2 * n_functions / math.comb(n_good + needed, needed) > alpha:
         needed += 1

@@ -15,9 +15,10 @@ from cmlib.anomaly.samples import DISTANCES, LOCATION_COLUMNS, gather, smallest_
 
 
 def p_value_of_distance(distance, good):
-    """p-value (0-1) of a distance, from the distances of good runs: 1 up to their median.
+    """p-value (0-1) of a distance (float) that a run has, from the distances of good runs (array-like, not empty).
 
-    Above it, excesses are taken as exponential with an unknown scale, which the good runs above the median estimate.
+    1 up to their median. Above it, excesses are taken as exponential with an unknown scale, which the good runs above
+    the median estimate.
     """
     good = np.asarray(good, dtype=float)
     median = np.median(good)
@@ -298,9 +299,10 @@ class AutoPerf(BaseEstimator):
 
 
 def vote(rankings):
-    """Numbers of the counters, sorted by how many samples rank them first, then second, and so on.
+    """Numbers of the counters (array), sorted by how many samples rank them first, then second, and so on.
 
-    `rankings` has a row a sample: numbers of the counters in the order of their part of its error.
+    `rankings` is an array with a row a sample: numbers of the counters, the one with the largest part of the sample's
+    error first.
     """
     n_counters = rankings.shape[1]
     votes = np.stack([np.bincount(place, minlength=n_counters) for place in rankings.T])

@@ -23,10 +23,11 @@ _LOCATION_DROP = 3.0  # a step may be at splits whose log-likelihood is less tha
 
 @dataclass(frozen=True)
 class Group:
-    """Metrics that step at one commit: its `row`, the `first` and `last` row that it may be, and a table of the
-    `steps`.
+    """Metrics that step at one commit, where their level changes.
 
-    A step is the row of the first commit with the new level.
+    `row` is the number of the first commit with the new level, `first` and `last` are the first and the last row that
+    it may be; `steps` is a DataFrame of the metrics, the largest step first: metric, ratio, p_value, first, last, as
+    :func:`find_groups` describes them.
     """
 
     row: int
@@ -73,8 +74,9 @@ def find_groups(history, *, alpha=0.05, smallest=0.01):
 def evidence(values):
     """Minus the logarithm of an upper bound on the one-sided p-value of each split, array (n_samples - 1,).
 
-    The rank sum's logarithmic moment generating function K(t) is that of Mann and Whitney's U without ties (a
-    product of ratios of sinh), which ties only lower; Chernoff's bound is the supremum of t·|U − E U| − K(t).
+    `values` is an array of shape (n_samples,); split k is between values[k] and values[k + 1]. The rank sum's
+    logarithmic moment generating function K(t) is that of Mann and Whitney's U without ties (a product of ratios of
+    sinh), which ties only lower; Chernoff's bound is the supremum of t·|U − E U| − K(t).
     """
     n = len(values)
     before = np.arange(1, n)

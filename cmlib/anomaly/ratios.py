@@ -31,7 +31,8 @@ class Ratio:
 def paired_ratio(old, new, *, confidence=0.95):
     """Compare times of runs that were made in pairs, old[i] with new[i] (exact signed-rank test by Wilcoxon): Ratio.
 
-    A ValueError if there are not as many of both, or a time is not above 0.
+    `old` and `new` are array-likes of times, all in one unit; `confidence` (0-1) is that of the interval. A ValueError
+    if there are not as many of both, none, or a time is not above 0.
     """
     old, new = _logarithms(old, new)
     if old.shape != new.shape:
@@ -46,7 +47,11 @@ def paired_ratio(old, new, *, confidence=0.95):
 
 
 def unpaired_ratio(old, new, *, confidence=0.95):
-    """Compare times of runs that were made independently (Mann-Whitney test): Ratio; a ValueError if one is not > 0."""
+    """Compare times of runs that were made independently (Mann-Whitney test): Ratio.
+
+    Arguments are those of :func:`paired_ratio`; lengths may differ. A ValueError if one is empty, or a time not above
+    0.
+    """
     old, new = _logarithms(old, new)
     differences = np.sort(np.subtract.outer(new, old).ravel())
     spread = math.sqrt(old.size * new.size * (old.size + new.size + 1) / 12)
@@ -56,12 +61,20 @@ def unpaired_ratio(old, new, *, confidence=0.95):
 
 
 def smallest_p_value(n_old, n_new, *, paired):
-    """Smallest possible one-sided p-value: if every new run is slower than its partner, or than all old ones."""
+    """Smallest possible one-sided p-value: if every new run is slower than its partner, or than all old ones.
+
+    `n_old` and `n_new` are numbers of runs, `paired` is True for :func:`paired_ratio`, False for
+    :func:`unpaired_ratio`.
+    """
     return 0.5 ** min(n_old, n_new) if paired else 1 / math.comb(n_old + n_new, n_new)
 
 
 def signed_rank_tail(n_pairs):
-    """Probability that the sum of the positive ranks is at least w for equal versions: array, index w from 0."""
+    """Probability that the sum of the positive ranks of `n_pairs` differences is at least w, if both versions are
+    equal.
+
+    An array, index w from 0 to n_pairs (n_pairs + 1) / 2.
+    """
     probabilities = np.ones(1)
     for rank in range(1, n_pairs + 1):
         longer = np.zeros(probabilities.size + rank)

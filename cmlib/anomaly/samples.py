@@ -31,9 +31,11 @@ def smallest_range(samples):
 
 
 def usual_range(X, smallest_range):
-    """5 % quantile of each counter (column of X), and the range to its 95 % quantile, at least `smallest_range`.
+    """5 % quantile of each counter (column of X), and the range to its 95 % quantile: two arrays of shape
+    (n_counters,).
 
-    If that is None, at least 1e-6.
+    `X` is an array, a row a sample. The range is at least `smallest_range`, in the unit of X; at least 1e-6 if that is
+    None, and above 0 anyway.
     """
     low, high = np.quantile(X, [0.05, 0.95], axis=0)
     least = _PER_INSTRUCTION if smallest_range is None else smallest_range
@@ -43,7 +45,9 @@ def usual_range(X, smallest_range):
 def gather(runs, counters):
     """Join the samples of runs to one DataFrame of the counters, indexed by number of the run and function.
 
-    A ValueError if a run has other counters, no samples, or values that are not finite.
+    `runs` are DataFrames, a row a sample: function, location, and the counters; `counters` is the list of the latter's
+    names, which orders the columns. A ValueError if a run has other counters, no samples, or values that are not
+    finite.
     """
     for run in runs:
         counted = [column for column in run if column not in LOCATION_COLUMNS]

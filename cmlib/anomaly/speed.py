@@ -49,7 +49,7 @@ class Speed:
 
     @property
     def settled(self):
-        """True unless the verdict is inconclusive."""
+        """True unless the verdict is "inconclusive": more runs would then be needed."""
         return self.verdict != INCONCLUSIVE
 
 
@@ -166,7 +166,12 @@ def explain_by_code(verdict, same, instructions):
 
 
 def limits(verdict, *, paired=True, code_known=True, libc=False, repeats=True):
-    """List of the keywords (``runs``, ``layout``, ``not in pairs``, …) for what limits a verdict, for JSON output."""
+    """List of the keywords for what limits a verdict, for JSON output; empty if nothing does.
+
+    ``runs`` if it is inconclusive, ``layout`` if it is "moved", ``not in pairs`` if runs were not `paired`, ``code
+    unknown`` unless `code_known` (both versions' machine code could be compared), ``libc`` if it depends on routines
+    that `libc` chooses by processor, ``varying work`` unless the count of instructions `repeats` from run to run.
+    """
     holds = {
         "runs": verdict == INCONCLUSIVE and repeats,
         "layout": verdict == MOVED,
@@ -179,13 +184,21 @@ def limits(verdict, *, paired=True, code_known=True, libc=False, repeats=True):
 
 
 def verdict_over_layouts(here, layouts):
-    """Verdict over several layouts; ``moved`` if only the single layout `here` showed a change. Both are Speed."""
+    """Verdict (str) over several layouts, which are orders of functions in the binary.
+
+    `here` is the Speed of the one layout that was compared first, `layouts` that of several; ``moved`` if only the
+    former showed a change, else the verdict of `layouts`.
+    """
     changed_here = here.verdict in (SLOWER, FASTER)
     return MOVED if changed_here and layouts.verdict == NO_CHANGE else layouts.verdict
 
 
 def layout_range(old, new):
-    """Least and most processor time of either version in any layout, as multiples of its median over layouts."""
+    """Least and most processor time of either version in any layout, as multiples of its median over layouts (two
+    floats).
+
+    `old` and `new` are DataFrames, a row a layout, with the columns of :func:`compare_times`.
+    """
     relative = [times[WHOLE, PROCESSOR] / times[WHOLE, PROCESSOR].median() for times in (old, new)]
     return float(min(map(np.min, relative))), float(max(map(np.max, relative)))
 

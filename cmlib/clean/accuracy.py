@@ -106,11 +106,13 @@ class Reference:
         self.own_distance = np.mean([dtw(*pair) for pair in itertools.combinations(self.series, 2)])
 
     def compare(self, series):
-        """Errors of a cleaned series (index: end of the interval, s), a tuple of floats in the order of `MEASURES`.
+        """Errors of a cleaned series (Series; index: end of the interval [s]): a tuple of floats in the order of
+        `MEASURES`.
 
-        Eq. 4 [%], which is 0 if the series is as far from the OCOE series as these from each other, and grows on both
-        sides; the ratio of these distances; the difference of totals [% of OCOE's]; and the Wasserstein distance
-        between the distributions of values, in standard deviations of the OCOE values.
+        `eq4_percent`: Eq. 4, which is 0 if the series is as far from the OCOE series as these from each other, and
+        grows on both sides; `distance_ratio`: the ratio of these distances; `total_error_percent`: difference of totals
+        [% of OCOE's]; `distribution_error`: the Wasserstein distance between the distributions of values, in standard
+        deviations of the OCOE values. NaN are left out. A ValueError if nothing is left.
         """
         values, pooled = _whole(series), np.concatenate(self.series)
         distance = np.mean([dtw(values, reference) for reference in self.series])

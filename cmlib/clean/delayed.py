@@ -1,14 +1,19 @@
-"""Divide counts that were read some intervals late among the intervals in which they were counted."""
+"""Divide counts that were read some intervals late among the intervals in which they were counted.
+
+Where perf can't read a counter in time, it prints no count for an interval, and the next count covers both.
+"""
 
 import numpy as np
 
 
 def redistribute_delayed_counts(counts, running, *, by=None):
-    """Divide each late reading among the intervals it covers; a frame as `counts`, which is not modified.
+    """Divide each late reading among the intervals it covers.
 
-    An interval without a count (NaN) whose running share is above 0 was counted but not read: its count is in the next
-    reading of the event. That is divided in proportion to `by` (one value an interval, such as instructions), or
-    equally if `by` is not given or not known there.
+    `counts` (NaN where nothing was read) and `running` (shares, 0-1) are DataFrames, a row an interval, a column an
+    event; they are not modified. An interval without a count whose running share is above 0 was counted but not read:
+    its count is in the next reading of the event. That is divided in proportion to `by` (array-like, one value an
+    interval, such as instructions), or equally if `by` is None or not known there. Returns a DataFrame as `counts`;
+    late intervals at the end, which no reading follows, stay NaN.
     """
     spread = counts.to_numpy(dtype=np.float64, copy=True)
     late = np.isnan(spread) & (running.to_numpy() > 0)

@@ -10,15 +10,19 @@ _CRITICAL = 0.752
 
 
 def is_gaussian(values):
-    """True if finite samples pass the Anderson-Darling test of a Gaussian at 5 %; constants and no samples pass."""
+    """True if samples (ndarray, all finite) pass the Anderson-Darling test of a Gaussian at 5 %.
+
+    Constants and empty arrays pass.
+    """
     return len(values) == 0 or gaussian_statistic(values) < _CRITICAL
 
 
 @numba.njit(cache=True)
 def gaussian_statistic(values):
-    """Anderson-Darling statistic of finite samples against a Gaussian of their own mean and standard deviation.
+    """Anderson-Darling statistic (float) of samples against a Gaussian of their own mean and standard deviation.
 
-    Corrected for their number. Compiled, because for series this short the overhead of SciPy's calls dominates.
+    `values` is an array, not empty, all finite; 0 if all are equal. Corrected for their number. Compiled, because for
+    series this short the overhead of SciPy's calls dominates.
     """
     n, ordered = len(values), np.sort(values)
     if ordered[0] == ordered[-1]:

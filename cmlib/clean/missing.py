@@ -12,8 +12,9 @@ MOST_PER_CYCLE = 128
 def missing_samples(values, running=None, *, true_zero_max=0.01):
     """Mask (bool array) of the samples of a series that were not measured.
 
-    Those are NaN; and zeros, if `running` is given, where the running share is 0; without `running` all zeros, unless
-    the series is below `true_zero_max` everywhere: then 0 was measured.
+    `values` are the counts (ndarray), `running` their running shares (ndarray, 0-1) or None. Missing are NaN; and
+    zeros, if `running` is given, where the running share is 0. Without `running`, all zeros are, unless the series is
+    below `true_zero_max` (a count) everywhere: then 0 was measured.
     """
     missing = ~np.isfinite(values)
     if running is not None:

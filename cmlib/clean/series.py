@@ -101,7 +101,7 @@ def _checked(values, running, name):
 
 
 def changed_mask(cleaned, values):
-    """True where two arrays or frames differ; NaN equals NaN."""
+    """True where two arrays or DataFrames of one shape differ; NaN equals NaN."""
     return (cleaned != values) & ~(np.isnan(cleaned) & np.isnan(values))
 
 

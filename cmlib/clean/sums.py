@@ -7,10 +7,12 @@ _AT_ONCE = 1024
 
 
 def reconcile_sums(counts, variance, sums):
-    """Move estimates until known sums hold: by weighted least squares, and not below 0; a frame as `counts`.
+    """Move estimates until known sums hold: by weighted least squares, and not below 0.
 
-    `variance` (frame as `counts`) is of the errors: certain counts move little. `sums` are pairs (whole, parts) of
-    event names; those with an event that is no column are left out.
+    `counts` is a DataFrame, a row an interval, a column an event; `variance` a DataFrame as `counts` of the variances
+    of their errors: certain counts move little, and those of variance 0 not at all. `sums` are pairs (whole, parts) of
+    event names such that the count of `whole` is the sum of those of `parts`; those with an event that is no column are
+    left out. Returns a DataFrame as `counts`.
     """
     present = [(whole, parts) for whole, parts in sums if {whole, *parts} <= set(counts.columns)]
     if not present:

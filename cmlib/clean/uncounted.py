@@ -4,7 +4,9 @@ import numpy as np
 
 
 def lengths_by_ends(ends):
-    """Lengths of intervals (ndarray) from their ends, the first of which begins at 0; the same unit."""
+    """Lengths of intervals (ndarray) from their ends (array-like, growing), the first of which begins at 0; in one
+    unit.
+    """
     return np.diff(ends, prepend=0.0)
 
 

@@ -1,4 +1,9 @@
-"""Read the recordings of the kernels that stand for the fifteen programs of AutoPerf's Table 2."""
+"""Read the recordings of AutoPerf's kernels, and train detectors of anomalies on them.
+
+A kernel is a small program of this project that stands for one of the fifteen programs of AutoPerf's Table 2, in a good
+form and in a bad one, which has a fault of performance. Of a run there are samples: normalized counts of a passage
+through a region of code.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,8 +36,10 @@ _FEWEST_OTHERS = 10
 class ProgramRuns(Kernel):
     """The recordings of one kernel.
 
-    `machine` are metadata, `per` what counts are divided by. `training`, `good`, `bad` and `again` (a second recording)
-    are lists of runs, a DataFrame of samples each; `overhead` are ratios of run times with and without counting.
+    `machine` (dict) is the machine's metadata, `per` ("instructions" or "work") what counts are divided by. `training`
+    (good runs to learn from), `good` and `bad` (runs for tests) and `again` (good runs of a second recording) are lists
+    of runs, each a DataFrame of samples: function, location, and a column a counter. `overhead` is a list of ratios of
+    run times with and without counting; `folder` holds the recordings.
     """
 
     machine: dict
@@ -51,7 +58,12 @@ class ProgramRuns(Kernel):
 
     @cached_property
     def diluted(self):
-        """Dict from the share of updates of the contended place to (runs of the control, runs of the diluted form)."""
+        """Dict from a share (0-1) of updates that go to the contended place to (control runs, runs of the diluted
+        form).
+
+        In the diluted form only that share of the updates has the fault; both are lists of DataFrames of samples.
+        Largest share first; empty if none are recorded.
+        """
         files = self.folder.glob("diluted-*.json")
         controls = {file: file.with_name(file.name.replace("diluted", "control")) for file in files}
 
@@ -64,9 +76,11 @@ class ProgramRuns(Kernel):
 
 
 def recorded_programs(folder="", wanted="all"):
-    """Read the recordings in a folder: dict from kernel's name to ProgramRuns.
+    """Read the recordings in a folder: dict from kernel's name (str) to ProgramRuns.
 
-    `wanted` is "all" or names separated by commas. A NothingRecordedError if there is none.
+    `folder` is a path; by default that of the data, of hardware events before software ones. `wanted` is "all" or names
+    separated by commas. Kernels whose recordings can't be read are left out with a warning. A NothingRecordedError if
+    none is left, or a wanted name is no kernel's; a ValueError if `wanted` holds no name.
     """
     folder = Path(folder or places.hardware_first(places.data_dir() / "regions"))
     known = [program.name for program in kernels()]
@@ -85,7 +99,10 @@ def recorded_programs(folder="", wanted="all"):
 
 
 def describe_recordings(programs):
-    """Markdown paragraph on the data of a page: numbers of kernels and runs, counts and machine."""
+    """Markdown paragraph on the data of a page: numbers of kernels and runs, counts and machine.
+
+    `programs` is a dict as of :func:`recorded_programs`.
+    """
     kinds = ("training", "again", "good", "bad")
     numbers = [sum(len(getattr(runs, kind)) for runs in programs.values()) for kind in kinds]
     first = next(iter(programs.values()))
@@ -102,15 +119,20 @@ def describe_recordings(programs):
 
 
 def synthetic_origin(programs):
-    """A sentence for captions if the recordings are synthetic; "" if they were measured."""
+    """A sentence for captions if some recordings are synthetic; "" if all were measured.
+
+    `programs` is a dict as of :func:`recorded_programs`.
+    """
     synthetic = any(program.machine.get("synthetic") for program in programs.values())
     return "Synthetic counts, nothing was measured." if synthetic else ""
 
 
 def slow_runs(learned, *others):
-    """For each list in `others` a mask of the runs whose median cycles exceed those of all learned runs.
+    """Runs that are slower than all runs that a detector learned: a list of a mask (ndarray of bool) for each of
+    `others`.
 
-    None if no cycles or times were counted.
+    `learned` and each of `others` are lists of runs (DataFrames of samples). A run is slow if the median of its cycles,
+    or of its time where cycles were not counted, exceeds that of every learned run. None if neither was counted.
     """
     counted = counters_with_role(CYCLES, learned[0])
     if not counted:
@@ -120,7 +142,10 @@ def slow_runs(learned, *others):
 
 
 def slowdown(good, bad):
-    """Cycles or time of the median bad run as a multiple of the median good one's; NaN if neither was counted."""
+    """Cycles or time of the median bad run as a multiple of the median good one's; NaN if neither was counted.
+
+    `good` and `bad` are lists of runs (DataFrames of samples).
+    """
     counted = counters_with_role(CYCLES, good[0])
     if not counted:
         return np.nan
@@ -130,7 +155,11 @@ def slowdown(good, bad):
 
 @dataclass
 class TrainedDetector:
-    """A detector of one program, the runs that it learned and those that calibrate it, if not the learned ones."""
+    """A detector of one program, with the runs that it was trained on.
+
+    `learned` are the runs (DataFrames of samples) that the autoencoder learned, `others` those that calibrate its
+    threshold (empty: the learned ones do), `stopped` is True if training needed fewer runs than there are.
+    """
 
     program: ProgramRuns
     detector: AutoPerf
@@ -140,7 +169,11 @@ class TrainedDetector:
 
 
 def train_detector(recorded, *, max_runs=100, seed=0):
-    """Train a detector on as many good runs as Algorithm 1 says, or on all where it never stops."""
+    """Train a detector on as many good runs as Algorithm 1 of AutoPerf says, or on all where it never stops:
+    TrainedDetector.
+
+    `recorded` is a ProgramRuns, `max_runs` the most runs to learn, `seed` that of all random choices.
+    """
     runs = [*recorded.training, *recorded.again][:max_runs]
     variance = error_variance_by_run(runs, seed=seed)["variance"]
     eps = _EPS_SHARE * variance.expanding().mean()
@@ -152,9 +185,11 @@ def train_detector(recorded, *, max_runs=100, seed=0):
 
 
 def error_variance_by_run(runs, *, seed=0):
-    """Columns variance and mean of the reconstruction errors after training on the first 1, 2, … runs, a row each.
+    """Reconstruction errors after training on the first 1, 2, … of the `runs` (list of DataFrames of samples).
 
-    The autoencoder has one hidden layer, half as wide as its input, and one start.
+    The autoencoder has one hidden layer, half as wide as its input, and one start; `seed` is its random state. Returns
+    a DataFrame, a row for each number of runs (index: runs), with the columns variance and mean of the training
+    samples' squared errors.
     """
     values = [run.drop(columns=list(LOCATION_COLUMNS)) for run in runs]
     samples, ends = pd.concat(values), np.cumsum([len(counts) for counts in values])
@@ -172,6 +207,7 @@ def error_variance_by_run(runs, *, seed=0):
 
 
 def _program_runs(program, folder):
+    """ProgramRuns of a Kernel from the files in its folder; its good runs are divided as its `runs` say."""
     about, good = load_recording(folder / "good.json")
     training, good_tests, _ = program.runs
     good = list(good.values())
@@ -194,4 +230,5 @@ def _program_runs(program, folder):
 
 
 def _runs(file):
+    """List of the runs (DataFrames of samples) in a recording."""
     return list(load_recording(file)[1].values())

@@ -28,8 +28,23 @@ _CYCLES = ["cycles_per_kilo_instruction", "cycles_low", "cycles_high", "cycles_a
 class EventClusters:
     """Clusters of one program's events, the most important first, numbered from 1.
 
-    `table` has a row a cluster, `members` a row an event, `errors` a row for each test on held-out steps; `stability`
-    has one row: the overlap of the five most important clusters in resampled data, and that with shuffled members.
+    `table` has a row a cluster:
+
+    - cluster (number), name (topics of its events), kind and class of its most important event, n_events, members
+    (text); - importance, its share of the variation of cycles per instruction that the model explains (mean over models
+    of
+      resampled rows), low and high (90 % interval of it) [%];
+    - direction ("more" or "fewer" cycles where its leading event happens more often, "" if neither); - cycles_event,
+    its first event that costs cycles ("" if none does); cycles_per_kilo_instruction, by how much cycles per
+      1,000 instructions are higher in the tenth of the steps with most of it than in that with least, with 90 %
+      interval (cycles_low, cycles_high); cycles_at_most, what the difference of the event's counts can cost;
+    - category, the top-down category whose cycles go along with the cluster's, and category_r, the correlation.
+
+    `members` has a row an event: cluster, event, weight (share in the cluster, %). `errors` has a row for each test on
+    rows that were held out (test), and the errors of three models: linear, boosted, mean [%]. `stability` has one row:
+    clusters (number), largest (its number of events), overlap (share, 0-1, of the five most important clusters that two
+    models of resampled rows have in common), and ``overlap, members shuffled`` (the same of clusters with random
+    members).
     """
 
     table: pd.DataFrame
@@ -39,7 +54,12 @@ class EventClusters:
 
 
 def event_clusters(url, program, *, table, processor="", method="shrinkage", n_models=20, seed=0):
-    """EventClusters of a recorded program in the store at `url`; None if there are too few steps or no event varies."""
+    """EventClusters of a recorded program in the store at `url`; None if there are too few steps or no event varies.
+
+    `table` is the event table (:func:`cmlib.experiments.event_tables.event_table`), `processor` the name of the
+    processor ("": found by the recording), `method` that of cleaning; `n_models` models are fitted to resampled rows,
+    from `seed` on.
+    """
     runs = recorded_runs(url, program, method=method, workers=Workers(1))
     try:
         data = matrix(runs, per="instructions")
@@ -52,9 +72,12 @@ def event_clusters(url, program, *, table, processor="", method="shrinkage", n_m
 
 
 def explain(data, table, *, cycles=None, costs=None, n_models=20, seed=0):
-    """EventClusters of a Matrix; `table` is the event table.
+    """EventClusters of a Matrix of events per instruction (`data`).
 
-    `cycles` (DataFrame) are cycles per instruction in each top-down category by step, `costs` what events cost.
+    `table` is the event table (DataFrame). `cycles` (DataFrame, a row a step, a column a category) are cycles per
+    instruction in each top-down category, if known; `costs` what events cost (of :func:`cmlib.topdown.read_costs`, by
+    default those of any processor); `n_models` and `seed` as of :func:`event_clusters`. An UnfitRecordingError if there
+    are fewer than 20 steps, or no event varies.
     """
     cycles = pd.DataFrame(index=data.X.index) if cycles is None else cycles
     costs = costs or topdown.read_costs()
@@ -64,6 +87,7 @@ def explain(data, table, *, cycles=None, costs=None, n_models=20, seed=0):
 
 
 def _explain(data, table, cycles, costs, n_models, seed):
+    """The fields of EventClusters as a dict of DataFrames; arguments as of :func:`explain`."""
     what = events.kinds(data.X.columns, table)
     X, cpi = _usable(data.X, what["class"]), 1 / data.ipc
     fold = blocks(X.index, _N_BLOCKS) % _N_FOLDS

@@ -189,7 +189,7 @@ def refuse_simulated(url, programs, why):
 def cleaned_runs(url, program, sets, *, method="shrinkage", workers=None):
     """Cleaned runs of some sets (names of plans of events, such as "ocoe") of a program in the store at `url`.
 
-    `method` is one of :data:`cmlib.clean.METHODS`, `workers` the processes to use (by default one for each processor).
+    `method` is one of :data:`cmlib.clean.METHODS`, `workers` a Workers (by default one process for each processor).
     Returns a DataFrame, a row a run, with four columns: set; pass (number of the repetition of the set); counts (a
     DataFrame, a row an interval, a column an event; index as in the recording, usually the end of the interval [s]);
     seconds (a Series, length of each interval [s]).

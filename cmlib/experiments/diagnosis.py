@@ -1,4 +1,8 @@
-"""Diagnose a program's bottlenecks: of a measured run by classes of time slices, of a simulated one by phases."""
+"""Diagnose a program's bottlenecks: of a measured run by classes of time slices, of a simulated one by phases.
+
+A class is what a decision tree that was trained on micro-benchmarks predicts: a kind of bottleneck (names beginning
+with P) or none (N). A phase is a stretch of the run that is of one class.
+"""
 
 import re
 from dataclasses import dataclass
@@ -44,8 +48,9 @@ _OF_CLASS = {"P_CPU": "mispredictions"}
 class Profile:
     """Classes of a measured run's slices.
 
-    `labelled` has label and rule of each slice, `pace` its IPC, `phases` neighbouring slices of one label and rule (as
-    of :func:`cmlib.fingerprint.diagnosis.phases`), `shares` the percent of slices by label.
+    `labelled` has a row a slice, columns label (its class) and rule (the branch of the tree that gave it); `pace` is
+    the slices' IPC; `phases` has neighbouring slices of one label and rule as one row (start_s, end_s, n_slices, label,
+    rule, as of :func:`cmlib.fingerprint.diagnosis.phases`); `shares` is the percent of slices by label, largest first.
     """
 
     labelled: pd.DataFrame
@@ -58,9 +63,12 @@ class Profile:
 class SimulatedProfile:
     """Phases of a simulated run.
 
-    `counts` by interval; `phases`, a row a phase; `kinds`, phases of the same class, label and main function as one
-    row; `classes`, phases of the same class (or label, if there is no class) as one row, those with the largest share
-    of the estimated cycles first; `about`, sentences on the simulation.
+    `counts` has Callgrind's events, a row an interval. `phases` has a row a phase: start and end (progress), first and
+    last (number of interval), estimate (cycles per instruction), share (of the estimated cycles, 0-1), label (what
+    cycles are charged for most), class (by the tree; "" if unknown), main (function with most cycles) and functions
+    (text of the three largest). `kinds` has phases of the same class, label and main function as one row, `classes`
+    those of the same class (or label, if there is no class; column name), with start, end, n_phases, share and
+    functions, largest share first. `about` is sentences on the simulation.
     """
 
     counts: pd.DataFrame
@@ -71,7 +79,12 @@ class SimulatedProfile:
 
 
 def profile(model, series, *, slice_s=SLICE_S):
-    """Profile of one run (a Series of micro_recordings) by a fitted classifier; a ValueError if it has no slice."""
+    """Profile of one measured run by a fitted classifier.
+
+    `model` is a fitted C45Classifier or UnknownRejector, `series` the run (a Series of
+    :mod:`cmlib.experiments.micro_recordings`), `slice_s` the length of a slice [s]. A ValueError if the run has no
+    slice, or did not count the model's key events.
+    """
     rates = series.rates(slice_s)
     missing = [event for event in model.feature_names_in_ if event not in rates]
     if missing or not len(rates):
@@ -85,25 +98,34 @@ def profile(model, series, *, slice_s=SLICE_S):
 
 
 def profiles(model, series, *, slice_s=SLICE_S):
-    """Dict from program to the Profile of its first pass."""
+    """Dict from program to the Profile of its first pass, sorted by name; arguments as of :func:`profile`, for many
+    runs.
+    """
     first = {run.program: run for run in reversed(series)}
     return {name: profile(model, run, slice_s=slice_s) for name, run in sorted(first.items())}
 
 
 def find(name, recordings):
-    """First of the recordings' names that is `name`, or is it after the first hyphen; None if there is none."""
+    """First name in `recordings` that is `name`, or is it behind its first hyphen ("own-gcc" for "gcc"); None if none
+    is.
+    """
     return next((known for known in recordings if name in (known, known.partition("-")[2])), None)
 
 
 def explain(profile):
-    """Phases of a Profile with columns meaning and remedy (advice) of each class."""
+    """The `phases` of a Profile without n_slices, with two more columns: meaning and remedy (advice) of each class."""
     explained = profile.phases.drop(columns="n_slices")
     advised = [advice(label) for label in explained["label"]]
     return explained.join(pd.DataFrame(advised, explained.index, columns=["meaning", "remedy"]))
 
 
 def answer_measured(name, profile, caveat=""):
-    """Answer on a measured run for terminal, pages and JSON: a dict; `caveat` is a sentence in Markdown."""
+    """Answer on a measured run for terminal, pages and JSON: a dict.
+
+    `name` is the program's, `profile` its Profile, `caveat` a sentence in Markdown. Keys: schema, name, simulated
+    (False), caveat, slices (their number), classes (dicts of name, percent, meaning, remedy, rules), phases (dicts of
+    start_s, end_s, label, rule).
+    """
     explained = explain(profile)
     classes = []
     for label, percent in profile.shares.items():
@@ -122,22 +144,24 @@ def answer_measured(name, profile, caveat=""):
 
 
 def refuse_simulated_program(program):
-    """Raise an UnfitRecordingError if a program is simulated; notebook 01a shows those."""
+    """Raise an UnfitRecordingError if a program (name) has a simulated run; notebook 01a shows those."""
     if first_simulated(program):
         raise UnfitRecordingError(f"{program} is simulated: its phases are in notebook 01a.")
 
 
 def first_simulated(name):
-    """Name and metadata of the first simulated run of a program among the recordings; None if there is none."""
+    """Name (str) and metadata (dict) of the first simulated run of a program (name) among the recordings; None if none
+    is.
+    """
     runs = readable_runs(places.recordings_dir() / name).items()
     return next(((run, meta) for run, meta in runs if source_of(meta) == VALGRIND), None)
 
 
 def simulated_text(name):
-    """Callgrind's output of the first simulated run of a program, as recorded.
+    """Callgrind's output of the first simulated run of a program (name), as recorded.
 
-    A tuple of the text, True if streams were prefetched, and the number of cache lines read in order (None if not
-    known). A NothingRecordedError if there is none.
+    A tuple of the text, True if prefetching of streams was simulated, and the number of cache lines that were read in
+    order (None if not known). A NothingRecordedError if there is none.
     """
     if not (first := first_simulated(name)):
         raise NothingRecordedError(
@@ -150,10 +174,11 @@ def simulated_text(name):
 
 
 def simulated_profile(text, prefetched=False, in_order=None):
-    """SimulatedProfile of Callgrind's output.
+    """SimulatedProfile of Callgrind's output (str).
 
-    `prefetched` is True if it was simulated with prefetching, which classes need; `in_order` is the number of cache
-    lines that were read in order.
+    `prefetched` is True if it was simulated with prefetching, without which there are no classes; `in_order` is the
+    number of cache lines that were read in order (None: not known): misses on these are no problem, as a processor
+    prefetches them. A CallgrindError if the text can't be read.
     """
     counts, functions = read_intervals(text)
     table = simulated_phases(counts, simulated_events()["weight"])
@@ -194,12 +219,19 @@ def _of_interpreter(functions):
 
 
 def explain_simulated(names):
-    """List of (name, meaning, advice) for classes or labels of simulated phases, but the healthy one."""
+    """List of (name, meaning, advice) for the names of classes or labels of simulated phases, without the healthy
+    class.
+    """
     return [(name, *advice(_OF_CLASS.get(name, name))) for name in names if name != HEALTHY]
 
 
 def answer_simulated(name, profile):
-    """Answer on a simulated run (SimulatedProfile) for terminal, pages and JSON: a dict."""
+    """Answer on a simulated run (SimulatedProfile) for terminal, pages and JSON: a dict.
+
+    Keys: schema, name, simulated (True), about, caveat, limited_by (what most cycles are charged for), split (percent
+    of the estimated cycles by cause), classes (dicts of name, percent, functions), phases (dicts), advice (dicts of
+    name, meaning, remedy), text (sentences in Markdown).
+    """
     shares = 100 * added_shares(profile.counts.sum().to_frame().T, simulated_events()["weight"]).iloc[0]
     split = {INSTRUCTIONS: 100 - shares.sum()} | shares[shares >= 1].sort_values(ascending=False).to_dict()
     kinds = profile.kinds.drop(columns=["main", "share"]).assign(percent=100 * profile.kinds["share"])

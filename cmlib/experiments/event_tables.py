@@ -1,4 +1,8 @@
-"""Find the event tables of recorded programs, by their machine or by the names of their events."""
+"""Find the event tables of recorded programs, by their machine or by the names of their events.
+
+An event table lists the events of a processor: names, codes and descriptions, as :func:`cmlib.io.events.table` reads
+it. Programs are in the store, a database named by its URL (`url`).
+"""
 
 import functools
 
@@ -11,8 +15,9 @@ from cmlib.io import events, store
 def event_table(url):
     """One event table (DataFrame, as :func:`cmlib.io.events.table`) for all programs in the store at `url`.
 
-    Of an event in several tables the row is from the one with most recorded events; abbreviations that are not unique
-    are empty.
+    It has all events of the processors' tables of which some event was recorded, and those recorded events that all
+    processors have (software events, perf's general names, simulated ones). Of an event in several tables the row is
+    from the one with most recorded events; abbreviations (column abbr) that are not unique are empty.
     """
     recorded = {}
     for _, names, table in _programs(url):
@@ -29,20 +34,34 @@ def event_table(url):
 
 
 def table_name(url, program, processor=""):
-    """Name of the event table of `processor`, or of a program's machine, or the one that has its events; or None."""
+    """Name (str) of the event table of `processor`, of a program's machine, or the one that fits its event names; or
+    None.
+
+    `processor` (str, such as "intel_skylake") comes first where it is not empty; then the metadata of the program's
+    runs.
+    """
     if processor:
         return events.table_for(processors.machine_with(processor))
     return next((table for name, _, table in _programs(url) if name == program), None)
 
 
 def processor_name(url, program, processor=""):
-    """Name of a program's processor, as :func:`cmlib.topdown.known_costs` lists it; None where it is not known."""
+    """Name (str) of a program's processor, as :func:`cmlib.topdown.known_costs` lists it; None where it is not known.
+
+    `processor` itself where it is not empty; else by the metadata of the program's runs, or by the names of their
+    events.
+    """
     machines, runs = store.machines(url), store.runs(url, program=program)
     return processor or events.find_processor(map(machines.get, runs["run_id"]), set().union(*runs["events"]))
 
 
 def known_sums(run):
-    """Sums (whole, parts) between events that hold in the event table of a run, or in all tables that it may have."""
+    """Sums between events that hold on the processor of a run (a Recording): list of (whole, parts), of names of
+    events.
+
+    The count of `whole` is the sum of those of `parts`. Where the processor is not known, those that hold in all event
+    tables that the names of the events fit; empty if there are none.
+    """
     machine = run.machine
     names = [events.table_for(machine)] if _is_known(machine) else events.recognise(run.counts.columns).tables
     sums = [_sums(name) if name else [] for name in names]

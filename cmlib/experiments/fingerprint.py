@@ -1,4 +1,11 @@
-"""Load the recordings of the micro-benchmarks, and compute the tables and models of notebooks 05 and 05a from them."""
+"""Load the recordings of the micro-benchmarks, and compute the tables and models of notebooks 05 and 05a from them.
+
+A micro-benchmark has a pathological form (P), with one known bottleneck, and a healthy one (N), on several sizes of
+data. Runs are cut into time slices; X is a DataFrame of rates of events, a row a slice, indexed by program, pass and
+slice, and `about` has columns label (class), size and time_s of the same rows, both as of
+:func:`cmlib.experiments.micro_recordings.cut`. Key events are the few that classify best. Kinds of programs are
+"micro" (for training), "unseen" (micro-benchmarks left out of it), "CPU", "parallel" (other benchmarks) and "own".
+"""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,8 +41,9 @@ _OF_ONE_RUN = dict.fromkeys(("P_Mem_L2", "P_Mem_L3"), "P_Mem_L2/L3")
 class Fingerprints:
     """Recordings of the micro-benchmarks, measured or simulated.
 
-    `key`: dict from kind of program to runs (Series) of the key events; `all`: runs of all events; `sweep`: latencies
-    by working-set size; `meta`: metadata of one run; `indistinguishable`: runs whose forms a simulation can't
+    `key`: dict from kind of program to the list of runs (Series) of the key events; `all`: list of runs of all events;
+    `sweep`: latencies by working-set size (DataFrame as of :func:`cmlib.experiments.micro_recordings.stored_sweep`;
+    empty if simulated); `meta`: metadata (dict) of one run; `indistinguishable`: runs whose forms a simulation can't
     distinguish.
     """
 
@@ -47,6 +55,7 @@ class Fingerprints:
 
     @property
     def simulated(self):
+        """True if the runs were simulated by Callgrind."""
         return source_of(self.meta) == VALGRIND
 
     @property
@@ -73,8 +82,11 @@ class Fingerprints:
 
 
 def load(folder=None, *, kinds=KINDS, with_all=True):
-    """Fingerprints of the measured recordings; `kinds` of programs to read. A NothingRecordedError if there are
-    none."""
+    """Fingerprints of the measured recordings.
+
+    `folder` holds them among others (path; by default that of all recordings); `kinds` are those of programs to read.
+    With `with_all` the runs of all events are read, too, which take longer. A NothingRecordedError if there are none.
+    """
     folder = Path(folder or places.recordings_dir()) / micro_recordings.FOLDER
     meta = micro_recordings.key_metadata(folder)
     if meta is None:
@@ -85,10 +97,10 @@ def load(folder=None, *, kinds=KINDS, with_all=True):
 
 
 def load_simulated(folder=None, *, kinds=("micro", "unseen", "own")):
-    """Fingerprints of the simulated recordings, whose key events are the modelled ones.
+    """Fingerprints of the simulated recordings, whose key events are the modelled ones; arguments as of :func:`load`.
 
-    Programs whose forms a simulation can't distinguish are left out of those for training. A NothingRecordedError if
-    there are none.
+    Programs whose forms a simulation can't distinguish are left out of those for training (kind "micro"). A
+    NothingRecordedError if there are none.
     """
     folder = Path(folder or places.recordings_dir()) / micro_recordings.SIMULATED_FOLDER
     read = micro_recordings.read_simulated_series
@@ -105,9 +117,10 @@ def load_simulated(folder=None, *, kinds=("micro", "unseen", "own")):
 
 
 def table_1(about):
-    """The micro-benchmarks of the paper's Table 1: a row a program, with working sets and numbers of slices by form.
+    """The micro-benchmarks of the paper's Table 1: DataFrame, a row a program.
 
-    `about` is as of :func:`cmlib.experiments.micro_recordings.cut`.
+    `about` is as of :func:`cmlib.experiments.micro_recordings.cut`. Columns: in the paper, program, pathology, working
+    sets [KiB] (text), and P and N (numbers of slices in the pathological and in the healthy form).
     """
     names = about.index.get_level_values("program").str.split("-")
     frame = about.assign(program=names.str[1], form=names.str[2])
@@ -129,9 +142,12 @@ def table_1(about):
 
 
 def key_event_curve(X, about, sizes, tree, *, seed=0):
-    """Accuracy of `tree` on several numbers of key events: (elimination of events, dict from kind of folds to curve).
+    """Accuracy of a decision tree on several numbers of key events.
 
-    Curves are as of :func:`cmlib.fingerprint.validation.accuracy_curve`.
+    `X` and `about` are the slices, `sizes` the numbers of events (int), `tree` an unfitted classifier, `seed` that of
+    the folds. Returns the order in which events were eliminated, as of :func:`cmlib.fingerprint.key_events.eliminate`;
+    and a dict from kind of folds ("10-fold", "whole programs left out") to the curve, as of
+    :func:`cmlib.fingerprint.validation.accuracy_curve`.
     """
     X, label = X.loc[:, X.nunique() > 1], about["label"]
     elimination = key_events.eliminate(X, label)
@@ -146,9 +162,10 @@ def key_event_curve(X, about, sizes, tree, *, seed=0):
 def table_2(micro, everything, others, tree, *, seed=0):
     """Cross-validation of `tree` by random folds as in the paper's Table 2, by whole runs, and by working-set sizes.
 
-    `micro`, `everything` and each of `others` (by kind) are pairs (X, about) as of `micro_recordings.cut`. With folds
-    by size the key events are chosen without the held-out size, too. Columns: benchmarks, folds, accuracy [%], correct,
-    incorrect.
+    `micro` (key events), `everything` (all events) and each of `others` (dict by kind of program) are pairs (X, about);
+    `tree` is an unfitted classifier. With folds by size, the key events are chosen without the held-out size, too.
+    Returns a DataFrame, a row for each kind of program and of folds: benchmarks, folds, accuracy [%], correct and
+    incorrect (numbers of slices).
     """
     named = {f"{kind[0].upper()}{kind[1:]} programs": sliced for kind, sliced in others.items()}
     parts = {
@@ -166,12 +183,21 @@ def table_2(micro, everything, others, tree, *, seed=0):
 
 
 def train(X, about, tree, **settings):
-    """UnknownRejector with `tree`, fitted with programs as groups; `settings` are its parameters."""
+    """UnknownRejector with `tree` (an unfitted classifier), fitted to the slices X and their labels, with programs as
+    groups.
+
+    `settings` are parameters of UnknownRejector.
+    """
     return UnknownRejector(tree, **settings).fit(X, about["label"], groups=program_of(X))
 
 
 def outcomes_by_program(labels, X, about):
-    """Share of slices [%] by outcome (columns), a row a program of known class: pathological ones first."""
+    """Share of slices [%] by outcome, a row a program with its class: DataFrame, pathological programs first.
+
+    `labels` are predicted classes of the rows of X (array-like of str). Columns, as far as they occur: right class,
+    unknown, ``false alarm: P``, ``missed: N``, another P class. The index names the program, its class, and the wrong
+    class that was predicted most often.
+    """
     expected, labels = about["label"].to_numpy(), np.asarray(labels)
     healthy = pd.Series(expected).str.startswith(HEALTHY).to_numpy()
     outcome = np.select(
@@ -190,12 +216,14 @@ def outcomes_by_program(labels, X, about):
 
 
 def run_of(X):
-    """Name of the run of each slice: program and pass."""
+    """Name of the run of each slice (row of X): an Index of "program/pass"."""
     return X.index.get_level_values("program") + "/" + X.index.get_level_values("pass").astype(str)
 
 
 def program_of(run):
-    """Name of the micro-benchmark of a run, or of each slice of X."""
+    """Name (str) of the micro-benchmark of a run (Series), without form and size; an Index of them for the slices of an
+    X.
+    """
     if isinstance(run, pd.DataFrame):
         return run.index.get_level_values("program").str.split("-").str[1]
     return run.program.split("-")[1]
@@ -210,7 +238,10 @@ def train_for_one_run():
 
 
 def rates_of_one_run(counts):
-    """Modelled events per 1,000 estimated cycles, of each row of counts with two cache levels."""
+    """Modelled events per 1,000 estimated cycles: DataFrame, a row for each of `counts`.
+
+    `counts` has Callgrind's events of a simulation with two cache levels, a row an interval.
+    """
     events = simulated_events()
     counts = simulated_counts(counts[events.index], events["weight"])
     return counts.drop(columns=["instructions", "cycles", *EXACT_RATES]).div(counts["cycles"], axis=0)

@@ -1,4 +1,9 @@
-"""What the report's first page says of a program: of measured, of simulated ones, and of those without IPC."""
+"""Write what the report's first page says of a program: of measured ones, of simulated ones, and of those without IPC.
+
+Functions return dicts of sentences, in Markdown and without a full stop, by the heading that they stand under: limits
+(what limits the program), varies (what changes over time), sure (how sure that is), advice, and lacking (what it takes
+to know more).
+"""
 
 import numpy as np
 import pandas as pd
@@ -18,7 +23,13 @@ _MUCH = 0.1  # share of the estimated cycles from which on there is something to
 
 
 def find_phases(series, gain=0.1, shortest=0.04):
-    """Phases, each of one level; of more than 240 values, means of neighbours are cut."""
+    """Cut a series into phases, each of one level: a DataFrame of start, end (index of the first and the last value),
+    level.
+
+    `series` is a rate (Series) by time [s] or number; NaN are left out. Of more than 240 values, means of neighbours
+    are cut. A phase has at least the share `shortest` (0-1) of these; a further phase must explain at least the share
+    `gain` (0-1) of the series' variance.
+    """
     series = series.dropna()
     bundle = np.arange(len(series)) // max(1, -(-len(series) // _POINTS))
     values = series.groupby(bundle).mean().to_numpy()
@@ -33,7 +44,9 @@ def find_phases(series, gain=0.1, shortest=0.04):
 
 
 def _describe_change(event, rate):
-    """How the phase of a rate that differs most differs from the longest."""
+    """How the phase of a rate (Series) that differs most differs from the longest: a dict of change (|log ratio|) and
+    text.
+    """
     phases = find_phases(rate).query("level > 0")
     usual = phases["level"][(phases["end"] - phases["start"]).idxmax()]
     change = np.log(phases["level"] / usual).abs()
@@ -43,7 +56,9 @@ def _describe_change(event, rate):
 
 
 def _describe_changes(runs):
-    """The three rates of the first run that change most, from a quarter on."""
+    """The three rates of the first of the `runs` (Recordings) that change most, by a quarter or more, as text; "" if
+    none.
+    """
     rates = runs[0].rates().drop(columns=list(CLOCKS), errors="ignore")
     rates = rates.loc[:, rates.max() > 0]
     if len(rates) <= _OFTEN or rates.empty:
@@ -56,7 +71,10 @@ def _describe_changes(runs):
 
 
 def _summarize_agreement(by_event):
-    """How far the runs' rates of the first event that several runs counted are apart."""
+    """Sentence: how far the runs' rates of the first event that several runs counted are apart.
+
+    `by_event` is a dict from event to a dict from run to its rate (Series).
+    """
     for event, by_run in by_event.items():
         means = [rate.mean() for rate in by_run.values()]
         if len(means) > 1:
@@ -69,7 +87,7 @@ def _summarize_agreement(by_event):
 
 
 def _suggest_recording(meta):
-    """What it takes to know IPC."""
+    """Sentence: what it takes to know IPC, of a program with this metadata of a run (dict)."""
     if meta.get("imported"):
         return (
             "instructions and cycles in the same recording give IPC: put "
@@ -84,7 +102,11 @@ def _suggest_recording(meta):
 
 
 def summarize_rates(often, by_event, runs):
-    """What changes, or happened most often, how far runs agree, and what it takes to know IPC."""
+    """Sentences on a program without IPC: a dict of varies, sure and lacking.
+
+    `often` is a dict from event to its mean rate, those to name if nothing changes; `by_event` a dict from event to a
+    dict from run to the event's rate (Series); `runs` the program's runs (list of Recordings).
+    """
     times = runs[0].axis.rate.replace("per", "times a")
     named = ", ".join(f"`{event}` {rate:,.0f} {times}" for event, rate in often.items())
     changes = _describe_changes(runs) if not runs[0].holds_totals else ""
@@ -105,7 +127,11 @@ _HOW = {
 
 
 def describe_account(answer):
-    """What limits a measured program, how sure that is, and what would decide it."""
+    """Sentences on a measured program: a dict of limits, sure, advice and lacking ("" where there is nothing to say).
+
+    `answer` is a dict as of :func:`cmlib.topdown.summarize`, whose ``account`` (shares of the slots by category) is not
+    None.
+    """
     account, off = answer["account"], answer["account"]["contradiction"]
     apart = [(row["high"] - row["low"]) / 2 for row in account["categories"] if not row["parent"]]
     within = (
@@ -136,14 +162,22 @@ def describe_account(answer):
 
 
 def describe_estimate(answer, profile):
-    """Where a simulated program's estimated cycles go, and what to try: as `cmlib diagnose`."""
+    """Where a simulated program's estimated cycles go, and what to try: a dict of limits and advice, as `cmlib
+    diagnose`.
+
+    `answer` is of :func:`cmlib.experiments.diagnosis.answer_simulated`, `profile` the SimulatedProfile.
+    """
     much = set(profile.classes["name"][profile.classes["share"] >= _MUCH]) - {NOTHING_ELSE}
     advised = [row for row in answer["advice"] if row["name"] in much] or answer["advice"]
     return {"limits": answer["text"], "advice": advised[0]["remedy"].rstrip(".") if advised else ""}
 
 
 def describe_saved_misses(profile):
-    """What would be saved of the estimated cycles without misses."""
+    """What would be saved of a simulated program's (SimulatedProfile's) estimated cycles without misses: a dict.
+
+    Keys: misses, a list of dicts of without (last-level data misses, or those of any level), percent (of the estimated
+    cycles), event, low, high and reason (empty or None); misses_text, the same as a sentence.
+    """
     shares = added_shares(profile.counts.sum().to_frame().T, simulated_events()["weight"]).iloc[0]
     last, first = (100 * shares[f"{level}-level data misses"] for level in ("last", "first"))
     saved = {"last-level data misses": last, "data misses of any level": last + first}
@@ -153,7 +187,9 @@ def describe_saved_misses(profile):
 
 
 def describe_simulation(meta):
-    """How sure simulated counts are, and what can be asked without a processor's counters."""
+    """Sentences on simulated counts, by a run's metadata (dict): a dict of sure, and of lacking (what needs real
+    counters).
+    """
     caches = "; ".join(f"{name} {shape}" for name, shape in meta["simulator"]["caches"].items())
     words = recorded_words(meta["command"])
     diagnose = command_line("cmlib", "diagnose", "--simulate", "--", *words)

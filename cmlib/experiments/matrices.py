@@ -1,4 +1,8 @@
-"""Put a program's cleaned runs into a matrix of events and a target, a row a step of progress or an interval."""
+"""Put a program's cleaned runs into a matrix of events and a target, a row a step of progress or an interval.
+
+The target is the rate that a model explains by events, usually IPC. Progress is the share of a run's instructions that
+are retired, and a step one of equal shares of it. One pass is the runs that together count all events of a plan once.
+"""
 
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -26,10 +30,12 @@ _MOST_RUNS = 5000  # the same of totals of whole runs
 
 @dataclass(frozen=True)
 class Matrix:
-    """Rates `X` of one program's events, and the `target` that they explain: `ipc`, which may be another rate.
+    """Rates of one program's events, and the target that they explain.
 
-    `holdout` is such a pair (X, ipc) of a second pass over the same events, or None. `ticking` has the rates [1/s] of
-    events that were left out, as :func:`cmlib.rank.leaks.find_ticking` returns them.
+    `X` is a DataFrame, a row a step or interval, a column an event; `ipc` a Series of the same rows, which is IPC or
+    another rate, as `target` says. `holdout` is such a pair (X, ipc) of a second pass over the same events, or of a
+    second run, for tests; None if there is none. `ticking` has events that were left out, as they happen at a constant
+    rate in time (a Series from event to rate [1/s], as of :func:`cmlib.rank.leaks.find_ticking`).
     """
 
     X: pd.DataFrame
@@ -45,14 +51,17 @@ class Matrix:
 
 
 def recorded_matrix(url, program, target=IPC, *, method="shrinkage", workers=None):
-    """:func:`matrix` of the :func:`recorded_runs` of a program."""
+    """Matrix of a recorded program: :func:`matrix` of its :func:`recorded_runs`, which have the same arguments."""
     return matrix(recorded_runs(url, program, target, method=method, workers=workers), target=target)
 
 
 def recorded_runs(url, program, target=IPC, *, method="shrinkage", workers=None):
-    """Cleaned runs of a program that count the target, as of :func:`cmlib.experiments.data.cleaned_runs`.
+    """Cleaned runs of a program in the store at `url` that count the target, as of
+    `cmlib.experiments.data.cleaned_runs`.
 
-    Those of the sets for alignment if there are any; intervals rather than totals.
+    `target` is a Target, `method` that of cleaning, `workers` a Workers (by default one process). Runs of fewer than
+    20 intervals are left out. If there are sets whose runs can be aligned by progress ("ocoe", "sweep"), only those;
+    runs by interval rather than totals of whole runs. A NothingRecordedError if there is none.
     """
     runs = store.runs(url, program=program).query("mode != 'lines'")
     able = runs[target.counted_in(runs) & (runs["n_intervals"] >= FEWEST_INTERVALS)]
@@ -64,10 +73,12 @@ def recorded_runs(url, program, target=IPC, *, method="shrinkage", workers=None)
 
 
 def matrix(runs, *, target=IPC, per=None):
-    """Matrix of a program's cleaned runs; `per` is what X is divided by, the target's divisor by default.
+    """Matrix of a program's cleaned runs (DataFrame as of :func:`recorded_runs`).
 
-    Of IPC and several runs a pass, rows are steps of progress; else intervals of runs that counted the same events. An
-    UnfitRecordingError if there are too few rows or no events.
+    `per` is the event by which the counts of X are divided, the target's divisor by default. For IPC, where a pass has
+    several runs, the rows are steps of progress, means over the runs of the first complete pass; the second one is held
+    out. Else they are intervals of runs that counted the same events; of those without instructions the last is held
+    out. An UnfitRecordingError if there are too few rows, or no event that could explain the target.
     """
     sets_of = runs.groupby("pass")["set"].agg(set)
     complete = [number for number, sets in sets_of.items() if sets == sets_of.iloc[0]]
@@ -100,7 +111,12 @@ def _without_ticking(runs, target):
 
 
 def core_runs(url, programs, target=IPC, *, workers=None):
-    """Dict from program to its cleaned runs without multiplexing, of programs with two passes or more of such."""
+    """Dict from program to its cleaned runs without multiplexing (set "ocoe"), of programs with two passes or more of
+    such.
+
+    `programs` are names in the store at `url`. Gaps are interpolated, nothing else is cleaned; the runs are as of
+    :func:`cmlib.experiments.data.cleaned_runs`. Runs that did not count the `target` are no pass.
+    """
     runs = store.runs(url).query("set == 'ocoe'")
     passes = runs[target.counted_in(runs)].groupby("program")["pass"].nunique()
     clean = partial(cleaned_runs, url, sets=["ocoe"], method="interpolate", workers=workers)
@@ -161,15 +177,16 @@ def _rows(counts, seconds, target, per, n):
     return X, y.rename("ipc" if target == IPC else target.name)
 
 
-_STEPS = 4
+_STEPS = 4  # in which all events are dropped, at least
 
 
 def refine(data, *, step=10, test_share=0.2, seed=0):
-    """:func:`cmlib.rank.refine` of a :class:`cmlib.experiments.Matrix`, its second pass held out.
+    """Event importance refinement of a Matrix: :func:`cmlib.rank.refine`, with its second pass held out.
 
-    Returns a Refinement. At most a quarter of all events are dropped at a time. All but the model is read from the
-    cache if another notebook has computed it. Errors of IPC are relative (Eq. 14); those of another rate, which may be
-    0, are in percent of its mean.
+    `step` events are dropped at a time, but at most a quarter of all; the share `test_share` (0-1) of the rows is for
+    tests; `seed` is that of models and folds. Returns a Refinement. All but the model is read from the cache if another
+    notebook has computed it. Errors of IPC are relative (Eq. 14); those of another rate, which may be 0, are in percent
+    of its mean.
     """
     step = min(step, max(1, data.X.shape[1] // _STEPS))
     options = {"step": step, "test_share": test_share, "seed": seed}

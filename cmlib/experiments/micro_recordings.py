@@ -1,4 +1,9 @@
-"""Read recordings of the micro-benchmarks, measured or simulated, and cut them into time slices."""
+"""Read recordings of the micro-benchmarks, measured or simulated, and cut them into time slices.
+
+They are in a folder a program, named "KIND-NAME-FORM…", such as "micro-stride-P-64"; two sets of runs, "key" and "all",
+counted the key events (the few that classify best) and all events. A pass may be several runs (parts), as not all
+events fit into one.
+"""
 
 import json
 import math
@@ -28,8 +33,11 @@ SIMULATE_COMMAND = "cmlib record-micro --simulate"
 
 
 def stored_sweep(folder):
-    """Latencies by working-set size that were stored with the recordings: DataFrame; CmlibErrors if none is
-    readable."""
+    """Latencies by working-set size that were stored with the recordings in `folder`: DataFrame, as the CSV file has
+    it.
+
+    A NothingRecordedError if there is no such file, a CmlibError if it can't be read.
+    """
     file = Path(folder) / SWEEP
     if not file.is_file():
         raise NothingRecordedError(f"no latency sweep is kept with the recordings: run `{COMMAND}`")
@@ -40,7 +48,7 @@ def stored_sweep(folder):
 
 
 def key_metadata(folder):
-    """Metadata (dict) of the first readable run of the key events; None if there is none."""
+    """Metadata (dict) of the first readable run of the key events in `folder`; None if there is none."""
     runs = map(readable_runs, sorted(Path(folder).glob("micro-*/")))
     metas = chain.from_iterable(of_program.values() for of_program in runs)
     return next((meta for meta in metas if meta["set"] == KEY), None)
@@ -48,9 +56,12 @@ def key_metadata(folder):
 
 @dataclass(frozen=True)
 class Series:
-    """One recorded run: program, number of the pass, note on it (`about`: label, size), counts and running shares.
+    """One recorded run.
 
-    A simulated run has numbers of intervals as its index, and no running shares. `events` are those of :meth:`rates`.
+    `program` is the name of its folder, `number` that of its pass, `about` a dict of label (its class), size (working
+    set, or None) and more; `counts` and `running` (shares, 0-1) have a row an interval, a column an event, and the end
+    of the interval [s] as index. A simulated run has numbers of intervals as its index, and None for `running`.
+    `events` are the columns that :meth:`rates` returns; all if it is empty.
     """
 
     program: str
@@ -61,12 +72,18 @@ class Series:
     events: tuple = ()  # of the slices, where not all
 
     def rates(self, slice_s):
-        """Rates by time slice, as :func:`cmlib.fingerprint.slices.slice_rates` returns them; a simulated run's, too."""
+        """Events per cycle, a row a slice of `slice_s` seconds, as of :func:`cmlib.fingerprint.slices.slice_rates`.
+
+        Of a simulated run a slice is `slice_s` intervals, and rates are per 1,000 estimated cycles. A ValueError if no
+        slice is left, or the length is no multiple of the intervals'.
+        """
         rates = self._slices(slice_s)
         return rates[list(self.events)] if self.events else rates
 
     def pace(self, slice_s):
-        """Series by slice, for figures: IPC, or of simulated runs the estimated cycles per instruction."""
+        """Series by slice of `slice_s` seconds, for figures: IPC, or of simulated runs estimated cycles per
+        instruction.
+        """
         instructions = self._slices(slice_s)["instructions"]
         if self.running is not None:
             return instructions.rename("IPC")
@@ -82,7 +99,8 @@ class Series:
 def read_series(folder, set_name, kind="micro", *, only="*"):
     """List of the recorded runs (Series) of a kind of programs: "micro", "unseen", "CPU", "parallel" or "own".
 
-    Sorted by program, pass and part; a pass with a part that can't be read is left out with a warning.
+    `folder` holds the programs' folders, `set_name` is "key" or "all"; `only` is the name of one program's folder, or
+    "*". Sorted by program, pass and part; a pass with a part that can't be read is left out with a warning.
     """
     passes = {}
     for file in sorted(Path(folder).glob(f"{kind.lower()}-*/{set_name}-p*.json")):
@@ -92,6 +110,7 @@ def read_series(folder, set_name, kind="micro", *, only="*"):
 
 
 def _read(file):
+    """Series of the run whose metadata are in a file."""
     meta, place = read_run_metadata(file), file.parent
     series = perf.series(perf.parse_stat(read_raw(place, file.stem).decode()))
     return Series(place.name, meta["pass"], _about(meta, file), *series)
@@ -110,9 +129,10 @@ def _about(meta, file):
 
 
 def cut(series, *, slice_s=0.4):
-    """Cut recorded runs (Series) into slices: (X, about), both indexed by program, pass and slice.
+    """Cut recorded runs (Series) into slices of `slice_s` seconds: (X, about), both indexed by program, pass and slice.
 
-    X has events per cycle; about has label, size and time_s (end of the slice). A ValueError if a run has no slice.
+    X has events per cycle, a column for each event that all runs counted; runs that are parts of one pass are joined.
+    about has label (class), size and time_s (end of the slice). A ValueError if a run has no slice.
     """
     parts, notes = {}, {}
     for run in series:
@@ -132,9 +152,11 @@ def cut(series, *, slice_s=0.4):
 
 
 def read_simulated_series(folder, kind="micro"):
-    """List of the simulated runs (Series) of a kind of programs, with three cache levels.
+    """List of the simulated runs (Series) of a kind of programs, with three cache levels; the first run of each
+    program.
 
-    One that can't be read is left out with a warning.
+    `folder` holds the programs' folders, `kind` is as of :func:`read_series`. A run that can't be read is left out with
+    a warning.
     """
     runs = {place: readable_runs(place) for place in sorted(Path(folder).glob(f"{kind}-*/"))}
     firsts = ((place, next(iter(of_place.items()))) for place, of_place in runs.items() if of_place)
@@ -143,6 +165,7 @@ def read_simulated_series(folder, kind="micro"):
 
 
 def _read_simulated(file, meta):
+    """Series of the simulated run whose metadata (`meta`) are in a file, without its first interval."""
     place, run = file.parent, file.stem
     counts, _ = read_simulation(read_raw(place, run).decode(errors="replace"))
     lacking = second_level_events().index.difference(counts.columns)

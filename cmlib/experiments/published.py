@@ -1,4 +1,7 @@
-"""Read counts from recordings that others published: from the package, a folder or the cache, without the store."""
+"""Read counts from recordings that others published: from the package, a folder or the cache, without the store.
+
+A set is a group of such files under one name, as ``cmlib fetch`` downloads it, such as "cloudsuite".
+"""
 
 import functools
 import re
@@ -25,8 +28,10 @@ QUICK = Boosting(trees=60, learning_rate=0.15, rows_per_leaf=3)
 
 @dataclass(frozen=True)
 class PublishedMatrix:
-    """All runs of a program on a processor in one matrix: `X` events per instruction, `ipc`, `counts`, number of
-    `runs`.
+    """All runs of a program on a processor in one matrix, a row for one or several neighbouring intervals.
+
+    `X` has events per instruction, without those that contain IPC; `ipc` is a Series; `counts` has the counts of all
+    events and seconds; `runs` is the number of runs.
     """
 
     X: pd.DataFrame
@@ -36,17 +41,21 @@ class PublishedMatrix:
 
     @property
     def y(self):
-        """Logarithm of IPC, the target of models, so that errors are relative as in Eq. 14."""
+        """Logarithm of IPC (Series), the target of models, so that errors are relative as in Eq. 14."""
         return np.log(self.ipc)
 
     @property
     def fold(self):
-        """Number of each row's fold: twelve blocks of neighbouring rows in four folds."""
+        """Number (0-3) of each row's fold, an array: twelve blocks of neighbouring rows in four folds."""
         return rank.blocks(self.X.index, _BLOCKS) % _FOLDS
 
 
 def counts_of(name):
-    """List of (counts, running) of the runs in a published file, with cmlib's names; empty if the file is not here."""
+    """List of (counts, running) of the runs in a published file, with cmlib's names of events; empty if it is not here.
+
+    `name` is the file's, with its folder, as :func:`files_like` lists it. Both are DataFrames, a row an interval, a
+    column an event; running shares are 0 to 1.
+    """
     content = public.read(name)
     if content is None:
         return []
@@ -59,14 +68,18 @@ def counts_of(name):
 
 
 def files_like(set_name, pattern):
-    """Files of a published set whose names match a regular expression: DataFrame of file and the pattern's groups."""
+    """Files of a published set whose names match a regular expression as a whole.
+
+    A DataFrame, a row a file: file (name with its folder), and a column for each named group of the pattern; empty and
+    without columns if none matches.
+    """
     listed = public.files(set_name)["file"]
     matches = {name: re.fullmatch(pattern, name.rpartition("/")[2]) for name in listed}
     return pd.DataFrame([{"file": name, **match.groupdict()} for name, match in matches.items() if match])
 
 
 def how_to_get(set_name):
-    """A sentence on how to get a set that is not here."""
+    """A sentence (Markdown) on how to get a published set that is not here."""
     return (
         f"Not shown: the recordings `{set_name}` are not here. {command_code('cmlib', 'fetch', set_name)} has them, or "
         "CMLIB_PUBLIC names a folder with them; then run this notebook again."
@@ -74,7 +87,11 @@ def how_to_get(set_name):
 
 
 def pooled(runs):
-    """PublishedMatrix of several runs' counts; of more than 500 rows, neighbouring ones are added up."""
+    """PublishedMatrix of several runs' counts (DataFrames, a row an interval); rows without instructions or cycles left
+    out.
+
+    Of more than 500 rows, neighbouring ones are added up.
+    """
     timed = [counts.assign(seconds=interval_lengths(counts)) for counts in runs]
     counts = pd.concat(timed).reset_index(drop=True).dropna()
     counts = counts.groupby(np.arange(len(counts)) // -(-len(counts) // _MOST_ROWS)).sum()
@@ -88,7 +105,8 @@ def pooled(runs):
 def cloudsuite(program="all"):
     """Dict from (program, processor) to the PublishedMatrix of CloudSuite's recordings that are here.
 
-    `program` is "all" or names separated by commas.
+    `program` is "all" or names separated by commas; a NothingRecordedError for one that is not here, a ValueError if
+    there is none. Runs of one interval are left out.
     """
     files = files_like("cloudsuite", r"(?P<processor>.+)\.(?P<program>\w+)\.csv")
     todo = "Notebooks 09a and 09e are about recordings that others have published."

@@ -38,9 +38,11 @@ _TWINS = (("L1-dcache-loads", "dTLB-loads"), ("branch-misses", "branch-load-miss
 
 @dataclass(frozen=True)
 class RepairCase:
-    """One test of a method: `counts` and running `shares` that it gets, and the `truth` with its standard `error`.
+    """One test of a method that repairs multiplexed counts.
 
-    All are frames with a row an interval; truth and error have the columns of those events that are tested.
+    `name` tells how the case was made. `counts` and running `shares` (0-1) are what the method gets, `truth` the true
+    counts and `error` their standard error: DataFrames with a row an interval, a column an event; truth and error have
+    the columns of those events alone that are tested.
     """
 
     name: str
@@ -102,9 +104,11 @@ def score_method(method, files=None, *, name="method"):
 
 
 def score_cases(methods, cases):
-    """Score methods (dict from name to callable) and baselines on RepairCases: a row for each case, method and event.
+    """Score methods and the baselines on RepairCases: a DataFrame, a row for each case, method and event.
 
-    Columns: case, method, event, error, covered, noise [%] as of :func:`score_method`, printed (perf's error), ratio.
+    `methods` is a dict from name to callable, as of :func:`score_method`; `cases` a list of RepairCases. Columns: case,
+    method, event; error, covered and noise [%] as of :func:`score_method`; printed (perf's error [%]); ratio (error
+    over printed, 1 if that is 0).
     """
     rows = []
     for case in cases:
@@ -117,10 +121,11 @@ def score_cases(methods, cases):
 
 
 def ratios(judged, *, seed=0):
-    """Summarize the table of :func:`score_method` by kind of truth and method (index).
+    """Summarize the table of :func:`score_method` by kind of truth and method: a DataFrame with these two as index.
 
-    Columns: numbers of programs and files; ratio, the geometric mean over programs, with a 90 % interval (low, high);
-    worst ratio of a file; covered and least, mean and minimum of the coverage [%].
+    `seed` is that of the bootstrap over programs. Columns: programs and files (numbers); ratio (error as a multiple of
+    perf's, geometric mean over programs) with a 90 % interval, low and high; worst (ratio of a file); covered and least
+    (mean and minimum over files of the share of true counts in 90 % intervals [%]).
     """
     rng, rows = np.random.default_rng(seed), {}
     for key, of_method in judged.groupby(["kind", "method"], sort=False):
@@ -136,22 +141,30 @@ def ratios(judged, *, seed=0):
 
 
 def listed(which=None):
-    """Fixed list of files, "tuning" or "judging", or both: columns ``list``, ``kind``, ``set``, ``program``,
-    ``file``."""
+    """Fixed list of files for tests: a DataFrame with the columns list, kind (of truth), set, program, file.
+
+    `which` is "tuning" (files by which constants of methods are set), "judging" (files by which they are compared), or
+    None for both.
+    """
     table = pd.read_csv(places.public_dir() / "repair.csv")
     return table if which is None else table[table["list"] == which].reset_index(drop=True)
 
 
 def cases(file, rotations=ROTATIONS):
-    """List of the RepairCases of one file; empty if it is not there."""
+    """List of the RepairCases of one file (path, or name in a published set); empty if it is not there.
+
+    `rotations` are pairs (groups, slots an interval) to simulate, where counts are replayed.
+    """
     return _cases(str(file), tuple(rotations))[1]
 
 
 def twice_counted(counts, shares, groups=(), machine=None):
-    """Yield a RepairCase for each event that a run counted under two names at different times.
+    """Yield a RepairCase for each event that a run counted under two names at different times, each name once as the
+    truth.
 
-    The method gets one reading, without the other and all events that were counted together with that, which is the
-    truth. `groups` are the run's groups of events, `machine` its metadata.
+    `counts` and running `shares` (0-1) are DataFrames, a row an interval. The method gets one reading; the other one,
+    which is the truth, is taken out, as are all events that were counted together with it. `groups` are the run's
+    groups of events (lists of names; by default found by the columns' order), `machine` its metadata (dict), if known.
     """
     total = counts.sum()
     pairs = [
@@ -197,7 +210,10 @@ def _each(repair, counts, shares):
 
 
 def straight_lines(counts, shares):
-    """Counts by linear interpolation of rates between the times in which an event was counted: DataFrame."""
+    """Counts by linear interpolation of rates between the times in which an event was counted: a DataFrame as `counts`.
+
+    `shares` are the running shares (0-1); an event with fewer than three samples is unchanged.
+    """
     return _each(interpolate, counts, shares)
 
 

@@ -9,10 +9,11 @@ _MOST_SHOWN = 5
 
 
 def resolve_names(wanted, known, *, about, todo):
-    """List of the names in `wanted`, "all" or names separated by commas; "all" stands for all of `known`.
+    """List of the names in `wanted` (str): "all", which stands for all of `known`, or names separated by commas.
 
-    A ValueError if there are no names; a NothingRecordedError for one that is not `known`: it is not among `about`, and
-    `todo`, a sentence in which NAME stands for the name, says what to do.
+    A ValueError if there are no names. A NothingRecordedError for one that is not among `known` (names): its message
+    says that it is not among `about` (a noun phrase, such as "the programs recorded"), names the nearest ones, and ends
+    with `todo`, sentences on what to do, in which NAME is replaced by the name.
     """
     known = list(known)
     if wanted == "all":
@@ -28,7 +29,7 @@ def resolve_names(wanted, known, *, about, todo):
 
 
 def split_names(text):
-    """List of the names in a text, separated by commas."""
+    """List of the names in a text, separated by commas; empty if there are none."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 

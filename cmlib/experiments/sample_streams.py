@@ -1,4 +1,8 @@
-"""Load streams of cumulative counts, sampled by cmlib or published, by case: a program with its input."""
+"""Load streams of cumulative counts, sampled by cmlib or published, by case: a program with its input, such as "gcc-1".
+
+A stream has a row a sample, taken whenever the timing event (the first column) has happened a fixed number of times,
+and a column an event: how often it has happened since the start.
+"""
 
 from cmlib.collect.sampling import read_samples
 from cmlib.errors import UnfitRecordingError
@@ -16,7 +20,9 @@ _FEWEST = 10  # samples that the longest stream must have
 def load_samples(wanted="all", *, program="all", kind="auto"):
     """Dict from case to cumulative counts (DataFrame) that cmlib sampled, the timing event first.
 
-    `wanted` are cases, or "all" of `program`; both "all" or separated by commas. A ValueError for an unknown case.
+    `wanted` is cases separated by commas, or "all" of those of `program` (names separated by commas, or "all"). `kind`
+    is "hardware" or "software" (events), or "auto": hardware if there are any; ``attrs["kind"]`` of each frame says
+    which. A ValueError for an unknown case, a NothingRecordedError for an unknown program.
     """
     recorded = find_streams(None, kind).drop_duplicates("name").set_index("name", drop=False)
     names = _cases_of(program, recorded.index) if wanted == "all" else split_names(wanted)
@@ -30,7 +36,12 @@ def load_samples(wanted="all", *, program="all", kind="auto"):
 
 
 def load_suite(name, event, wanted="all", *, folder=""):
-    """Dict from case to cumulative counts (DataFrame) of a published suite: of its first run that counts the event."""
+    """Dict from case to cumulative counts (DataFrame) of a published suite: of its first run that counts the event.
+
+    `name` is the suite's, such as "spec-llc", `event` that which must have been counted, `wanted` "all" or cases
+    separated by commas; `folder` holds the files, by default where ``cmlib fetch`` puts them. Cases without such a run
+    of three samples or more are left out. A NothingRecordedError for an unknown case.
+    """
     runs = streams.find_runs(name, folder)
     todo = f"{command_code('cmlib', 'fetch', name)} has the set, or CMLIB_PUBLIC names a folder with it."
     names = resolve_names(wanted, runs["case"].unique(), about=f"the cases of {name}", todo=todo)
@@ -43,10 +54,13 @@ def load_suite(name, event, wanted="all", *, folder=""):
 
 
 def load_streams(suite, event="", cases="all", *, folder="", program="all"):
-    """Dict from case to cumulative counts, the timing event and then `event` first; and a text on their source.
+    """Load the streams of a published suite, or those that cmlib sampled if the suite is not here or `program` is
+    given.
 
-    Those that cmlib sampled if the suite is not here, or if `program` is given. An UnfitRecordingError if there are too
-    few samples.
+    `suite` is a suite's name, or "samples" for cmlib's; `event` that which is compressed (by default the suite's, of
+    `EVENTS`), `cases` "all" or cases separated by commas; `folder` holds the suite's files. Returns a dict from case to
+    cumulative counts (DataFrame), whose first columns are the timing event and `event`; and a text on their source. An
+    UnfitRecordingError if no stream has ten samples; errors of :func:`load_samples`.
     """
     event, of_suite = event or EVENTS.get(suite, ""), suite != "samples" and program == "all"
     totals = load_suite(suite, event, cases, folder=folder) if of_suite else {}

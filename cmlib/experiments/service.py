@@ -27,16 +27,18 @@ def compare_services(old, new, *, load="instructions", smallest=0.25):
     Parameters
     ----------
     old, new : (str, sequence of dict, sequence of (DataFrame, DataFrame))
-        Name, metadata and runs, as of :func:`cmlib.experiments.summary.summarize_runs`.
+        Name, metadata and runs (counts and running shares), as of :func:`cmlib.experiments.summary.summarize_runs`.
     load : str, default "instructions"
         Event whose count per second is the load.
     smallest : float, default 0.25
-        Smallest relevant change of a level or rate, as a share; of the account, as a share of the slots.
+        Smallest relevant change of a level or rate, as a share; of the account (the slots' shares by category), as a
+        share of the slots.
 
     Returns
     -------
     dict
-        What ``cmlib compare --recordings --json`` prints: see `docs/compare.md`.
+        What ``cmlib compare --recordings --json`` prints: see `docs/compare.md`. Its verdict is ``differs``, ``no
+        change``, or, with fewer than eight intervals of equal load, ``not comparable``.
 
     Raises
     ------

@@ -1,4 +1,7 @@
-"""Get one run of a program for a diagnosis: record it with a tree's key events, simulate it, or load a recorded one."""
+"""Get one run of a program for a diagnosis: record it with a tree's key events, simulate it, or load a recorded one.
+
+The tree is a decision tree that tells bottlenecks apart, trained on micro-benchmarks; key events are those it uses.
+"""
 
 import json
 import tempfile
@@ -25,8 +28,10 @@ _WITHOUT_COUNTERS = (
 def record_once(command, trained, counters, *, keep=None):
     """Run a command once and count the key events as in the training recordings: a Series of the micro_recordings.
 
-    `trained` are the metadata of these, `counters` the census of this machine's counters. With `keep` the run is stored
-    under that name. A CmlibError if processor or counters differ, or the name is taken.
+    `command` is a list of str. `trained` (dict) is the metadata of a training run, which has the events and their
+    groups; `counters` (dict) is this machine's census of counters (:func:`check_counters`). With `keep` (str) the run
+    is stored under that name; else it is deleted. A CmlibError if the processor is another one or has fewer good
+    counters, a RecordError if the name is taken or the run fails.
     """
     here = machine.describe()["microarchitecture"]
     if here != (trained_on := trained["machine"]["microarchitecture"]):
@@ -76,9 +81,13 @@ def load_recorded(name):
 
 
 def simulate_once(command, *, caches=None, every_blocks=None, progress=lambda done: None):
-    """Simulate one run of a command with prefetching of streams: (Callgrind's output, True, lines read in order).
+    """Simulate one run of a command (list of str) with prefetching of streams.
 
-    `caches` are sizes by cache, this machine's by default; `progress` is called with the work done so far.
+    `caches` is a dict from Valgrind's name of a cache to its size, this machine's by default; `every_blocks` the length
+    of an interval [basic blocks], by default 500,000; `progress` a callable, which gets the work done so far. Returns a
+    tuple of Callgrind's output (str), True (prefetched), and the number of cache lines read in order (None if not
+    known): arguments of :func:`cmlib.experiments.diagnosis.simulated_profile`. A CmlibError if Valgrind or the command
+    fails.
     """
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         options = cache_options(caches or {}, prefetch=True)
@@ -88,6 +97,10 @@ def simulate_once(command, *, caches=None, every_blocks=None, progress=lambda do
 
 
 def check_counters():
-    """Census of this machine's counters (dict); a CmlibError if no hardware event can be counted."""
+    """Census of this machine's counters: a dict of offered and good (numbers), see
+    :class:`cmlib.collect.machine.Census`.
+
+    A CmlibError if no hardware event can be counted.
+    """
     with machine.counters_lock("cmlib diagnose"):
         return machine.census().checked(_WITHOUT_COUNTERS).counters

@@ -1,4 +1,7 @@
-"""Convert the settings of Spark that are stored with a recording to numbers."""
+"""Convert the settings of Spark that are stored with a recording to numbers.
+
+A run's options are a dict from the name of a setting, such as "spark.memory.fraction", to its value as text.
+"""
 
 import re
 
@@ -6,7 +9,9 @@ from cmlib.io.programs import emitted_events, spark_parameters
 
 FOLDER = "tuning"  # among the recordings
 EMIT = "emit."  # prefix, in a run's options, of an event that another program caused at a set rate
-TABLE_IV = spark_parameters()
+TABLE_IV = (
+    spark_parameters()
+)  # CounterMiner's: dict from abbreviation to a parameter with name, default and needs
 # Settings that some parameters need to have an effect, such as two executors that fetch from each other.
 ALWAYS = {name: value for parameter in TABLE_IV.values() for name, value in parameter.needs.items()}
 _UNITS = {"": 1, "s": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -14,6 +19,7 @@ _QUANTITY = re.compile(r"([0-9.]+)([skmg]?)")
 _EVENTS = emitted_events()
 # By event that can be caused at a set rate: the events that are caused with it.
 EMITTERS = _EVENTS.query("emitted == 1")["with"].fillna("").str.split().map(tuple).to_dict()
+# By event: the highest rate [1/s] at which it can be caused.
 HIGHEST = _EVENTS["highest"].dropna().to_dict()
 
 
@@ -23,14 +29,17 @@ def emitted_of(options):
 
 
 def settings_of(options):
-    """Dict from abbreviation to value of each of Table IV's parameters, as numbers, from the run's options."""
+    """Dict from abbreviation to value (float) of each of Table IV's parameters, from a run's options.
+
+    A parameter that is not among the options has its default. A ValueError if a value is no quantity.
+    """
     chosen = ALWAYS | dict(options)
     texts = {abbr: chosen.get(each.name, each.default) for abbr, each in TABLE_IV.items()}
     return {abbr: quantity(text) for abbr, text in texts.items()}
 
 
 def quantity(text):
-    """Number of a text: ``"64k"`` in bytes, ``"120s"`` in seconds, ``"0.6"`` as it is; a ValueError for others."""
+    """Number (float) of a text: ``"64k"`` in bytes, ``"120s"`` in seconds, ``"0.6"`` as it is; else a ValueError."""
     match = _QUANTITY.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is no number with one of the units k, m, g, s, or none.")

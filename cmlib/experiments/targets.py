@@ -1,6 +1,7 @@
-"""Choose the target of a model: IPC, or an event per second or per another event.
+"""Choose the target of a model, which is the rate that it explains: IPC, or an event per second or per another event.
 
-Of a simulated program, which has neither cycles nor seconds, it is an event per 1,000 instructions.
+Of a simulated program, which has neither cycles nor seconds, it is an event per 1,000 instructions. Programs are in the
+store, a database named by its URL (`url`); `runs` is a DataFrame, a row a run, as of :func:`cmlib.io.store.runs`.
 """
 
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ _MORE = {
 
 @dataclass(frozen=True)
 class Target:
-    """Target of a model: the count of `event` per `per`, another event, or per second if that is empty."""
+    """Target of a model: the count of `event` per `per`, another event, or per second if `per` is empty."""
 
     event: str
     per: str = ""
@@ -58,13 +59,13 @@ class Target:
         return {self.event, self.per} - {""}
 
     def leaks_target(self, event):
-        """True if an event contains the target (target leakage)."""
+        """True if an event (name) contains the target, so that a model must not use it (target leakage)."""
         both_energy = self.event.startswith(_ENERGY) and event.startswith(_ENERGY)
         named = self == IPC and is_named_leak(event)
         return event in self.events or both_energy or named or is_simulated_leak(event, self.event)
 
     def counted_in(self, runs):
-        """Mask (ndarray of bool) of the runs, as :func:`cmlib.io.store.runs` lists them, that counted its events."""
+        """Mask (ndarray of bool, one a run) of the runs that counted the target's events."""
         return np.array([self.events <= set(events) for events in runs["events"]], dtype=bool)
 
 
@@ -72,10 +73,12 @@ IPC = Target("instructions", "cycles")
 
 
 def choose_target(url, program="all", target=""):
-    """(List of programs, Target) to study; an UnfitRecordingError, with what to do, if a program can't be.
+    """(List of programs, Target) to study.
 
-    `program` is "all" or names separated by commas; `target` is as :attr:`Target.name` writes it, or "" for IPC or
-    else an event that all runs have.
+    `program` is "all" or names separated by commas; `target` is as :attr:`Target.name` writes it, or "" for IPC or else
+    an event that all runs have. With "all", programs without 20 intervals of the target are left out if others have
+    them. A NothingRecordedError if there is none or a named one is not recorded, an UnfitRecordingError, with what to
+    do, if one can't be studied.
     """
     names = programs(url, program)
     runs = interval_runs(url, names)
@@ -93,10 +96,11 @@ def choose_target(url, program="all", target=""):
 
 
 def possible_targets(url, runs):
-    """List of the events that happen in nearly every interval of all runs and vary, those counted most of the time
-    first.
+    """List of the events that vary and happen in at least 90 % of the intervals of all runs, which a model could
+    explain.
 
-    Of simulated runs, those first that are charged most of the estimated cycles.
+    Instructions first where nothing but IPC takes them, then those counted most of the time; of simulated runs, those
+    first that are charged most of the estimated cycles. Clocks are left out.
     """
     shares = []
     for run_id in runs["run_id"]:
@@ -114,7 +118,11 @@ def possible_targets(url, runs):
 
 
 def charged_shares(url, run_ids):
-    """Share of KCachegrind's cycle estimate that each simulated event is charged, mean over runs: Series."""
+    """Share (0-1) of KCachegrind's cycle estimate that each simulated event is charged, mean over runs: Series by
+    event.
+
+    `run_ids` are names of simulated runs in the store at `url`.
+    """
     weights = simulated_events()["weight"]
     totals = [store.load(url, run_id).counts.sum() for run_id in run_ids]
     cycles = [(total * weights.reindex(total.index)).fillna(0) for total in totals]

@@ -20,11 +20,14 @@ RECORD = "cmlib record-tuning"
 
 @dataclass(frozen=True)
 class TuningRuns:
-    """Recordings of one program under different settings.
+    """Recordings of one program under different settings of Spark.
 
-    `runs`: under settings drawn at random; `levels`: seconds of runs with one parameter at a level (parameter, level,
-    seconds); `per`: event that rates are divided by, and `pace`, its count per second in each run; `machine`: metadata;
-    `scale`: size of the input; `usual`: mean rates by setting; `emitted`: Runs while events were caused at set rates.
+    `runs` (:class:`cmlib.tuning.Runs`): under settings drawn at random. `levels`: DataFrame of parameter, level and
+    seconds, a row a run with all parameters at their defaults but one, at that level ("default": all). `per`: event
+    that rates are divided by ("cycles" or "task-clock"), and `pace`, its count per second in each run (Series).
+    `machine`: metadata (dict). `scale`: size of the input (float). `usual`: dict from setting ("default",
+    "PARAMETER-LEVEL") to mean rates (Series by event). `emitted`: dict from event to the Runs while another program
+    caused it at set rates.
     """
 
     runs: tuning.Runs
@@ -38,9 +41,12 @@ class TuningRuns:
 
 
 def load_tuned(folder="", wanted="all"):
-    """Dict from program to its TuningRuns; `wanted` is "all" or names separated by commas.
+    """Dict from program (name) to its TuningRuns.
 
-    Recordings that can't be read are left out with a warning; a NothingRecordedError if there are none.
+    `folder` holds the recordings (path; by default those of the data, with hardware counters before others); `wanted`
+    is "all" or names separated by commas. Recordings that can't be read are left out with a warning. A
+    NothingRecordedError if there are none, or none of a named program; a CmlibError if a named one's are of several
+    machines or scales.
     """
     place = Path(folder or places.hardware_first(places.recordings_dir() / FOLDER))
     metas, rows = readable(read_run_metadata, sorted(place.glob("*/*.json"))), {}

@@ -15,8 +15,8 @@ from cmlib.report.page import page_template
 def diagnosis_page(answer, profile, trained):
     """The HTML page (str) of a measured program: its slices and phases by class, and what to do about them.
 
-    `answer` is the dict of :func:`answer_measured`, `profile` what it was made from, `trained` the model that
-    classified the slices.
+    `answer` is the dict of :func:`cmlib.experiments.diagnosis.answer_measured`, `profile` the Profile that it was made
+    from, `trained` the Fingerprints (recordings of micro-benchmarks) that the classifier was trained on.
     """
     about = (
         f"{answer['slices']} slices. Labelled by a decision tree over {sum(map(len, trained.meta['groups']))} "
@@ -30,7 +30,8 @@ def diagnosis_page(answer, profile, trained):
 def simulated_page(answer, profile):
     """The HTML page (str) of a simulated run: its phases, and its counts with rates per 1,000 instructions.
 
-    `answer` is the dict of :func:`answer_simulated`, `profile` what it was made from.
+    `answer` is the dict of :func:`cmlib.experiments.diagnosis.answer_simulated`, `profile` the SimulatedProfile that it
+    was made from.
     """
     events, totals = simulated_events(), profile.counts.sum()
     table = events.assign(count=totals, rate=1000 * totals / totals["sim.instructions"])

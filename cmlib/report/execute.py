@@ -33,10 +33,11 @@ _LEAVES_OUT = {error.__name__ for error in (NothingRecordedError, UnfitRecording
 
 
 def execute(notebook, parameters, folder):
-    """Execute a notebook (path); in `folder` are then its results, the executed notebook and its page.
+    """Execute a notebook; in `folder` are then its results, the executed notebook and its page.
 
-    NothingRecordedError if the notebook raises that; NotebookError if a cell fails (the notebook is kept as far as it
-    came), the kernel dies or nothing can be written.
+    `notebook` and `folder` (of a profile's results) are Paths, `parameters` a dict of values by name.
+    NothingRecordedError if the notebook raises that or UnfitRecordingError; NotebookError if a cell fails (the notebook
+    is kept as far as it came), it saved no results, the kernel dies or nothing can be written.
     """
     draft, unfinished = folder / f"{notebook.stem}.partial.ipynb", failed_notebook(folder, notebook.stem)
     try:

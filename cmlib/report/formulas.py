@@ -19,7 +19,10 @@ _OVERLINE = re.compile(r'<mover>(<mrow>(?:(?!<mover>).)*?</mrow>)<mo accent="tru
 
 
 def draw_formulas(markdown):
-    """The Markdown with MathML in place of TeX between dollars; code is unchanged."""
+    """The Markdown (str) with MathML in place of TeX between dollars (``$…$``, ``$$…$$``); code is unchanged.
+
+    The converter's errors for TeX that it can't read pass through.
+    """
     return _PARTS.sub(_draw, markdown)
 
 
@@ -52,5 +55,7 @@ class FormulaExporter(HTMLExporter):
 
     @pass_context
     def markdown2html(self, context, source):
-        """HTML of Markdown; nbconvert calls it for prose and for outputs."""
+        """HTML of Markdown (`source`, str) with formulas drawn; nbconvert calls it for prose and outputs, with a
+        `context`.
+        """
         return super().markdown2html(context, draw_formulas(source))

@@ -10,7 +10,11 @@ _WIDTH, _HEIGHT = 240, 36
 def summarize_history(history, subjects, groups, *, alpha, smallest):
     """The changes in a history as a dict for text, JSON and page.
 
-    `history` has a row a commit, a column a metric; `groups` are those of :func:`cmlib.anomaly.history.find_groups`.
+    `history` is a DataFrame, a row a commit (index: its name), a column a metric; `subjects` a list of the commits'
+    subject lines; `groups` those of :func:`cmlib.anomaly.history.find_groups` (metrics that change at one commit), and
+    `alpha` and `smallest` what it was called with. Keys: commits and metrics (numbers), alpha, smallest_change, and
+    groups: dicts of commit, subject, first and last (commits that it may be: dicts of commit and subject), candidates
+    (their number) and steps (dicts of metric, ratio, p_value).
     """
 
     def commit(row):
@@ -30,7 +34,7 @@ def summarize_history(history, subjects, groups, *, alpha, smallest):
 def history_page(title, history, summary, groups):
     """The HTML page (str) of a history: groups of changes, and charts of metrics, those that changed last first.
 
-    `summary` is that of :func:`summarize_history`.
+    `title` is a str, `history` and `groups` are those of :func:`summarize_history`, `summary` its result.
     """
     steps = {metric: [] for metric in history}
     for number, group in enumerate(groups):

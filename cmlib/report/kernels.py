@@ -40,9 +40,16 @@ def kill_all():
 
 
 class ForkedKernel(LocalProvisioner):
-    """A provisioner of Jupyter's that forks Python kernels, which end with the process that started them."""
+    """A provisioner of Jupyter's (which starts kernels) that forks Python kernels; they end with the process that
+    started them.
+    """
 
     async def launch_kernel(self, cmd, **kwargs):
+        """Start a kernel by the command line `cmd` (list of str), of which the kernel's own arguments are taken.
+
+        Jupyter's client calls it, with the variables ``env`` and the working directory ``cwd``; returns the kernel's
+        connection (dict).
+        """
         arguments = cmd[cmd.index("ipykernel_launcher") + 1 :]
         self.process = _Kernel(target=_serve, args=(arguments, kwargs["env"], kwargs.get("cwd")))
         self.process.start()
@@ -56,13 +63,16 @@ class _Kernel(_forked.Process):
     stdin = stdout = stderr = None
 
     def poll(self):
+        """Exit code (int) of the process; None while it runs."""
         return self.exitcode
 
     def wait(self):
+        """Wait until the process ends; its exit code."""
         self.join()
         return self.exitcode
 
     def send_signal(self, signum):
+        """Send a signal (its number) to the process, if it still runs."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signum)
 

@@ -1,5 +1,8 @@
-"""Read the manifests (results in JSON) that a profile's notebooks have left in its folder, and notes on those left
-out."""
+"""Read the manifests that a profile's notebooks have left in its folder, and notes on those left out.
+
+A manifest (JSON) is the list of a notebook's results: figures, tables, numbers and sentences, as
+:class:`cmlib.report.Results` writes it. A profile is a set of values for the parameters of all notebooks.
+"""
 
 import json
 import re
@@ -39,7 +42,7 @@ class Manifests:
 def place_of(profile, parameters):
     """A profile's folder among all results (str): ``paper``, or ``live/gcc``, ``live/bzip2,gcc``, ``live/all``.
 
-    `parameters` tell the program of a live report.
+    `profile` is its name, or a path of parameters. `parameters` (dict) tell the program of a live report.
     """
     if profile != BY_PROGRAM:
         return Path(profile).resolve().name  # of a folder that is elsewhere, its name alone
@@ -49,7 +52,7 @@ def place_of(profile, parameters):
 
 
 def command_of(place):
-    """The command line that makes the results in a folder that :func:`place_of` names."""
+    """The command line (str) that makes the results in a folder; `place` is as :func:`place_of` names it."""
     profile, _, program = place.partition("/")
     return command_of_report(program, profile) if program else command_line("cmlib", "run", profile)
 
@@ -75,24 +78,27 @@ def read_manifests(folder):
 def note_left_out(folder, notebook, title, message, *, for_overview=False):
     """Note that a notebook was left out, as nothing is recorded for it; its next results remove the note.
 
-    `message` says why; `for_overview`: whether the report's first page lacks something by it.
+    `folder` (path) is that of the profile's results, `notebook` and `title` are str, `message` says why;
+    `for_overview`: whether the report's first page lacks something by it.
     """
     entry = {"notebook": notebook, "title": title, "message": message, "for_overview": for_overview}
     write_whole(_note(folder, notebook), json.dumps(entry))
 
 
 def remove_note(folder, notebook):
-    """Remove the note that a notebook was left out, if there is one."""
+    """Remove the note that a notebook (name) was left out, if there is one in the profile's folder (path)."""
     _note(folder, notebook).unlink(missing_ok=True)
 
 
 def failed_notebook(folder, notebook):
-    """Path at which a notebook is kept as far as it came, if a cell of it failed."""
+    """Path at which a notebook (name) whose cell failed is kept as far as it came, in a profile's folder (path)."""
     return Path(folder) / f"{notebook}{_FAILED}"
 
 
 def remove_drafts(folder, notebook):
-    """Remove what a notebook left that did not end."""
+    """Remove what a notebook (name) that did not end has left in a profile's folder (path): its copy and half its
+    results.
+    """
     (Path(folder) / f"{notebook}.partial.ipynb").unlink(missing_ok=True)
     shutil.rmtree(Path(folder) / f"{notebook}.partial", ignore_errors=True)
 

@@ -14,7 +14,11 @@ from cmlib.report.parameters import SETTINGS, SHARED, read_heading
 
 @dataclass(frozen=True)
 class Notebook:
-    """What a notebook's cells use: where its results go, who computes, and its settings by name."""
+    """What a notebook's cells use.
+
+    `results` (Results) keeps what it finds, `workers` (Workers) says where and by how many processes is computed, and
+    `settings` (dict) has the settings that notebooks share, by name.
+    """
 
     results: Results
     workers: Workers

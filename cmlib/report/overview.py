@@ -1,4 +1,7 @@
-"""The cards of programs on the report's first page, put together from what several notebooks tell of each."""
+"""Put together the cards of programs on the report's first page, from what several notebooks tell of each.
+
+A topic is what a card tells of a program: limits, varies, sure, advice, lacking (sentences), bars and picture.
+"""
 
 _LABELS = {
     "limits": "",
@@ -14,13 +17,16 @@ _LAST = ("limits", "varies", "advice", "bars", "picture")
 
 
 def sentences(topics):
-    """What one notebook tells of a program as one paragraph (str); `topics` is a dict of clauses."""
+    """What one notebook tells of a program as one paragraph (str, Markdown).
+
+    `topics` is a dict from topic to a clause without full stop; empty and other ones are left out.
+    """
     parts = [label + topics[topic] for topic, label in _LABELS.items() if topics.get(topic)]
     return " ".join(f"{opening(sentence)}." for sentence in parts)
 
 
 def opening(text):
-    """A clause with a capital at its beginning; a name in code is unchanged."""
+    """A clause (str) with a capital at its beginning, also behind asterisks; a name in code is unchanged."""
     marks = len(text) - len(text.lstrip("*"))
     return text[:marks] + text[marks : marks + 1].upper() + text[marks + 1 :]
 
@@ -59,9 +65,10 @@ def _empty(program):
 
 
 def answers_of(manifest):
-    """The findings (dicts of program and text) that answer a notebook's question, from its manifest.
+    """The findings (list of dicts of program and text) that answer a notebook's question, from its manifest (dict).
 
-    Findings about no program by itself; where there are none, one text a program.
+    Findings about no program by itself; where there are none, one text a program: its first finding, or else what the
+    notebook tells of it for the first page. Empty if there is nothing.
     """
     general = [finding for finding in manifest["findings"] if not finding["program"]]
     by_program = {program: sentences(topics) for program, topics in manifest["overviews"].items()}

@@ -141,7 +141,7 @@ def _build_programs(folder):
 
 @functools.cache
 def page_template(name):
-    """A template of this package, with filters that write sentences and numbers."""
+    """The Jinja template of this package with that name (of a file), with filters that write sentences and numbers."""
     filters = {
         "sentence": _sentence,
         "folded": _folded,

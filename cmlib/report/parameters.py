@@ -1,4 +1,7 @@
-"""The parameters that notebooks take: read from their cells, from YAML files, and checked by type and limits."""
+"""The parameters that notebooks take: read from their cells, from YAML files, and checked by type and limits.
+
+A notebook is given as the path of its .ipynb file. A setting is a parameter that many notebooks share, as in `SHARED`.
+"""
 
 import ast
 import difflib
@@ -35,7 +38,7 @@ _KINDS = {int: "whole number", float: "number"}
 
 
 def read_cells(notebook):
-    """The cells (list of dict) of a notebook's file, each with its ``text``; ValueError if it is no notebook."""
+    """The cells (list of dict) of a notebook's file (path), each with its ``text``; ValueError if it is no notebook."""
     notebook = Path(notebook)
     try:
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
@@ -58,7 +61,8 @@ def read_heading(notebook):
 def declared_parameters(notebook):
     """A dict of name to Parameter: those of the cell tagged ``parameters``, and the settings named there.
 
-    Their limits are those of the dict ``limits`` in a cell. ValueError if the cell can't be read.
+    `notebook` is a path. Limits are those of the dict ``limits`` in another cell: by parameter a tuple (low, high), a
+    list of choices, or the dotted name of such a list. ValueError if the cells can't be read.
     """
     name, cells = Path(notebook).name, read_cells(notebook)
     tagged = [cell["text"] for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
@@ -92,7 +96,11 @@ def _read_limits(name, cells):
 
 @dataclass(frozen=True)
 class Parameter:
-    """One line of a notebook's parameters cell: ``n_steps: int = 200  # steps of progress``."""
+    """One line of a notebook's parameters cell, such as ``n_steps: int = 200  # steps of progress``.
+
+    `comment` is the text behind ``#``; `limits` is a tuple (low, high), a list of choices, the dotted name of such a
+    list, or None; `shared` is True for a setting that many notebooks have.
+    """
 
     name: str
     default: object
@@ -101,7 +109,10 @@ class Parameter:
     shared: bool = False
 
     def check(self, value, where):
-        """Raise ValueError if `value` is of another type than the default, or outside its limits."""
+        """Raise ValueError if `value` is of another type than the default, or outside its limits.
+
+        An int may stand for a float. `where` (str) begins the message: the file or option that the value is from.
+        """
         kind = type(self.default)
         if type(value) is not kind and not (kind is float and type(value) is int):
             hint = "; write it in quotes" if kind is str else ""
@@ -121,9 +132,9 @@ class Parameter:
 
 
 def check_parameters(notebook, values, where):
-    """Raise ValueError if a value (dict by name) is of no parameter of the notebook, or not allowed.
+    """Raise ValueError if a value is of no parameter of the notebook, or not allowed.
 
-    `where` begins the message.
+    `notebook` is a path, `values` a dict by parameter; `where` (str) begins the message: where the values are from.
     """
     known = declared_parameters(notebook)
     for name, value in values.items():
@@ -133,7 +144,10 @@ def check_parameters(notebook, values, where):
 
 
 def for_papermill(notebook, values):
-    """The parameters (dict) as Papermill puts them into a notebook, shared settings in one dict."""
+    """The parameters (dict) as Papermill puts them into a notebook: shared settings in one dict, ``settings``.
+
+    `notebook` is a path, `values` a dict of all values by name.
+    """
     shared = {name for name, parameter in declared_parameters(notebook).items() if parameter.shared}
     settings = {name: value for name, value in values.items() if name in shared}
     parameters = {name: value for name, value in values.items() if name not in shared}
@@ -141,15 +155,20 @@ def for_papermill(notebook, values):
 
 
 def unknown_parameter(name, known, where):
-    """The message for a parameter that no notebook declares, with the nearest name that one does."""
+    """The message (str) for a parameter that no notebook declares, with the nearest name that one does.
+
+    `known` are the names that there are; `where` (str) begins the message.
+    """
     hint = _nearest(name, known)
     others = f"; it takes {', '.join(known)}." if hint == "." else hint
     return f"{where} has no parameter {written(name)}{others}"
 
 
 def read_parameters(file):
-    """The parameters (dict) of one notebook in a YAML file, those under ``settings`` among them; ValueError if
-    unreadable."""
+    """The parameters (dict) of one notebook in a YAML file (path), those under ``settings`` among them.
+
+    ValueError if it is no mapping of names, or has a name twice; OSError if it can't be read.
+    """
     parameters = parse_parameters(Path(file).read_bytes(), str(file))
     settings = parameters.pop(SETTINGS, {})
     if not isinstance(settings, dict):
@@ -158,8 +177,10 @@ def read_parameters(file):
 
 
 def parse_parameters(content, where):
-    """The parameters (dict) in a YAML file's content (bytes); ValueError, which begins with `where`, if it is
-    none."""
+    """The parameters (dict) in a YAML file's content (bytes); empty if there is none.
+
+    ValueError, which begins with `where` (str), if it is no mapping of names, or has a name twice.
+    """
     node, parameters = _load(content, where)
     parameters = {} if parameters is None else parameters
     if not isinstance(parameters, dict):
@@ -174,7 +195,7 @@ def parse_parameters(content, where):
 
 
 def parse_value(text):
-    """The value of YAML text, as behind ``name:``; ValueError if it is none."""
+    """The value (any that YAML has) of a text, as behind ``name:``; ValueError if it can't be read."""
     try:
         return _load(text, f"the value {written(text)}")[1]
     except ValueError:

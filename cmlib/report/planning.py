@@ -15,7 +15,11 @@ _DEFAULTS = ("paper", BY_PROGRAM)
 
 @dataclass(frozen=True)
 class NotebookJob:
-    """One notebook to run: its path, the values of its parameters, and the names of all that it declares."""
+    """One notebook to run.
+
+    `notebook` is the Path of its .ipynb file, `parameters` the dict of values that it gets (others keep their
+    defaults), `declared` the names of all parameters that it has.
+    """
 
     notebook: Path
     parameters: dict
@@ -59,8 +63,9 @@ def plan(profile, wanted=(), extra=None):
     """A list of NotebookJobs of a profile, by name; for the report of some programs only those that are about any
     program.
 
-    `wanted` are names of notebooks (all if empty), `extra` values of parameters that replace the profile's.
-    ValueError if a name or value is unknown.
+    `profile` is the name of a folder under params, or a path of one like these; `wanted` are names of notebooks, such
+    as "02" (all if empty); `extra` (dict) has values of parameters that replace the profile's. ValueError if a name or
+    value is unknown, NothingRecordedError if a program is.
     """
     extra = extra or {}
     if "profile" in extra:

@@ -1,4 +1,7 @@
-"""Tell which tables and figures of the papers are reproduced by a profile's results, and on whose data."""
+"""Tell which tables and figures of the papers are reproduced by a profile's results, and on whose data.
+
+An item is a table or figure of a paper; data/papers/items.csv lists them all.
+"""
 
 import pandas as pd
 
@@ -13,7 +16,12 @@ _COLUMNS = ["paper", "item", "shows", "status", "data", "programs", "notebook", 
 
 
 def read_items():
-    """Every table and figure of the papers: a DataFrame, a row an item, with the notebook's result that shows it."""
+    """Every table and figure of the papers: a DataFrame of str, a row an item, with the notebook's result that shows
+    it.
+
+    Columns: paper, item, shows (what), notebook, result (name of its figure or table), data, of (number of programs in
+    the paper), counted_in (table and column that name the programs) and lacking; empty where there is nothing.
+    """
     return pd.read_csv(places.papers_dir() / "items.csv", keep_default_na=False, dtype=str)
 
 
@@ -52,9 +60,9 @@ def reproduction(folder, sections):
 
 
 def count_reproduced(table):
-    """How many items of each paper are reproduced, in part, or not: a DataFrame, a row a paper.
+    """How many items of each paper are reproduced, in part, or not: a DataFrame of int, a row a paper (index).
 
-    `table` is that of :func:`reproduction`.
+    `table` is that of :func:`reproduction`. Columns: reproduced, in part, not.
     """
     counts = pd.crosstab(table["paper"], table["status"])
     columns = ["reproduced", "in part", "not"]

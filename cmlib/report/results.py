@@ -28,7 +28,7 @@ _STACK = ("cmlib", "numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numb
 
 
 def paper(name):
-    """The numbers that a paper prints (dict), from data/papers; ValueError if there is no such file."""
+    """The numbers that a paper prints (dict), from data/papers; ValueError if there is no file of that name (str)."""
     folder = places.papers_dir()
     file = folder / f"{name}.yaml"
     if not file.is_file():
@@ -79,10 +79,10 @@ class Results:
         }
 
     def mark(self, origin):
-        """Add to captions and findings from now on where their numbers come from, such as a simulation; "" adds
-        nothing.
+        """Add to captions and findings from now on where their numbers come from; "" adds nothing.
 
-        The first page's sentences get it, too, and the manifest has it for all.
+        `origin` is a sentence in Markdown, such as that counts are simulated. The first page's sentences get it, too,
+        and the manifest has it for all.
         """
         self._origin = f" {origin}" if origin else ""
         self._record["origin"] = strip_markup(origin)
@@ -90,7 +90,8 @@ class Results:
     def figure(self, figure, name, caption, *, on_page=True):
         """Keep a matplotlib figure as PNG and SVG, show it, and return its caption (HTML).
 
-        `on_page`: whether the report shows it.
+        `name` is that of its files, `caption` sentences in Markdown; `on_page`: whether the report shows it. ValueError
+        if another figure has the name.
         """
         caption += self._origin
         image, size = self._keep_picture(figure, name, caption)
@@ -102,7 +103,9 @@ class Results:
     def table(self, frame, name, caption, *, rows=40, decimals=2, on_page=True):
         """Keep a DataFrame as CSV and Parquet, show the caption, and return its first rows and eight columns (HTML).
 
-        `on_page`: whether the report shows it.
+        `name` is that of its files, `caption` sentences in Markdown; at most `rows` rows are returned, numbers with
+        `decimals` digits behind the point; `on_page`: whether the report shows it. The index is kept if it has a name.
+        ValueError if another table has the name.
         """
         caption += self._origin
         frame.to_csv(self._draft / f"{name}.csv", index=_has_named_index(frame))
@@ -121,8 +124,11 @@ class Results:
         return HTML(_html(table, decimals) + note * bool(cut))
 
     def number(self, name, value, unit="", *, paper=None, note=""):
-        """Keep one number with its unit, the paper's number, and a note on why they differ; ValueError if it is not
-        finite."""
+        """Keep one number with its unit, the paper's number, and a note on why they differ.
+
+        `name` and `unit` are str, `value` and `paper` numbers (None: the paper prints none), `note` is in Markdown.
+        ValueError if the value is not finite, or another number has the name.
+        """
         value = float(value)
         if not math.isfinite(value):
             raise ValueError(
@@ -134,9 +140,9 @@ class Results:
         self._add("numbers", name, entry)
 
     def finding(self, text, *, program=""):
-        """Keep a sentence for the report's first page; it is returned to be shown (HTML).
+        """Keep a sentence (Markdown) for the report's first page; it is returned to be shown (HTML).
 
-        Findings about one `program` stand together there.
+        Findings about one `program` (name) stand together there.
         """
         text += self._origin
         self._record["findings"].append({"program": program, "text": text})
@@ -144,7 +150,7 @@ class Results:
         return HTML(f"<p>{about}{to_html(text)}</p>")
 
     def overview(self, program, *, limits="", varies="", sure="", advice="", lacking=""):
-        """Keep sentences for a program's card on the report's first page; return them to be shown.
+        """Keep sentences for a program's card on the report's first page; return them to be shown (HTML).
 
         Of several notebooks that tell what limits a program, what its speed varies with or what to try, the page takes
         the last; how sure that is, and what is lacking, it takes of all.
@@ -152,21 +158,23 @@ class Results:
         Parameters
         ----------
         program : str
+            Its name.
         limits, varies, sure, advice, lacking : str, optional
             What limits the program, what its speed varies with, how sure that is, what to try, and what was not
-            recorded, with the command that records it; each without its full stop.
+            recorded, with the command that records it; each in Markdown, without its full stop.
         """
         topics = {"limits": limits, "varies": varies, "sure": sure, "advice": advice, "lacking": lacking}
         self._overview(program).update(topics)
         return HTML(f"<p><strong>{html.escape(program)}.</strong> {to_html(sentences(topics))}</p>")
 
     def overview_summary(self, program, summary):
-        """Add a dict about a program to `answers.json`, together with those of other notebooks."""
+        """Add a dict (JSON values) about a program (name) to `answers.json`, together with those of other notebooks."""
         self._overview(program).setdefault("summary", {}).update(summary)
 
     def overview_picture(self, program, figure, alt):
-        """Keep a matplotlib figure for a program's card; it is returned to be shown. `alt` is its text
-        alternative."""
+        """Keep a matplotlib figure for a program's (name's) card; it is returned to be shown. `alt` (str) says what it
+        shows.
+        """
         alt += self._origin
         name = f"overview-{len(list(self._draft.glob('overview-*.svg')))}"
         image, size = self._keep_picture(figure, name, alt)
@@ -192,7 +200,10 @@ class Results:
         self._overview(program)["bars"] = {"caption": caption, "rows": rows}
 
     def numbers(self):
-        """The paper's numbers beside those measured here, as an HTML table."""
+        """The paper's numbers beside those measured here, as an HTML table.
+
+        Columns quantity, here, unit, paper and note; those without content are left out.
+        """
         columns = ["name", "value", "unit", "paper", "note"]
         frame = pd.DataFrame(self._record["numbers"], columns=columns)
         frame = frame.rename(columns={"name": "quantity", "value": "here"})

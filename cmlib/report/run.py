@@ -1,4 +1,7 @@
-"""Run the notebooks of a profile, and make their page; one run at a time in a folder of results."""
+"""Run the notebooks of a profile, and make their page; one run at a time in a folder of results.
+
+A profile is a folder of values for the notebooks' parameters, such as ``smoke`` (small) and ``paper`` (full).
+"""
 
 import contextlib
 import fcntl
@@ -218,7 +221,7 @@ def _error(job, folder):
 
 @contextlib.contextmanager
 def results_lock(folder):
-    """Hold the lock of a profile's folder of results; ResultsBusyError if another run holds it."""
+    """Hold the lock of a profile's folder of results (Path); ResultsBusyError if another run holds it."""
     with open(folder / ".lock", "a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -344,7 +344,7 @@ def _changed_events(phase, reference):
 
 
 def format_number(value):
-    """A number with three significant digits and the prefix M, G or T, as text: ``1.23 G``, ``45,600``."""
+    """A number (0 or more) as text, three significant digits and the prefix M, G or T: ``1.23 G``, ``45,600``."""
     for prefix, size in (("T", 1e12), ("G", 1e9), ("M", 1e6)):
         if value >= size:
             return f"{value / size:.3g} {prefix}"

@@ -1,6 +1,7 @@
 """Read tables of top-down categories (a file for each microarchitecture) and evaluate their formulas of events.
 
-The files' format is described in `data/topdown/README.md`.
+A category is a kind of use or loss of the pipeline's slots; level 1 has those that divide all slots, and each may have
+parts, which are the next level. The files' format is described in `data/topdown/README.md`.
 """
 
 import ast
@@ -74,7 +75,7 @@ class TopdownTable:
     widths: tuple[float, ...] = ()
 
     def parts(self, parent=""):
-        """List of the categories whose parent has that name; those of level 1 by default."""
+        """List of the Categories whose parent has that name (str); those of level 1 by default."""
         return [category for category in self.categories if category.parent == parent]
 
     @property
@@ -88,7 +89,7 @@ class TopdownTable:
         return {category.name: category.parent for category in self.categories if category.parent}
 
     def takes(self, events):
-        """List of those events that a formula of the table names, in any spelling; cycles and slots always."""
+        """List of those `events` (names) that a formula of the table names, in any spelling; cycles and slots, too."""
         named = set(map(spelling, [*self.events(), "topdown.slots", "cycles"]))
         return [event for event in events if spelling(event) in named]
 
@@ -185,7 +186,7 @@ _COMPARISONS = {ast.Gt: operator.gt, ast.Lt: operator.lt, ast.GtE: operator.ge, 
 
 
 class FormulaError(CmlibError):
-    """A formula or a table of formulas is malformed."""
+    """Raised where a formula or a table of formulas is malformed."""
 
 
 def names_in(formula):

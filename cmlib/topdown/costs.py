@@ -53,16 +53,19 @@ class Costs:
     metrics: dict
 
     def kind(self, event):
-        """Kind of an event, such as ``L2 miss``, by its name or the first pattern that matches; None if not known."""
+        """Kind (str) of an event (name), such as ``L2 miss``, by its name or the first pattern that matches; None if
+        not known.
+        """
         name = spelling(event)
         if name in self.kinds:
             return self.kinds[name]
         return next((kind for pattern, kind in self.kinds.items() if fnmatchcase(name, pattern)), None)
 
     def cycles(self, text, ghz=None):
-        """Least and most cycles of a cost as the files write it (number, formula of latencies, or ``any``: infinite).
+        """Least and most cycles (two floats) of a cost as the files write it.
 
-        `ghz` is the clock; by default the processor's fastest.
+        `text` is a number, a formula of latencies' names and ``slot``, or ``any``, which has no limit (both are
+        infinite). `ghz` is the clock [GHz], by which nanoseconds become cycles; by default the processor's fastest.
         """
         if text == "any":
             return float("inf"), float("inf")
@@ -71,19 +74,22 @@ class Costs:
         return tuple(float(evaluate(str(text), values | {"slot": slot})) for slot in (min(slots), max(slots)))
 
     def charges(self, event):
-        """True if an event's kind costs cycles; on an unknown processor also if its kind is not known."""
+        """True if the kind of an event (name) costs cycles; on an unknown processor also if its kind is not known."""
         kind = self.kind(event)
         return bool(common()["kinds"].get(kind)) or (kind is None and self.name == UNKNOWN)
 
     def most(self, event, ghz=None):
-        """The most cycles that one event can cost; NaN if that is not known or has no limit."""
+        """The most cycles (float) that one event can cost; NaN if that is not known or has no limit.
+
+        `event` is its name, `ghz` the clock as of :meth:`cycles`.
+        """
         costs = common()["kinds"].get(self.kind(event), {})
         cycles = [self.cycles(most, ghz)[1] for _, most in costs.values()]
         return max(cycles) if cycles and max(cycles) < float("inf") else float("nan")
 
 
 def known_costs():
-    """Sorted names of the processors whose costs are known."""
+    """Sorted names (list of str) of the processors whose costs are known."""
     names = {file.stem for file in (places.topdown_dir() / "costs").glob("*.yaml")}
     return sorted(names - {"common", UNKNOWN} | {name for name in processors.known() if _costs_of(name)})
 
@@ -127,7 +133,11 @@ def read_costs(name=UNKNOWN):
 
 @cache
 def common():
-    """Contents of common.yaml: parts of categories, what each kind of event costs, and kinds of perf's own events."""
+    """Contents (dict) of data/topdown/costs/common.yaml, which hold for all processors.
+
+    Keys: parts and more (by category its parts), kinds (by kind of event, what it costs which categories), events
+    (kinds of perf's own events by name or pattern) and none (categories that are 0 where nothing bounds them).
+    """
     return _read("common")
 
 

@@ -1,4 +1,8 @@
-"""Totals of a recording's events, its levels (speed, clock, processors used, rates per second), and phases by these."""
+"""Totals of a recording's events, its levels, and phases by these.
+
+A level is a quantity that describes how a run went: its speed, clock, processors used, and rates per second. A phase is
+a stretch of the run in which they are constant.
+"""
 
 import numpy as np
 import pandas as pd

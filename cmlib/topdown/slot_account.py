@@ -38,7 +38,7 @@ class Account:
     slots: pd.Series
 
     def level(self, parent=""):
-        """Shares of the computed categories whose parent has that name, a column each; level 1 by default."""
+        """Shares (DataFrame) of the computed categories whose parent has that name; level 1 by default."""
         names = [part.name for part in self.table.parts(parent) if part.name in self.shares]
         return self.shares[names]
 

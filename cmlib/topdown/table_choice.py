@@ -1,4 +1,7 @@
-"""Choose the top-down table whose formulas can be computed from the events of a recording."""
+"""Choose the top-down table whose formulas can be computed from the events of a recording.
+
+Level 1 are the categories that all slots are divided into (retired, front end, back end, bad speculation).
+"""
 
 import pandas as pd
 

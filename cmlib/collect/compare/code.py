@@ -49,9 +49,9 @@ class CodeComparison:
 def compare_code(old, new, notify=say):
     """A CodeComparison of two Versions, by the files that they load and the functions that they execute.
 
-    Each is run once, to see which files it maps. Where functions differ, each is run once more under Callgrind, to
-    see which of them were executed. A failure is told in the result and not raised; `notify` is told of the second
-    run.
+    Each is run once, to see which files it maps. Where functions differ, each is run once more under Callgrind, to see
+    which of them were executed. Nothing is raised: where a command fails or the code can't be compared, `same` is None
+    and `reason` says why. `notify`, a callable, gets a sentence before the second run.
     """
     try:
         return _compared(old, new, notify)

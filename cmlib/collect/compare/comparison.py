@@ -1,4 +1,7 @@
-"""Compare two versions of a program by times and counts: is the new one slower, and in which functions?"""
+"""Compare two versions of a program by times and counts: is the new one slower, and in which functions?
+
+A look is a moment at which a verdict is asked for: after a quarter, a half and all of the runs, until it is clear.
+"""
 
 from contextlib import closing
 from dataclasses import asdict

@@ -1,4 +1,7 @@
-"""The events by which two versions are compared if a user names none, by processor (data/events/autoperf.csv)."""
+"""The events by which two versions are compared if a user names none, by processor (data/events/autoperf.csv).
+
+A Countable is an event with its name and its code for the kernel (:mod:`cmlib.collect.machine.event_names`).
+"""
 
 import pandas as pd
 
@@ -14,10 +17,10 @@ GENERIC, KERNEL = "generic", "kernel"
 
 
 def usual_events(about):
-    """Countables to count on this machine where a user names no events.
+    """List of the Countables to count on this machine where a user names no events.
 
-    `about` is what :func:`describe` returns. The processor's own list, else the generic events that it counts;
-    software events where there is no PMU.
+    `about` is the machine's description (dict of :func:`describe`). The processor's own list, else the generic events
+    that it counts; software events where there is no PMU.
     """
     if not core_pmus():
         names = [name for name in _listed(KERNEL) if ":" not in name or machine.tracepoint_id(name)]
@@ -30,7 +33,10 @@ def usual_events(about):
 
 
 def events_for(table):
-    """Countables of one list in autoperf.csv: `table` is GENERIC, or the name of an event table."""
+    """List of the Countables of one list in autoperf.csv: `table` is GENERIC, or the name of an event table.
+
+    Empty if there is none of this name.
+    """
     return countable(",".join(_listed(table)), None if table == GENERIC else events.table(table))
 
 

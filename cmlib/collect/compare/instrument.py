@@ -22,7 +22,7 @@ def include_dir():
 
 @contextlib.contextmanager
 def region(name, *, threads=1, work=1):
-    """Count what happens inside of a ``with`` block, a row each time it is passed.
+    """Count what happens inside of a ``with`` block, a row (sample) each time it is executed.
 
     Reads the environment of `cmlib_region.h`, and counts as it does: ``CMLIB_REGIONS`` names the file to append to
     (without it nothing happens), ``CMLIB_EVENTS`` the events, ``NAME=CONFIG,…``. It takes a C compiler; without one, a
@@ -33,7 +33,7 @@ def region(name, *, threads=1, work=1):
     name : str
         Name of the region, such as the function's.
     threads : int >= 1, default 1
-        Threads the sample is a sum of.
+        Threads that the counts of the block are a sum of.
     work : int >= 1, default 1
         What the block does, in units of your own (items, requests): what counts are divided by where there
         are no instructions to divide them by.

@@ -10,17 +10,18 @@ _CODE_AFTER |= dict.fromkeys(("perl", "ruby", "lua", "luajit", "node", "Rscript"
 
 
 def without_script(argv, empty):
-    """The command (list of str) of the same interpreter and options on an empty script, without arguments.
+    """The command (list of str) of the same interpreter and options on an empty script, without the script's arguments.
 
-    None if argv starts no interpreter named above, if it runs a module (``-m``), or if its first word that is no
-    option is no file (as ``dev`` of ``-X dev``).
+    None if argv starts no interpreter that this module knows (Python, shells, Perl and others), if it runs a module
+    (``-m``), or if its first word that is no option is no file (as ``dev`` of ``-X dev``). A FileNotFoundError if its
+    program is neither on the path nor a file.
 
     Parameters
     ----------
     argv : list of str
         ``python3 -O script.py input``, ``bash -c "…"``, or a script whose first line (``#!``) names the interpreter.
     empty : path
-        An empty file, which stands in the script's place; after ``-c`` stands an empty word.
+        An empty file, which stands in the script's place; after ``-c`` stands an empty word, and `empty` is not used.
     """
     if _name(argv[0]) not in _CODE_AFTER:
         script = shutil.which(argv[0]) or argv[0]

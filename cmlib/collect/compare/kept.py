@@ -12,13 +12,13 @@ from cmlib.io.regions import read_recording
 
 
 def read_kept(folder):
-    """Run times by commit: a DataFrame of medians [s], a row a commit, oldest first, and a list with "" for each
-    commit.
+    """Run times by commit: a DataFrame of medians [s], and a list with "" for each commit.
 
-    `folder` holds a folder a commit, each with what ``cmlib compare --keep`` wrote: the new version's recording
-    counts, the old one's where there is no other. Columns are ``function, measure``; recordings of several processors
-    get columns of their own. The list stands for subjects, as of :func:`read_history`. CmlibError if nothing can be
-    read.
+    `folder` (path) holds a folder a commit, named by it, each with what ``cmlib compare --keep`` wrote: the new
+    version's recording counts, the old one's where there is no other. The frame has a row a commit (index), oldest
+    first by the recordings' dates; columns are named ``function, measure``, where measure is elapsed or processor time;
+    recordings of several processors get columns of their own, ``processor · function, measure``. The list stands for
+    subjects, as of :func:`read_history`. CmlibError if nothing can be read.
     """
     places = sorted(path for path in Path(folder).iterdir() if path.is_dir())
     rows = {place.name: row for place, row in readable(_read_commit, places).items() if row}

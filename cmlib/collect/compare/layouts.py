@@ -25,9 +25,10 @@ _MOST_LINKS = 6  # seeds that are tried until two programs differ: a small one h
 
 
 def check_layouts(versions, build):
-    """Raise CmlibError unless `versions` are two commands, and the shell command `build` links differently by seed.
+    """Raise CmlibError unless `versions` are two Versions, and the shell command `build` links differently by seed.
 
-    Programs are put back as they were.
+    `build` (str) is run in the folder of each program with another seed, up to six times; None: only the stack is
+    moved, which needs no check. Programs are put back as they were.
     """
     if len(versions) != 2:
         raise CmlibError("--layouts is for two commands, which it runs: a recording has one layout")
@@ -58,10 +59,29 @@ def time_layouts(versions, n_layouts, build=None, seed=0, notify=say, progress=l
     With `build`, a shell command that is run in the folder of each version's program and links it anew, both are
     linked with the same seed in each layout; without, an environment variable of random length moves the stack.
 
+    Parameters
+    ----------
+    versions : sequence of two Versions
+        The old and the new one.
+    n_layouts : int
+        How many layouts.
+    build : str, optional
+        The shell command.
+    seed : int, default 0
+        Of layouts and of the order of runs.
+    notify, progress : callable
+        Called with a sentence (str) on what happens; called without arguments after each run.
+
     Returns
     -------
     old, new : DataFrame, shape (n_layouts, 2)
-        Elapsed and processor time [s] of the whole program, the shortest of three runs.
+        Elapsed and processor time [s] of the whole program, the shortest of three runs; columns are pairs (function,
+        measure).
+
+    Raises
+    ------
+    CmlibError
+        If a command or the build fails.
     """
     rng, times = random.Random(seed), ([], [])
     notify(f"{n_layouts} layouts, each {'linked and ' if build else ''}run {REPEATS} times.")

@@ -30,11 +30,12 @@ _LIBC = r"/(?:libc|ld-musl|libmusl)[^/]*$"
 
 @dataclass(frozen=True)
 class SimulatedVersion:
-    """Counts of one version.
+    """Simulated counts of one version.
 
-    `runs` has a row a run, a column an event; `functions` their mean by function, and its file. `libc_share` and
-    `startup_share` are shares of instructions that the C library executes, and that an interpreter's start-up, left
-    out of the counts, did.
+    `name` is its command. `runs` has a row a run, a column an event; `functions` their mean by function (index), and
+    file. `libc_share` and `startup_share` are shares (0-1) of instructions that the C library executes, and that an
+    interpreter's start-up, left out of the counts, did. `about` is a dict of Valgrind's version, caches and
+    environment.
     """
 
     name: str

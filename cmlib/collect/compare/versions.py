@@ -1,4 +1,8 @@
-"""The two versions that are compared: each is read from a recording, or a command that is run and counted."""
+"""The two versions that are compared: each is read from a recording, or a command that is run and counted.
+
+A region is a stretch of a program's code, usually a function, that it counts by itself with `cmlib_region.h`; each
+time that it is executed ("passed") gives a sample. A program without regions is counted as a whole.
+"""
 
 import contextlib
 import functools
@@ -36,7 +40,11 @@ MEASURES = (ELAPSED, PROCESSOR)
 
 @dataclass(frozen=True)
 class VersionRecording:
-    """Recorded runs of one version: its name, metadata (dict), and the text that regions wrote."""
+    """Recorded runs of one version.
+
+    `name` is its command, or the file that it was read from; `about` is metadata (dict: program, form, machine,
+    session, per, events and more); `text` what regions wrote (CSV, with a heading for each execution).
+    """
 
     name: str
     about: dict
@@ -44,22 +52,26 @@ class VersionRecording:
 
     @functools.cached_property
     def runs(self):
-        """Counts of each run, divided by instructions or by work: a list of DataFrames, a row a passed region."""
+        """Counts of each run, divided by instructions or by work: a list of DataFrames, a row each time a region was
+        passed.
+
+        Columns are function, location and the counters. A CmlibError if the text is damaged.
+        """
         runs = in_recording(self.name, regions.read_runs, self.text, per=self.about["per"])
         return list(runs.values())
 
     @functools.cached_property
     def times(self):
-        """Times [s], a row a run, as :func:`read_times` makes them."""
+        """Times [s]: a DataFrame, a row a run, as of :func:`read_times`; a CmlibError if the text is damaged."""
         return in_recording(self.name, read_times, self.text)
 
 
 @dataclass(frozen=True)
 class VersionPair:
-    """Two versions to be judged.
+    """Two versions (VersionRecordings) to be judged.
 
     `paired`: runs of both alternated, so that run k of one belongs to run k of the other. `n_looks`: how often a
-    verdict is asked for at most, by which significance is corrected.
+    verdict is asked for at most (a look each), by which significance is corrected.
     """
 
     old: VersionRecording
@@ -95,7 +107,7 @@ def open_pair(
 
 
 def is_recording(name):
-    """Whether `name` is a recording (a .json file) and not a command, which may end in one."""
+    """Whether `name` (str) is a recording (a .json file) and not a command, which may end in one."""
     return name.endswith(".json") and (Path(name).is_file() or not re.search(r"\s", name))
 
 
@@ -110,8 +122,11 @@ def check_free(folder):
 
 
 def save_pair(pair, folder):
-    """Write the recordings of a pair's commands into `folder`, as ``old.json`` and ``new.json`` with their
-    samples."""
+    """Write the recordings of a VersionPair's commands into `folder` (path): ``old.json``, ``new.json`` and their
+    samples.
+
+    A version that was itself read from a recording is not written.
+    """
     for form in FORMS:
         recording = getattr(pair, form)
         if not is_recording(recording.name):
@@ -186,8 +201,10 @@ def _wanted(event_list, recorded, about):
 
 @dataclass(frozen=True)
 class Version:
-    """A command, where ``{run}`` stands for the run's number, the names of its regions, and the limit of a run
-    [s]."""
+    """A command to run: `command` (str), in which ``{run}`` stands for the number of the run.
+
+    `functions` are the names of its regions, empty if it has none; `timeout` is the limit of a run [s], None for none.
+    """
 
     command: str
     functions: tuple[str, ...] = ()
@@ -220,10 +237,12 @@ def find_version(command, *, timeout=None):
 
 
 def plan_parts(events, good_counters):
-    """How counts are divided ("instructions" or "work"), and lists of Countables, each counted in an execution of its
-    own.
+    """Distribute events over executions, as not all fit on the counters together.
 
-    CmlibError if there are not two good counters for hardware events, or nothing but instructions to count.
+    `events` are Countables, `good_counters` the number of counters that count right. Returns what counts are divided by
+    ("instructions", or "work" if there is no hardware event), and a list of lists of Countables, each counted in an
+    execution of its own. CmlibError if there are not two good counters for hardware events, or nothing but instructions
+    to count.
     """
     hardware = [event for event in events if event.hardware]
     if hardware and good_counters < 2:
@@ -321,14 +340,19 @@ def _count_whole(argv, events, file, timeout):
 
 
 def heading(run, part, elapsed_s, processor_s):
-    """The line that stands above the regions of one execution in a recording."""
+    """The line (str) that stands above the regions of one execution in a recording.
+
+    `run` and `part` (which of the run's executions, each with other events) are numbers, the times are those of the
+    whole program [s].
+    """
     return f"# run={run:03d} part={part} elapsed_s={elapsed_s:.9f} processor_s={processor_s:.9f}\n"
 
 
 def read_times(text):
-    """Times [s] of the runs in a recording's text: a row a run, columns (function, measure).
+    """Times [s] of the runs in a recording's text (str): a DataFrame, a row a run, columns (function, measure).
 
-    A function's times are divided by its work, and the whole program is a function, too, where headings tell its
+    Measures are elapsed and processor time; NaN where a function did not run. Where a run had several executions, their
+    mean. A function's times are divided by its work, and the whole program is a function, too, where headings tell its
     times. ValueError if the text is damaged or too large.
     """
     headings, samples = zip(*regions.read_executions(text), strict=True)

@@ -30,9 +30,10 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class AttachTarget:
-    """What to count that runs already: perf's `options` for it, its name in metadata, and `pids` if it is processes.
+    """What to count that runs already.
 
-    `about` (dict) is noted with the recording as "attached".
+    `options` are perf's (such as ``-p 12,34``), `command` is its name in metadata, `about` (dict) is noted with the
+    recording as "attached", `pids` are the numbers of its processes if it is some; empty else.
     """
 
     options: tuple[str, ...]
@@ -42,8 +43,10 @@ class AttachTarget:
 
 
 def processes(pids):
-    """An AttachTarget of processes, given by their numbers, with all their threads; RecordError if one does not
-    run."""
+    """An AttachTarget of processes, with all their threads.
+
+    `pids` are their numbers (int). A RecordError if one does not run.
+    """
     counted = []
     for pid in dict.fromkeys(pids):
         if not _runs(pid):
@@ -61,7 +64,8 @@ def processes(pids):
 def cgroup(path, root="/"):
     """An AttachTarget of all processes that are or come into a cgroup; RecordError if there is no such cgroup.
 
-    `path` is the cgroup's path in its file system, with or without the mount point.
+    `path` (str) is the cgroup's path in its file system, with or without the mount point; `root` the folder that
+    ``proc`` is in, for tests.
     """
     fields = map(str.split, (Path(root) / "proc/mounts").read_text(encoding="utf-8").splitlines())
     mounts = [field[1] for field in fields if field[2] == "cgroup2"]

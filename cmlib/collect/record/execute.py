@@ -24,7 +24,11 @@ _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 @dataclass(frozen=True)
 class LaunchSpec:
-    """A program ready to run: its command, the variables it needs, and, of a server, the `pids` that perf counts."""
+    """A program ready to run.
+
+    `command` is a list of str, `environment` has the variables that it needs besides those of this process. Of a
+    server, `pids` are the numbers of its processes, which perf counts, while the command is its load; else empty.
+    """
 
     command: list[str]
     pids: tuple[int, ...] = ()
@@ -45,10 +49,12 @@ class Program:
 
 @dataclass(frozen=True)
 class PerfOutcome:
-    """What perf and the program of one run wrote, and their exit codes; `exit_code` is None if the program never ran.
+    """What perf and the program of one run wrote, and their exit codes.
 
-    `ended` tells why a recording of what ran already ended: "time" (it was over), "stopped" (by a signal), "process"
-    (all counted ones ended) or "perf" (it ended by itself).
+    `raw` is perf's output (bytes); `exit_code` the program's as a shell gives it, None if it never ran or was there
+    before; `perf_code` perf's; `program_stderr` and `perf_stderr` are what each wrote to standard error. `ended` tells
+    why a recording of what ran already ended: "time" (it was over), "stopped" (by a signal), "process" (all counted
+    ones ended) or "perf" (it ended by itself).
     """
 
     raw: bytes
@@ -60,7 +66,10 @@ class PerfOutcome:
 
 
 def as_program(command):
-    """A Program of a command (list of str), or the Program itself; RecordError if perf or the program is missing."""
+    """A Program of a command (list of str), or the Program itself; RecordError if perf or the program is missing.
+
+    Also a RecordError if the command is empty or is not UTF-8.
+    """
     if isinstance(command, Program):
         check_perf()
         return command
@@ -69,7 +78,7 @@ def as_program(command):
 
 
 def noted(command):
-    """A command line as text for metadata; RecordError if it holds bytes that are not UTF-8."""
+    """A command (list of str) as text for metadata; RecordError if it holds bytes that are not UTF-8."""
     if not all(map(is_text, command)):
         raise RecordError(
             f"the command {shlex.join(command)!r} holds bytes that are not UTF-8, and could not be noted with its "
@@ -79,7 +88,7 @@ def noted(command):
 
 
 def resolve(command):
-    """The command (list of str) with its program found as a shell does; RecordError if that or perf is missing."""
+    """The command (list of str) with its program found as by a shell; RecordError if that or perf is missing."""
     resolved = find_program(command)
     check_perf()
     return resolved
@@ -104,9 +113,11 @@ def check_perf():
 def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
     """Run a program once under ``perf stat``; a PerfOutcome, whatever the exit codes.
 
-    `counted` is a LaunchSpec; if it has `pids`, perf counts those processes while the command, their load, runs.
-    Files go into `folder`. With `on_demand` the program turns counting on and off through FIFOs. `lock` is the
-    descriptor of the counters' lock.
+    `plan` is the Plan of events to count, `encodings` a dict from event to what perf is given for it. `counted` is a
+    LaunchSpec; if it has `pids`, perf counts those processes while the command, their load, runs. Files go into
+    `folder` (Path). With `on_demand` the program turns counting on and off through FIFOs, whose paths it finds in the
+    variables CMLIB_CONTROL and CMLIB_ACK. `lock` is the descriptor of the counters' lock, kept open in perf. A
+    RecordError if the program or perf is missing.
     """
     command = resolve(counted.command)
     output, errors, status = (folder / name for name in ("perf.csv", "program.stderr", "status"))
@@ -133,7 +144,10 @@ def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
 
 
 def check_outcome(outcome, plan, command):
-    """Raise RecordError if perf refused the events, or `command` (as text) failed, as no repetition helps there."""
+    """Raise RecordError if perf refused the events, or the program or perf failed, as no repetition helps there.
+
+    `outcome` is a PerfOutcome, `plan` the Plan that was counted, `command` the program's, as text.
+    """
     if outcome.exit_code is None:
         nothing = f"perf wrote nothing, and ended with exit code {outcome.perf_code}"
         reason = last_lines(outcome.perf_stderr) or nothing
@@ -154,13 +168,16 @@ def check_outcome(outcome, plan, command):
 
 
 def ending(code):
-    """How a program ended, in words, from its exit code as a shell gives it: ``exit code 139 (signal 11)``."""
+    """How a program ended, in words, such as ``exit code 139 (signal 11)``; `code` (int) is as a shell gives it."""
     return f"exit code {code}" + (f" (signal {code - 128})" if code > 128 else "")
 
 
 def failure(command, code, stderr, where=""):
-    """A sentence that a command (as text) failed, with the end of its standard error; `where` is put in, as " under
-    X"."""
+    """A sentence that a command failed, with the end of its standard error.
+
+    `command` and `stderr` are text, `code` is the exit code; `where` (str) is put in behind it, such as " under
+    Valgrind".
+    """
     lines = last_lines(stderr) or "(nothing)"
     return f"`{command}` failed with {ending(code)}{where}. The end of its standard error:\n{lines}"
 
@@ -169,8 +186,8 @@ def failure(command, code, stderr, where=""):
 def run_supervised(command, *, lock=None, environment=(), inherited=os.environ, **options):
     """Yield a Popen of a command; when the block or this process ends, so do the command and all it has started.
 
-    `environment` is added to the variables `inherited`; `options` are Popen's; `lock` is a descriptor that stays open
-    in the command.
+    `command` is a list of words. `environment` (dict or pairs) is added to the variables `inherited` (dict, by default
+    this process's); `options` are Popen's; `lock` is a descriptor that stays open in the command, or None.
     """
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", str(_SUPERVISOR), *map(str, command)],
@@ -191,7 +208,10 @@ def run_supervised(command, *, lock=None, environment=(), inherited=os.environ, 
 
 @contextlib.contextmanager
 def signals_handled(numbers, handler):
-    """During a ``with`` block, let `handler` (number, frame) handle these signals in place of what did before."""
+    """During a ``with`` block, let `handler` handle these signals; afterwards what did so before.
+
+    `numbers` are those of the signals, `handler` a callable that gets a signal's number and the interrupted frame.
+    """
     before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
@@ -201,17 +221,18 @@ def signals_handled(numbers, handler):
 
 
 class TooLongError(CmlibError):
-    """Raised when a command was ended because it took longer than its limit."""
+    """Raised when a command (list of str) was ended because it took longer than its limit [s]."""
 
     def __init__(self, command, limit_s):
         super().__init__(f"`{shlex.join(command)}` took longer than {limit_s:g} s and was ended")
 
 
 def run_timed(argv, *, environment, timeout=None):
-    """Run a command (list of str) to its end, and end what it left running; its elapsed and processor time [s].
+    """Run a command (list of str) to its end, and end what it left running; its elapsed and processor time [s], a
+    tuple.
 
-    Of the variables named CMLIB_* it gets only those in `environment`. CmlibError if it fails, TooLongError after
-    `timeout` [s].
+    `environment` is a dict of variables; of those named CMLIB_* the command gets no others. `timeout` is None for no
+    limit. CmlibError if it fails, TooLongError after `timeout` [s].
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         began, before = time.monotonic(), _processor_s()
@@ -236,7 +257,10 @@ def _processor_s():
 
 
 def run_perf(command, errors, lock=None, environment=()):
-    """As :func:`run_supervised`, for perf: its output goes to `errors` (file), its numbers have decimal points."""
+    """As :func:`run_supervised`, for a command of perf (list of str), whose numbers then have decimal points.
+
+    Its standard error goes to `errors` (an open file), its standard output nowhere.
+    """
     environment = dict(environment) | {"LC_ALL": "C"}
     streams = {"stdout": subprocess.DEVNULL, "stderr": errors}
     return run_supervised(command, lock=lock, environment=environment, **streams)

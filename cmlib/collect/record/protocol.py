@@ -1,4 +1,8 @@
-"""Record the sets of runs that a user asks for: which events are counted, in which plans, in how many passes."""
+"""Record the sets of runs that a user asks for: which events are counted, in which plans, in how many passes.
+
+A set is a named plan of events; it is divided into parts, one run each, of as many events as fit; a pass counts all
+parts once. The probe is a set of few runs that only finds out which events count at all.
+"""
 
 import functools
 import re
@@ -27,8 +31,11 @@ _SET_OF_ALL = {"ocoe": "ocoe_all", "mlpx": "sweep"}
 class Request:
     """What to record of a program; a field that is None is chosen from the machine and the other fields.
 
-    `events` are names with commas between, "core" or "all"; `mode` is "ocoe", "mlpx" or "ungrouped"; `per_run` the
-    number of events of a multiplexed run; `modifier` perf's.
+    `mode` is "ocoe" (without multiplexing), "mlpx" (groups of events take turns on the counters) or "ungrouped" (events
+    take turns one by one); `events` are names with commas between, "core" (a list for the processor) or "all"; `passes`
+    is how often each set is counted; `interval_ms` the length of an interval [ms]; `per_run` the number of events of a
+    multiplexed run; `modifier` perf's, such as "u"; `pinned` events are counted all the time in every run; `set_name`
+    names the only set; with `second_reading`, one event of a multiplexed run is counted twice.
     """
 
     mode: str | None = None
@@ -45,11 +52,14 @@ class Request:
 def record_program(
     name, command, request, *, folder=None, lock=None, counters=None, wait=False, note="", on_demand=False
 ):
-    """Record the sets that `request` asks for of one program; a dict of each set's name to the files of its new runs.
+    """Record the sets that a Request asks for of one program: a dict of each set's name to the files of its new runs.
 
-    Runs that are there already are not repeated. `lock` and `counters` (dict of offered and good) come from who holds
-    the counters already, and `on_demand` programs turn counting on and off themselves. RecordError if the program
-    fails, perf refuses, or what is there was recorded otherwise.
+    `name` is the program's, `command` a list of str or a Program, `folder` that of all recordings (by default of the
+    data), `note` text for the metadata. Runs that are there already are not repeated. `lock` (descriptor of the
+    counters' lock) and `counters` (dict of offered and good) come from a caller that holds the counters already; else
+    they are locked here, and with `wait` another recording is waited for. `on_demand` programs turn counting on and off
+    themselves. RecordError if the program fails, perf refuses, or what is there was recorded otherwise; CountersBusy if
+    another recording is made.
     """
     recordings = Path(folder or places.recordings_dir())
     target = recordings / name
@@ -116,7 +126,11 @@ def counted_in_probe(folder):
 
 
 def plan_options(request, counters, table):
-    """Two dicts of keyword arguments of :func:`make_plans`: the machine's counters, and what `request` says."""
+    """Two dicts of keyword arguments of :func:`make_plans`: the machine's counters, and what `request` says.
+
+    `request` is a Request, `counters` a dict of offered and good, `table` that of :func:`known_events`. The first has
+    n_counters and counters_of, the second pinned, interval_ms and modifier.
+    """
     available = {"n_counters": counters["good"], "counters_of": table["counters"].to_dict()}
     settings = {"pinned": request.pinned, "interval_ms": request.interval_ms, "modifier": request.modifier}
     return available, settings
@@ -125,8 +139,8 @@ def plan_options(request, counters, table):
 def encodings(chosen, table, modifier):
     """A dict of each event's name to what perf is given for it.
 
-    `chosen` is "all", "core" or names with commas between, `table` that of :func:`known_events`. RecordError if "all"
-    or "core" has no events on this machine.
+    `chosen` is "all", "core" or names with commas between, `table` that of :func:`known_events`, `modifier` perf's
+    (str, such as "u"). RecordError if "all" or "core" has no events on this machine.
     """
     if chosen == "all":
         names = machine.all_events(table)
@@ -148,10 +162,11 @@ def _split(names):
 
 
 def fit_to_counters(request, existing, counters=None):
-    """The Request that this machine can count, and its counters (dict of offered and good).
+    """The Request that this machine can count, and its counters (dict of offered and good): a tuple.
 
-    Without hardware counters a request that names nothing becomes one of software events; RecordError if it names
-    hardware events. Counters are those of runs in `existing`, else `counters`, else those of a census.
+    Without hardware counters a request that names no events becomes one of software events; RecordError if it names
+    hardware events. Counters are those of runs in `existing` (dict from run's name to metadata), else `counters`, else
+    those of a census; both 0 if only software events are asked for.
     """
     if not any(map(needs_counter, [*request.pinned, *_split(request.events or "core")])):
         return request, _NO_COUNTERS

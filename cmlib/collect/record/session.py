@@ -1,4 +1,8 @@
-"""Record the runs of plans that are not there yet; a run that was not counted as planned is repeated."""
+"""Record the runs of plans that are not there yet; a run that was not counted as planned is repeated.
+
+A Plan (:mod:`cmlib.collect.schedule`) has the events of one run; a part is the plan's number in its set, a pass the
+number of the repetition.
+"""
 
 import errno
 import functools
@@ -31,8 +35,8 @@ _GOES_ON = "Runs recorded before are kept; the command goes on from them when it
 def validate_run(frame, plan):
     """Why an OCOE run has to be repeated, in words; "" if it is as planned, or multiplexed.
 
-    `frame` is perf's output by :func:`parse_stat`. RecordError if it is no run of this plan: too short, an event
-    refused, rows missing.
+    `frame` is perf's output (DataFrame of :func:`parse_stat`), `plan` the Plan that was counted. RecordError if it is
+    no run of this plan: too short, an event refused, rows missing.
     """
     duration = frame["time_s"].max() if len(frame) else 0.0
     if duration < plan.interval_ms / 1000:
@@ -70,12 +74,15 @@ def _left_the_counters(counts, running):
 def record(
     name, command, plans, *, encodings, counters, passes=1, folder=None, lock=None, on_demand=False, **about
 ):
-    """Record a program, a run for each plan and pass that is not there yet; metadata files (list of paths) of the new
-    runs.
+    """Record a program, a run for each plan and pass that is not there yet: a list of the new runs' metadata files
+    (paths).
 
-    `encodings` maps events to what perf is given for them, `counters` are the machine's (dict of offered and good),
-    `about` further metadata: `note`, `counting`. RecordError if the program fails, or what is there was recorded
-    otherwise.
+    `name` is the program's, `command` a list of str or a Program, `plans` a list of Plans of one set. `encodings` maps
+    events to what perf is given for them, `counters` are the machine's (dict of offered and good), `passes` is how
+    often each plan is run, `folder` that of all recordings (by default of the data), `lock` the descriptor of the
+    counters' lock if it is held. `on_demand` programs turn counting on and off themselves. `about` is further metadata:
+    `note` (str), `counting` (names of the events that counted in the probe). RecordError if the program fails, a run is
+    thrown away three times, or what is there was recorded otherwise.
     """
     recordings = Path(folder or places.recordings_dir())
     check_names(name, plans[0].set)
@@ -132,12 +139,15 @@ def _record_one(plan, meta, run_once, notify):
 
 
 def beginning(meta):
-    """The metadata of a run with the present time and load."""
+    """A copy of a run's metadata (dict) with the present time and load of the machine."""
     return meta | {"date": now(), "machine": meta["machine"] | {"load_1min": machine.load_1min()}}
 
 
 def outcome_metadata(frame, outcome):
-    """What a run's metadata tell of its outcome: a dict of duration_s, exit_code and warnings."""
+    """What a run's metadata tell of its outcome: a dict of duration_s, exit_code and warnings (perf's lines).
+
+    `frame` is perf's output (DataFrame of :func:`parse_stat`), `outcome` the PerfOutcome.
+    """
     return {
         "duration_s": float(frame["time_s"].max()),
         "exit_code": outcome.exit_code,
@@ -164,7 +174,10 @@ def check_room(folder):
 
 
 def planned_metadata(plan, pass_number, encodings, about):
-    """The metadata (dict) of a run that are known before it is made: `about`, and what the Plan says."""
+    """The metadata (dict) of a run that are known before it is made: `about` (dict), and what the Plan says.
+
+    `pass_number` is the run's (int), `encodings` a dict from event to what perf is given for it.
+    """
     again = second_readings(plan.events)
     return about | {
         "set": plan.set,

@@ -22,14 +22,14 @@ from cmlib.terminal import say_left_out
 
 
 class ArchiveError(CmlibError, ValueError):
-    """A file that can't be read or written, or is not what it should be."""
+    """Raised for a file that can't be read or written, or is not what it should be."""
 
 
 @contextlib.contextmanager
 def errors_as(kind, folder, *, hint=""):
     """During a ``with`` block, turn errors of files (ArchiveError, OSError) into errors of class `kind`.
 
-    `folder` is named where an error names no file; `hint` ends the text.
+    `folder` (path) is named where an error names no file; `hint` (str, what to do) ends the text.
     """
     try:
         yield
@@ -41,7 +41,10 @@ def errors_as(kind, folder, *, hint=""):
 
 
 def in_recording(file, read, *content, **settings):
-    """The result of ``read(*content, **settings)``; whatever that raises becomes a CmlibError that names `file`."""
+    """The result of ``read(*content, **settings)``; whatever that raises becomes a CmlibError that names `file` (path).
+
+    `read` is a callable that parses the file's content.
+    """
     try:
         return read(*content, **settings)
     except Exception as error:  # whatever a stranger's text raises
@@ -50,7 +53,7 @@ def in_recording(file, read, *content, **settings):
 
 
 def readable(read, files):
-    """Read some files, and leave out by name each of which the reader raises anything.
+    """Read some files, and leave out with a warning each of which the reader raises anything.
 
     Parameters
     ----------
@@ -62,7 +65,8 @@ def readable(read, files):
     Returns
     -------
     dict
-        What `read` returned, by path. Standard error tells why other files were left out.
+        What `read` returned, by path, in their order; empty if none can be read. Standard error names the files that
+        were left out, and tells why.
     """
     contents, left_out = {}, []
     for file in files:
@@ -98,7 +102,7 @@ def read_file(file, *, most=_AT_MOST):
     Raises
     ------
     ArchiveError
-        If it is larger, or a FIFO or a device.
+        If it is not there or can't be read, is larger, or is a folder, a FIFO or a device.
     """
     with opened(file, most=most) as content:
         return content.read()
@@ -126,8 +130,11 @@ _NO_FILE = "it is no file, but a folder, a FIFO, a device or of the kernel's"
 
 @contextlib.contextmanager
 def opened(file, *, most=2 << 30):
-    """Yield a regular file opened to read bytes; ArchiveError if it is a folder, FIFO or device, or has more bytes
-    than `most`."""
+    """Yield a regular file opened to read bytes.
+
+    `file` is its path, `most` the most bytes that it may have. ArchiveError if it is not there, is a folder, FIFO or
+    device, or has more.
+    """
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
@@ -181,17 +188,22 @@ def decompress(content, file):
 
 
 def unpack(packed, file):
-    """Bytes unpacked from gzip, xz, bzip2 or Zstandard; ArchiveError if damaged or too large. `file` is for
-    messages."""
+    """Bytes unpacked from gzip, xz, bzip2 or Zstandard; ArchiveError if `packed` (bytes) is none of these, or too
+    large.
+
+    `file` (path) is for messages. Content is too large if it has 100 times the bytes of `packed` and 64 MiB, or 512
+    MiB.
+    """
     content = io.BytesIO()
     content.writelines(unpacked(io.BytesIO(packed), len(packed), file))
     return content.getvalue()
 
 
 def unpacked(content, size, file):
-    """Yield the unpacked bytes of a binary file in pieces; ArchiveError if damaged or too large.
+    """Yield the unpacked bytes of a binary file in pieces; ArchiveError if damaged or too large, as of :func:`unpack`.
 
-    `content` is open, compressed by gzip, xz, bzip2 or Zstandard, and has `size` bytes; `file` is named in messages.
+    `content` is an open binary file, compressed by gzip, xz, bzip2 or Zstandard, and has `size` bytes; `file` (path) is
+    named in messages.
     """
     most, n = min(max(_ALWAYS, _RATIO * size), _AT_MOST), 0
     begins = content.read(max(map(len, _OPENERS)))
@@ -252,7 +264,9 @@ def atomic_output(target):
 
 
 def write_whole(target, content):
-    """Write a file (str or bytes), so that it has all of the content or is as before."""
+    """Write a file (`content` is str or bytes), so that it has all of the content or is as before. `target` is its
+    path.
+    """
     content = content.encode() if isinstance(content, str) else content
     with atomic_output(target) as draft:
         draft.write_bytes(content)
@@ -296,14 +310,15 @@ def _remove(folder):
 
 
 def remove_abandoned(folder):
-    """Remove the working folders that killed processes have left in a folder."""
+    """Remove the working folders that killed processes have left in a folder (path)."""
     folder = Path(folder)
     with locked(folder):
         _remove_abandoned(folder.glob("*.partial"))
 
 
 def atomic_replace(draft, target):
-    """Rename a file or folder to `target`, which is replaced, once its content is on the disk.
+    """Rename a file or folder (`draft`) to `target`, which is replaced, once its content is on the disk. Both are
+    paths.
 
     ArchiveError if `target` is a device, FIFO or socket.
     """
@@ -318,9 +333,10 @@ def atomic_replace(draft, target):
 
 @contextlib.contextmanager
 def locked(folder, flags=0):
-    """Hold the lock of a folder during a ``with`` block, among processes that use this function; waits for it.
+    """Hold the lock of a folder (path) during a ``with`` block, among processes that use this function; waits for it.
 
-    Yields True, or False if it could not be locked (with flags=LOCK_NB: if another process holds it).
+    `flags` are added to those of flock: with LOCK_NB it does not wait. Yields True, or False if the folder could not be
+    locked (its file system has no locks; with LOCK_NB, also if another process holds it).
     """
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -1,4 +1,8 @@
-"""The recorded runs of a program, a folder each: list them, and add a run if it can be compared with them."""
+"""The recorded runs of a program, a folder each: list them, and add a run if it can be compared with them.
+
+A run belongs to a set (a named plan of events), and is one part of a pass: a part has some of the set's events, a pass
+has all parts once.
+"""
 
 import math
 import re
@@ -49,7 +53,10 @@ def readable_runs(folder):
 
 
 def read_raw(folder, run):
-    """Output of one run (bytes), as perf or Callgrind wrote it; RecordError if it can't be read."""
+    """Output of one run (bytes), as perf or Callgrind wrote it; RecordError if it can't be read.
+
+    `folder` (path) is the program's, `run` (str) the run's name.
+    """
     description = Path(folder) / f"{run}.json"
     with errors_as(RecordError, folder):
         file = description.with_suffix(runs.content_suffix(runs.read_run_metadata(description)))
@@ -59,7 +66,7 @@ def read_raw(folder, run):
 def check_comparable(existing, intended):
     """Raise RecordError if a run can't be compared with those of the program: another command, machine or plan.
 
-    `existing` are metadata of its runs, `intended` those of the run that is to be added.
+    `existing` are metadata (dicts) of its runs, `intended` (dict) those of the run that is to be added.
     """
     for meta in existing:
         pairs = {
@@ -85,11 +92,11 @@ def check_comparable(existing, intended):
 
 
 def next_place(program, set_name, names, existing):
-    """Entries of metadata (dict: program, set, pass, part, run) for a new run, and metadata of runs with the same
-    events.
+    """Place of a new run among those of its program: metadata (dict) of it, and a list of metadata of runs like it.
 
-    `names` are its events: with events as another run of the set has it is a further pass of that part, else a
-    further part.
+    `program` and `set_name` are names, `names` the run's events in order, `existing` a dict from a run's name to its
+    metadata. With events as other runs of the set have, it is a further pass of that part, and these runs are the list;
+    else it is a further part, and the list is empty. The dict has program, set, pass, part and run (its name).
     """
     of_set = [meta for meta in existing.values() if meta["set"] == set_name]
     alike = [meta for meta in of_set if runs.events_of(meta) == names]
@@ -100,9 +107,10 @@ def next_place(program, set_name, names, existing):
 
 
 def add_run(folder, meta, raw):
-    """Write one run into a program's folder; its metadata file. RecordError if it exists.
+    """Write one run into a program's folder (path), and return the path of its metadata file.
 
-    `raw` (bytes) is written first, as the metadata (`meta`, dict) make the run exist.
+    `raw` (bytes) is perf's or Callgrind's output, written first, as the metadata (`meta`, dict) make the run exist.
+    RecordError if the run exists, its metadata are not valid, or nothing can be written.
     """
     target = Path(folder) / f"{meta['run']}.json"
     with errors_as(RecordError, folder):

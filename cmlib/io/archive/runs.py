@@ -1,4 +1,8 @@
-"""The metadata of a recorded run, a JSON object: read, check and write them."""
+"""Read, check and write the metadata of recorded runs: JSON objects that describe how each was counted.
+
+Metadata name the program, its command, the set (plan of events), pass (repetition) and part (share of the events) of
+the run, the mode of counting, the events and the machine; `metadata.yaml` describes each entry.
+"""
 
 import contextlib
 import functools
@@ -17,9 +21,9 @@ _LARGEST = 64 << 20  # bytes of a JSON file
 
 
 def read_object(file, what, hint):
-    """The JSON object (dict) in a file; ArchiveError if it holds none, or a number that is not finite.
+    """The JSON object (dict) in a file (path); ArchiveError if it holds none, or a number that is not finite.
 
-    `what` the file should be, and a `hint` what to do, are for the error's text.
+    `what` (a noun phrase: what the file should be) and `hint` (a sentence: what to do) are for the error's text.
     """
     text = read_file(file, most=_LARGEST)
     try:
@@ -62,8 +66,10 @@ def unknown_machine():
 
 
 def first_problem(meta, kind):
-    """What is wrong with metadata (dict), in words, by the schema of their kind in metadata.yaml; None if nothing
-    is."""
+    """What is wrong with metadata (dict), in words, by the schema of their `kind`; None if nothing is.
+
+    `kind` (str) is the name of a schema in metadata.yaml, such as "run".
+    """
     schema, check = _schemas()[kind]
     try:
         check(meta)
@@ -101,7 +107,8 @@ def _finite(text):
 def recording_draft(description, *, schema, suffix=".csv.gz"):
     """Yield a path for a recording's content and a dict for its metadata; both are put in place when the block ends.
 
-    `description` is the metadata's path; the content's has `suffix` instead. After an error nothing is left.
+    `description` is the metadata's path; the content's has `suffix` instead. `schema` is the version number of the
+    metadata, which are written with it and the content's SHA-256. After an error nothing is left.
     """
     description, meta = Path(description), {}
     with working_folder(description) as folder:
@@ -116,14 +123,21 @@ def recording_draft(description, *, schema, suffix=".csv.gz"):
 
 
 def write_recording(description, packed, meta, *, schema, suffix=".csv.gz"):
-    """Write a recording: its packed content (bytes), then its metadata (dict) with the content's SHA-256."""
+    """Write a recording: its packed content (bytes), then its metadata (dict) with the content's SHA-256.
+
+    `description`, `schema` and `suffix` are those of :func:`recording_draft`.
+    """
     with recording_draft(description, schema=schema, suffix=suffix) as (content, metadata):
         content.write_bytes(packed)
         metadata |= meta
 
 
 def read_content(description, sha256, *, suffix=".csv.gz"):
-    """A recording's content (bytes), unpacked; ArchiveError if its SHA-256 is not `sha256`."""
+    """A recording's content (bytes), unpacked; ArchiveError if its SHA-256 is not `sha256` (hexadecimal, of the packed
+    file).
+
+    `description` is the path of its metadata, beside which the content is with another `suffix`.
+    """
     file = Path(description).with_suffix(suffix)
     packed = read_file(file)
     if digest(packed) != sha256:
@@ -152,7 +166,7 @@ _HOW = (
 
 
 def run_name(set_name, pass_number, part):
-    """Name of a run: ``ocoe-p0-03`` is part 3 of the first pass over set ``ocoe``."""
+    """Name (str) of a run: ``ocoe-p0-03`` is part 3 of the first pass (0) over set ``ocoe``."""
     return f"{set_name}-p{pass_number}-{part:02d}"
 
 
