@@ -305,7 +305,7 @@ on = (f", on {' or '.join(map(str, sorted(good)))} counters that count correctly
 text = (f"{n_counted} events were counted beside instructions and cycles in {len(recordings)} "
         f"run{'s' * (len(recordings) > 1)} of {', '.join(programs)}{on} "
         f"({ways or 'all in every interval'}). Of these {counted} happened at least once"
-        + (f", the other {n_counted - counted} read zero in every program."
+        + (f", the other {n_counted - counted} read zero throughout."
            if counted < n_counted else ".")
         + (f" {len(lacking)} more were asked for, and perf printed no count." if lacking else "")
         + (" The paper measured 229, of another processor." if program == "all" else ""))

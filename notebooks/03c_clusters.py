@@ -381,7 +381,8 @@ display(results.finding(
     f"{judged[shuffled].mean():.2f}). The first cluster's share of what a linear model adds and "
     f"takes away: {leading}. Overlap is what two resampled models share of the first five "
     f"clusters; the grouping wins in {better.sum()} of "
-    f"{len(judged)} program{'s' * (len(judged) > 1)} (by {max(0, gain.max()):.2f} at most), and "
+    f"{len(judged)} program{'s' * (len(judged) > 1)}"
+    f"{f' (by {max(0, gain.max()):.2f} at most)' * (len(judged) > 1)}, and "
     f"loses in {worse.sum()} ({', '.join(judged['program'][worse]) or 'none'}); how far shuffled "
     "draws differ among themselves is not known."))
 display(results.finding(

@@ -310,15 +310,15 @@ display(results.finding(
     "second; perf's own work, which the paper's has, isn't in ours. By lines it "
     f"agrees with that by intervals to {mean['with lines']:.2f} (mean rank correlation), that by "
     f"intervals with itself to {mean['with itself']:.2f}: lower with lines in {fewer} of "
-    f"{len(lower)}, but elsewhere within what other models change."))
+    f"{len(lower)}; the others are within what other models change."))
 display(results.finding(
     f"The two halves are of different recordings. At the paper's rate of samples ({source}; "
     f"`{event}`, the first of {len(one.columns) - 1} events) a line with the drift test stands "
     f"for {by_method['reduction']['drift']:.0f} samples, in the median, as printed for "
     f"{by_method['reduction']['printed']:.0f}; there nothing was ranked. The ranking is of "
     "hardware events each 100 ms, where it takes "
-    f"{min(saved):.1f} to {max(saved):.1f} times as many numbers to keep the counts as to keep "
-    "the lines (below 1: lines are larger), so that lines save little."))
+    f"{' to '.join(dict.fromkeys(f'{end:.1f}' for end in (min(saved), max(saved))))} times as many "
+    "numbers to keep the counts as to keep the lines (below 1: lines are larger)."))
 results.numbers()
 
 # %% [markdown]
