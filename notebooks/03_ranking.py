@@ -22,14 +22,14 @@
 #
 # How fast a program runs is IPC, its instructions per cycle. A model of it (gradient boosted trees) ranks the events; the ten least important are dropped and the model is fitted again, until few are left; the most accurate model is kept (event importance refinement, CounterMiner §III-C). Importance says which events a model of IPC leans on, not what makes the program slow.
 #
-# How sure a ranking is, is told by fitting the model again to resampled stretches of the program, each time with another seed. An event's place is *decided* here if at least 95 % of these models (of ten: all) put it among the first three.
+# How sure a ranking is, is told by fitting the model again to resampled stretches of the program, each time with another seed. An event's place is *decided* here if at least 95 % of these models (of ten: all) put it among the first three, so that a program can have three decided places at most.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
 target: str = ""  # explained: IPC, EVENT (per second), or EVENT per EVENT; empty: IPC if known
 method: str = "shrinkage"  # cleaning of the runs: shrinkage, counterminer, interpolate …
 step: int = 10  # events dropped at a time, or a quarter of all if that is fewer
-test_share: float = 0.2  # random share of steps kept back for the test, as in the paper
+test_share: float = 0.2  # random share of rows kept back for the test, as in the paper
 n_seeds: int = 10  # models behind the spread of an importance
 top: int = 10  # events shown a program
 seed: int = 0  # of the random share and of the models
@@ -69,8 +69,8 @@ counterminer = paper("counterminer")
 # %% [markdown]
 # ## The data: one matrix a program
 #
-# Every run of a program counted other events, so a row of one run says nothing of the events of another. The runs are aligned by progress: the same share of retired instructions is taken to be the same place in the program. A row is a step of progress, a column an event per cycle, and IPC is the mean of all runs; notebook 03a compares this with the papers' way, runs one below the other. Runs that multiplex (more events than counters, which take turns) are cleaned first, by *shrinkage* unless `method` says otherwise: it moves each count of an event that took turns towards its neighbours in time, by as much as its own noise calls for (notebook 02c).
-# `instructions` and `cycles`, and events that are the same under another name, are left out: with them a model would have nothing to learn. So are events that happen at a fixed rate in time, as timers' interrupts do: per cycle they only say how long the step took.
+# Every run of a program counted other events (a *pass* is the runs that together count every event), so a row of one run says nothing of the events of another. The runs are aligned by progress: the same share of retired instructions is taken to be the same place in the program. A row is a small share of progress, a column an event per cycle, and IPC is the mean of all runs; notebook 03a compares this with the papers' way, runs one below the other. Runs that multiplex (more events than counters, which take turns) are cleaned first, by *shrinkage* unless `method` says otherwise: it moves each count of an event that took turns towards its neighbours in time, by as much as its own noise calls for (notebook 02c).
+# `instructions` and `cycles`, and events that are the same under another name, are left out: with them a model would have nothing to learn. So are events that happen at a fixed rate in time, as timers' interrupts do: per cycle they only say how long the row took.
 
 # %%
 url = notebook.database
@@ -113,11 +113,11 @@ for name, one in matrices.items():
 for place, (axis, series) in enumerate(by_axis.items()):
     figure, _ = plot.series_by_program(series, ylabel=aim.label, xlabel=axis)
     how = "the mean of all runs" if axis.startswith("progress") else "the intervals of its runs"
-    rows = ", ".join(f"{of} {len(matrices[of].ipc)}" for of in series)
-    means = ", ".join(f"{matrices[of].ipc.mean():.3g} ({of})" for of in series)
+    about = ", ".join(f"{y.mean():.3g} ± {y.std():.2g} ({of}, {len(y)} rows)"
+                      for of, y in ((of, drawn[""]) for of, drawn in series.items()))
     display(results.figure(figure, "in-time" if place else "ipc-by-progress",
-                           f"**Figure.** {aim.name} of each program, {how}; rows: {rows}. *See:* "
-                           f"its mean is {means}."))
+                           f"**Figure.** {aim.name} of each program, {how}. *See:* mean and "
+                           f"standard deviation of rows are {about}."))
 
 # %% [markdown]
 # This is what the models have to explain. Where it hardly varies, little can be explained: any model must be judged beside a prediction that looks at no event, the mean.
@@ -144,8 +144,8 @@ if not notebook.of_program:
     figure, _ = plot.flow(steps, returns=[("Refinement", "Model", until)], columns=6)
     display(results.figure(figure, "flow", "**CounterMiner, Fig. 4; GBRT paper (Lv, Sun, Yu, 2018),"
                            " Fig. 4.** The method, each box with the notebook or the equation that "
-                           "has it. *See:* the arrow back is the loop of the next cells, which is "
-                           "all of the GBRT paper's figure."))
+                           "has it. *See:* the arrow back is the loop of the next cells; the GBRT "
+                           "paper's figure has this loop only."))
 
 # %%
 first = matrices[programs[0]]
@@ -178,7 +178,7 @@ print(f"{programs[0]}: the error is least with {best['n_events']} events, {best[
 pd.concat([path.head(n), path.tail(n)]).round({"error": 2}).set_index("n_events")
 
 # %% [markdown]
-# As long as the events dropped are ones that no tree splits on, the model and its error stay the same. The library's `cmlib.rank.refine` does this for every program (checked below), and takes two more errors. A random row's neighbours are in the training set, and tell much of it; so rows are also cut into twelve stretches (blocks) of progress or time, in four folds, and each fold is predicted by a refinement that saw none of it (*unseen blocks*). The lowest of these picks the number of events, which may be another one than the loop above picks by its random fifth. As the lowest of many it is too good again, so a third error is taken by nested folds (*nested blocks*): the number is picked without the fold that it is then judged on.
+# As long as the events dropped are ones that no tree splits on, the model and its error stay the same. The first event is that of one model of these rows; that of resampled models (below) may be another. The library's `cmlib.rank.refine` does this for every program (checked below), and takes two more errors. A random row's neighbours are in the training set, and tell much of it; so rows are also cut into twelve stretches (blocks) of progress or time, in four folds, and each fold is predicted by a refinement that saw none of it (*unseen blocks*). The lowest of these picks the number of events, which may be another one than the loop above picks by its random fifth. As the lowest of many it is too good again, so a third error is taken by nested folds (*nested blocks*): the number is picked without the fold that it is then judged on.
 
 # %%
 refine = partial(study.refine, step=step, test_share=test_share, seed=seed)
@@ -212,7 +212,7 @@ figure, _ = plot.refinement(
     baselines={"blocks_mean_baseline": "the mean, unseen blocks"}, marked=dict(errors["kept"]))
 results.figure(figure, "fig08",
                f"**{study.paper_figures(programs, {'HiBench': '8'})}.** Error of the model of "
-               f"{aim.name} against the number of events left, dropping {step} at a time."
+               f"{aim.name} against the number of events left (to the right: {step} dropped each)."
                + (" Crosses, beside programs of HiBench (the paper's suite of Spark programs): the "
                   "paper's mean of eight, on other data, rows that are single intervals and a "
                   "random fifth." if printed else "")
@@ -225,14 +225,15 @@ results.figure(figure, "fig08",
 # Look at how flat a curve is before looking where it is lowest: then the lowest point is a matter of luck. The column *kept without a fold* of the table shows it, the numbers of events that are picked when a quarter of the program is left out, each time another one.
 
 # %%
-shown = errors.reset_index()[["program", "all", "blocks, all", "kept", "nested blocks",
-                              "their mean", "random share"]]
+shown = errors.reset_index()[["program", "all", "blocks, all", "kept", "blocks",
+                              "nested blocks", "their mean", "random share"]]
 shown["kept without a fold"] = [f"{row.fewest} to {row.most}" for row in errors.itertuples()]
 results.table(shown, "errors",
               "**Table.** The number of all events, and their model's error [%] on unseen blocks; "
-              "the number kept, and the error of that choice on nested blocks, beside the mean's "
-              "on the same rows (*their mean*) and that on a random share of the rows; the numbers "
-              f"picked without each fold. *See:* dropping events takes the error from "
+              "the number kept, and its error there (*blocks*: too good, as it picked the number); "
+              "the error when each fold is predicted by a number picked without it, in the last "
+              "column (*nested blocks*), and of the mean on these rows (*their mean*); the number "
+              "kept on a random share. *See:* dropping events takes the error from "
               f"{mean['blocks, all']:.2f} to {mean['nested blocks']:.2f} %, means of programs.")
 
 # %%
@@ -260,9 +261,9 @@ draws = {name: stability.draw_importances(data.X[refined[name].events], data.ipc
 spread = {name: stability.importance_spread(drawn) for name, drawn in draws.items()}
 spread = {name: s.assign(abbr=events.abbreviate(s.index, table)) for name, s in spread.items()}
 leading = {name: s.head(top) for name, s in spread.items()}
+numbered = {"HiBench": "9", "CloudSuite 3.0": "10"}
 
 # %%
-numbered = {"HiBench": "9", "CloudSuite 3.0": "10"}
 DECIDED = "decided: among the first three in 95 % of the models"
 shown = {name: s.reset_index().assign(place=np.where(s["rank_high"] <= 3, DECIDED, plot.UNDECIDED))
          for name, s in leading.items()}
@@ -271,7 +272,7 @@ figure, axes = plot.ranking(shown, value="mean", low="low", high="high", label="
 for ax in axes:
     ax.set_xlim(0, 1.05 * max(s["high"].max() for s in leading.values()))
 decided = sum((one["place"] == DECIDED).sum() for one in shown.values())
-n_shown = sum(map(len, shown.values()))
+n_shown, n_places = (sum(len(one.head(n)) for one in shown.values()) for n in (top, 3))
 kept = pd.concat([s.assign(kept=refined[name].importances) for name, s in leading.items()])
 outside = (~kept["kept"].between(kept["low"], kept["high"])).sum()
 printed = counterminer["importance"].get("wordcount", {}) if "wordcount" in asked else {}
@@ -280,13 +281,14 @@ display(results.figure(
     f"**{study.paper_figures(programs, numbered)}.** The {top} most important events for "
     f"{aim.name} of those kept, all on one scale. Bars: mean importance in {n_seeds} resampled "
     "models, lines: the range of 90 % of them."
-    + (f" The paper's first of wordcount, on another processor: {', '.join(printed['top'])}, above "
+    + (f" The paper's first of wordcount, on another processor: {', '.join(printed['top'])} (full "
+       "instruction queue, branches, data reads from beyond the cores), above "
        f"{printed['top_above_percent']:g} %, the rest below {printed['rest_below_percent']:g} %."
        if printed else "")
-    + f" *See:* {decided} of {n_shown} bars have a decided place"
-    + (" (coloured)" if decided else "") + "; the place of the grey ones changes with the rows and "
-    "the seed: the one model that refinement kept (all rows, its own seed) is one more such draw, "
-    f"and puts {outside} of these events outside their lines."))
+    + f" *See:* of {n_places} decided places that there can be (three a program), {decided} are"
+    + (" (coloured)" if decided else "") + ". The model that refinement kept (all rows, its own "
+    f"seed) gives {outside} of these {n_shown} events an importance outside their lines; of one "
+    f"more resampled model {n_shown / 10:.0f} are expected."))
 
 # %%
 shown = pd.concat(leading, names=["program", "event"]).reset_index()
@@ -298,8 +300,8 @@ shown = pd.concat([shown[place < 3], shown[place >= 3]])
 results.table(shown, "importances",
               "**CounterMiner, Table III.** The first three events of each program: what they "
               "count, mean importance [%], the range of ranks (*rank_low* to *rank_high*, 1 the "
-              f"most important) of 90 % of {n_seeds} models, and a short name, as the paper "
-              "abbreviates its events.", rows=int((place < 3).sum()))
+              f"most important) and of importance (*low* to *high*) in 90 % of {n_seeds} models, "
+              "a short name as the paper has them.", rows=int((place < 3).sum()))
 
 # %% [markdown]
 # ## The formula that the paper prints
@@ -358,7 +360,7 @@ of = f"mean of {', '.join(programs)}"
 results.number("model error on held-out blocks, nested", mean["nested blocks"], "%", note=of)
 results.number("error of the mean on these blocks", mean["their mean"], "%", note=of)
 results.number("events among the first three in 95 % of resampled models", decided, "events",
-               note=f"of {n_shown} shown")
+               note=f"of {n_places} places, three a program")
 results.number("programs where one to three events stand out", holds.sum(), "programs",
                note=f"of {len(holds)}; the paper says so of all of its own")
 
@@ -372,20 +374,18 @@ span = {column: " to ".join(map(str, sorted({errors[column].min(), errors[column
 
 # %%
 display(results.finding(
-    f"Which few events tell {aim.name} is {'hardly' if decided else 'not'} sure: of {n_shown} "
-    f"shown (programs: {len(programs)}) {decided} {'is' if decided == 1 else 'are'} among the "
-    f"first three in 95 % of {n_seeds} resampled models, though together the events tell it "
-    f"(error {mean['nested blocks']:.1f} %{of_its_mean}, the mean {mean['their mean']:.1f} %). "
-    "These errors are of stretches that took no part in training or in choosing the events. First "
-    f"on average: {named}."))
+    f"Which few events tell {aim.name} best is {'hardly' if decided else 'not'} sure: of the first "
+    f"three of {len(programs)} program{'s' * (len(programs) > 1)}, {decided} of {n_places} stay "
+    f"so in 95 % of {n_seeds} resampled models. Together the events do tell it: the error is "
+    f"{mean['nested blocks']:.1f} %{of_its_mean}, of the mean {mean['their mean']:.1f} %."))
 display(results.finding(
-    f"Dropping events gains little: the error on unseen blocks is {mean['blocks, all']:.2f} % with "
-    f"all ({span['all']}), {mean['nested blocks']:.2f} % by nested choice, "
-    f"{mean['blocks, few']:.1f} % with the last {span['few']}. How many are needed is not settled: "
-    f"{span['kept']} are kept, without a part of the program {errors['fewest'].min()} to "
-    f"{errors['most'].max()}. That one to three events matter significantly more, which "
-    f"CounterMiner calls a law, can hold for {holds.sum()} of {len(holds)}, by whether resampled "
-    "models agree which these are."))
+    f"First on average: {named}. Dropping events gains little: the error on unseen blocks is "
+    f"{mean['blocks, all']:.2f} % with all ({span['all']}), {mean['nested blocks']:.2f} % by "
+    f"nested choice, {mean['blocks, few']:.1f} % with the last {span['few']}. How many are needed "
+    f"is not settled: {span['kept']} are kept, without a part of the program "
+    f"{errors['fewest'].min()} to {errors['most'].max()}. CounterMiner's law is that one to three "
+    "events matter significantly more: resampled models agree on which, as it takes, for "
+    f"{holds.sum()} of {len(holds)}."))
 results.numbers()
 
 # %%
@@ -416,15 +416,15 @@ for name in programs:  # for the report's first page, unless clusters take their
             f"{errors.at[name, 'their mean']:.1f} %")
     results.finding(
         f"{aim.name} follows {'; '.join(leaders(name))}. How sure: these are among the first three "
-        f"in {often} of {n_seeds} models of resampled stretches. A model of {aim.name}, of "
-        f"{errors.at[name, 'kept']} events, {errs}.", program=name)
+        f"in {often} of {n_seeds} models of resampled stretches. A model of {aim.name}, its events "
+        f"chosen without these stretches, {errs}.", program=name)
     if aim != study.IPC:  # of IPC notebook 03c says it
         results.overview(name, sure=f"a model of `{aim.name}` {errs}")
 
 # %% [markdown]
 # ## Explore
 #
-# A program's ranking beside another's, from any step of the refinement, with more or fewer seeds behind the lines. Nothing is fitted anew: these are the models above.
+# A program's ranking beside another's, at any number of events left, with more or fewer seeds behind the lines. Nothing is fitted anew: these are the models above.
 
 # %%
 panel = explore.ranking(refined, draws, top=top)
@@ -437,12 +437,12 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 # %% [markdown]
 # ## What this doesn't show
 #
-# Importance in a model is no cause. Per cycle, kinds of instructions (branches, fused pairs) follow IPC because they are instructions, and stalls because they are what IPC lacks; the papers' rankings, made of counts per interval, share this.
-# All events were counted in one pass only, so the model of all events has no other pass to be tested on: the error on nested blocks stands in, and notebook [03e](03e_other_pass.ipynb) tests a dozen events on another pass, and whether cleaning puts IPC into the events. That errors are lower than the paper's says nothing of the method: the programs' data, the rows (means of all runs instead of intervals of one) and the random split differ.
+# Importance in a model is no cause. Per cycle, kinds of instructions (branches, fused pairs) follow IPC because they are instructions, and stalls because they are what IPC lacks; the papers' rankings, of counts per interval, need not be free of it.
+# All events were counted in one pass only, so the model of all events has no other pass to be tested on: the error on nested blocks stands in, and notebook [03e](03e_other_pass.ipynb) tests a dozen events on another pass, and how far cleaning moves the events' correlation with IPC. That errors are lower than the paper's says nothing of the method: the programs' data, the rows (means of all runs instead of intervals of one) and the random split differ.
 #
 # ## On your own program
 #
-# `cmlib record NAME -- COMMAND` (or `cmlib import NAME FILE`), then `cmlib run live 03_ranking -p program=NAME`. Change `method` first: with `counterminer` the runs are cleaned the paper's way; `target=EVENT` explains an event instead of IPC.
+# `cmlib record NAME -- COMMAND` (or `cmlib import NAME FILE`), then `cmlib run live 03_ranking -p program=NAME` (*live*: of your own recordings). Change `method` first: with `counterminer` the runs are cleaned the paper's way; `target=EVENT` explains an event instead of IPC.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §III-C and §V-B. Lv, Sun, Yu, *Mining CPU performance data based on gradient boosting regression tree*, 2018 (in Chinese), §3 and §4. Friedman, *Greedy function approximation*, Annals of Statistics 2001.
 
