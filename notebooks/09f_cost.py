@@ -16,9 +16,9 @@
 # %% [markdown]
 # # What would fewer misses bring?
 #
-# **Question.** What does a last-level miss cost a program in cycles, by the intervals of one run, and is that what it saves when the cache is larger?
+# **Question.** What does a last-level miss cost a program in cycles, by the intervals of one run? And if it is known how many misses a larger cache takes away, does that cost tell how many cycles it saves?
 #
-# *Reads* what larger caches and other prefetchers changed in 20 programs of SPEC CPU2006 and 9 of CPU2017 (`data/cost`, comes with cmlib), and for some sections their intervals, the set `spec-llc` (CPU2017: `spec-llc-2017` of `CMLIB_PUBLIC`); all are others' published measurements on a Xeon Gold 5120, none of the five papers'. *Writes* predictions beside measurements, with intervals, and the same for what is simpler.
+# *Reads* what larger caches and other prefetchers changed in 20 programs of SPEC CPU2006 and 9 of CPU2017 (`data/cost`, comes with cmlib), and, for the first two sections and the papers' importance, their intervals, the set `spec-llc` (CPU2017: `spec-llc-2017` of `CMLIB_PUBLIC`); all are others' published measurements on a Xeon Gold 5120. Neither the data nor the model are of the five papers. *Writes* predictions beside measurements, with intervals, and the same for what is simpler.
 #
 # A ranking says which events go with cycles. Here somebody changed the cause: the same programs ran with 2, 4, 8 and 11 times the cache, so that a prediction made with the small one can be wrong.
 
@@ -43,14 +43,15 @@ from cmlib.report.notebook import begin
 limits = {"seed": (0, 1_000_000)}
 notebook = begin("09f_cost", settings, program=program, seed=seed)
 results = notebook.results
-X, y = cost.changes()  # of larger caches
+X = cost.changes()[0]  # of larger caches
 shown = resolve_names(program, X["program"].unique(), about="these programs",
                       todo="This notebook is about programs whose misses others have changed.")
+programs = X.drop_duplicates("program").set_index("program")
 SIZES = list(X["setting"].unique())
 X.head()[["program", "setting", "cycles", "misses", "change", "slope", "stderr"]].round(5)
 
 # %% [markdown]
-# A row is a program and a size: `cycles`, `misses` (of loads) and `stores` (misses of stores) per instruction with 1.75 MiB of last-level cache on a Xeon Gold 5120; `change` and `stores_change`, how these change with the larger one (negative: fewer misses). The columns of stores are not shown. `setting` is the larger cache; `slope` and `stderr` come from the intervals, below. Measured for each row, but not in the table, is $y$, the change of cycles per instruction; no model is fitted to that of the program it predicts.
+# A row is a program and a size: `cycles`, `misses` (of loads) and `stores` (misses of stores) per instruction with 1.75 MiB of last-level cache on a Xeon Gold 5120; `change` and `stores_change`, how these change with the larger one (negative: fewer misses). The columns of stores are not shown. `setting` is the larger cache; `slope` and `stderr` come from the intervals, below. Measured for each row, but not in the table, is $\Delta y$, the change of cycles per instruction (`effect` below); no model is fitted to that of the program it predicts.
 #
 # ## The intervals
 #
@@ -74,12 +75,16 @@ if intervals:
               for name in drawn or list(intervals)[:2]}
     figure, _ = plot.points(frames, x="misses", y="cycles", ylabel="cycles per instruction",
                             xlabel="misses per 1,000 instructions")
+    slopes = " and ".join(f"{at['slope']:.0f} ± {at['stderr']:.0f} cycles a miss ({name})"
+                          for name, at in programs.loc[list(frames)].iterrows())
     display(results.figure(figure, "intervals", "**Figure.** Intervals of 100 M instructions with "
-                           "1.75 MiB of cache, of two programs."))
+                           f"1.75 MiB of cache. *See:* slopes (below) are {slopes}."))
 print("" if intervals else how_to_get("spec-llc"))
 
 # %% [markdown]
 # ## What a miss costs
+#
+# The model, the *pooled* slope, is this project's own. In words: neighbouring stretches of a run are compared; how much cycles rise where misses do is the program's slope $b$; it is drawn towards what a miss costs other programs, the more so the less sure it is.
 #
 # With $y_t$ cycles and $m_t$ misses per instruction in interval $t$, stretches of $2^j$ intervals are compared with the stretches beside them (Haar's wavelets). Neighbours are alike, so levels tell little that is not also in the phases; differences are nearly independent, and each time scale $j$ is confounded by phases in its own way. The slope is least squares over all differences, a scale weighed by the squared correlation $r_j^2$ of its differences; its standard error leaves out one of the $J$ scales at a time ($b_{(-j)}$, their mean $\bar b$):
 #
@@ -91,9 +96,11 @@ print("" if intervals else how_to_get("spec-llc"))
 #
 # $$\widehat{\Delta y} = E[c \mid b]\,\Delta m\ \pm\ q\,\sqrt{(\mathrm{sd}[c \mid b]\,\Delta m)^2 + (0.01\,\bar y)^2}$$
 #
-# $\kappa, \tau, \gamma, w$ are learned from the largest change of each other program by a larger cache: the cost in a middle program, how far programs' logarithms scatter, how far slopes are off beyond their standard errors, and the weight of stores. $t_4$ is Student's distribution with four degrees of freedom, and $q$ is by how many standard deviations an interval must extend on each side to hold 90 % of the changes, those with fewer misses and those with more (other prefetchers) apart; a program's changes are not independent, so that the rank counts programs. The columns, the bounds, $t_4$ and the one percent (what cycles differ by from run to run) were argued for beforehand, but kept after other choices had been tried on the same programs ([the page on this notebook](../docs/cost.md) lists them), the weights $r_j^2$ with both suites in sight: errors below flatter by so much.
+# $\kappa, \tau, \gamma, w$ are learned from the largest change of each other program by a larger cache: the cost in the median program, how far programs' logarithms scatter, how far slopes are off beyond their standard errors, and the weight of stores. $L = 300$ cycles is set by us, about this processor's. $t_4$ is Student's distribution with four degrees of freedom.
 #
-# The regression of cycles on misses, by the formula; the library's slopes in the first table are of the same intervals.
+# *How wide a predicted interval is.* Each change that is learned from has a score: its error in units of the root beside $q$. $q$ is the score below which a share $\lceil 0.9\,(n+1)\rceil / n$ of them lie, with $n$ programs: nine tenths, rounded up as if each program had one change, since its changes resemble each other (conformal prediction). So the share is above 0.9; of nine programs (the smaller suite) only the largest score will do. Changes with fewer misses and with more (other prefetchers) have a $q$ each.
+#
+# Which columns are used, the bounds, $t_4$ and the one percent (what cycles differ by from run to run) were argued for beforehand, but kept after other choices had been tried on the same programs ([the page on this notebook](../docs/cost.md) lists them), the weights $r_j^2$ with both suites in sight: so the errors below are somewhat too small; how much is not known.
 
 # %%
 def differences(x):
@@ -107,27 +114,24 @@ def differences(x):
 
 
 def regression(y, m):
-    """Slope b of cycles y on misses m: least squares, a scale weighed by its r squared."""
-    products, squares = 0.0, 0.0
-    for dy, dm in zip(differences(y), differences(m), strict=True):
-        r2 = (dm @ dy) ** 2 / ((dm @ dm) * (dy @ dy))
-        products, squares = products + r2 * (dm @ dy), squares + r2 * (dm @ dm)
-    return products / squares
+    """Slope b of cycles y on misses m, a scale weighed by its r squared, and standard error s."""
+    pairs = zip(differences(y), differences(m), strict=True)
+    products, m2, y2 = np.array([(dm @ dy, dm @ dm, dy @ dy) for dy, dm in pairs]).T
+    r2 = products**2 / (m2 * y2)
+    products, squares = r2 * products, r2 * m2
+    b_without = (products.sum() - products) / (squares.sum() - squares)
+    return products.sum() / squares.sum(), np.sqrt((len(r2) - 1) * b_without.var())
 
 
-b = pd.Series({name: regression(at["cycles"], at["misses"]) for name, at in intervals.items()},
-              dtype=float)
-of_library = X.drop_duplicates("program").set_index("program")["slope"].loc[list(b.index)]
-np.testing.assert_allclose(b, of_library, rtol=1e-3)
-print(f"{len(b)} slopes by hand as by the library [cycles a miss]: {b.round(0).to_dict()}")
+by_hand = {name: regression(at["cycles"], at["misses"]) for name, at in intervals.items()}
+for name, b_and_s in by_hand.items():
+    np.testing.assert_allclose(b_and_s, programs.loc[name, ["slope", "stderr"]], rtol=2e-3)
+print(f"{len(by_hand)} slopes and standard errors by hand are the library's.")
 
 # %% [markdown]
 # The posterior of a program's cost, by the formula on a grid of costs, and the library's, which is the same. The four constants make the measured changes of the programs that are learned from most likely (`PooledCost.fit`; each change is taken to be measured to one percent and a tenth of itself).
 
 # %%
-model = cost.default_cost_model()
-
-
 def posterior(row, kappa, tau, gamma, w, L):
     """Mean and standard deviation of a program's cost c of a miss, given its slope b."""
     c, rho = np.geomspace(1, 1e5, 200), row["stores"] / row["misses"]
@@ -140,23 +144,32 @@ def posterior(row, kappa, tau, gamma, w, L):
 
 
 # %%
+model = cost.default_cost_model()
 constants = model.center_, model.spread_, model.slope_error_, model.store_weight_, model.latency
-programs = X.drop_duplicates("program").set_index("program")
 costs = programs[["slope", "stderr"]].join(model.posterior(programs))
 by_hand = [posterior(row, *constants) for _, row in programs.iterrows()]
 np.testing.assert_allclose(by_hand, costs[["cost", "sd"]], rtol=1e-3)
-learned = dict(zip(("κ [cycles]", "τ", "γ", "w", "L, given [cycles]"), constants, strict=True))
-learned |= dict(zip(("q, fewer misses", "q, more misses"), model.quantiles_, strict=True))
-display(results.table(pd.Series(learned, name="value").rename_axis("constant").reset_index(),
-                      "constants", "**Table.** Learned from all 29 programs, but for L."))
+names = "κ [cycles]", "τ", "γ", "w", "L, set by us [cycles]", "q, fewer misses", "q, more misses"
+learned = pd.DataFrame({"constant": names, "value": [*constants, *model.quantiles_]})
+display(results.table(learned, "constants", "**Table.** Learned from all programs, but for L."))
 display(results.table(costs.reset_index(), "costs", f"**Table.** First 8 of {len(costs)} programs: "
-                      "cycles a miss, learned from all: own slope, pooled cost with its standard "
-                      "deviation, and the most it can be (*limit*).", decimals=0, rows=8))
+                      "cycles a miss, learned from all programs: own slope, pooled cost, its "
+                      "standard deviation, the most it can be (*limit*).", decimals=0, rows=8))
+
+# %%
+PREFETCHERS = ["none", "DCUI", "DCUP", "L2A", "L2P"]
+P, effect = cost.changes([*SIZES, *PREFETCHERS])
+unasked, n = P.drop(columns="stores_change"), len(programs)
+root = np.hypot(P["program"].map(costs["sd"]) * P["change"], 0.01 * P["cycles"])
+score = (effect - model.predict(unasked)).abs() / root
+q = [score[side].quantile(np.ceil(0.9 * (n + 1)) / n, interpolation="higher")
+     for side in (P["change"] <= 0, P["change"] > 0)]
+np.testing.assert_allclose(q, model.quantiles_, rtol=1e-3)
 
 # %% [markdown]
 # ## Predicted and measured
 #
-# Each suite is left out in turn: what its programs change is predicted by a model that learned from the other suite alone. Misses of stores are taken to change as those of loads do, which is all one can say before the change.
+# Each suite is left out in turn: what its programs save is predicted by a model that learned from the other suite alone, and from the change of their misses, which is given as measured. Misses of stores are taken to change as those of loads do, which is all one can say before the change.
 
 # %%
 @plot.styled
@@ -176,21 +189,20 @@ def against_measured(frames, label):
 
 
 # %%
-PREFETCHERS = ["none", "DCUI", "DCUP", "L2A", "L2P"]
-P, effect = cost.changes([*SIZES, *PREFETCHERS])
-unasked = P.drop(columns="stores_change")
 everything = cost.held_out(unasked, effect)
 held_out = everything[P["setting"].isin(SIZES)].reset_index(drop=True)
 at_largest = held_out["setting"] == SIZES[-1]
-off = (held_out["predicted"] - held_out["measured"]).abs()[at_largest].nlargest(3)
-farthest = ", ".join(f"{held_out['program'][at]} by {points:.0f}" for at, points in off.items())
+off = (held_out["predicted"] - held_out["measured"]).abs()[at_largest]
+half = (held_out["high"] - held_out["low"])[at_largest].median() / 2
 figure, _ = against_measured(
     {f"{size} in place of 1.75": held_out[held_out["setting"] == size] for size in SIZES},
     label="cycles saved [% of all]")
 display(results.figure(figure, "sizes", "**Figure.** Cycles that a larger cache saves, each of 29 "
-                       "programs predicted without its suite; lines: 90 % intervals; dashed: as "
-                       "measured. Scales differ, and long lines leave the panel. *See:* farthest "
-                       f"off with {SIZES[-1]}: {farthest} points."))
+                       "programs predicted without its suite, given its change of misses; lines: "
+                       "90 % intervals; dashed: as measured. Scales differ, long lines leave the "
+                       f"panel. *See:* with {SIZES[-1]} half of the errors are below "
+                       f"{off.median():.1f} points, but half of the lines are longer than "
+                       f"±{half:.0f}: more than needed (see *q*, above)."))
 
 # %%
 def judged(predicted, measured):
@@ -243,17 +255,14 @@ if len(recorded) == len(programs):
         ways[name] = scaled(saved * X["program"].map(importance[column]))
     of_importance = judged(importance["load misses"], held_out[at_largest].set_index("program")
                            ["measured"])["rank correlation"]
-    results.number("rank correlation of the importance of misses with what fewer misses save",
-                   of_importance, note="11 times the cache")
 rows = [{"size": size, "by": name, **judged(values[at], held_out["measured"][at])}
         for size in SIZES for at in [X["setting"] == size] for name, values in ways.items()]
 errors = pd.DataFrame(rows)
-display(results.table(errors, "errors", "**Table.** Errors in percent of all cycles, and rank "
-                      "correlation of predicted with measured, over 29 programs, each suite "
-                      "predicted by the other."))
+display(results.table(errors, "errors", "**Table.** Errors [% of all cycles], and rank correlation "
+                      "of predicted with measured: 29 programs, each suite by the other."))
 
 # %% [markdown]
-# *Importance* (Friedman, as in notebook 03) is how much of IPC misses of loads explain among four events: loads and stores that reach the last level, and the misses of each. *One latency*, *importance* and *correlation* are multiplied by the constant that suits the other suite best (median of the ratios for the first, least absolute errors for the others); the last two also by the share of misses that the cache saves, which their users would not know. *Own slope alone* is least squares without other programs, as in the table above.
+# *Importance* (Friedman's, by which CounterMiner ranks events, as in notebook 03) is how much of IPC misses of loads explain among four events: loads and stores that reach the last level, and the misses of each. *One latency*, *importance* and *correlation* are multiplied by the constant that suits the other suite best (median of the ratios for the first, least absolute errors for the others); the last two also by the share of misses that the cache saves, which their users would not know. *Own slope alone* is $b$, without other programs; *other programs alone* is the pooled model without $b$, so without intervals.
 
 # %%
 def coverage(rows):
@@ -268,40 +277,39 @@ both = {"this processor": everything,
         "as if of another": cost.held_out(unasked, effect, other_processor=True)}
 parts = {name: at.groupby(["suite", "setting"], sort=False).apply(coverage, include_groups=False)
          for name, at in both.items()}
-suites = pd.concat(parts, names=["model"])
-display(results.table(suites.reset_index(), "suites",
-                      "**Table.** Each suite predicted by the other: errors in percent of all "
-                      "cycles, how many 90 % intervals hold, and how wide they are [points]; by "
-                      "size of the cache, and by the prefetchers left on (explained below). Misses "
-                      "of stores are not given here, as they are below.", rows=10))
+suites = pd.concat(parts, names=["model"]).reset_index()
+first = ~suites["setting"].isin([SIZES[-1], "none"])
+display(results.table(suites.loc[first.sort_values(kind="stable").index], "suites",
+                      f"**Table.** Each suite by the other, {SIZES[-1]} or without prefetchers: "
+                      "errors [% of all cycles], how many 90 % intervals hold, how wide they are "
+                      "[points]. Misses of stores are taken to change as those of loads do, which "
+                      "fails without prefetchers (below, theirs are given).", rows=8))
 
 # %%
-at_sizes = held_out.groupby("setting").apply(coverage, include_groups=False).loc[SIZES]
+here = coverage(held_out[at_largest])
 holds = held_out["measured"].between(held_out["low"], held_out["high"])
+by_program = coverage(cost.held_out(unasked, effect, by="program")[P["setting"].isin(SIZES)])
 largest = errors[errors["size"] == SIZES[-1]].set_index("by")
 for name, row in largest.iterrows():
-    order = row["rank correlation"]
     results.number(f"11 times the cache: error by {name}, median", row["median"], "%",
-                   note=f"mean {row['mean']:.1f} %" + (f", rank correlation {order:.2f}"
-                                                       if order == order else ""))
+                   note=f"mean {row['mean']:.1f} %")
 results.number("90 % intervals that hold, all sizes", 100 * holds.mean(), "%",
-               note=f"11 times the cache: {at_sizes['inside [%]'].iloc[-1]:.0f} %, median "
-                    f"half-width {at_sizes['half-width, median'].iloc[-1]:.1f} points")
+               note=f"11 times the cache: {here['inside [%]']:.0f} %, median "
+                    f"half-width {here['half-width, median']:.1f} points; "
+                    f"one program left out at a time, all sizes: {by_program['inside [%]']:.0f} %")
 
 # %% [markdown]
 # ## Where it doesn't know
 #
-# A slope of less than two standard errors tells nothing: cycles go with misses on some time scales and not on others. And where stores miss more than twice as often as loads, most of what a cache saves was not asked for. Such an answer is *not known*; its numbers are what other programs would show. A slope that is far above what a miss can cost, but surely above nothing, counts as known: then the bound decides (*limit* in the table of costs).
+# Where stores miss more than twice as often as loads, most of what a cache saves was not asked for. And a slope of less than two standard errors, or below zero, tells nothing: cycles don't go with misses, or not on all time scales. Such an answer is *not known*; its numbers are mostly what other programs would show, so not worse than those of *other programs alone*. (The cost of a miss of a load is above $L$ where its stores' misses come with it, in 470.lbm.1 hundreds.) A slope that is far above what a miss can cost, but surely above nothing, counts as known: then the bound decides (*limit* in the table of costs).
 
 # %%
 largest_cache = held_out[at_largest].drop(columns="setting")
 asked = X[X["setting"] == SIZES[-1]].drop(columns="stores_change")  # as before the change
 largest_cache["reason"] = [reason_unreliable(row) for _, row in asked.iterrows()]
 unknown = largest_cache[largest_cache["reason"] != ""]
-display(results.table(unknown, "unknown", "**Table.** Programs whose answer is not known, 11 "
-                      "times the cache [% of all cycles; cycles a miss, learned from the other "
-                      "suite only, so not those of the table above].", decimals=1))
-known = largest_cache[largest_cache["reason"] == ""]
+display(results.table(unknown, "unknown", "**Table.** Programs whose answer is not known, 11 times "
+                      "the cache [% of all cycles]; cost by the other suite.", decimals=1))
 
 # %% [markdown]
 # ## Other causes: the prefetchers
@@ -316,23 +324,21 @@ nothing = other["measured"].abs().groupby(other["setting"]).agg(["median", "mean
 table = table.drop(columns="half-width, median").join(nothing.add_prefix("nothing: "))
 table = table.rename_axis("left on").reset_index()
 beaten = table.loc[table["mean"] > table["nothing: mean"], "left on"]
-ranks = table["rank correlation"]
 display(results.table(table, "prefetcher-errors", "**Table.** Errors in percent of the cycles with "
                       "all prefetchers on, those of saying that nothing changes, and how many 90 % "
-                      f"intervals hold. *See:* rank correlations are {ranks.min():.2f} to "
-                      f"{ranks.max():.2f}; by the mean error nothing is better with these left on: "
-                      f"{', '.join(beaten) or 'no setting'}."))
+                      "intervals hold. *See:* by the mean error, saying that nothing changes is "
+                      f"better with {' and '.join(beaten) or 'no setting'} left on."))
 results.number("prefetchers: 90 % intervals that hold", table["inside [%]"].mean(), "%",
                note=f"median error {table['median'].mean():.0f} %, nothing "
-                    f"{table['nothing: median'].mean():.0f} %, rank correlation "
-                    f"{table['rank correlation'].mean():.2f}, means of these {len(table)} settings")
+                    f"{table['nothing: median'].mean():.0f} %, means of these "
+                    f"{len(table)} settings")
 
 # %% [markdown]
-# The order is about right, and the size is far off for a few programs; the intervals hold because what prefetchers changed in the other suite set their width, several times that for larger caches. All on is the setting from which these depart.
+# The order is about right, and the size is far off for a few programs; the intervals hold because what prefetchers changed in the other suite set their width, several times that for larger caches. Each setting is compared with all four on.
 #
 # ## Another machine
 #
-# 55 programs with 1 to 11 ways (the equal parts into which it is divided) of another machine's cache, totals only: the one behind `pbbcache/cachesim`, whose authors name no processor there. There the misses of prefetches count, too, and a miss costs less (a number below): what was learned on one machine's event says little of another's. What can be known of another processor before it was measured is the latency of its memory: `cost.default_cost_model(other_processor=True)` takes any cost from a cycle to that latency for as likely, on a logarithmic scale, and the program's own slope decides. Without intervals, as here, that is all there is. The share of cycles that stall for the last level, which that set has, times the share of misses saved is compared, too; it was not counted on the Xeon.
+# 55 programs with 1 to 11 ways (the equal parts into which it is divided) of another machine's cache, totals only: the one behind `pbbcache/cachesim`, whose authors name no processor there. There the misses of prefetches count, too, and a miss costs less (a number below): so the cost learned on the Xeon is too high there. What can be known of another processor before it was measured is the latency of its memory: `cost.default_cost_model(other_processor=True)` takes any cost from a cycle to that latency for as likely, on a logarithmic scale, and the program's own slope decides. Without intervals, as here, that is all there is. The share of cycles that stall for the last level, which that set has, times the share of misses saved is compared, too; it was not counted on the Xeon.
 
 # %%
 def totals(file):
@@ -362,77 +368,68 @@ if second and second.is_file():
     display(results.table(pd.DataFrame(rows), "second",
                           f"**Table.** {at.sum()} programs, 11 ways against 1: errors [% of all "
                           "cycles]."))
-    off, means = (pd.DataFrame(rows).set_index("by")[name] for name in ("median", "mean"))
+    by = pd.DataFrame(rows).set_index("by")["median"]
+    closer = (ways["another processor"] - gained).abs() < gained.abs()
     elsewhere = (
-        f"On a second machine ({at.sum()} programs, totals only, no processor named) the "
-        "model for another processor, by which a report's first page is made, errs by "
-        f"{off['another processor']:.1f} % (mean {means['another processor']:.1f}), saying that "
-        f"nothing is saved by {off['nothing']:.1f} (mean {means['nothing']:.1f}), the model of the "
-        f"Xeon by {off['programs of the Xeon']:.1f}. Cycles stalled for such misses, where they "
-        f"are counted, err by {off['stalls × misses saved']:.1f}: take those.")
-    here = cost.PooledCost().fit(Z, saved)
-    results.number("second machine: cycles a miss, middle program", here.center_,
-                   note=f"spread {here.spread_:.2f}; Xeon {model.center_:.0f}, {model.spread_:.2f}")
+        f"On a second machine ({at.sum()} programs, without intervals) it is hardly better than "
+        f"nothing: the model for a processor that nobody measured errs by {by.iloc[1]:.1f} %, "
+        f"saying that nothing is saved by {by['nothing']:.1f} (the model is closer in "
+        f"{closer[at].sum()}), the Xeon's by {by.iloc[0]:.1f}. Cycles stalled for such misses, "
+        f"where they are counted, err by {by['stalls × misses saved']:.1f}: take those.")
+    there = cost.PooledCost().fit(Z, saved)
+    results.number("second machine: cycles a miss, median program", there.center_,
+                   note=f"the Xeon's programs: {model.center_:.0f}")
 
 # %% [markdown]
-# ## Where most misses go
+# ## Where most misses vanish
 #
-# The first page of a report says what a program would save without any miss, on a processor that nobody has measured. The nearest to that are the changes that took away at least three fifths of the misses; each suite is predicted by the other, as if of another processor. How many of its intervals hold is among the numbers at the end.
+# The page that `cmlib run live` makes of your own recording (last section) says what a program would save without any miss, on a processor that nobody has measured. The nearest to that are the changes that took away at least three fifths of the misses; each suite is predicted by the other, as if of another processor. How many of its intervals hold is among the numbers at the end.
 
 # %%
-strange = both["as if of another"].assign(
-    most=-P["change"] >= 0.6 * P["misses"],
-    known=[not reason_unreliable(row) for _, row in unasked.iterrows()])
+strange = both["as if of another"]
 strange["holds"] = strange["measured"].between(strange["low"], strange["high"])
-for name, rows in (("", strange[strange["most"]]),
-                   (", intervals tell", strange[strange["most"] & strange["known"]])):
-    results.number(f"changes that took away three fifths of the misses{name}: intervals that hold",
-                   100 * rows["holds"].mean(), "%", note=f"{rows['holds'].sum()} of {len(rows)} "
-                   f"changes, {rows['program'].nunique()} programs")
-quality = judged(*(strange.loc[strange["setting"] == SIZES[-1], what]
-                   for what in ("predicted", "measured")))
-held = 100 * strange.loc[P["setting"].isin(SIZES), "holds"].mean()
+rows = strange[-P["change"] >= 0.6 * P["misses"]]
+results.number("changes that took away three fifths of the misses: intervals that hold",
+               100 * rows["holds"].mean(), "%", note=f"{rows['holds'].sum()} of {len(rows)} "
+               f"changes, {rows['program'].nunique()} programs")
+quality = coverage(strange[strange["setting"] == SIZES[-1]])
 results.number("as if on an unknown processor: error, median", quality["median"], "%",
-               note=f"mean {quality['mean']:.1f} %, rank correlation "
-                    f"{quality['rank correlation']:.2f}; {held:.0f} % of 90 % intervals hold")
+               note=f"mean {quality['mean']:.1f} %; {quality['inside [%]']:.0f} % of 90 % hold")
 
 # %%
-rivals = largest.drop("pooled")
-next_best = {what: rivals[what].idxmin() for what in ("median", "mean")}
 at_size = errors.pivot(index="size", columns="by", values="median").loc[SIZES]
-worse = [size for size in SIZES if at_size.loc[size].idxmin() != "pooled"]
-of_pooled = largest.loc["pooled"]
+worse = [f"at {size} {at_size.loc[size].idxmin()}" for size in SIZES
+         if at_size.loc[size].idxmin() != "pooled"]
+by = largest["median"]
 display(results.finding(
-    f"A miss costs a middle program {model.center_:.0f} cycles (others' Xeon); what 11 times the "
-    f"cache saves is told with an error of {of_pooled['median']:.1f} % of all cycles (median of "
-    f"{len(largest_cache)} programs; nothing saved: {largest.at['nothing', 'median']:.1f}). "
-    "That is by a program's own intervals, and if it is known how many misses go."))
-display(results.finding(
-    "This way is called *pooled*: a program's own slope, drawn towards what a miss costs the other "
-    "programs. Next best: " + ", ".join(
-        f"by the {what} {name} ({rivals.at[name, what]:.1f} %, pooled {of_pooled[what]:.1f})"
-        for what, name in next_best.items()) + "."
-    + (f" At {' and '.join(worse)} something simpler errs less." if worse else "")))
+    f"A miss costs the median program {model.center_:.0f} cycles (others' Xeon). If it is known "
+    "how many misses 11 times the cache takes away, the cycles saved are told with an error of "
+    f"{by['pooled']:.1f} % of all (median of {n} programs; nothing saved: {by['nothing']:.1f}). "
+    "It takes both a program's own intervals and other programs (*pooled*, this project's model): "
+    f"the intervals alone err by {by['own slope alone']:.1f}, the other programs alone by "
+    f"{by['other programs alone']:.1f}. Next best is {by.drop('pooled').idxmin()} "
+    f"({by.drop('pooled').min():.1f}){'; better is ' * bool(worse)}{', '.join(worse)}. The model "
+    "was chosen with these programs in sight, so its error is a little too small."))
 if elsewhere:
     display(results.finding(elsewhere))
 
 # %%
-by_stores = unknown["reason"].str.startswith("stores")
-of_unknown, of_known = (judged(at["predicted"], at["measured"]) for at in (unknown, known))
+by_stores = unknown["reason"].str.startswith("stores").sum()
+off_unknown, off_known = off.groupby(largest_cache["reason"] == "").median()
 display(results.finding(
-    f"Of the 90 % intervals at 11 times the cache {at_sizes['inside [%]'].iloc[-1]:.0f} % hold, at "
-    f"±{at_sizes['half-width, median'].iloc[-1]:.0f} points. For {len(unknown)} programs the "
-    f"answer counts as not known: for {len(unknown) - by_stores.sum()} since cycles don't follow "
-    f"misses alike on all time scales, for {by_stores.sum()} since it is mostly stores that miss. "
-    f"They are in the medians above, and err by {of_unknown['median']:.1f} % (mean "
-    f"{of_unknown['mean']:.1f}), the {len(known)} known ones by {of_known['median']:.1f} (mean "
-    f"{of_known['mean']:.1f})."))
+    f"Of the 90 % intervals {here['inside [%]']:.0f} % hold, at ±{here['half-width, median']:.0f} "
+    "points: too wide, as the nine programs of CPU2017 allow no less (one program left out at a "
+    f"time: {by_program['inside [%]']:.0f} % of all sizes). For {len(unknown)} programs the answer "
+    f"is *not known*: for {by_stores} since it is mostly stores that miss, for "
+    f"{len(unknown) - by_stores} since cycles don't follow misses. These err by {off_unknown:.1f}, "
+    f"the {n - len(unknown)} known ones by {off_known:.1f}: the flag says on whose intervals an "
+    "answer rests, not where it is wrong."))
 if len(recorded) == len(programs):
     display(results.finding(
-        "The papers' importance of misses goes with what fewer misses save by a rank correlation "
-        f"of {of_importance:.2f}; where it is known how many misses go, as the pooled way takes it "
-        f"to be (rank correlation {of_pooled['rank correlation']:.2f}), of "
-        f"{largest.at['importance × constant', 'rank correlation']:.2f}."))
+        "CounterMiner's importance of misses is no guide by itself: its rank correlation with what "
+        f"is saved is {of_importance:.2f}. Times the share of misses that vanish it has "
+        f"{largest.at['importance × constant', 'rank correlation']:.2f}, the pooled slope times "
+        f"these misses {largest.at['pooled', 'rank correlation']:.2f}."))
 
 # %% [markdown]
 # ## What this doesn't show
@@ -441,7 +438,9 @@ if len(recorded) == len(programs):
 #
 # ## On your own program
 #
-# This page is about published data. What a program of your own would save is on the report's first page: `cmlib import NAME FILE`, then `cmlib run live -p program=NAME`. Here, change `program` first: it chooses whose intervals are read and drawn (`-p program=429.mcf.1`); the errors are over all programs in any case.
+# Count it every 100 ms for some seconds (25 intervals at least, better hundreds): `perf stat -I 100 -x, -e instructions,cycles,LLC-load-misses,LLC-store-misses -o FILE -- PROGRAM` (other tools' files: [import](../docs/import.md); where perf has no such event, `cmlib record NAME -- PROGRAM` takes the processor's own, and no import is needed). Then `cmlib import NAME FILE` and `cmlib run live -p program=NAME`; the page `index.html` that it writes begins with a line such as *Without `LLC-load-misses` (LLC misses): 20 % (0–41) fewer cycles*, for all misses of that cache. For another number of misses: `cmlib.cost.predict_change` ([how](../docs/cost.md)). `cmlib summarize FILE` prints the same line at once. The first thing to change is the interval (`-I`): longer, if its misses are few.
+#
+# This notebook is about published data: `cmlib run paper 09f`. Its parameter `program` chooses whose intervals are read and drawn (`-p program=429.mcf.1`); the errors are over all programs in any case.
 #
 # **References.** Navarro-Torres et al., *Memory hierarchy characterization of SPEC CPU2006 and SPEC CPU2017 on the Intel Xeon Skylake-SP*, PLOS ONE 2019. Friedman, *Greedy function approximation*, 2001. Vovk et al., *Algorithmic Learning in a Random World*, 2005. Percival and Walden, *Wavelet Methods for Time Series Analysis*, 2000.
 

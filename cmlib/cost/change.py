@@ -104,11 +104,11 @@ def reason_unreliable(row):
         return "no miss was counted"
     if not np.isfinite(row["stderr"]):
         return f"misses don't vary, or there are too few intervals ({row['intervals']:.0f})"
+    if "stores_change" not in row and row["stores"] > OTHERS * row["misses"]:
+        return f"stores miss {row['stores'] / row['misses']:.0f} times as often as loads, and their change isn't told"
     if row["slope"] < SURE * row["stderr"]:
         return (
             f"cycles don't follow misses alike on all time scales: {row['slope']:.0f} cycles a miss, "
             f"standard error {row['stderr']:.0f}"
         )
-    if "stores_change" not in row and row["stores"] > OTHERS * row["misses"]:
-        return f"stores miss {row['stores'] / row['misses']:.0f} times as often as loads, and their change isn't told"
     return ""
