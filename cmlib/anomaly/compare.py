@@ -110,8 +110,8 @@ def compare_runs(detector, new_runs, *, alpha=0.01):
 def check_comparable(good_runs, new_runs, *, alpha=0.01, good_machine=None, new_machine=None):
     """Reasons why two versions can't be compared, a tuple of sentences; empty if they can.
 
-    Runs and `alpha` are those of :func:`compare_versions`; `good_machine` and `new_machine` are metadata (dict) of the
-    machines that recorded them, which are not compared if None.
+    `good_runs`, `new_runs` and `alpha` are those of :func:`compare_versions`; `good_machine` and `new_machine` are
+    metadata (dict) of the machines that recorded them, which are not compared if None.
     """
     reasons = []
     good, new = good_machine or {}, new_machine or {}

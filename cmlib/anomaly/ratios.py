@@ -49,8 +49,8 @@ def paired_ratio(old, new, *, confidence=0.95):
 def unpaired_ratio(old, new, *, confidence=0.95):
     """Compare times of runs that were made independently (Mann-Whitney test): Ratio.
 
-    Arguments are those of :func:`paired_ratio`; lengths may differ. A ValueError if one is empty, or a time not above
-    0.
+    `old`, `new` and `confidence` are as of :func:`paired_ratio`; lengths may differ. A ValueError if one is empty, or a
+    time is not above 0.
     """
     old, new = _logarithms(old, new)
     differences = np.sort(np.subtract.outer(new, old).ravel())

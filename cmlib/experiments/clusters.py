@@ -31,20 +31,21 @@ class EventClusters:
     `table` has a row a cluster:
 
     - cluster (number), name (topics of its events), kind and class of its most important event, n_events, members
-    (text); - importance, its share of the variation of cycles per instruction that the model explains (mean over models
-    of
-      resampled rows), low and high (90 % interval of it) [%];
-    - direction ("more" or "fewer" cycles where its leading event happens more often, "" if neither); - cycles_event,
-    its first event that costs cycles ("" if none does); cycles_per_kilo_instruction, by how much cycles per
-      1,000 instructions are higher in the tenth of the steps with most of it than in that with least, with 90 %
-      interval (cycles_low, cycles_high); cycles_at_most, what the difference of the event's counts can cost;
-    - category, the top-down category whose cycles go along with the cluster's, and category_r, the correlation.
+      (text);
+    - importance, its share of the clusters' contributions to cycles per instruction (of their standard deviations;
+      mean over models of resampled rows), low and high (90 % interval of it) [%];
+    - direction ("more" or "fewer" cycles where its leading event happens more often, "" if neither);
+    - cycles_event, its first event that costs cycles ("" if none does); cycles_per_kilo_instruction, by how much
+      cycles per 1,000 instructions are higher in the tenth of the steps with most of it than in that with least, with
+      90 % interval (cycles_low, cycles_high); cycles_at_most, what the difference of the event's counts can cost;
+    - category, the top-down category whose cycles go along with the cluster's ("" if unknown), and category_r, the
+      correlation.
 
-    `members` has a row an event: cluster, event, weight (share in the cluster, %). `errors` has a row for each test on
-    rows that were held out (test), and the errors of three models: linear, boosted, mean [%]. `stability` has one row:
-    clusters (number), largest (its number of events), overlap (share, 0-1, of the five most important clusters that two
-    models of resampled rows have in common), and ``overlap, members shuffled`` (the same of clusters with random
-    members).
+    `members` has a row an event: cluster, event, weight (share in the cluster, %). `errors` has a row for each test
+    on rows that were held out (test), and the errors of three models: linear, boosted, mean [%]. `stability` has one
+    row: clusters (number), largest (its number of events), overlap (share, 0-1, of the five most important clusters
+    that two models of resampled rows have in common), and ``overlap, members shuffled`` (the same of clusters with
+    random members).
     """
 
     table: pd.DataFrame

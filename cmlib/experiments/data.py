@@ -118,7 +118,10 @@ def interval_runs(url, programs):
 
 
 def timed_runs(url, programs):
-    """As :func:`interval_runs`, without totals of whole runs; an UnfitRecordingError if there are no other runs."""
+    """As :func:`interval_runs`, without totals of whole runs (recordings in which an interval is a run).
+
+    An UnfitRecordingError if there are no other runs; empty if there are none at all.
+    """
     runs = interval_runs(url, programs)
     timed = runs[runs["axis"] == TIME].reset_index(drop=True)
     if timed.empty and len(runs):
@@ -134,7 +137,10 @@ def is_simulated(url, programs):
 
 
 def describe_source(url, programs):
-    """A sentence for captions that the counts are simulated, and by what; "" if they were measured."""
+    """A sentence (Markdown) for captions that the counts of some programs are simulated, and by what; "" if measured.
+
+    `programs` is a list of names in the store at `url`.
+    """
     if not is_simulated(url, programs):
         return ""
     meta = store.load(url, interval_runs(url, programs)["run_id"].iloc[0]).meta
@@ -181,7 +187,10 @@ def as_words(text):
 
 
 def refuse_simulated(url, programs, why):
-    """Raise an UnfitRecordingError with the reason `why`, a sentence, if the programs (list of names) are simulated."""
+    """Raise an UnfitRecordingError with the reason `why`, a sentence, if the programs are simulated.
+
+    `programs` is a list of names in the store at `url`.
+    """
     if is_simulated(url, programs):
         raise UnfitRecordingError(f"{', '.join(programs)} is simulated, not measured: {why}")
 

@@ -183,10 +183,9 @@ def table_2(micro, everything, others, tree, *, seed=0):
 
 
 def train(X, about, tree, **settings):
-    """UnknownRejector with `tree` (an unfitted classifier), fitted to the slices X and their labels, with programs as
-    groups.
+    """UnknownRejector with `tree` (an unfitted classifier), fitted to slices, with programs as groups.
 
-    `settings` are parameters of UnknownRejector.
+    `X` and `about` are the slices' rates and labels; `settings` are parameters of UnknownRejector.
     """
     return UnknownRejector(tree, **settings).fit(X, about["label"], groups=program_of(X))
 
@@ -194,9 +193,9 @@ def train(X, about, tree, **settings):
 def outcomes_by_program(labels, X, about):
     """Share of slices [%] by outcome, a row a program with its class: DataFrame, pathological programs first.
 
-    `labels` are predicted classes of the rows of X (array-like of str). Columns, as far as they occur: right class,
-    unknown, ``false alarm: P``, ``missed: N``, another P class. The index names the program, its class, and the wrong
-    class that was predicted most often.
+    `labels` are predicted classes of the rows of `X` (array-like of str), `about` has the true ones. Columns, as far as
+    they occur: right class, unknown, ``false alarm: P``, ``missed: N``, another P class. The index names the program,
+    its class, and the wrong class that was predicted most often.
     """
     expected, labels = about["label"].to_numpy(), np.asarray(labels)
     healthy = pd.Series(expected).str.startswith(HEALTHY).to_numpy()

@@ -114,8 +114,8 @@ def core_runs(url, programs, target=IPC, *, workers=None):
     """Dict from program to its cleaned runs without multiplexing (set "ocoe"), of programs with two passes or more of
     such.
 
-    `programs` are names in the store at `url`. Gaps are interpolated, nothing else is cleaned; the runs are as of
-    :func:`cmlib.experiments.data.cleaned_runs`. Runs that did not count the `target` are no pass.
+    `programs` are names in the store at `url`, `workers` is a Workers. Gaps are interpolated, nothing else is cleaned;
+    the runs are as of :func:`cmlib.experiments.data.cleaned_runs`. Runs that did not count the `target` are no pass.
     """
     runs = store.runs(url).query("set == 'ocoe'")
     passes = runs[target.counted_in(runs)].groupby("program")["pass"].nunique()

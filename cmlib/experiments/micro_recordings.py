@@ -1,8 +1,8 @@
 """Read recordings of the micro-benchmarks, measured or simulated, and cut them into time slices.
 
-They are in a folder a program, named "KIND-NAME-FORM…", such as "micro-stride-P-64"; two sets of runs, "key" and "all",
-counted the key events (the few that classify best) and all events. A pass may be several runs (parts), as not all
-events fit into one.
+They are in a folder a program, such as "micro-array-N-L2-1": kind of program, name, form (P or N) and case; two sets of
+runs, "key" and "all", counted the key events (the few that classify best) and all events. A pass may be several runs
+(parts), as not all events fit into one.
 """
 
 import json

@@ -68,7 +68,7 @@ def counts_of(name):
 
 
 def files_like(set_name, pattern):
-    """Files of a published set whose names match a regular expression as a whole.
+    """Files of the published set `set_name` whose names match `pattern`, a regular expression, as a whole.
 
     A DataFrame, a row a file: file (name with its folder), and a column for each named group of the pattern; empty and
     without columns if none matches.

@@ -121,7 +121,8 @@ def score_cases(methods, cases):
 
 
 def ratios(judged, *, seed=0):
-    """Summarize the table of :func:`score_method` by kind of truth and method: a DataFrame with these two as index.
+    """Summarize `judged`, the table of :func:`score_method`, by kind of truth and method: a DataFrame with these as
+    index.
 
     `seed` is that of the bootstrap over programs. Columns: programs and files (numbers); ratio (error as a multiple of
     perf's, geometric mean over programs) with a 90 % interval, low and high; worst (ratio of a file); covered and least

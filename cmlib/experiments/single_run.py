@@ -85,9 +85,8 @@ def simulate_once(command, *, caches=None, every_blocks=None, progress=lambda do
 
     `caches` is a dict from Valgrind's name of a cache to its size, this machine's by default; `every_blocks` the length
     of an interval [basic blocks], by default 500,000; `progress` a callable, which gets the work done so far. Returns a
-    tuple of Callgrind's output (str), True (prefetched), and the number of cache lines read in order (None if not
-    known): arguments of :func:`cmlib.experiments.diagnosis.simulated_profile`. A CmlibError if Valgrind or the command
-    fails.
+    tuple of Callgrind's output (str), True (prefetched), and the number of cache lines read in order: arguments of
+    :func:`cmlib.experiments.diagnosis.simulated_profile`. A CmlibError if Valgrind or the command fails.
     """
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         options = cache_options(caches or {}, prefetch=True)

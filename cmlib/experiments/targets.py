@@ -73,7 +73,7 @@ IPC = Target("instructions", "cycles")
 
 
 def choose_target(url, program="all", target=""):
-    """(List of programs, Target) to study.
+    """Choose what to study in the store at `url`: a list of programs (names), and the Target.
 
     `program` is "all" or names separated by commas; `target` is as :attr:`Target.name` writes it, or "" for IPC or else
     an event that all runs have. With "all", programs without 20 intervals of the target are left out if others have
@@ -99,8 +99,9 @@ def possible_targets(url, runs):
     """List of the events that vary and happen in at least 90 % of the intervals of all runs, which a model could
     explain.
 
-    Instructions first where nothing but IPC takes them, then those counted most of the time; of simulated runs, those
-    first that are charged most of the estimated cycles. Clocks are left out.
+    `runs` is a DataFrame, a row a run of the store at `url`. Instructions come first, then events counted most of the
+    time; of simulated runs, those first that are charged most of the estimated cycles. Clocks are left out; empty if
+    there is none.
     """
     shares = []
     for run_id in runs["run_id"]:

@@ -26,8 +26,8 @@ class TuningRuns:
     seconds, a row a run with all parameters at their defaults but one, at that level ("default": all). `per`: event
     that rates are divided by ("cycles" or "task-clock"), and `pace`, its count per second in each run (Series).
     `machine`: metadata (dict). `scale`: size of the input (float). `usual`: dict from setting ("default",
-    "PARAMETER-LEVEL") to mean rates (Series by event). `emitted`: dict from event to the Runs while another program
-    caused it at set rates.
+    "PARAMETER-LEVEL") to mean rates (Series by event). `emitted`: dict from such a setting to the Runs under it, while
+    another program caused events at set rates.
     """
 
     runs: tuning.Runs

@@ -32,9 +32,11 @@ def opening(text):
 
 
 def gather_cards(manifests):
-    """A list of cards (dicts), one a program, by the Manifests of a profile.
+    """A list of cards (dicts), one a program, sorted by name, by the Manifests of a profile.
 
-    Of topics in _LAST the last notebook's counts; how sure, what is lacking, summaries and findings are those of all.
+    Keys: program; limits, varies, advice (clauses, "" if unknown), bars and picture (dicts or None), of which the last
+    notebook's count; sure and lacking (lists of clauses), summary (dict) and findings (list of dicts of notebook,
+    program and text), those of all notebooks; simulated (bool); notebooks (list of the manifests).
     """
     cards = {}
     for manifest in manifests.sections:

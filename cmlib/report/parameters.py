@@ -98,8 +98,8 @@ def _read_limits(name, cells):
 class Parameter:
     """One line of a notebook's parameters cell, such as ``n_steps: int = 200  # steps of progress``.
 
-    `comment` is the text behind ``#``; `limits` is a tuple (low, high), a list of choices, the dotted name of such a
-    list, or None; `shared` is True for a setting that many notebooks have.
+    `default` is the value there, `comment` the text behind ``#``; `limits` is a tuple (low, high), a list of choices,
+    the dotted name of such a list, or None; `shared` is True for a setting that many notebooks have.
     """
 
     name: str

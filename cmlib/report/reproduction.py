@@ -20,7 +20,8 @@ def read_items():
     it.
 
     Columns: paper, item, shows (what), notebook, result (name of its figure or table), data, of (number of programs in
-    the paper), counted_in (table and column that name the programs) and lacking; empty where there is nothing.
+    the paper), stand_ins (what stands for them), counted_in (table and column that name the programs) and lacking;
+    empty where there is nothing.
     """
     return pd.read_csv(places.papers_dir() / "items.csv", keep_default_na=False, dtype=str)
 

@@ -68,7 +68,7 @@ class VersionRecording:
 
 @dataclass(frozen=True)
 class VersionPair:
-    """Two versions (VersionRecordings) to be judged.
+    """Two versions to be judged, `old` and `new` (VersionRecordings).
 
     `paired`: runs of both alternated, so that run k of one belongs to run k of the other. `n_looks`: how often a
     verdict is asked for at most (a look each), by which significance is corrected.
@@ -85,8 +85,10 @@ def open_pair(
 ):
     """Yield a VersionPair to be judged each time that enough runs are recorded; stop it when the verdict is settled.
 
-    `old` and `new` are commands, which are run in random order, or files that `--keep` wrote. A generator; CmlibError
-    if a command fails or they can't be compared. Parameters are those of :func:`compare_programs`.
+    `old` and `new` are commands, which are run in random order, or files that `--keep` wrote. All parameters are those
+    of :func:`cmlib.collect.compare.compare_programs`, in which `events` are names with commas between, and at most
+    `n_runs` are made of each. A generator, which may yield once; CmlibError if a command fails or they can't be
+    compared.
     """
     names = dict(zip(FORMS, (old, new), strict=True))
     recordings = {form: _read(name) for form, name in names.items() if is_recording(name)}

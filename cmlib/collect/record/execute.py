@@ -257,9 +257,9 @@ def _processor_s():
 
 
 def run_perf(command, errors, lock=None, environment=()):
-    """As :func:`run_supervised`, for a command of perf (list of str), whose numbers then have decimal points.
+    """As :func:`run_supervised`, with the same `lock` and `environment`, for a command of perf (list of str).
 
-    Its standard error goes to `errors` (an open file), its standard output nowhere.
+    Its numbers have decimal points; its standard error goes to `errors` (an open file), its standard output nowhere.
     """
     environment = dict(environment) | {"LC_ALL": "C"}
     streams = {"stdout": subprocess.DEVNULL, "stderr": errors}

@@ -109,9 +109,10 @@ def read_file(file, *, most=_AT_MOST):
 
 
 def parse_csv(content, *, most_columns, **options):
-    """A CSV (bytes) as a DataFrame; ValueError if its heading has more than `most_columns` columns, or can't be read.
+    """A CSV file's content (bytes) as a DataFrame.
 
-    `options` are those of :func:`pandas.read_csv`.
+    `options` are those of :func:`pandas.read_csv`. ValueError if the heading has more than `most_columns` columns, or
+    the content can't be read.
     """
     import pandas as pd
 
@@ -191,8 +192,8 @@ def unpack(packed, file):
     """Bytes unpacked from gzip, xz, bzip2 or Zstandard; ArchiveError if `packed` (bytes) is none of these, or too
     large.
 
-    `file` (path) is for messages. Content is too large if it has 100 times the bytes of `packed` and 64 MiB, or 512
-    MiB.
+    `file` (path) is for messages. Too large is content of more than 64 MiB that is also more than 100 times as large as
+    `packed`, or any of more than 512 MiB.
     """
     content = io.BytesIO()
     content.writelines(unpacked(io.BytesIO(packed), len(packed), file))
@@ -229,7 +230,10 @@ def unpacked(content, size, file):
 
 
 def digest(content):
-    """SHA-256 of bytes, or of the file at a path, in hexadecimal digits."""
+    """SHA-256, in hexadecimal digits, of `content`: of bytes themselves, or of the file at a path.
+
+    ArchiveError if that can't be read.
+    """
     if isinstance(content, bytes):
         return hashlib.sha256(content).hexdigest()
     with opened(Path(content)) as file:

@@ -20,7 +20,10 @@ class RecordError(CmlibError):
 
 
 def check_names(program, set_name):
-    """Raise RecordError unless the names of a program and a set can stand in file names and in a run's name."""
+    """Raise RecordError unless the names of a program and a set can stand in file names and in a run's name.
+
+    Both are str: at most 100 letters and digits, with ``_``, of a program also ``.`` and ``-``.
+    """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{,99}", program):
         raise RecordError(
             f"a program is named by letters, digits and ._-, 100 at most (it becomes a folder), got {program[:120]!r}."

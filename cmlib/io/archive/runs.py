@@ -38,7 +38,10 @@ def read_object(file, what, hint):
 
 
 def as_text(meta, file):
-    """A dict as JSON text, as :func:`read_object` reads it; ArchiveError, which names `file`, if it can't be JSON."""
+    """A dict (`meta`) as JSON text, as :func:`read_object` reads it.
+
+    ArchiveError, which names `file` (path), if it can't be JSON.
+    """
     try:
         text = json.dumps(meta, indent=1, ensure_ascii=False, allow_nan=False)
         text.encode()
@@ -180,28 +183,32 @@ def read_run_metadata(file):
 
 
 def check_run(meta, file):
-    """Raise ArchiveError unless `meta` (dict) are valid metadata of a run for this file."""
+    """Raise ArchiveError unless `meta` (dict) are valid metadata of a run for this file (path), whose name has the
+    run's.
+    """
     if problem := _problem(meta, Path(file)):
         raise ArchiveError(f"{file} can't be written: {problem}.")
 
 
 def events_of(meta):
-    """Names of the events that a run counted: the pinned ones, and those of its groups."""
+    """Names (list of str) of the events that a run counted, from its metadata: the pinned ones, and those of its
+    groups.
+    """
     return [*meta["pinned"], *itertools.chain.from_iterable(meta["groups"])]
 
 
 def source_of(meta):
-    """What counted a run: ``perf``, or ``valgrind`` where it is simulated."""
+    """What counted a run with this metadata (dict): ``perf``, or ``valgrind`` where it is simulated."""
     return meta.get("source", PERF)
 
 
 def knows_shares(meta):
-    """Whether a run's file tells for which share of each interval an event was counted."""
+    """True if a run with this metadata (dict) tells for which share of each interval an event was counted."""
     return meta.get("running_shares", True)
 
 
 def are_totals(meta):
-    """Whether each interval of a recording is a whole run."""
+    """True if each interval of a recording is a whole run; `meta` is its metadata (dict)."""
     return meta.get("axis", TIME) == RUNS
 
 
