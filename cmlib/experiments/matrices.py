@@ -34,8 +34,9 @@ class Matrix:
 
     `X` is a DataFrame, a row a step or interval, a column an event; `ipc` a Series of the same rows, which is IPC or
     another rate, as `target` says. `holdout` is such a pair (X, ipc) of a second pass over the same events, or of a
-    second run, for tests; None if there is none. `ticking` has events that were left out, as they happen at a constant
-    rate in time (a Series from event to rate [1/s], as of :func:`cmlib.rank.leaks.find_ticking`).
+    second run, for tests; None if there is none. `ticking` is a Series from event to rate [1/s] of the events that were
+    left out, as they happen at a constant rate in time (:func:`cmlib.rank.leaks.find_ticking`); empty if there are
+    none.
     """
 
     X: pd.DataFrame

@@ -21,8 +21,9 @@ def load_samples(wanted="all", *, program="all", kind="auto"):
     """Dict from case to cumulative counts (DataFrame) that cmlib sampled, the timing event first.
 
     `wanted` is cases separated by commas, or "all" of those of `program` (names separated by commas, or "all"). `kind`
-    is "hardware" or "software" (events), or "auto": hardware if there are any; ``attrs["kind"]`` of each frame says
-    which. A ValueError for an unknown case, a NothingRecordedError for an unknown program.
+    is "hardware" or "software" (events), or "auto": hardware if there are any, else software; ``attrs["kind"]`` of each
+    frame says which. A ValueError for an unknown case; a NothingRecordedError for an unknown program, or if nothing is
+    recorded.
     """
     recorded = find_streams(None, kind).drop_duplicates("name").set_index("name", drop=False)
     names = _cases_of(program, recorded.index) if wanted == "all" else split_names(wanted)
