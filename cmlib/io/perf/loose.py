@@ -27,9 +27,10 @@ _JMH = re.compile(rf"^(?P<program>\S+?):·?{_NAME}\s.*?(?<=\s){_NUMBER}(?P<scale
 _PAIRS = re.compile(rf"(?<![^\s,;]){_NAME}={_NUMBER}(?P<scale>[kKMGT]?)(?![\w.])")
 # As poop and LinuxPerf.jl begin their lines.
 _FIRST = re.compile(
-    rf"^[^\w\n]*{_NAME}[\"'`]?(?:\s*[=:|│]\s*|\s+)[\"']?{_NUMBER}(?P<scale>[kKMGTB]?)(?![\w.])"
+    rf"^[^\w\n]*{_NAME}[\"'`]?(?:\s*[=:|│]\s*|\s+)[\"']?{_NUMBER}(?P<scale>(?: ?[kKMGTB])?)(?![\w.])"
 )
-_PROGRAM = re.compile(r"^\s*Benchmark[ #]*\d[^:]*:\s*(\S.*)$")
+_PROGRAM = re.compile(r"^\s*Benchmark[ #]*\d[^:]*:\s*(\S.*)$|^#+ (\S.*)$|^([\w./-]+):\s*$")
+_FURTHER = re.compile(r"(?<![\w.,])[0-9]{4}|[0-9],[0-9]{3}|[0-9]e[+0-9]")  # a count beside another
 _SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "t": 1e12}
 _OTHER_UNITS = frozenset(["task-clock", "cpu-clock", "duration_time"])
 
@@ -39,7 +40,7 @@ def from_objects(text):
     if not text.lstrip().startswith(("{", "[")) or len(text) > _LONGEST_JSON:
         return ""
     objects = []
-    for pieces in ([text], text.splitlines()):
+    for pieces in ([text], [text.replace("'", '"')], text.splitlines()):
         with contextlib.suppress(ValueError, RecursionError):
             objects = [json.loads(piece, parse_constant=_refuse) for piece in pieces if piece.strip()]
             break
@@ -78,14 +79,42 @@ def from_columns(lines):
     return _as_text(list(objects.values()))
 
 
+def from_rows(lines):
+    """A table with a row an event and a column a program, with a row a program; empty if it is none."""
+    lines = [line for line in lines if line.strip() and not _RULE.match(line)]
+    mark = max(_MARKS, key=lines[0].count) if lines else ""
+    heading, *rows = (_cells(line, mark if mark in lines[0] else None) for line in lines or [""])
+    width = len(rows[0]) if rows else 0
+    programs = heading[-(width - 1) :]
+    are_counts = all(
+        len(row) == width and is_event(row[0]) and all(map(_PLAIN.fullmatch, row[1:])) for row in rows
+    )
+    if (
+        width < 3
+        or len(heading) - width not in (-1, 0)
+        or not are_counts
+        or any(map(_PLAIN.fullmatch, programs))
+    ):
+        return ""
+    counts = {row[0]: row[1:] for row in rows}
+    return _as_text(
+        [
+            {"program": program} | {event: cells[k].replace(",", "") for event, cells in counts.items()}
+            for k, program in enumerate(programs)
+        ]
+    )
+
+
 def from_lines(lines):
     """Lines of an event and its count, with a row a program or run; empty if there are none."""
     objects, program = [], ""
     for line in lines:
         if heading := _PROGRAM.match(line[:_LONGEST_LINE]):
-            program = heading[1].strip()
+            program = next(filter(None, heading.groups())).strip()
         line = line[:_LONGEST_LINE]
         matches = [*_JMH.finditer(line)] or [*_PAIRS.finditer(line)] or [*_FIRST.finditer(line)]
+        if matches and _FURTHER.search(line, matches[-1].end()):
+            return ""
         for match in matches:
             event, before = match["event"], line[: matches[0].start()].split()[:1]
             name = match.groupdict().get("program") or next(iter(before), program)
@@ -93,7 +122,9 @@ def from_lines(lines):
                 continue
             if not objects or objects[-1]["program"] != name or event in objects[-1]:
                 objects.append({"program": name})
-            objects[-1][event] = float(match["count"].replace(",", "")) * _SCALES[match["scale"].lower()]
+            objects[-1][event] = (
+                float(match["count"].replace(",", "")) * _SCALES[match["scale"].strip().lower()]
+            )
     return _as_text(objects)
 
 

@@ -9,7 +9,7 @@ from cmlib.io.perf.formats.human_readable import row_of
 from cmlib.io.perf.formats.lines import as_unicode
 from cmlib.io.perf.formats.separated import Separated
 from cmlib.io.perf.grammar import TIME, UNCOUNTED
-from cmlib.io.perf.loose import from_columns, from_lines, from_objects
+from cmlib.io.perf.loose import from_columns, from_lines, from_objects, from_rows
 
 NOTE = "Counts were taken out of the text around them."
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -25,7 +25,7 @@ _LOGGED = re.compile(
 _RULE = re.compile(r"^\s*\|[\s|:+-]*-[\s|:+-]*$")
 _SOFT_BREAK = re.compile(r"=\n")  # of a mail that is quoted-printable
 _MSEC = re.compile(r"(?<=[0-9]\.[0-9]{2})[0-9]*\(ms\)")  # simpleperf's
-_NUMBER = re.compile(r"[0-9][0-9.,]*")
+_NUMBER = re.compile(r"[0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?")
 _FEWEST_NUMBERS, _MOST_LINES = 4, 0.8  # share of the lines
 _ENCODED_MAIL = 3  # soft breaks that make a text one
 _COMMAND = re.compile(r"^\s*(?:\S*[$#%>]\s*)?(?:sudo +)?(?:\S*/)?perf stat +([^\n']+)")
@@ -65,11 +65,12 @@ def extract(text):
     if perfs or is_known:
         return "\n".join(perfs)
     lines = [*map(as_unicode, lines)]
-    return from_columns(lines) or from_lines(lines)
+    return from_columns(lines) or from_rows(lines) or from_lines(lines)
 
 
 def _plain_lines(text):
     text = _MSEC.sub(" msec", _ESCAPE.sub("", text))
+    text = text.replace("&lt;not ", "<not ").replace("ed&gt;", "ed>")
     if len(_SOFT_BREAK.findall(text)) >= _ENCODED_MAIL:
         text = _SOFT_BREAK.sub("", text)
     lines = ["" if _FENCE.match(line) else line for line in _QUOTED.sub("", text).split("\n")]

@@ -30,7 +30,8 @@ _ROWS_ARE_RUNS = (
 )
 _HEAD = 200_000  # characters among which the heading and the first row are looked for
 _SEPARATORS = (",", ";", "\t", "|")
-_CELL = re.compile(r"(?:[+-]?[0-9.,]+(?:[eE][+-]?[0-9]+)?)?")
+_CELL = re.compile(r"(?:[+-]?[0-9.,]+(?:[eE][+-]?[0-9]+| ?[kMG])?)?")
+_SCALED = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?) ?([kMG])")
 _PLACE = re.compile(r"(?:cpu|core|socket|thread|hwthread|node|package|s|c)[ _#-]*[0-9]+", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]{1,300}(?:\.[0-9]{0,300})?(?:[eE][+-]?[0-9]{1,2})?|\.[0-9]{1,300}")
 _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{2,3})*,[0-9]{3}(?:\.[0-9]{1,300})?")
@@ -311,6 +312,8 @@ def _number(cell):
     """A cell as a number: NaN where nothing was counted, None where it is none."""
     if _NUMBER.fullmatch(cell):
         return float(cell)
+    if scaled := _SCALED.fullmatch(cell):
+        return float(scaled[1]) * _SCALES[scaled[2].lower()]
     return np.nan if cell.lower() in _NOTHING else None
 
 
