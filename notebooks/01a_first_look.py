@@ -27,6 +27,8 @@ program: str = "all"  # programs to study, separated by commas, or all
 settings: dict = {}  # database, processor, profile, results_folder
 
 # %%
+import itertools
+
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
@@ -49,6 +51,7 @@ from cmlib.io.recording import INSTRUCTIONS, by_instructions
 from cmlib.plot.style import card
 from cmlib.report.notebook import begin
 
+# %%
 notebook = begin("01a_first_look", settings, program=program)
 results, url = notebook.results, notebook.database
 WEIGHTS = events.simulated_events()["weight"]
@@ -60,7 +63,8 @@ results.mark(data.describe_source(url, programs))  # simulated counts say so in 
 runs = {name: [store.load(url, one) for one in data.interval_runs(url, [name])["run_id"]]
         for name in programs}
 first = runs[programs[0]][0]
-print(f"{first.meta['run']} of {first.meta['program']}: counts of 5 of its "
+print(f"{first.meta['run']} of {first.meta['program']}, the first by name of its "
+      f"{len(runs[programs[0]])} runs: counts of 5 of its "
       f"{first.counts.shape[1]} events in 5 of its {first.counts.shape[0]} intervals")
 first.counts.iloc[:5, :5].map("{:,.0f}".format)
 
@@ -74,17 +78,19 @@ first.counts.iloc[:5, :5].map("{:,.0f}".format)
 # of each whole interval $t$; the last one, which ends with the program, may be a few milliseconds long and is left out.
 
 # %%
-def ipc_by_run(own):
-    """IPC over time of unmultiplexed runs, or of the others where there are none."""
+def comparable_runs(own):
+    """Instructions and cycles of unmultiplexed runs, or of the others where there are none."""
     known = [run for run in own if {"instructions", "cycles"} <= set(run.counts)]
     for mode in ("ocoe", "mlpx", "unknown"):
         if chosen := [run.whole()[0] for run in known if run.meta["mode"] == mode]:
-            return {f"run {number}": counts["instructions"] / counts["cycles"]
-                    for number, counts in enumerate(chosen, 1)}
-    return {}
+            return [counts[["instructions", "cycles"]] for counts in chosen], mode
+    return [], ""
 
 
-ipc = {name: series for name, own in runs.items() if (series := ipc_by_run(own))}
+compared = {name: comparable_runs(own) for name, own in runs.items()}
+ipc = {name: {f"run {number}": counts["instructions"] / counts["cycles"]
+              for number, counts in enumerate(chosen, 1)}
+       for name, (chosen, _) in compared.items() if chosen}
 
 # %%
 if ipc:
@@ -93,17 +99,69 @@ if ipc:
     apart = {name: 100 * (level.max() / level.min() - 1) for name, level in levels.items()}
     farthest = max(apart, key=apart.get)
     n_runs = " or ".join(dict.fromkeys(str(len(level)) for level in levels.values()))
+    modes = {mode for chosen, mode in compared.values() if chosen}
+    chosen_of = ("those in which no event took turns" if modes == {"ocoe"} else
+                 "those in which no event took turns where a program has any, else all of one kind")
     figure, _ = plot.series_by_program(ipc, ylabel="IPC [instructions per cycle]")
     display(results.figure(figure, "ipc",
                            f"**Figure.** IPC over time, a line a run, {n_runs} runs a program: "
-                           "those whose events took no turns, if there are any. *See:* the mean "
-                           f"IPC of two runs of one program differs by at most "
-                           f"{apart[farthest]:.0f} % ({farthest}).",
+                           f"{chosen_of}. *See:* the table below tells whether the shape repeats. "
+                           "The mean over time, which the figure can't show, differs between two "
+                           f"runs of one program by at most {apart[farthest]:.0f} % ({farthest}).",
                            on_page=len(ipc) > 1))  # of one program its card has it
 
 # %% [markdown]
-# Look whether the shape repeats: if it does not, runs can't be merged, and no ranking will hold. Even where it does, its timing shifts from run to run, which is why series are compared by dynamic time warping (DTW: both are stretched until they fit best)
-# and merged by progress, the share of instructions executed, not by the clock. Where instructions and cycles were not counted, there is no IPC; then the rates of what was counted are shown instead, those of a simulated program by the instructions executed, as no clock runs there.
+# Runs are merged, and events ranked, as if every run did the same: if the shape doesn't repeat, neither holds. Timing shifts from run to run, so runs are compared by progress, the share $q$ of all instructions executed, not by the clock: IPC of each of 50 steps of equal instructions, and the correlation $\mathrm{corr}_q(\mathrm{IPC}_a, \mathrm{IPC}_b)$ of two runs $a$, $b$ over the steps. A shape repeats if any two runs of a program are more alike than its runs are like another program's. (A program whose IPC hardly changes has no shape to repeat.)
+
+# %%
+def ipc_by_progress(counts, n_steps=50):
+    """IPC in steps of equal instructions; cycles interpolated within intervals."""
+    done = counts.dropna().cumsum()
+    ends = np.linspace(0, done["instructions"].iloc[-1], n_steps + 1)
+    cycles = np.interp(ends, [0, *done["instructions"]], [0, *done["cycles"]])
+    return np.diff(ends) / np.diff(cycles)
+
+
+def correlations(pairs):
+    """Correlation of each pair of runs."""
+    return pd.Series([np.corrcoef(*pair)[0, 1] for pair in pairs], dtype=float)
+
+
+def compare_shapes(shapes):
+    """Correlation of a program's runs, and with those of the program most like it."""
+    rows = {}
+    for name, own in shapes.items():
+        alike = correlations(itertools.combinations(own, 2))
+        others = {other: correlations(itertools.product(own, of)).mean()
+                  for other, of in shapes.items() if other != name}
+        nearest = max(others, key=others.get, default="")
+        rows[name] = [len(own), alike.mean(), alike.min(), others.get(nearest), nearest]
+    columns = ["runs", "own runs", "least of a pair", "another program's", "which"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+# %%
+shapes = {name: [ipc_by_progress(counts) for counts in chosen if len(counts.dropna()) > 2]
+          for name, (chosen, _) in compared.items() if len(chosen) > 1}
+repeated = ""
+if any(len(own) > 1 for own in shapes.values()):
+    alike = compare_shapes({name: own for name, own in shapes.items() if len(own) > 1})
+    others = alike["another program's"].astype(float)
+    repeats = alike["least of a pair"] > others.fillna(0)
+    said = [(", ".join(alike.index[at]), word) for at, word in
+            ((repeats, "repeats"), (~repeats, "doesn't repeat")) if at.any()]
+    repeated = ("The shape of IPC " + " and ".join(f"{word} in {names}" for names, word in said)
+                + f": by progress, two runs of a program correlate at "
+                f"{alike['least of a pair'].min():.2f} or more"
+                + f", runs of two programs at {others.max():.2f} or less on average"
+                * bool(others.notna().any()) + ".")
+    display(results.table(alike.rename_axis("program").reset_index(), "shapes",
+                          "**Table.** Correlation of IPC by progress: mean over pairs of a "
+                          "program's runs, the least of a pair, and the mean with the runs of the "
+                          f"program most like it. *See:* {repeated}", decimals=2))
+
+# %% [markdown]
+# Series over time are compared by dynamic time warping in notebook 02 (DTW: both are stretched until they fit best). Where instructions and cycles were not counted, there is no IPC; then the rates of what was counted are shown instead, those of a simulated program by the instructions executed, as no clock runs there.
 
 # %%
 def rates_by_run(own):
@@ -153,8 +211,9 @@ if found:
     print(f"{name}: the cost of {len(found[name])} phases is {cost(x, found[name]):.3g}, of one "
           f"phase {cost(x, whole):.3g}")
     display(results.table(pd.concat(found, names=["program"]).reset_index("program"), "ipc-phases",
-                          "**Table.** Phases of IPC in the first run of each program: ends of "
-                          "their first and last interval [s], and mean IPC. *See:* at most "
+                          "**Table.** Phases of IPC in run 1 of the figure, one run of each "
+                          "program: ends of their first and last interval [s], and mean IPC "
+                          "(*level*), around which the values swing. *See:* at most "
                           f"{most} phases ({where})."))
 
 # %% [markdown]
@@ -196,9 +255,11 @@ if profiles:
 # %% [markdown]
 # ## What limits a measured program
 #
-# The shares $s_k$ of all slots that retired, bad speculation, front end and back end take add up to one. The events that were counted bound each share, $l_k \le s_k \le h_k$: an event that counts cycles or slots is a share of them; one that counts misses or mispredictions costs between nothing and its latency (by the table `data/topdown/costs`). What one category surely takes is lost to the others (interval arithmetic; no paper's formula; the categories are those of Yasin's top-down method):
+# The shares $s_k$ of all slots that retired, bad speculation, front end and back end take add up to one. The events that were counted bound each share, $l_k \le s_k \le h_k$: an event that counts cycles or slots is a share of them; one that counts misses or mispredictions costs between nothing and its latency (by the table `data/topdown/costs`). Where a category's slots themselves were counted, its bounds are the share less and plus the errors of these counts. What one category surely takes is lost to the others (interval arithmetic; no paper's formula; the categories are those of Yasin's top-down method):
 #
 # $$\max\Big(l_k,\ 1 - \sum_{j \ne k} h_j\Big) \;\le\; s_k \;\le\; \min\Big(h_k,\ 1 - \sum_{j \ne k} l_j\Big).$$
+#
+# **What limits a program** is the lost category (bad speculation, front end or back end) whose lower bound is above the upper bounds of the other two. If none is, those are named together, as *alike*, whose upper bound reaches the largest lower bound: any of them may be the largest loss. If at least 75 % of the slots surely retired, nothing much limits it.
 
 # %%
 def tighten(low, high):
@@ -238,9 +299,9 @@ if bounds:
                           rows=n_rows, decimals=1))
 
 # %% [markdown]
-# Retired counts operations, IPC instructions: two that are fused, such as a compare and its branch, are one operation, so IPC can be above eight times the retired share; and IPC is drawn of the runs without turns, the bounds are of all.
+# Retired counts operations, IPC instructions: two that are fused, such as a compare and its branch, are one operation, so IPC can be above eight times the retired share; and the figure draws some of the runs, the bounds are of all.
 #
-# `summarize_runs` computes these bounds, of all levels at once. A check for the first program: the formula narrows them no further.
+# `summarize_runs` computes these bounds, of all levels at once. A check for the first program: the formula narrows them no further (where every category was counted it hardly can: the check only says that the library's bounds don't contradict each other).
 
 # %%
 for name in list(bounds)[:1]:
@@ -341,22 +402,22 @@ def describe_limits(answers):
                f"{' alike' * (len(limits) > 1)} ({lost})" if limits else f"{names} by nothing much")
 
 # %%
-if len(ipc) > 1:
+if ipc and answers:
     accounts = {name: one for name, one in answers.items() if one["account"]}
     ipcs = {name: answers[name]["levels"]["instructions a cycle"] for name in ipc}
-    n_phases = {name: len(phases) for name, phases in found.items()}
-    low, high, few = min(ipcs.values()), max(ipcs.values()), min(n_phases.values())
+    n_phases, every = {name: len(phases) for name, phases in found.items()}, pd.concat(found)
+    limited = f"limited are {', '.join(describe_limits(accounts))}. " if accounts else ""
+    told = [f"{name} {value:.3g} in {n_phases[name]}" for name, value in ipcs.items()]
     display(results.finding(
-        f"Own hardware counts of {len(accounts)} programs: limited are "
-        f"{', '.join(describe_limits(accounts))}; IPC is {low:.1f} to {high:.1f}, in {few} to "
-        f"{most} phases. The bounds are the least and the most that the totals of all runs of a "
-        "program allow, not how runs differ. IPC of whole runs (median of all runs): "
-        + ", ".join(f"{name} {value:.3g} in {n_phases[name]}" for name, value in ipcs.items())
-        + f" phases. Between {n_runs} runs of one program, those without turns if there are any, "
-        f"the mean over time differs by at most {apart[farthest]:.0f} % ({farthest})."))
+        f"Own hardware counts, {', '.join(ipcs)}: {limited}The bounds are the least and the most "
+        "that the totals of all runs of a program allow, not how runs differ. IPC of whole runs "
+        f"(median of all runs), and phases of one run: {', '.join(told)} phases, whose IPC is "
+        f"{every['level'].min():.1f} to {every['level'].max():.1f}. {repeated} Between {n_runs} "
+        f"runs of one program ({chosen_of}), the mean over time differs by at most "
+        f"{apart[farthest]:.0f} % ({farthest}). Held against no other method."))
 
 # %%
-if len(ipc) > 1:
+if ipc and answers:
     for name, value in ipcs.items():
         results.number(f"IPC of the whole run, {name}", value, note="median of all runs")
         results.number(f"phases of IPC, {name}", n_phases[name], note="of the first run")

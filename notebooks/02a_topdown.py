@@ -14,7 +14,7 @@
 # ---
 
 # %% [markdown]
-# # Where the cycles go
+# # Where the cycles go: what became of the pipeline's slots
 #
 # **Question.** What became of the pipeline's slots over the program's run, and do the counts add up?
 #
@@ -30,6 +30,7 @@ method: str = "shrinkage"  # cleaning before runs are merged
 settings: dict = {}  # jobs executor scheduler database processor interactive profile results_folder
 
 # %%
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -141,17 +142,10 @@ for name in [name for name in complete if tables[name].name == "amd_zen5"][:1]:
           "the same from the table.")
 
 # %%
-LIKE = 0.01  # of all slots: losses that are nearer to each other are named together
-
-
-def largest_losses(shares):
-    """The largest loss of a program, and others that are as large."""
-    return list(shares[shares >= shares.max() - LIKE].sort_values(ascending=False).index)
-
-
-by_loss = {}
+LIKE, by_loss = 0.01, {}  # of all slots: losses that are nearer to each other are named together
 for name, shares in level.drop(columns=AT_WORK, errors="ignore").iterrows():
-    losses, most = largest_losses(shares), 100 * shares.max()
+    losses, most = shares.sort_values(ascending=False), 100 * shares.max()
+    losses = list(losses[losses >= losses.max() - LIKE].index)
     lost_to = " and ".join(losses) + " alike" * (len(losses) > 1)
     by_loss.setdefault(lost_to, []).append(f"{name} ({most:.0f} %)")
     results.number(f"largest loss of slots, {name}", most, "%", note=lost_to)
@@ -162,26 +156,32 @@ added = low if low == high else f"{low} to {high}"
 for end, total in {"least": totals.min(), "most": totals.max()}.items():
     results.number(f"sum of the categories that were counted, {end} of a program", 100 * total, "%",
                    note="of all slots")
-display(results.finding(f"Most slots are lost to the {text}; what was counted adds up to {added} % "
-                        "of all slots."))
+untested = " (retired and bad speculation cancel: their split is not tested)" * (len(complete) > 0)
+display(results.finding(f"The largest loss of slots is to the {text}; what was counted adds up to "
+                        f"{added} % of all slots{untested}."))
 
 # %% [markdown]
 # ### One level deeper
 #
-# Losses at the front end are latency (cycles without any operation, as after an instruction-cache miss or a misprediction) or bandwidth (too few at a time). Losses at the back end are waiting for memory or for execution units; the share of memory is split by where the lines came from. What retired is split into operations of the *microcode* and *plain ops*, all others; *pipeline restarts* are bad speculation without a mispredicted branch; the *sibling thread* is the other hardware thread of the core. Parts add up to the category above; in the formulas, `parent` stands for the slots of that category. What could not be split for want of an event is absent here and named below, with the command that records it.
+# Losses at the front end are latency (cycles without any operation, as after an instruction-cache miss or a misprediction) or bandwidth (too few at a time). Losses at the back end are waiting for memory or for execution units; the share of memory is split by where the lines came from. What retired is split into operations of the *microcode* and *plain ops* (all other operations); *pipeline restarts* are bad speculation without a mispredicted branch; the *sibling thread* is the other hardware thread of the core. Parts add up to the category above; in the formulas, `parent` stands for the slots of that category. *formula by* tells which formulas are the source's, and which are this project's (cmlib): these rest on nominal latencies or stand-ins, and no source vouches for them. What could not be split for want of an event is absent here and named below, with the command that records it.
 
 # %%
 shares = pd.DataFrame({name: 100 * whole.shares.iloc[0] for name, whole in wholes.items()})
 shares["formula"] = pd.Series({category: formula for whole in wholes.values()
                                for category, formula in whole.formulas.items()})
+about = {part.name: part.about for whole in wholes.values() for part in whole.table.categories}
+shares["formula by"] = ["" if formula == "what the others leave" else "cmlib"
+                        if re.search(r"\bhere\b", about.get(category, "")) else "the source"
+                        for category, formula in shares["formula"].items()]
 order = dict.fromkeys(name for whole in wholes.values() for name in whole.shares)
 shares = shares.loc[list(order)].rename_axis("category")
-shares.loc["all of level 1"] = [*100 * totals, ""]
+shares.loc["all of level 1"] = [*100 * totals, "", ""]
 much = shares[programs].max(axis=1) >= 0.5
 shares = pd.concat([shares[much], shares[~much]]).reset_index()
 results.table(shares, "shares", "**Table.** Share of the run's slots by category and program [%]: "
               f"the {much.sum()} of {len(shares)} rows that take 0.5 % or more of some program; "
-              "– : could not be split.", rows=much.sum(), decimals=1)
+              "– : could not be split. Formulas are of slots, so without the "
+              "division by all slots.", rows=much.sum(), decimals=1)
 
 # %% [markdown]
 # ## The account step by step
@@ -190,7 +190,20 @@ results.table(shares, "shares", "**Table.** Share of the run's slots by category
 #
 # $$\hat{e}_t = \frac{1}{R} \sum_j \left( e_{j,t} + b_j \, (m_t - \mathrm{IPC}_{j,t}) \right), \quad b_j = \frac{\mathrm{cov}_t(e_j, \mathrm{IPC}_j)}{\mathrm{var}_t(\mathrm{IPC}_j)}.$$
 #
-# The formulas above over these rates give each step's shares. In the figure, steps are as wide as their cycles, so that areas are shares of the slots. (IPC can be above the retired operations a cycle: two instructions that are fused, such as a compare and its branch, are one operation.)
+# `adjust_by_hand` computes it, and an event of each program is checked against the library. The account's formulas over these rates give each step's shares. In the figure, steps are as wide as their cycles, so that areas are shares of the slots. (IPC can be above the retired operations a cycle: two instructions that are fused, such as a compare and its branch, are one operation.)
+
+# %%
+def adjust_by_hand(steps, event):
+    """The formula above: an event's rate in each step, its runs adjusted to IPC, none below 0."""
+    IPC, e_hat = [run["instructions"] / run["cycles"] for run in steps], []
+    m = sum(IPC) / len(IPC)
+    for run, IPC_j in zip(steps, IPC, strict=True):
+        if event in run:
+            e_j = run[event] / run["cycles"]
+            b_j = e_j.cov(IPC_j) / IPC_j.var() if IPC_j.var() > 0 else 0.0
+            e_hat.append((e_j + b_j * (m - IPC_j)).clip(lower=0))
+    return sum(e_hat) / len(e_hat)
+
 
 # %%
 def clean_steps(name, how, wanted):
@@ -211,7 +224,6 @@ def separate_sums(name):
             for whole, parts in (events.umask_sums(events.table(table)) if table else ())
             if {whole, *parts} <= set(counted.index)
             and not any(counted[part] & counted[whole] for part in parts)]
-
 
 
 def miss_of_sums(rates, sums):
@@ -235,6 +247,7 @@ def account_by_every_way(name):
             found[name, how, merging] = SimpleNamespace(
                 account=topdown.account(rates, tables[name]), ipc=ipc, n_runs=len(steps),
                 sums=miss_of_sums(rates, sums))
+        np.testing.assert_allclose(rates.iloc[:, 0], adjust_by_hand(steps, rates.columns[0]))
     return found
 
 
@@ -269,10 +282,22 @@ n_steps, n_runs = (" or ".join(dict.fromkeys(map(str, of))) for of in (
     map(len, levels.values()), (one.n_runs for one in accounts.values())))
 results.figure(
     figure, "account", "**Figure.** IPC (above) and what became of the slots (below) over the "
-    f"run, in {n_steps} steps of equal instructions, of {', '.join(levels)}; IPC is of "
-    f"{n_runs} runs each, an event of those that counted it; dotted: all slots. *See:* the stack "
+    f"run, in {n_steps} steps of equal instructions, of {', '.join(levels)}, cleaned by {method}, "
+    f"adjusted to IPC; IPC is of {n_runs} runs each, an event of those that counted it; dotted: "
+    "all slots. *See:* how losses change is told below; the stack "
     f"ends at {100 * added.min():.0f} to {100 * added.max():.0f} % of all slots. That it ends "
     "near the line does not test how retired and bad speculation are split.")
+
+# %%
+told = []
+for name, one in accounts.items():
+    losses = one.account.level().drop(columns=AT_WORK, errors="ignore")
+    lost, half = losses.div(one.ipc, axis=0), np.arange(len(losses)) * 2 // len(losses)
+    halves = 100 * lost.groupby(half).sum().div((1 / one.ipc).groupby(half).sum(), axis=0)
+    most = halves.idxmax(axis=1).items() if len(losses.columns) else ()
+    told += [f"{name} " + ", then ".join(f"{loss} {halves.at[i, loss]:.0f} %" for i, loss in most)]
+display(results.finding("Largest loss in the first half of the instructions, then in the second: "
+                        + "; ".join(told) + "."))
 
 # %% [markdown]
 # ## Does it add up?
@@ -289,7 +314,7 @@ results.figure(
 #
 # **No error in retired, nor in how what was dispatched is split into retired and bad speculation, can show here.** The share of a sibling thread is zero where its event was not counted (`0 * cycles`): assumed, not measured. How a category is split into its parts rests on its formula: the counts in it were measured, but no sum tests them.
 #
-# *sums* is a second test, independent of the first: some events are by their umasks the sum of others, and are compared with that sum where no run counted the whole together with a part. What makes counts better by one test should make them better by the other.
+# *sums* is a second test, independent of the first: some events are the sum of others, by their umasks (the bits that pick which cases an event counts), as all fills are of local and remote ones. They are compared with that sum where no run counted the whole together with a part, so that merging is tested. What makes counts better by one test should make them better by the other.
 #
 # *worst step* is the part of the squared distances that one single step makes up, and *its sum* the sum of its shares. Where that is the last step, in which the program exits, slots are missing however runs are cleaned and merged: only user mode was counted, and what the processor does on its way into the kernel and back may be missing.
 
@@ -326,7 +351,8 @@ def describe_gain(off, others):
     before, between, after = off
     gain = 100 * (before - between) / (before - after) if after < before else 0
     others = ", ".join(f"{how} {after:.1f} %" for how, after in others.items())
-    return (f"Step by step, what perf prints is {before:.1f} % of the slots off (root mean square"
+    return (f"Step by step, counts as perf prints them are {before:.1f} % of the slots off, runs "
+            "merged (root mean square"
             + f", mean of {len(programs)} programs" * (len(programs) > 1)
             + f"), {between:.1f} % with runs adjusted to IPC, {after:.1f} % cleaned by {method} too"
             + f": {gain:.0f} % of the gain is the adjustment's, not the cleaning's" * bool(gain)
@@ -339,9 +365,12 @@ if first.notna().all():
     others = first.xs("adjusted to IPC", level="merging").drop(["scaling", method], errors="ignore")
     text = describe_gain(first[STAGES], others)
     if (sums := second[STAGES]).notna().all():
-        alike = (np.sign(np.diff(sums)) == np.sign(np.diff(first[STAGES]))).all()
-        text += (f" The second test, sums of events, {'agrees' if alike else 'does not agree'}: "
-                 + "{:.1f}, {:.1f} and {:.1f} %.".format(*sums))
+        gained = np.diff(sums)
+        alike = bool((np.sign(gained) == np.sign(np.diff(first[STAGES]))).all() and gained.any())
+        text += (" The second test, sums of events, "
+                 + ("changes in the same way" if alike else "does not agree")
+                 + ": {:.1f}, {:.1f} and {:.1f} %".format(*sums)
+                 + f", {100 * gained[0] / gained.sum():.0f} % of it the adjustment's" * alike + ".")
     means = closures.set_index(keys)["mean"].unstack([1, 2])[[STAGES[0], STAGES[-1]]]
     worse = means[(means.iloc[:, 1] - 1).abs() > (means.iloc[:, 0] - 1).abs()]
     said = [f"{name} ({was:.3f} to {now:.3f})" for name, was, now in worse.itertuples()]
@@ -355,7 +384,7 @@ if first.notna().all():
 # %% [markdown]
 # ## Program by program
 #
-# What each sum can test, by which events it depends on: an event that cancels shows no error. A picture of each program, its losses split into their parts, stands on the report's first page, beside what limits it by notebook 01a.
+# What each sum can test, by which events it depends on: an event that cancels shows no error. A picture of each program, its losses split into their parts, stands on the report's first page, beside what limits it by notebook 01a. Below stands the sentence of the first program, and of those that lack an event; others differ by two numbers.
 
 # %%
 def tested_events(account):
@@ -425,7 +454,7 @@ for name, one in accounts.items():
     least = n_counted.reindex([event for event in shows if shows[event]]).min()
     judged = results.finding(judge_sum(whole, totals[name], least) + ".", program=name)
     results.overview(name, lacking=lacking, sure=add_up(whole, totals[name]))
-    if lacking or name == programs[0]:  # sums of the others differ by two numbers
+    if lacking or name == programs[0]:
         display(judged)
 
 # %% [markdown]
