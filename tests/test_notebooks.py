@@ -172,7 +172,7 @@ def test_one_model_of_all_programs_explains_ipc_better_than_the_mean(smoke):
 
 
 def test_h_finds_the_planted_pairs_in_every_data_set(smoke):
-    assert numbers(smoke, "04_interactions")["synthetic data: planted pairs found by H"] == 3
+    assert numbers(smoke, "04_interactions")["synthetic data with planted pairs first by H"] == 3
     pairs = pd.read_csv(smoke / "04_interactions/pairs.csv")
     assert pairs.groupby(["program", "measure"])["importance"].sum().round(6).eq(100).all()
 
