@@ -1,5 +1,7 @@
 """What a miss costs: planted truth, the formula in loops, laws, and what was measured on programs left out."""
 
+import itertools
+
 import numpy as np
 import numpy.testing as npt
 import pandas as pd
@@ -10,6 +12,7 @@ from sklearn.base import clone
 
 from cmlib import cost
 from cmlib.cost import change, pooled
+from cmlib.cost.savings import _enforce_cache_inclusion
 from cmlib.topdown import bounds, read_costs
 from cmlib.topdown.answers import describe_misses
 from cmlib.topdown.bounded_account import surely_saved
@@ -268,3 +271,14 @@ def test_savings_without_misses_says_where_intervals_do_not_tell_or_physics_does
         assert found["percent"] is None and found["reason"]
         assert describe_misses([found])[0].startswith("Without LLC misses: not known, as ")
     assert not saved(counts, read_costs()) and not saved(few.drop(columns="cycles"), read_costs())
+
+
+@given(st.lists(st.lists(st.floats(0, 50), min_size=3, max_size=3), min_size=2, max_size=4))
+def test_each_saving_lies_in_its_interval_and_an_outer_cache_saves_no_less(ends):
+    """Misses of a cache are misses of those before it; entries come with the last cache first."""
+    names = ("low", "percent", "high")
+    savings = [dict(zip(names, sorted(three), strict=True)) | {"reason": ""} for three in ends]
+    consistent = _enforce_cache_inclusion(savings)
+    assert all(row["low"] <= row["percent"] <= row["high"] for row in consistent)
+    for behind, before in itertools.pairwise(consistent):
+        assert all(behind[name] <= before[name] for name in names)

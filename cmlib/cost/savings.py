@@ -137,6 +137,7 @@ def _enforce_cache_inclusion(savings):
         outer["low"] = max(inner["low"], outer["low"])
     for outer, inner in zip(usable[::-1], usable[-2::-1], strict=False):
         outer["high"] = max(outer["high"], outer["low"])
+        outer["percent"] = float(np.clip(outer["percent"], outer["low"], outer["high"]))
         inner["high"], inner["percent"] = (min(inner[name], outer[name]) for name in ("high", "percent"))
     return savings
 

@@ -43,7 +43,7 @@ def cut(text, start_s, end_s):
 
 
 def begin_ns(text):
-    """Read the start time of a recording, if the file has it to a fraction of a second.
+    """Read when a recording started, where the file has that since 1970 or to a fraction of a second.
 
     Parameters
     ----------
