@@ -255,7 +255,7 @@ if profiles:
 # %% [markdown]
 # ## What limits a measured program
 #
-# The shares $s_k$ of all slots that retired, bad speculation, front end and back end take add up to one. The events that were counted bound each share, $l_k \le s_k \le h_k$: an event that counts cycles or slots is a share of them; one that counts misses or mispredictions costs between nothing and its latency (by the table `data/topdown/costs`). Where a category's slots themselves were counted, its bounds are the share less and plus the errors of these counts. What one category surely takes is lost to the others (interval arithmetic; no paper's formula; the categories are those of Yasin's top-down method):
+# The shares $s_k$ of all slots that retired, bad speculation, front end and back end take add up to one. The events that were counted bound each share, $l_k \le s_k \le h_k$: an event that counts cycles or slots is a share of them; one that counts misses or mispredictions costs between nothing and its latency (by the table `data/topdown/costs`). Where a category's slots themselves were counted, its bounds are the share of all runs less and plus twice the standard error of these counts (95 %), as taking turns and differences between runs leave it. What one category surely takes is lost to the others (interval arithmetic; no paper's formula; the categories are those of Yasin's top-down method):
 #
 # $$\max\Big(l_k,\ 1 - \sum_{j \ne k} h_j\Big) \;\le\; s_k \;\le\; \min\Big(h_k,\ 1 - \sum_{j \ne k} l_j\Big).$$
 #
@@ -294,8 +294,8 @@ if bounds:
                           "**Table.** Least and most that each category takes of a program's "
                           "slots [%], from the totals of all its runs: the first level, and below "
                           f"it what is advised on ({n_rows} of {len(table)} rows). *See:* on the "
-                          f"first level they are at most {widest:.1f} points apart; they hold for "
-                          "these counts, and say nothing of how runs differ.",
+                          f"first level they are at most {widest:.1f} points apart. They are of "
+                          "the mean over all runs; a single run may lie outside.",
                           rows=n_rows, decimals=1))
 
 # %% [markdown]
@@ -314,7 +314,7 @@ for name in list(bounds)[:1]:
 # %% [markdown]
 # ## What is said of each program
 #
-# The sentences of the report's first page, a program each. What a remedy brings *at most* is the upper bound of the category that it is for, often a part of the front or back end (the table's last rows), as if all of it vanished; only what limits a program most gets advice. Without instructions and cycles there is no IPC, and what changes is told of the rates: of each, how far the phase that differs most is from the longest.
+# The sentences of the report's first page, a program each. What a remedy brings *at most* is the upper bound of the category that it is for, often a part of the front or back end (the table's last rows), as if all of it vanished; advice is on each loss that may be two thirds of the largest one or more. Without instructions and cycles there is no IPC, and what changes is told of the rates: of each, how far the phase that differs most is from the longest.
 
 # %%
 simulated = {name: diagnosis.answer_simulated(name, one) for name, one in profiles.items()}
@@ -409,8 +409,8 @@ if ipc and answers:
     limited = f"limited are {', '.join(describe_limits(accounts))}. " if accounts else ""
     told = [f"{name} {value:.3g} in {n_phases[name]}" for name, value in ipcs.items()]
     display(results.finding(
-        f"Own hardware counts, {', '.join(ipcs)}: {limited}The bounds are the least and the most "
-        "that the totals of all runs of a program allow, not how runs differ. IPC of whole runs "
+        f"Own hardware counts, {', '.join(ipcs)}: {limited}A share is the mean over a program's "
+        "runs; its bounds stand in the table below. IPC of whole runs "
         f"(median of all runs), and phases of one run: {', '.join(told)} phases, whose IPC is "
         f"{every['level'].min():.1f} to {every['level'].max():.1f}. {repeated} Between {n_runs} "
         f"runs of one program ({chosen_of}), the mean over time differs by at most "
