@@ -314,7 +314,7 @@ for name in list(bounds)[:1]:
 # %% [markdown]
 # ## What is said of each program
 #
-# The sentences of the report's first page, a program each. What a remedy brings *at most* is the upper bound of the category that it is for, often a part of the front or back end (the table's last rows), as if all of it vanished; advice is on each loss that may be two thirds of the largest one or more. Without instructions and cycles there is no IPC, and what changes is told of the rates: of each, how far the phase that differs most is from the longest.
+# The sentences of the report's first page, a program each. What a remedy brings *at most* is the upper bound of the category that it is for, often a part of the front or back end (the table's last rows), as if all of it vanished; advice is on each loss, or part of one where its parts are known, that may be two thirds of the largest or more. Without instructions and cycles there is no IPC, and what changes is told of the rates: of each, how far the phase that differs most is from the longest.
 
 # %%
 simulated = {name: diagnosis.answer_simulated(name, one) for name, one in profiles.items()}
