@@ -30,7 +30,8 @@ _FIRST = re.compile(
     rf"^[^\w\n]*{_NAME}[\"'`]?(?:\s*[=:|│]\s*|\s+)[\"']?{_NUMBER}(?P<scale>(?: ?[kKMGTB])?)(?![\w.])"
 )
 _PROGRAM = re.compile(r"^\s*Benchmark[ #]*\d[^:]*:\s*(\S.*)$|^#+ (\S.*)$|^([\w./-]+):\s*$")
-_FURTHER = re.compile(r"(?<![\w.,])[0-9]{4}|[0-9],[0-9]{3}|[0-9]e[+0-9]")  # a count beside another
+# A count beside another, as in a table with a column a program: which is meant is not known.
+_FURTHER = re.compile(r"(?<![\w.,])[0-9]{4}|[0-9],[0-9]{3}|[0-9]e[+0-9]")
 _SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "t": 1e12}
 _OTHER_UNITS = frozenset(["task-clock", "cpu-clock", "duration_time"])
 
@@ -59,14 +60,11 @@ def _refuse(constant):
 
 def from_columns(lines):
     """A table whose columns are events and their counts, with a column an event; empty if it is none."""
-    lines = [line for line in lines if line.strip() and not _RULE.match(line)]
-    mark = max(_MARKS, key=lines[0].count) if lines else ""
-    mark = mark if lines and mark in lines[0] else None
-    names = [name.lower() for name in _cells(lines[0], mark)] if lines else []
+    heading, rows = _table(lines)
+    names = [name.lower() for name in heading]
     event, count = (next(filter(pattern.fullmatch, names), None) for pattern in (_EVENT, _COUNT))
     if event is None or count is None or len(set(names)) < len(names):
         return ""
-    rows = (_cells(line, mark) for line in lines[1:])
     objects, seen = {}, {}
     for row in (dict(zip(names, row, strict=True)) for row in rows if len(row) == len(names)):
         key = tuple((name, cell) for name, cell in row.items() if _KEY.fullmatch(name) and name != event)
@@ -81,9 +79,8 @@ def from_columns(lines):
 
 def from_rows(lines):
     """A table with a row an event and a column a program, with a row a program; empty if it is none."""
-    lines = [line for line in lines if line.strip() and not _RULE.match(line)]
-    mark = max(_MARKS, key=lines[0].count) if lines else ""
-    heading, *rows = (_cells(line, mark if mark in lines[0] else None) for line in lines or [""])
+    heading, rows = _table(lines)
+    rows = list(rows)
     width = len(rows[0]) if rows else 0
     programs = heading[-(width - 1) :]
     are_counts = all(
@@ -109,9 +106,9 @@ def from_lines(lines):
     """Lines of an event and its count, with a row a program or run; empty if there are none."""
     objects, program = [], ""
     for line in lines:
-        if heading := _PROGRAM.match(line[:_LONGEST_LINE]):
-            program = next(filter(None, heading.groups())).strip()
         line = line[:_LONGEST_LINE]
+        if heading := _PROGRAM.match(line):
+            program = next(filter(None, heading.groups())).strip()
         matches = [*_JMH.finditer(line)] or [*_PAIRS.finditer(line)] or [*_FIRST.finditer(line)]
         if matches and _FURTHER.search(line, matches[-1].end()):
             return ""
@@ -128,8 +125,13 @@ def from_lines(lines):
     return _as_text(objects)
 
 
-def _cells(line, mark):
-    return [cell.strip(' *`"') for cell in line.strip().strip("|").split(mark)]
+def _table(lines):
+    """Cells of the first line, and an iterator over those of each further one, by the mark between cells, or blanks."""
+    lines = [line for line in lines if line.strip() and not _RULE.match(line)] or [""]
+    mark = max(_MARKS, key=lines[0].count)
+    mark = mark if mark in lines[0] else None
+    cells = ([cell.strip(' *`"') for cell in line.strip().strip("|").split(mark)] for line in lines)
+    return next(cells), cells
 
 
 def _as_text(objects):
