@@ -285,11 +285,11 @@ def note(row):
     """What stands below a bar: whether cycles go with the cluster, and it may cost them."""
     cycles = row["cycles_per_kilo_instruction"]
     if row["class"] not in ("stall", "miss"):
-        return "goes along; counts work, not delay"
+        return "moves with the cycles; counts work, not delay"
     if not row["cycles_event"]:
-        return "goes along; what it costs is not known"
+        return "moves with the cycles; what it costs is not known"
     if exceeds(row) == "exceeded":
-        return "goes along; too few to cost the cycles that go with it"
+        return "rises with the cycles, but happens too seldom to cost them"
     if row["direction"] != ("more" if cycles > 0 else "fewer"):
         return "not surely with more or with fewer cycles"
     return f"the more of it, the {'more' if cycles > 0 else 'fewer'} cycles"
