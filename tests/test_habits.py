@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.needs import THINGS
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -32,6 +34,11 @@ def test_ci_runs_what_contributors_can_run_with_pinned_actions():
     used = [step["uses"] for step in steps if "uses" in step]
     assert used and all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", name) for name in used)
     assert all(workflow["permissions"] == {"contents": "read"} for workflow in workflows)
+
+
+def test_ci_installs_what_tests_need_beside_python():
+    (packages,) = re.findall(r"^needed=\((.*)\)$", (ROOT / ".ci/run").read_text(encoding="utf-8"), re.M)
+    assert {name for _, hint in THINGS.values() for name in hint.split(";")[0].split()} <= set(packages.split())
 
 
 def test_what_contributors_and_containers_are_told_to_make_is_in_the_makefile():
