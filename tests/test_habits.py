@@ -38,7 +38,9 @@ def test_ci_runs_what_contributors_can_run_with_pinned_actions():
 
 def test_ci_installs_what_tests_need_beside_python():
     (packages,) = re.findall(r"^needed=\((.*)\)$", (ROOT / ".ci/run").read_text(encoding="utf-8"), re.M)
-    assert {name for _, hint in THINGS.values() for name in hint.split(";")[0].split()} <= set(packages.split())
+    assert {name for _, hint in THINGS.values() for name in hint.split(";")[0].split()} <= set(
+        packages.split()
+    )
 
 
 def test_what_contributors_and_containers_are_told_to_make_is_in_the_makefile():
