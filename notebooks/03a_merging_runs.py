@@ -48,17 +48,12 @@ from cmlib.report import paper
 from cmlib.report.notebook import begin
 
 # %%
-limits = {
-    "method": "cmlib.clean.DISTINCT_METHODS", "step": (1, 100), "test_share": (0.05, 0.5),
-    "seed": (0, 1_000_000),
-}
-notebook = begin(
-    "03a_merging_runs", settings, program=program, method=method, step=step,
-    test_share=test_share, seed=seed,
-)
-results, workers = notebook.results, notebook.workers
+limits = {"method": "cmlib.clean.DISTINCT_METHODS", "step": (1, 100),
+          "test_share": (0.05, 0.5), "seed": (0, 1_000_000)}
+notebook = begin("03a_merging_runs", settings, program=program, method=method, step=step,
+                 test_share=test_share, seed=seed)
+results, workers, url = notebook.results, notebook.workers, notebook.database
 gbrt = paper("gbrt")
-url = notebook.database
 
 # %%
 from cmlib.experiments.data import FEWEST_INTERVALS, describe_data, refuse_simulated, timed_runs

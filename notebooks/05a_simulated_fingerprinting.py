@@ -61,8 +61,7 @@ results, yoo = notebook.results, paper("fingerprinting")
 ten_fold = yoo["table_2"]["Micro-benchmarks"]["accuracy"]
 if program != "all":
     diagnosis.refuse_simulated_program(program)
-    todo = "`cmlib diagnose --simulate -- COMMAND` names the phases of a program of your own"
-    raise UnfitRecordingError(f"{program} is no micro-benchmark: {todo}.")
+    raise UnfitRecordingError(f"{program} is no micro-benchmark: use `cmlib diagnose --simulate`.")
 
 # %%
 steps = {"a  Profile": "micro-benchmarks,\nall events", "b  Key events": "profile again,\nthe most "

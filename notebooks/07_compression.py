@@ -49,14 +49,10 @@ from cmlib.report import paper
 from cmlib.report.notebook import begin
 
 # %%
-limits = {
-    "suite": ["spec-llc", "spec2000", "samples"], "alpha": (0, 1), "n_sigma": (0, 100),
-    "drift": (0.5, 1000), "bound": (0.000001, 0.5),
-}
-notebook = begin(
-    "07_compression", settings, suite=suite, folder=folder, cases=cases,
-    program=program, event=event, alpha=alpha, n_sigma=n_sigma, drift=drift, bound=bound,
-)
+limits = {"suite": ["spec-llc", "spec2000", "samples"], "alpha": (0, 1), "n_sigma": (0, 100),
+          "drift": (0.5, 1000), "bound": (0.000001, 0.5)}
+notebook = begin("07_compression", settings, suite=suite, folder=folder, cases=cases,
+                 program=program, event=event, alpha=alpha, n_sigma=n_sigma, drift=drift, bound=bound)
 results = notebook.results
 printed = paper("online_linear_regression")
 
