@@ -1,4 +1,8 @@
-"""A widget for fingerprints: the classes of a program's slices, and the rule that decided for one of them."""
+"""A widget for fingerprints: the classes of a program's slices, and the rule of the decision tree behind one of
+them.
+
+A slice is a short stretch of a run; its class says what limits it, such as P_Mem_L2 (pathological) or N_CPU.
+"""
 
 import html
 
@@ -9,10 +13,25 @@ from cmlib.plot.fingerprint import phase_timeline
 
 
 def fingerprint(profiles, *, program="", unit="s", per="cycle"):
-    """A Panel with the timeline of a program, and the rule of the tree that decided for one slice.
+    """A Panel with the classes of a program's slices over time, and the rule that decided on the class of one slice.
 
-    `profiles` maps program to slice length [`unit`] to its profile, with `labelled` and `pace`; `per` is what events
-    are divided by.
+    Parameters
+    ----------
+    profiles : dict of str to dict of float to Profile
+        Program, then length of a slice [`unit`], to a :class:`cmlib.experiments.diagnosis.Profile` or an object with
+        its `labelled` (DataFrame: a row a slice, columns label and rule, index the slices' ends) and `pace` (Series,
+        such as IPC). Empty: the Panel shows a message which command records something.
+    program : str
+        The program that is shown first; the first one if there is no such program.
+    unit : str, default "s"
+        Unit of the slices' lengths and ends.
+    per : str, default "cycle"
+        What the events in the rules are divided by, for the text.
+
+    Returns
+    -------
+    Panel
+        Controls: program, slice_s (length of the slices) and number (of the slice explained, from 1).
     """
     if not profiles:
         return Panel.empty(COMMAND)
@@ -46,7 +65,7 @@ def fingerprint(profiles, *, program="", unit="s", per="cycle"):
 
 
 def _explain_slice(profile, number, slice_s, unit, per):
-    """The class and rule of slice `number` (from 1), and what to do about it, in HTML."""
+    """HTML: the class and rule of slice `number` (from 1) of a Profile, and what to do about it."""
     end, row = profile.labelled.index[number - 1], profile.labelled.iloc[number - 1]
     label, rule = html.escape(row["label"]), html.escape(row["rule"])
     meaning, remedy = advice(row["label"])

@@ -1,4 +1,8 @@
-"""ipywidgets controls, and a Panel of controls above a figure and a text, which are redrawn when a control moves."""
+"""A Panel: ipywidgets controls above a figure and a text, which are drawn anew when a control moves.
+
+:class:`Panel` takes a function of the controls' values that returns a matplotlib figure and HTML. The other functions
+make its controls (:func:`dropdown`, :func:`slider`) and HTML for its text.
+"""
 
 import base64
 import html
@@ -22,9 +26,9 @@ _STYLE = (
 
 
 def dropdown(label, options, value=None):
-    """A widget to choose one of several options, by default `value` if it is one of them.
+    """An ipywidgets Dropdown; it begins with `value` if that is one of the options, else with the first option.
 
-    Options are values, or pairs of a label and a value.
+    `options` is a list of values, or of pairs of a label and a value.
     """
     layout = widgets.Layout(width="auto", max_width="100%")
     control = widgets.Dropdown(description=label, options=options, layout=layout)
@@ -33,8 +37,10 @@ def dropdown(label, options, value=None):
 
 
 def slider(label, low, high, *, step=1, value):
-    """A widget for a number between `low` and `high`, a whole one if `step` is an int; redraws when its handle is let
-    go."""
+    """An ipywidgets slider for a number from `low` to `high`: an IntSlider if `step` is an int, else a FloatSlider.
+
+    Its value changes only when the handle is let go.
+    """
     kind = widgets.IntSlider if isinstance(step, int) else widgets.FloatSlider
     return kind(
         description=label,
@@ -48,48 +54,68 @@ def slider(label, low, high, *, step=1, value):
 
 
 def offer(control, options):
-    """Give a dropdown other options; its value stays if it is one of them."""
+    """Give a dropdown other options; its value stays if it is one of them, else it becomes the first. Returns None."""
     before = control.value
     control.options = options
     _choose(control, before)
 
 
 def _choose(control, value):
-    """Set a dropdown's value if it is one of its options."""
+    """Set a dropdown's value if it is one of its options; else change nothing."""
     values = [option[1] if isinstance(option, tuple) else option for option in control.options]
     if value in values:
         control.value = value
 
 
 def paragraph(*sentences):
-    """Sentences, which are HTML already, as one HTML paragraph."""
+    """An HTML paragraph (str) of sentences, which must be HTML already: nothing is escaped."""
     return f"<p>{' '.join(sentences)}</p>"
 
 
 def name(text):
-    """The name of an event or a program as HTML code."""
+    """The name of an event or a program as HTML code (str), escaped."""
     return f"<code>{html.escape(text)}</code>"
 
 
 def table(header, rows):
-    """A small HTML table; `rows` hold a name in the first column, and formatted numbers."""
+    """A small HTML table (str).
+
+    `header` is a list of column names, `rows` a list of rows: a name first, then formatted numbers (str). Text is
+    escaped.
+    """
     with pd.option_context("display.max_colwidth", None):
         return pd.DataFrame(rows, columns=header).to_html(index=False, border=0)
 
 
 def number(value, decimals=1, unit=""):
-    """A number as text with its unit; "–" for NaN, "∞" for an infinite one."""
+    """A number as text with its unit and a comma between thousands; "–" for NaN, "∞" for an infinite one of either
+    sign.
+    """
     if math.isnan(value):
         return "–"
     return ("∞" if math.isinf(value) else f"{value:,.{decimals}f}") + (f" {unit}" if unit else "")
 
 
 class Panel(widgets.VBox):
-    """Controls above a figure and a text, drawn anew whenever a control moves.
+    """Controls above a figure and a text, drawn anew whenever a control's value changes: an ipywidgets VBox.
 
-    `draw` is called with the controls' values by name, and returns a matplotlib figure and HTML; a ValueError or
-    CmlibError of it is shown in place of the figure. `controls` maps names to widgets. `adjust` maps names of
-    controls to functions of the new value that change other controls before anything is drawn.
+    Parameters
+    ----------
+    draw : callable
+        Called with the controls' values by name; returns a matplotlib Figure and HTML (str). If it raises ValueError
+        or CmlibError, the message is shown in place of the figure; other errors are raised.
+    controls : dict of str to widget
+        Name to a widget with a value, from left to right.
+    adjust : dict of str to callable, optional
+        Name of a control to a function of its new value, which may change other controls before anything is drawn.
+
+    Attributes
+    ----------
+    controls : dict of str to widget
+    png : bytes
+        The figure that is shown; empty while there is a message instead.
+    text : str
+        The HTML below the figure, or that of the message.
     """
 
     def __init__(self, draw, controls, adjust=None):
@@ -110,7 +136,9 @@ class Panel(widgets.VBox):
 
     @classmethod
     def empty(cls, command="cmlib record NAME -- COMMAND"):
-        """A Panel that shows a message instead of a figure: nothing is recorded, and `command` records something."""
+        """A Panel without controls that shows a message: nothing is recorded yet, and `command` would record
+        something.
+        """
 
         def draw():
             raise NothingRecordedError(f"nothing recorded yet: run `{command}`")
@@ -119,11 +147,11 @@ class Panel(widgets.VBox):
 
     @property
     def text(self):
-        """The HTML that is shown below the figure."""
+        """The HTML that is shown below the figure, or that of the message in its place."""
         return self._text.value.removeprefix(_STYLE)
 
     def figure(self):
-        """The figure for the present values of the controls."""
+        """The matplotlib Figure for the present values of the controls; errors of `draw` are raised."""
         return self._draw(**self._values())[0]
 
     def _values(self):
@@ -143,7 +171,7 @@ class Panel(widgets.VBox):
         self._redraw()
 
     def _redraw(self):
-        """Draw the figure and the text, or show the message of an error."""
+        """Draw the figure and the text; if `draw` raises ValueError or CmlibError, show its message instead."""
         try:
             figure, text = self._draw(**self._values())
         except (ValueError, CmlibError) as error:
@@ -156,13 +184,13 @@ class Panel(widgets.VBox):
         self._text.value = f"{_STYLE}<div role='status'>{text}</div>"
 
     def _alt(self, figure):
-        """A text that stands for the figure: its titles, and the controls' values."""
+        """The alternative text of the figure (str): its titles, and the controls' labels and values."""
         titles = [ax.get_title(loc) for ax in figure.axes for loc in ("left", "center")]
         shown = ", ".join(dict.fromkeys(title for title in titles if title))
         return "; ".join([f"Figure: {shown}" if shown else "Figure", *map(_setting, self.controls.values())])
 
     def _repr_mimebundle_(self, **kwargs):
-        """What is stored in the notebook beside the widget: the figure, or the message in its place."""
+        """Add to the widget what the notebook stores beside it: the figure (image/png), or the message (text/html)."""
         shown = super()._repr_mimebundle_(**kwargs)
         if self.png:
             return {**shown, "image/png": base64.b64encode(self.png).decode()}
@@ -170,7 +198,7 @@ class Panel(widgets.VBox):
 
 
 def _setting(control):
-    """A control's label and value."""
+    """A control as text, ``label: value``; for a dropdown, the label of its option."""
     return f"{control.description}: {getattr(control, 'label', control.value)}"
 
 
@@ -183,7 +211,9 @@ def _png(figure):
 
 
 def _image(png, figure, alt):
-    """An HTML image of its final size, so that the page does not move when it is exchanged."""
+    """HTML of an image that has its final size from the beginning, so that the page does not move when it is
+    exchanged.
+    """
     width, height = (round(_DPI * inches) for inches in figure.get_size_inches())
     source = f"data:image/png;base64,{base64.b64encode(png).decode()}"
     return (

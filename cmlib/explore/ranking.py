@@ -1,5 +1,8 @@
-"""A widget for a ranking of events: how many events, of which model, by how many seeds, beside which other
-program."""
+"""A widget for rankings of events by their importance for IPC: of one program, or of two programs side by side.
+
+Controls choose the program, another beside it, the number of events in the model, the bars shown, and over how many
+models (of different seeds) importances are averaged.
+"""
 
 import pandas as pd
 
@@ -13,8 +16,23 @@ _CHOSEN = 0  # in place of a number of events: the model that the refinement kep
 def ranking(refined, draws, *, top=10):
     """A Panel with the most important events of a program, alone or beside another program's.
 
-    `refined` maps programs to results of :func:`cmlib.rank.refine`, `draws` to importances [%], a row a model of
-    another seed, a column an event.
+    Parameters
+    ----------
+    refined : dict of str to Refinement
+        Program to what :func:`cmlib.rank.refine` gave: models with fewer and fewer events. Empty: the Panel shows a
+        message how to record a program.
+    draws : dict of str to DataFrame
+        Program to importances [%] in further models of the chosen number of events, as
+        :func:`cmlib.rank.stability.draw_importances` gives them: a row a model, which differ by seed, a column an
+        event.
+    top : int, default 10
+        Events shown at first, 3 to 30.
+
+    Returns
+    -------
+    Panel
+        Controls: program, other ("" for none), n_events (0 for the model that the refinement chose), top and seeds
+        (the number of models averaged; disabled unless n_events is 0).
     """
     if not refined:
         return Panel.empty()
@@ -59,22 +77,28 @@ def ranking(refined, draws, *, top=10):
 
 
 def _step(refined, n_events):
-    """Index of the model of a refinement whose number of events is nearest to `n_events`."""
+    """Row of a Refinement's history whose number of events is nearest to `n_events`; that of the model chosen for 0."""
     if n_events == _CHOSEN:
         return refined.chosen
     return int((refined.history["n_events"] - n_events).abs().argmin())
 
 
 def _importances(refined, drawn, step):
-    """Importances of a program's events [%], most important first; with their spread over models if `drawn` has
-    rows."""
+    """Importances of a program's events [%]: a DataFrame by event with the column mean, the most important first.
+
+    Averaged over the rows of `drawn` if there are any, with the further columns of
+    :func:`stability.importance_spread`; else those of the one model at `step`.
+    """
     if len(drawn):
         return stability.importance_spread(drawn)
     return refined.rankings[step].rename("mean").to_frame().rename_axis("event")
 
 
 def _compare(frames, first, n_common):
-    """HTML on how far the rankings of two programs agree."""
+    """HTML on how far the rankings of two programs agree.
+
+    `frames` has all importances by program, `first` the rows that are drawn, `n_common` of whose events are in both.
+    """
     either = list(dict.fromkeys(event for rows in first.values() for event in rows["event"]))
     means = {each: frame["mean"].reindex(either, fill_value=0.0) for each, frame in frames.items()}
     means = pd.DataFrame(means)
@@ -88,7 +112,10 @@ def _compare(frames, first, n_common):
 
 
 def _model(program, errors, drawn):
-    """HTML on the errors of one program's model; `errors` is its row of the history, `drawn` the number of models."""
+    """HTML on the errors of one program's model.
+
+    `errors` is its row of the refinement's history, `drawn` the number of models whose importances are averaged.
+    """
     spread = f"Lines: the range of 90 % of {drawn} models, which differ by seed and rows."
     return paragraph(
         f"{name(program)}: the model of {errors['n_events']:.0f} events errs by "
@@ -99,7 +126,7 @@ def _model(program, errors, drawn):
 
 
 def _list(frames, events):
-    """An HTML table of the first program's events, with their importance in every program shown."""
+    """HTML table of the events drawn of the first program, with their importance in every program shown."""
     shown = pd.DataFrame({f"{each} [%]": frame["mean"].reindex(events) for each, frame in frames.items()})
     shown = shown.map(number)
     first = next(iter(frames.values())).reindex(events)
@@ -109,11 +136,11 @@ def _list(frames, events):
 
 
 def _others(program, programs):
-    """Options to compare with: none, or another program."""
+    """Options (label, name) of a dropdown: no program, or one of `programs` other than `program`."""
     return [("no other program", ""), *((name, name) for name in programs if name != program)]
 
 
 def _sizes(refined):
-    """Options for the number of events: the model kept, then every step of the refinement."""
+    """Options (label, number) for the number of events: 0 for the model chosen, then every step of the refinement."""
     n_chosen = int(refined.errors["n_events"])
     return [(f"{n_chosen}: the model kept", _CHOSEN), *((str(n), n) for n in refined.history["n_events"])]

@@ -1,4 +1,8 @@
-"""Draw figures: each function takes results, computes nothing, and returns ``(figure, axes)`` of matplotlib."""
+"""Draw figures with seaborn and matplotlib: functions take results, mostly pandas objects, and compute nothing.
+
+Functions named after a figure make a new one and return ``(figure, axes)``: a matplotlib Figure, and its Axes or an
+array of them. They save and show nothing.
+"""
 
 from cmlib.plot.comparing import (
     bars_by_program,

@@ -1,4 +1,7 @@
-"""Figures of the account of a pipeline's slots: shares of the categories of top-down analysis, and IPC."""
+"""Figures of top-down analysis: how a pipeline's slots (issue slots x cycles) divide into categories, and IPC.
+
+Categories of level 1 are such as "retired" and "front end"; each may have parts, such as "fetch latency".
+"""
 
 import seaborn as sns
 from matplotlib.patches import Patch
@@ -18,9 +21,10 @@ _SHOWN = 0.0005  # least share of the slots that the legend writes as 0.1 %
 
 
 def category_colours(names, parents):
-    """A dict of category to colour: a hue for each category of level 1, lighter for the parts of one.
+    """A colour for each category: a dict of name to an RGB tuple.
 
-    `names` are the categories drawn, `parents` maps parts to the category that they are parts of.
+    `names` (iterable of str) are the categories drawn, `parents` maps a part to its category of level 1. The parts of
+    one category have lighter and lighter shades of its hue; categories that are not known are grey.
     """
     above = {name: parents.get(name, name) for name in names}
     colours = {}
@@ -32,10 +36,13 @@ def category_colours(names, parents):
 
 
 def stack_shares(axes, shares, ipc, colours):
-    """Draw IPC on the upper and stacked shares of the slots on the lower of two axes; the stack's artists.
+    """Draw IPC on the upper and stacked shares of the slots on the lower of two axes.
 
-    `shares` (DataFrame) has a row an interval, a column a category, `ipc` is a Series; an interval is as wide as its
-    share of the cycles.
+    `axes` is a pair of Axes. `shares` (DataFrame, 0 to 1) has a row an interval and a column a category; negative
+    shares are drawn as 0. `ipc` (Series) has the IPC of the same intervals, each above 0. Intervals are taken to have
+    equally many instructions, so that each is drawn as wide as its share of all cycles: the horizontal axis is the
+    share of the cycles so far. `colours` maps categories to colours. Returns the list of the stacked areas, one a
+    category.
     """
     above, below = axes
     cycles = 1 / ipc / (1 / ipc).sum()
@@ -51,10 +58,12 @@ def stack_shares(axes, shares, ipc, colours):
 
 @styled
 def account_card(shares, whole, ipc, parents):
-    """A figure for the report's first page: IPC and shares of the slots of one program.
+    """A small figure for the report's first page: IPC above stacked shares of the slots, of one program's run.
 
-    `whole` (by category) are the shares of the whole run, which the legend names, with what is not drawn and the sum;
-    for the others see :func:`stack_shares`.
+    `shares` (DataFrame, a row an interval, a column a category drawn) and `ipc` (Series) are those of
+    :func:`stack_shares`. `whole` (Series by category, 0 to 1) are the shares of the whole run, which the legend
+    states as percentages, with the sum of the categories of level 1 and what of it is not drawn; `parents` (dict)
+    maps parts to their categories of level 1. Returns (Figure, array of the two Axes).
     """
     figure, axes = card(3.6, 2, height_ratios=(1, 2.2))
     stack = stack_shares(axes, shares, ipc, category_colours(shares, parents))

@@ -1,4 +1,8 @@
-"""Figures that compare methods, programs and cases: bars, dots, heat maps and scatter plots."""
+"""Figures that compare methods, programs and cases: bars, dots, heat maps and scatter plots.
+
+Functions take DataFrames and the names of the columns to draw, and return (Figure, Axes): an array of Axes where
+there are several panels. A column that is missing is a KeyError or ValueError; other input is not checked.
+"""
 
 from itertools import cycle
 
@@ -13,10 +17,10 @@ _MARKS_OF_CASES = "os^DvP"
 
 @styled
 def bars_by_program(frame, *, value, hue, ylabel, levels=None):
-    """Bars grouped by the column "program", a colour for each value of the column `hue`.
+    """Bars grouped by the column "program", a colour for each value of the column `hue`: (Figure, Axes).
 
-    A bar is the mean of the column `value`, with a line from the lowest to the highest; `levels` (label to height)
-    are dashed lines across.
+    A bar is the mean of the rows' values in the column `value`, and a line on it goes from their lowest to their
+    highest. `levels` (dict of label to height) are dashed lines across; `ylabel` is the text at the vertical axis.
     """
     figure, ax = single(3.2)
     look = {"errorbar": ("pi", 100), "err_kws": {"linewidth": 1.0, "color": "#333333"}}
@@ -33,10 +37,12 @@ def bars_by_program(frame, *, value, hue, ylabel, levels=None):
 
 @styled
 def dots_by_program(frame, *, value, hue, xlabel, paper=None, grey=()):
-    """Dots in a row for each value of the column "program", a colour for each value of the column `hue`.
+    """A line for each value of the column "program", on it a dot for each row, coloured by the column `hue`:
+    (Figure, Axes).
 
-    `value` is the column drawn, `grey` the hues that are baselines, and `paper` (program to value) the published
-    numbers, as crosses.
+    `value` is the column drawn along the horizontal axis, which `xlabel` names. `grey` (collection of values of
+    `hue`) are baselines, drawn in grey; `paper` (dict of program to value) are published numbers, drawn as crosses.
+    Its programs must be in the frame (ValueError).
     """
     programs, hues = list(dict.fromkeys(frame["program"])), list(dict.fromkeys(frame[hue]))
     slots = len(hues) + bool(paper)
@@ -62,9 +68,11 @@ def dots_by_program(frame, *, value, hue, xlabel, paper=None, grey=()):
 
 @styled
 def heat(frame, *, label, centre=None):
-    """A table as a heat map with its numbers written in, rows down and columns across.
+    """A table of numbers as a heat map, rows down and columns across, each number written in its cell: (Figure,
+    Axes).
 
-    `label` says what the colours are; they end at the 2nd and 98th percentile. With `centre` they diverge from there.
+    `label` is the text at the colour bar, whose ends are the 2nd and 98th percentile of the numbers. With `centre`
+    (float), colours diverge from that value. Cells of NaN stay empty.
     """
     figure, ax = single(0.6 + 0.3 * len(frame))
     cmap = "vlag" if centre is not None else "crest"
@@ -79,7 +87,7 @@ def heat(frame, *, label, centre=None):
 
 @styled
 def counts(frame, *, ylabel):
-    """Stacked bars of a table of counts: a bar a row, a colour a column."""
+    """Stacked bars of a table of counts, a bar a row (named by the index), a colour a column: (Figure, Axes)."""
     figure, ax = single(3.0)
     frame.plot.bar(stacked=True, ax=ax, color=palette(frame.shape[1]), width=0.7, rot=0)
     ax.set(xlabel="", ylabel=ylabel)
@@ -90,9 +98,10 @@ def counts(frame, *, ylabel):
 
 @styled
 def points(frames, *, x, y, xlabel, ylabel, size=3):
-    """Scatter plots of columns `x` and `y`, a panel for each of `frames` (name to DataFrame).
+    """Scatter plots of the columns `x` and `y`, a panel for each of `frames` (dict of title to DataFrame).
 
-    Points are drawn as pixels even in vector graphics, as there are many.
+    `size` is that of a point [points²]; from 10 on, points are less transparent. Points are drawn as pixels even in
+    vector graphics, as there are many. Returns (Figure, array of Axes).
     """
     figure, axes = panels(list(frames), height=2.7)
     for ax, (name, frame) in zip(axes, frames.items(), strict=True):
@@ -104,7 +113,11 @@ def points(frames, *, x, y, xlabel, ylabel, size=3):
 
 @styled
 def run_times(frame, *, ylabel):
-    """Run times, the columns "program" and "seconds", a point a run in the order of the rows, a colour a program."""
+    """Run times of programs in the order of their runs, a coloured line with a point a run for each program:
+    (Figure, Axes).
+
+    `frame` has a row a run, with the columns "program" and "seconds".
+    """
     figure, ax = single(2.9)
     programs = list(dict.fromkeys(frame["program"]))
     for name, colour in zip(programs, palette(len(programs)), strict=True):
@@ -117,10 +130,10 @@ def run_times(frame, *, ylabel):
 
 @styled
 def by_case(frame, *, ylabel, levels=None, log=True):
-    """A mark for each row (case, from left to right) and column of a table; `levels` (label to height) are dashed
-    lines.
+    """A mark for each number of a table: rows are cases, from left to right, and columns differ by colour and mark.
 
-    `log`: whether the vertical axis is logarithmic.
+    `levels` (dict of label to height) are lines across; `log` says whether the vertical axis is logarithmic, else it
+    begins at 0. Returns (Figure, Axes).
     """
     figure, ax = single(3.4)
     places = range(len(frame))
@@ -139,7 +152,13 @@ def by_case(frame, *, ylabel, levels=None, log=True):
 
 
 def quantile_surface(ax, values, dots, **colours):
-    """A table of two events' quantiles as colours, and dots at the places of rows in it."""
+    """Draw on `ax` a quantity that depends on two events: colours for a grid of their values, and dots for measured
+    rows.
+
+    `values` (DataFrame) has the quantity; its index (vertical) and columns (horizontal), both named, are quantiles of
+    the two events, drawn at equal distances. `dots` is a pair of arrays, the x and y of rows as positions in the
+    columns and in the index (0 is the first). `colours` are options of ``Axes.imshow``, such as cmap. Returns None.
+    """
     axes = {ax.xaxis: values.columns, ax.yaxis: values.index}
     ax.plot(*dots, ".", color="white", mec="#222222", mew=0.4, ms=4, alpha=0.7)
     for axis, at in axes.items():

@@ -1,4 +1,8 @@
-"""Figures of fingerprints: the decision tree, a program's phases, accuracy curves."""
+"""Figures of fingerprints: the decision tree, a program's classes over time, accuracy curves, outcomes by program.
+
+A fingerprint gives each slice (a short stretch) of a program's run a class: pathological (P) or not (N), and which
+resource limits it, such as P_Mem_L2 or N_CPU; "unknown" if it is like none of the training data.
+"""
 
 from itertools import cycle
 
@@ -32,9 +36,10 @@ _PROGRESS = {"time_s": "time [s]", "interval": "interval [equal basic blocks]"}
 
 @styled
 def decision_tree(tree):
-    """A decision tree drawn with each node on a line of its own.
+    """Draw a decision tree, each node on a line of its own: (Figure, Axes).
 
-    `tree` is a nested dict: inner nodes have node, event, threshold, left and right, leaves node, label, n and wrong.
+    `tree` is a nested dict. Inner nodes have node (a number, unique), event, threshold, left (values at most the
+    threshold) and right; leaves have node, label (the class), n (training rows) and wrong (those of other classes).
     """
     rows = list(_in_order(tree))
     depth = max(level for _, level, _ in rows)
@@ -62,10 +67,25 @@ def decision_tree(tree):
 
 @styled
 def phase_timeline(labelled, pace, *, title="", marked=None):
-    """Coloured bands of the class of each slice above a line such as IPC, and each class's share of the slices.
+    """Bands that show the class of each slice of a run, each class's share of the slices, and below a line such as
+    IPC.
 
-    `labelled` (DataFrame) has the column label, indexed by the slices' ends; `pace` (Series) are the line's values,
-    and `marked` is the end of a slice that a dotted line marks.
+    Parameters
+    ----------
+    labelled : DataFrame
+        A row a slice, with its class in the column label; classes without an entry in :data:`COLOURS` are not drawn.
+        The index has the slices' ends and is named time_s [s] or interval [number] (KeyError if otherwise).
+    pace : Series
+        The line's value in each slice; its name is the label of the vertical axis.
+    title : str
+    marked : float, optional
+        End of a slice, whose middle a dotted line marks.
+
+    Returns
+    -------
+    figure : Figure
+    axes : tuple of three Axes
+        Of the bands, the shares [%] and the line.
     """
     labels = set(labelled["label"])
     shown = [label for label in COLOURS if label in labels]
@@ -105,9 +125,10 @@ def phase_timeline(labelled, pace, *, title="", marked=None):
 
 @styled
 def accuracy_curve(curves, *, x, xlabel, lines=None, log=False):
-    """Accuracy of classification against the column `x`, a line for each of `curves` (label to DataFrame).
+    """Accuracy of classification against the column `x`, a line for each of `curves` (dict of label to DataFrame).
 
-    The frames have a column accuracy [%]; `lines` (label to x) are vertical lines.
+    The frames have the columns `x` and accuracy [%]; `lines` (dict of label to a value of `x`) are vertical lines;
+    `log` makes the horizontal axis logarithmic. Returns (Figure, Axes).
     """
     figure, ax = single(3.0)
     markers = cycle("os^D")
@@ -128,8 +149,12 @@ def accuracy_curve(curves, *, x, xlabel, lines=None, log=False):
 
 @styled
 def program_outcomes(outcomes):
-    """Shares [%] of slices by outcome, a stacked bar a program; `outcomes` has a row a program, a column an
-    outcome."""
+    """Stacked bars of how slices were classified, a bar a program: (Figure, Axes).
+
+    `outcomes` (DataFrame) has percentages of the program's slices: a row a program and, as far as they occur, the
+    columns ``right class``, ``another P class``, ``missed: N``, ``false alarm: P`` and unknown. Other columns are not
+    drawn.
+    """
     figure, ax = single(0.9 + 0.24 * len(outcomes))
     shown = outcomes[[outcome for outcome in _OUTCOMES if outcome in outcomes]]
     shown.plot.barh(stacked=True, ax=ax, color=_OUTCOMES, width=0.8)

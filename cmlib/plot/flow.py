@@ -18,16 +18,21 @@ _WIDTH, _GAP, _HEIGHT = 1.0, 0.32, 0.8
 
 @styled
 def flow(steps, *, returns=(), columns=5):
-    """Steps of a method as boxes, and an arrow from each to the next.
+    """Draw the steps of a method as boxes, and an arrow from each to the next.
 
     Parameters
     ----------
     steps : dict of str to str
         Name of each step, and a few words on it, in their order.
     returns : sequence of (str, str, str), optional
-        Arrows back: from a step to an earlier one in the same row, and what is written beside it.
+        Arrows back: a step, an earlier one in the same row, and the text at the arrow. Unknown steps are a KeyError.
     columns : int, default 5
         Boxes a row.
+
+    Returns
+    -------
+    figure : Figure
+    ax : Axes
     """
     rows = -(-len(steps) // columns)
     figure, ax = single(1.45 * rows + 0.5 * bool(returns))
@@ -57,5 +62,5 @@ def flow(steps, *, returns=(), columns=5):
 
 
 def _arrow(ax, start, end, **options):
-    """Draw an arrow between two points."""
+    """Draw an arrow between two points (x, y); `options` are those of FancyArrowPatch."""
     ax.add_patch(patches.FancyArrowPatch(start, end, **_ARROW, **options))

@@ -1,4 +1,8 @@
-"""Figures of event refinement (error against number of events) and of rankings of events."""
+"""Figures of event refinement and of rankings of events.
+
+Event refinement fits a model, drops the least important events and fits again: its figure is the error against the
+number of events left. A ranking is a bar an event, as long as its importance.
+"""
 
 from itertools import cycle
 
@@ -11,10 +15,25 @@ UNDECIDED = "place not decided"  # value of a hue that is drawn grey
 
 @styled
 def refinement(histories, *, lines, baselines, marked, paper=None):
-    """Error [%] of models against the number of events left, a panel for each of `histories` (program to DataFrame).
+    """Error [%] of models against the number of events left, a panel for each of `histories` (dict of program to
+    DataFrame).
 
-    `lines` and `baselines` map columns to labels; `marked` (program to number of events) are the models kept, and
-    `paper` (program to dict of number to error) the published errors.
+    Parameters
+    ----------
+    histories : dict of str to DataFrame
+        A row a model: the column n_events, and those of `lines` and `baselines`, errors [%]; a line that is all NaN
+        is left out.
+    lines, baselines : dict of str to str
+        Column to label: errors of the models (coloured) and of predictions without events (grey).
+    marked : dict of str to int
+        Number of events of the model kept of each program: a vertical line.
+    paper : dict of str to dict, optional
+        Program to published errors [%] by number of events, drawn as crosses.
+
+    Returns
+    -------
+    figure : Figure
+    axes : array of Axes, shape (n_programs,)
     """
     figure, axes = panels(list(histories), height=2.5, sharex=True)
     for ax, (program, history) in zip(axes, histories.items(), strict=True):
@@ -35,10 +54,29 @@ def refinement(histories, *, lines, baselines, marked, paper=None):
 
 @styled
 def ranking(frames, *, value, label, low=None, high=None, xlabel, columns=4, row_height=0.2, hue=None):
-    """Horizontal bars of rankings, the first row at the top, a panel for each of `frames` (program to DataFrame).
+    """Horizontal bars, the first row at the top, a panel for each of `frames` (dict of title to DataFrame).
 
-    `value`, `label`, `low`, `high` and `hue` are columns: bars' lengths and names, ends of the lines on them, and
-    what colours stand for; UNDECIDED is grey.
+    Parameters
+    ----------
+    frames : dict of str to DataFrame
+        A row a bar, at least one, in the order in which they are drawn.
+    value, label : str
+        Columns: length and name of each bar.
+    low, high : str, optional
+        Columns: ends of the line drawn on each bar, such as those of an interval. Both or none.
+    xlabel : str
+        Quantity and unit of `value`.
+    columns : int, default 4
+        Panels a row at most.
+    row_height : float, default 0.2
+        Height of a bar with its distance to the next [inches].
+    hue : str, optional
+        Column: what a bar's colour stands for (str); :data:`UNDECIDED` is grey.
+
+    Returns
+    -------
+    figure : Figure
+    axes : array of Axes, shape (n_frames,)
     """
     rows = max(len(frame) for frame in frames.values())
     figure, axes = panels(list(frames), columns=columns, height=0.9 + row_height * rows)

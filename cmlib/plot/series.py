@@ -1,4 +1,4 @@
-"""Figures of counts over time, or over the instructions executed."""
+"""Figures of counts or rates over time, or over the instructions executed."""
 
 from cmlib.plot.style import legend_below, legend_right, palette, panels, single, styled
 
@@ -8,7 +8,7 @@ _COLOURS = ("#c9ced3", "#f0b429", "#7a1257", "#00548f", "#2a7f62")
 
 @styled
 def series(lines, *, ylabel, marks=None, title=""):
-    """Several series of one event over time.
+    """Draw several series of one event over time, such as the counts before and after cleaning.
 
     Parameters
     ----------
@@ -17,8 +17,13 @@ def series(lines, *, ylabel, marks=None, title=""):
     ylabel : str
         Quantity and unit.
     marks : Series, optional
-        Points to ring: the samples that cleaning changed, at their new values.
+        Points to ring, indexed by time [s]: the samples that cleaning changed, at their new values.
     title : str
+
+    Returns
+    -------
+    figure : Figure
+    ax : Axes
     """
     figure, ax = single(2.8)
     for place, ((label, values), colour) in enumerate(zip(lines.items(), palette(len(lines)), strict=True)):
@@ -35,7 +40,12 @@ def series(lines, *, ylabel, marks=None, title=""):
 
 @styled
 def series_by_program(runs, *, ylabel, xlabel="time [s]"):
-    """Lines of runs, a panel for each of `runs` (program to dict of label to Series)."""
+    """Lines of several runs, a panel for each of `runs` (dict of program, at least one, to a dict of label to
+    Series).
+
+    The Series are indexed by what `xlabel` names, and the panels have one legend: labels are those of the first
+    program. Returns (Figure, array of Axes).
+    """
     figure, axes = panels(list(runs))
     for ax, (program, lines) in zip(axes, runs.items(), strict=True):
         for (label, values), colour in zip(lines.items(), palette(len(lines)), strict=True):
@@ -50,7 +60,8 @@ def series_by_program(runs, *, ylabel, xlabel="time [s]"):
 def simulated_phases(parts, starts, *, title=""):
     """Estimated cycles per instruction over a simulated run, stacked by their causes, with the starts of phases.
 
-    Parameters are those of :func:`stack_estimate`.
+    `parts` and `starts` are those of :func:`stack_estimate`: a DataFrame of cycles per instruction by cause, and the
+    instructions at which phases begin. Without `title` the figure says that it is simulated. Returns (Figure, Axes).
     """
     figure, ax = single(3.0)
     stack_estimate(ax, parts, starts)
@@ -60,9 +71,11 @@ def simulated_phases(parts, starts, *, title=""):
 
 
 def stack_estimate(ax, parts, starts):
-    """Stack the columns of `parts` on an axes, as steps, with a dotted line at each of `starts`.
+    """Stack the columns of `parts` on an axes, as steps, with a dotted line at each of `starts`. Returns None.
 
-    `parts` (DataFrame) are cycles per instruction by cause, indexed by the instructions at the intervals' ends.
+    `parts` (DataFrame) has a row an interval and at most five columns, cycles per instruction by cause, the lowest
+    area first; its index has the instructions executed at each interval's end: in millions if it is named
+    million_instructions, else in 10⁹. `starts` are numbers in the same unit; one of 0 is not drawn.
     """
     edges = [0.0, *parts.index]
     heights = [[*values, values.iloc[-1]] for _, values in parts.items()]

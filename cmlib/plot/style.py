@@ -1,4 +1,4 @@
-"""The look of all figures: size [inches], style and colours, and empty figures to draw in."""
+"""The look of all figures: their size [inches], style and colours, and empty figures to draw in."""
 
 import functools
 import math
@@ -15,7 +15,7 @@ _STYLE = matplotlib.rc_params_from_file(f"{__file__[:-3]}.mplstyle", use_default
 
 
 def styled(draw):
-    """Decorate a function that returns (figure, axes), so that it draws in the style of this package."""
+    """Decorate a function that returns (Figure, axes), so that it draws in the style of this package."""
 
     @functools.wraps(draw)
     def in_style(*args, **kwargs):
@@ -28,33 +28,42 @@ def styled(draw):
 
 
 def palette(n):
-    """A list of `n` colours that people with colour blindness can tell apart, too."""
+    """A list of `n` colours (RGB tuples) that people with colour blindness can tell apart; from the 11th on they
+    repeat.
+    """
     return sns.color_palette("colorblind", n)
 
 
 @styled
 def blank(height, *, rows=1, columns=1, **sharing):
-    """A figure `height` inches high, and its empty axes as an array of shape (rows, columns); `sharing` as in
-    plt.subplots."""
+    """A figure 9 inches wide and `height` inches high, and its empty Axes as an array of shape (rows, columns).
+
+    `sharing` are options of ``plt.subplots``, such as ``sharex=True``.
+    """
     figure = Figure(figsize=(_WIDTH, height), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **sharing)
 
 
 def single(height):
-    """A figure `height` inches high with one empty axes, and that."""
+    """A figure 9 inches wide and `height` inches high with one empty Axes: (Figure, Axes)."""
     figure, axes = blank(height)
     return figure, axes[0, 0]
 
 
 def card(height, rows, **sharing):
-    """A figure half as wide as others, for the report's first page, and its `rows` axes, one below the other, as an
-    array."""
+    """A figure 3.9 inches wide, for the report's first page, and its `rows` Axes, one below the other, as an array.
+
+    `height` is in inches; the Axes share their horizontal axis; `sharing` are further options of ``plt.subplots``.
+    """
     figure = Figure(figsize=(3.9, height), layout="constrained")
     return figure, figure.subplots(rows, 1, sharex=True, squeeze=False, **sharing)[:, 0]
 
 
 def bars_across(ax, values, labels, colours):
-    """Draw a horizontal bar for each value, the first at the top."""
+    """Draw on `ax` a horizontal bar for each of `values`, the first at the top, named by `labels`.
+
+    `colours` is one colour, or one for each bar. Returns None.
+    """
     ax.barh(range(len(values)), values, color=colours, height=0.7)
     ax.set_yticks(range(len(values)), labels)
     ax.invert_yaxis()
@@ -63,20 +72,22 @@ def bars_across(ax, values, labels, colours):
 
 
 def legend_right(ax, **options):
-    """Put the legend of an axes to the right of it."""
+    """Put the legend of an Axes to the right of it; `options` are those of ``Axes.legend``. Returns None."""
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), **options)
 
 
 def legend_below(figure, ax, n_columns):
-    """Put the legend of an axes below its figure."""
+    """Put the legend of `ax` below its figure, in `n_columns` columns. Returns None."""
     figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=n_columns)
 
 
 @styled
 def panels(names, *, columns=2, height=2.3, **sharing):
-    """A figure with a small axes for each name, row by row, and these axes as an array of one dimension.
+    """A figure with an empty small Axes for each of `names`, row by row, and these Axes as an array of one
+    dimension.
 
-    `height` is that of a row [inches].
+    There are at most `columns` in a row; `height` is that of a row [inches]; `sharing` are options of
+    ``plt.subplots``.
     """
     columns = min(columns, max(1, len(names)))
     rows = math.ceil(len(names) / columns)
@@ -90,8 +101,7 @@ def panels(names, *, columns=2, height=2.3, **sharing):
 
 
 def _write_powers(figure):
-    """Let logarithmic axes draw their labels as formulas (10⁻³); elsewhere text has none, as names may hold
-    dollars."""
+    """Let logarithmic axes draw their labels as formulas (10⁻³); other texts are not, as names may hold dollars."""
     for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis) if axis.get_scale() != "linear"):
         for label in axis.get_ticklabels(which="both"):
             label.set_parse_math(True)
