@@ -1,6 +1,8 @@
 """Run the notebooks of a profile, keep their results, and lay these out as HTML pages.
 
-Names are loaded when they are asked for: a notebook that keeps its results needn't load what runs notebooks.
+A profile is a set of values for the notebooks' parameters, such as ``smoke`` (small) and ``paper`` (full).
+:func:`run_profile` does all of it; a notebook keeps what it finds with :class:`Results`. Names are loaded when they
+are asked for: a notebook that keeps its results needn't load what runs notebooks.
 """
 
 import lazy_loader

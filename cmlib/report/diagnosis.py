@@ -1,4 +1,8 @@
-"""The diagnosis of one run, measured or simulated, as a single HTML page without other files."""
+"""The diagnosis of one run of a program (`cmlib diagnose`) as a single HTML page without other files.
+
+Of a measured run, slices (short stretches) have a class that says what limits them; of a run simulated by Valgrind,
+phases (stretches that are alike) have estimated cycles by cause.
+"""
 
 import io
 import re
@@ -15,8 +19,9 @@ from cmlib.report.page import page_template
 def diagnosis_page(answer, profile, trained):
     """The HTML page (str) of a measured program: its slices and phases by class, and what to do about them.
 
-    `answer` is the dict of :func:`cmlib.experiments.diagnosis.answer_measured`, `profile` the Profile that it was made
-    from, `trained` the Fingerprints (recordings of micro-benchmarks) that the classifier was trained on.
+    `answer` is the dict of :func:`cmlib.experiments.diagnosis.answer_measured`, `profile` the Profile that it was
+    made from (class and IPC of each slice), `trained` the Fingerprints (recordings of micro-benchmarks) that the
+    classifier was trained on, of which only the number of runs and of events and the processor are named.
     """
     about = (
         f"{answer['slices']} slices. Labelled by a decision tree over {sum(map(len, trained.meta['groups']))} "
@@ -43,7 +48,7 @@ def simulated_page(answer, profile):
 
 
 def _fill(page, figure, **values):
-    """A template of a page with a figure as SVG in it."""
+    """HTML (str): the template `page` (name of its file), with a figure as SVG and `values` filled in."""
     file = io.BytesIO()
     figure.savefig(file, format="svg", bbox_inches="tight", metadata={"Date": None})
     svg = re.sub(r"^.*?(?=<svg)", "", file.getvalue().decode(), flags=re.S)

@@ -1,4 +1,7 @@
-"""Execute one notebook with Papermill, and keep it and its HTML page beside its results."""
+"""Execute one notebook with Papermill, and keep it and its HTML page beside its results.
+
+`execute` takes the notebook's path, its parameters and a folder, and gives nothing: errors say what went wrong.
+"""
 
 import contextlib
 import functools
@@ -33,11 +36,13 @@ _LEAVES_OUT = {error.__name__ for error in (NothingRecordedError, UnfitRecording
 
 
 def execute(notebook, parameters, folder):
-    """Execute a notebook; in `folder` are then its results, the executed notebook and its page.
+    """Execute a notebook; `folder/NAME` then has its results, the executed notebook (NAME.ipynb) and its page
+    (NAME.html).
 
     `notebook` and `folder` (of a profile's results) are Paths, `parameters` a dict of values by name.
-    NothingRecordedError if the notebook raises that or UnfitRecordingError; NotebookError if a cell fails (the notebook
-    is kept as far as it came), it saved no results, the kernel dies or nothing can be written.
+    NothingRecordedError if the notebook raises that or UnfitRecordingError; NotebookError if another cell fails (the
+    notebook is kept as far as it came, NAME.failed.ipynb), it saved no results, the kernel dies or can't be started,
+    or nothing can be written.
     """
     draft, unfinished = folder / f"{notebook.stem}.partial.ipynb", failed_notebook(folder, notebook.stem)
     try:
@@ -63,8 +68,10 @@ def execute(notebook, parameters, folder):
 
 
 def _settle_with_page(notebook, draft, folder):
-    """Move an executed notebook to its results, and write its page beside it; NotebookError if it saved no
-    results."""
+    """Move the executed notebook `draft` (path) to its results, and write its page beside it.
+
+    NotebookError if it saved no results.
+    """
     target = folder / notebook.stem / f"{notebook.stem}.ipynb"
     if not target.parent.is_dir():
         raise NotebookError(
@@ -80,12 +87,12 @@ def _settle_with_page(notebook, draft, folder):
 
 @functools.cache
 def _exporter():
-    """The exporter of all pages, made once as its templates take a fifth of a second to compile."""
+    """The exporter of all pages, made once, as its templates take a fifth of a second to compile."""
     return FormulaExporter(exclude_input_prompt=True, template_file=str(_PAGE))
 
 
 def _execute_with_kernel(notebook, draft, parameters, folder):
-    """Execute a notebook with a kernel that is reached by sockets in a folder of its own."""
+    """Execute a notebook into the file `draft`, with a kernel that is reached by sockets in a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="cmlib-") as sockets, contextlib.closing(ensure_event_loop()):
         connection = {"transport": "ipc", "connection_file": f"{sockets}/kernel.json"}
         papermill.execute_notebook(
@@ -102,7 +109,9 @@ def _execute_with_kernel(notebook, draft, parameters, folder):
 
 
 def _explain(notebook, error, unfinished):
-    """The message for a cell that failed."""
+    """The message (str) for a cell that failed: its first line, the error, and where the `unfinished` notebook
+    (path) is.
+    """
     first = next((line for line in error.source.splitlines() if line.strip()), "")
     return (
         f"{notebook.name}, cell {error.cell_index} (`{first.strip()}`): {error.ename}: {error.evalue}\n"

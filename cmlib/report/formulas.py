@@ -1,4 +1,7 @@
-"""Turn TeX formulas in Markdown into MathML, which a page shows without a script or a network."""
+"""Turn TeX formulas in Markdown into MathML, which a page shows without a script or a network.
+
+:class:`FormulaExporter` does so for a notebook's page, :func:`draw_formulas` for a text.
+"""
 
 import re
 
@@ -21,13 +24,13 @@ _OVERLINE = re.compile(r'<mover>(<mrow>(?:(?!<mover>).)*?</mrow>)<mo accent="tru
 def draw_formulas(markdown):
     """The Markdown (str) with MathML in place of TeX between dollars (``$…$``, ``$$…$$``); code is unchanged.
 
-    The converter's errors for TeX that it can't read pass through.
+    TeX that can't be read raises the errors of latex2mathml's ``convert``.
     """
     return _PARTS.sub(_draw, markdown)
 
 
 def _draw(match):
-    """MathML of a formula; code as it is."""
+    """MathML (str) of the formula in a match of `_PARTS`; a match of code unchanged."""
     if match["code"]:
         return match["code"]
     # The converter takes `\\Big(`, but not `\\Big\\{`.
@@ -39,13 +42,13 @@ def _draw(match):
 
 
 def _raise_prime(match):
-    """A prime as a letter that stands high in any font, behind its base."""
+    """A prime as a letter that stands high in any font, behind its base: MathML for a match of `_PRIME`."""
     element = f"m{match[1] or 'row'}"
     return f"<{element}>{match[2]}</{element}><mtext>ʹ</mtext>"
 
 
 def _join_letters(match):
-    """Letters that are a name, three or more or two with an index, as one name."""
+    """Three or more letters, or two with an index, as one name: MathML for a match of `_WORD`."""
     letters = re.sub(r"</?mi>", "", match[4] or match[1] + match[3])
     return f'{match[2] or ""}<mi class="word">{letters}</mi>'
 

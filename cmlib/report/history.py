@@ -1,4 +1,8 @@
-"""Changes in a history of metrics by commit: as a dict, and as an HTML page with a small chart for each metric."""
+"""Changes in a history of metrics by commit: as a dict, and as an HTML page with a small chart for each metric.
+
+A history is a table of a program's metrics (such as seconds), a row a commit; :mod:`cmlib.anomaly.history` finds the
+commits at which metrics change.
+"""
 
 import numpy as np
 
@@ -10,11 +14,24 @@ _WIDTH, _HEIGHT = 240, 36
 def summarize_history(history, subjects, groups, *, alpha, smallest):
     """The changes in a history as a dict for text, JSON and page.
 
-    `history` is a DataFrame, a row a commit (index: its name), a column a metric; `subjects` a list of the commits'
-    subject lines; `groups` those of :func:`cmlib.anomaly.history.find_groups` (metrics that change at one commit), and
-    `alpha` and `smallest` what it was called with. Keys: commits and metrics (numbers), alpha, smallest_change, and
-    groups: dicts of commit, subject, first and last (commits that it may be: dicts of commit and subject), candidates
-    (their number) and steps (dicts of metric, ratio, p_value).
+    Parameters
+    ----------
+    history : DataFrame
+        A row a commit, oldest first (index: its name), a column a metric.
+    subjects : list of str
+        Subject lines of the commits.
+    groups : list of cmlib.anomaly.history.Group
+        Metrics that change at one commit, as :func:`cmlib.anomaly.history.find_groups` gives them.
+    alpha, smallest : float
+        What find_groups was called with: the false-alarm probability, and the smallest relevant change (0.01 is 1 %).
+
+    Returns
+    -------
+    dict
+        ``commits`` and ``metrics`` (their numbers), ``alpha``, ``smallest_change``, and ``groups``, dicts of
+        ``commit`` and ``subject`` (str), ``first`` and ``last`` (the commits between which the change may be: dicts
+        of commit and subject), ``candidates`` (the number of these commits) and ``steps`` (dicts of ``metric``,
+        ``ratio``, after over before, and ``p_value``; None if missing).
     """
 
     def commit(row):
@@ -34,7 +51,8 @@ def summarize_history(history, subjects, groups, *, alpha, smallest):
 def history_page(title, history, summary, groups):
     """The HTML page (str) of a history: groups of changes, and charts of metrics, those that changed last first.
 
-    `title` is a str, `history` and `groups` are those of :func:`summarize_history`, `summary` its result.
+    `title` is a str, `history` and `groups` are those of :func:`summarize_history`, `summary` its result. Each metric
+    needs at least one finite value (IndexError).
     """
     steps = {metric: [] for metric in history}
     for number, group in enumerate(groups):
@@ -47,7 +65,10 @@ def history_page(title, history, summary, groups):
 
 
 def _picture(metric, values, steps):
-    """Points and steps of a small chart, whose height is the middle 98 % of the values."""
+    """Points and steps of a metric's chart (dict), whose height is the middle 98 % of the `values` (array).
+
+    `steps` is a list of (number of the group from 0, row at which the metric changes).
+    """
     rows = np.flatnonzero(np.isfinite(values))
     low, high = np.quantile(values[rows], [0.01, 0.99])
     x = _WIDTH * np.arange(len(values)) / max(1, len(values) - 1)

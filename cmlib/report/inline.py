@@ -15,12 +15,12 @@ _MARK = re.compile(
 
 
 def to_html(text):
-    """A sentence (str, Markdown) as HTML: bold, emphasis and code are marked, all else is escaped."""
+    """HTML (str) of a sentence in Markdown: bold, emphasis and code become elements, all else is escaped."""
     return _write(text, html.escape, lambda tag, inner: f"<{tag}>{inner}</{tag}>")
 
 
 def strip_markup(text):
-    """A sentence (str, Markdown) as text without its marks for bold, emphasis and code."""
+    """A sentence in Markdown as plain text (str), without its marks for bold, emphasis and code."""
     return _write(text, str, lambda tag, inner: inner)
 
 

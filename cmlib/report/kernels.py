@@ -1,4 +1,7 @@
-"""Start Jupyter kernels by forking a process that has loaded the libraries, as loading them takes seconds."""
+"""Start Jupyter kernels by forking a process that has loaded the libraries, as loading them takes seconds.
+
+After :func:`prepare`, Papermill's kernels in this process are such; :func:`kill_all` ends them.
+"""
 
 import contextlib
 import multiprocessing.forkserver
@@ -26,22 +29,26 @@ _forked.set_forkserver_preload(
 
 def prepare():
     """Start the process to fork from, and let Jupyter's client start this process's kernels by
-    :class:`ForkedKernel`."""
+    :class:`ForkedKernel`.
+
+    Called once, before the first kernel.
+    """
     KernelProvisionerFactory.instance().default_provisioner_name = _NAME
     with no_interrupts_inherited():
         multiprocessing.forkserver.ensure_running()
 
 
 def kill_all():
-    """Kill the kernels that this process has started."""
+    """Kill the kernels that this process has started, whatever they compute."""
     for child in multiprocessing.active_children():
         if isinstance(child, _Kernel):
             child.kill()
 
 
 class ForkedKernel(LocalProvisioner):
-    """A provisioner of Jupyter's (which starts kernels) that forks Python kernels; they end with the process that
-    started them.
+    """A kernel provisioner (what starts kernels for Jupyter's client) that forks Python kernels.
+
+    They end with the process that started them.
     """
 
     async def launch_kernel(self, cmd, **kwargs):

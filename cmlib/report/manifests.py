@@ -1,7 +1,10 @@
 """Read the manifests that a profile's notebooks have left in its folder, and notes on those left out.
 
-A manifest (JSON) is the list of a notebook's results: figures, tables, numbers and sentences, as
-:class:`cmlib.report.Results` writes it. A profile is a set of values for the parameters of all notebooks.
+A profile is a set of values for the parameters of all notebooks, and its results are one folder. A notebook's
+manifest (``manifest.json``, a dict) lists its results, as :class:`cmlib.report.Results` writes it. Its keys: schema,
+notebook, title, question, profile, origin ("" or a remark, such as that counts are simulated), figures, tables,
+numbers and findings (lists of dicts), overviews (by program what the first page says of it) and versions (of
+libraries).
 """
 
 import json
@@ -27,10 +30,17 @@ _FAILED = ".failed.ipynb"
 class Manifests:
     """The results in a profile's folder, and what there is of notebooks without results.
 
-    `sections` are the manifests (dicts) that can be shown. The others are lists of dicts with the keys notebook (name),
-    title and message: `left_out` of notebooks for which nothing is recorded (also with the key for_overview, see
-    :func:`note_left_out`), `damaged` of results that can't be read, `failed` of notebooks in which a cell raised an
-    error.
+    Attributes
+    ----------
+    sections : list of dict
+        The manifests that can be shown, by name of their notebook.
+    left_out : list of dict
+        Notebooks for which nothing is recorded: notebook (its name), title, message (why) and for_overview (True if
+        the report's first page lacks something by it).
+    damaged : list of dict
+        Results that can't be read: notebook, title and message.
+    failed : list of dict
+        Notebooks in which a cell raised an error: notebook, title and message.
     """
 
     sections: list
@@ -52,7 +62,7 @@ def place_of(profile, parameters):
 
 
 def command_of(place):
-    """The command line (str) that makes the results in a folder; `place` is as :func:`place_of` names it."""
+    """The command line (str) that makes the results in a folder, `place` being its name: ``paper`` or ``live/gcc``."""
     profile, _, program = place.partition("/")
     return command_of_report(program, profile) if program else command_line("cmlib", "run", profile)
 
@@ -76,10 +86,10 @@ def read_manifests(folder):
 
 
 def note_left_out(folder, notebook, title, message, *, for_overview=False):
-    """Note that a notebook was left out, as nothing is recorded for it; its next results remove the note.
+    """Note in `folder` (of a profile's results, path) that a notebook was left out, as nothing is recorded for it.
 
-    `folder` (path) is that of the profile's results, `notebook` and `title` are str, `message` says why;
-    `for_overview`: whether the report's first page lacks something by it.
+    `notebook` is its name, `title` its heading, `message` says why (str); `for_overview`: whether the report's first
+    page lacks something by it. The notebook's next results remove the note.
     """
     entry = {"notebook": notebook, "title": title, "message": message, "for_overview": for_overview}
     write_whole(_note(folder, notebook), json.dumps(entry))
@@ -96,24 +106,26 @@ def failed_notebook(folder, notebook):
 
 
 def remove_drafts(folder, notebook):
-    """Remove what a notebook (name) that did not end has left in a profile's folder (path): its copy and half its
-    results.
+    """Remove what a notebook (name) that did not end has left in a profile's folder (path): NAME.partial.ipynb and
+    the folder NAME.partial.
     """
     (Path(folder) / f"{notebook}.partial.ipynb").unlink(missing_ok=True)
     shutil.rmtree(Path(folder) / f"{notebook}.partial", ignore_errors=True)
 
 
 def _note(folder, notebook):
+    """Path of the note that a notebook was left out."""
     return Path(folder) / f"{notebook}{_NOTE}"
 
 
 def _failed(file):
+    """The dict of a notebook that failed, by the file (Path) that is kept of it."""
     name = file.name.removesuffix(_FAILED)
     return {"notebook": name, "title": name, "message": f"as far as it came: `{file.name}`"}
 
 
 def _holds_results(place):
-    """Whether a folder holds the results of a notebook, and not half of them or something else."""
+    """Whether a folder (Path) holds the results of a notebook: False for unfinished ones and for other folders."""
     made = (place / "manifest.json", place / f"{place.name}.ipynb")
     return place.suffix != ".partial" and any(file.is_file() for file in made)
 

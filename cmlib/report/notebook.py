@@ -1,4 +1,7 @@
-"""Begin a notebook: check its parameters, and make its results, workers and store by its settings."""
+"""Begin a notebook: check its parameters, and make what its cells use by its settings.
+
+:func:`begin` gives a :class:`Notebook`: where results are kept, how many processes compute, which database is read.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,8 +19,14 @@ from cmlib.report.parameters import SETTINGS, SHARED, read_heading
 class Notebook:
     """What a notebook's cells use.
 
-    `results` (Results) keeps what it finds, `workers` (Workers) says where and by how many processes is computed, and
-    `settings` (dict) has the settings that notebooks share, by name.
+    Attributes
+    ----------
+    results : Results
+        Keeps figures, tables, numbers and sentences for the report.
+    workers : Workers
+        Where, and by how many processes, is computed in parallel.
+    settings : dict
+        Value of each setting that notebooks share, by name; :data:`cmlib.report.parameters.SHARED` describes them.
     """
 
     results: Results
@@ -26,23 +35,29 @@ class Notebook:
 
     @property
     def of_program(self):
-        """Whether it runs for the report of a user's own programs, which shows nothing else."""
+        """True if it runs for the report of a user's own programs (profile ``live``), which shows nothing else."""
         return self.settings["profile"].split("/")[0] == BY_PROGRAM
 
     @property
     def interactive(self):
-        """Whether to show widgets, and not a figure in their place."""
+        """True to show widgets, False for a figure in their place."""
         return self.settings["interactive"]
 
     @property
     def processor(self):
-        """The processor that a user named for the recordings (its name in tables); "" if none was named."""
+        """The processor that a user named for the recordings (its name in the event tables); "" if none was named.
+
+        UnknownProcessorError (a ValueError) if no processor has that name.
+        """
         told = self.settings["processor"]
         return told and processors.find(told, topdown.known_costs())
 
     @cached_property
     def database(self):
-        """URL of the store (:func:`cmlib.io.store.refresh`), made anew where recordings have changed."""
+        """URL of the SQL store of recordings, which is first brought up to date (:func:`cmlib.io.store.refresh`).
+
+        NothingRecordedError if nothing is recorded.
+        """
         from cmlib.io import store
 
         return store.refresh(None, self.settings["database"])

@@ -1,6 +1,8 @@
-"""Put together the cards of programs on the report's first page, from what several notebooks tell of each.
+"""Put together the cards of programs on the report's first page, from what several notebooks say of each.
 
-A topic is what a card tells of a program: limits, varies, sure, advice, lacking (sentences), bars and picture.
+A card is what the page says of one program. Its topics: limits (what limits it), varies (what its speed varies with),
+sure (how sure that is), advice (what to try) and lacking (what to record to know more), clauses in Markdown without a
+full stop; bars and picture, which are drawn.
 """
 
 _LABELS = {
@@ -17,9 +19,10 @@ _LAST = ("limits", "varies", "advice", "bars", "picture")
 
 
 def sentences(topics):
-    """What one notebook tells of a program as one paragraph (str, Markdown).
+    """What one notebook says of a program as one paragraph (str, Markdown).
 
-    `topics` is a dict from topic to a clause without full stop; empty and other ones are left out.
+    `topics` is a dict of topic to a clause without full stop; empty clauses, and topics that are not clauses, are
+    left out.
     """
     parts = [label + topics[topic] for topic, label in _LABELS.items() if topics.get(topic)]
     return " ".join(f"{opening(sentence)}." for sentence in parts)
@@ -32,11 +35,12 @@ def opening(text):
 
 
 def gather_cards(manifests):
-    """A list of cards (dicts), one a program, sorted by name, by the Manifests of a profile.
+    """A list of cards (dicts), one a program, sorted by name, from the Manifests of a profile.
 
-    Keys: program; limits, varies, advice (clauses, "" if unknown), bars and picture (dicts or None), of which the last
-    notebook's count; sure and lacking (lists of clauses), summary (dict) and findings (list of dicts of notebook,
-    program and text), those of all notebooks; simulated (bool); notebooks (list of the manifests).
+    Keys of a card: program; limits, varies, advice (clauses, "" if unknown), bars and picture (dicts or None), taken
+    from the last notebook that has them; sure and lacking (lists of clauses), summary (dict, for answers.json) and
+    findings (list of dicts of notebook, program and text), put together from all notebooks; simulated (True if counts
+    were simulated); notebooks (list of the manifests).
     """
     cards = {}
     for manifest in manifests.sections:
@@ -67,10 +71,10 @@ def _empty(program):
 
 
 def answers_of(manifest):
-    """The findings (list of dicts of program and text) that answer a notebook's question, from its manifest (dict).
+    """The findings that answer a notebook's question, from its manifest (dict): a list of dicts of program and text.
 
-    Findings about no program by itself; where there are none, one text a program: its first finding, or else what the
-    notebook tells of it for the first page. Empty if there is nothing.
+    Findings about no program by itself (program is ""); if there are none, one text a program: its first finding, or
+    else what the notebook says of it for the first page. Empty if there is nothing.
     """
     general = [finding for finding in manifest["findings"] if not finding["program"]]
     by_program = {program: sentences(topics) for program, topics in manifest["overviews"].items()}

@@ -1,4 +1,7 @@
-"""Lay the results of a profile out as one HTML page, and as `answers.json`."""
+"""Lay the results of a profile out as one HTML page (`index.html`), and as `answers.json`.
+
+:func:`build_index` takes the folder of a profile's results and writes both.
+"""
 
 import functools
 import html
@@ -141,7 +144,7 @@ def _build_programs(folder):
 
 @functools.cache
 def page_template(name):
-    """The Jinja template of this package with that name (of a file), with filters that write sentences and numbers."""
+    """The Jinja template of this package in the file `name`, with filters that write sentences and numbers as HTML."""
     filters = {
         "sentence": _sentence,
         "folded": _folded,
@@ -194,7 +197,7 @@ def _table_html(file, _changed):
 
 
 def _number(value):
-    """A value as text: numbers with three digits or so, "–" for a missing one."""
+    """A value as text for a table: numbers with about three digits, "–" for a missing one, a str unchanged."""
     if isinstance(value, str):
         return value
     if value is None or pd.isna(value):

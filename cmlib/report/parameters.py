@@ -1,6 +1,7 @@
-"""The parameters that notebooks take: read from their cells, from YAML files, and checked by type and limits.
+"""The parameters that notebooks take: read from their cells and from YAML files, and checked by type and limits.
 
-A notebook is given as the path of its .ipynb file. A setting is a parameter that many notebooks share, as in `SHARED`.
+A notebook is given as the path of its .ipynb file; its parameters are lines ``name: type = value  # comment`` of the
+cell tagged ``parameters``. A setting is a parameter that many notebooks share, see `SHARED`.
 """
 
 import ast
@@ -38,7 +39,11 @@ _KINDS = {int: "whole number", float: "number"}
 
 
 def read_cells(notebook):
-    """The cells (list of dict) of a notebook's file (path), each with its ``text``; ValueError if it is no notebook."""
+    """The cells of a notebook's file (path): a list of dicts as in the file, each also with its source as ``text``
+    (str).
+
+    ValueError if there is no such file, or it is no notebook.
+    """
     notebook = Path(notebook)
     try:
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
@@ -50,7 +55,11 @@ def read_cells(notebook):
 
 
 def read_heading(notebook):
-    """Title and question of a notebook (two str), from its Markdown; the question is "" if there is none."""
+    """Title and question of a notebook (two str), from its Markdown.
+
+    The title is the first heading, or the file's name if there is none; the question is what follows
+    ``**Question.**``, "" if there is none. ValueError if the file is no notebook.
+    """
     cells = read_cells(notebook)
     text = "\n\n".join(cell["text"] for cell in cells if cell["cell_type"] == "markdown")
     headings = (line.removeprefix("# ") for line in text.splitlines() if line.startswith("# "))
@@ -59,10 +68,24 @@ def read_heading(notebook):
 
 
 def declared_parameters(notebook):
-    """A dict of name to Parameter: those of the cell tagged ``parameters``, and the settings named there.
+    """Read which parameters a notebook takes: those of the cell tagged ``parameters``, and the settings named there.
 
-    `notebook` is a path. Limits are those of the dict ``limits`` in another cell: by parameter a tuple (low, high), a
-    list of choices, or the dotted name of such a list. ValueError if the cells can't be read.
+    Parameters
+    ----------
+    notebook : path
+        Its .ipynb file.
+
+    Returns
+    -------
+    dict of str to Parameter
+        By name. Limits are those of the dict ``limits`` in another cell: by parameter a tuple (low, high), a list of
+        choices, or the dotted name of such a list.
+
+    Raises
+    ------
+    ValueError
+        If the file is no notebook, not exactly one cell is tagged ``parameters``, or its lines or the limits can't be
+        read.
     """
     name, cells = Path(notebook).name, read_cells(notebook)
     tagged = [cell["text"] for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
@@ -98,8 +121,17 @@ def _read_limits(name, cells):
 class Parameter:
     """One line of a notebook's parameters cell, such as ``n_steps: int = 200  # steps of progress``.
 
-    `default` is the value there, `comment` the text behind ``#``; `limits` is a tuple (low, high), a list of choices,
-    the dotted name of such a list, or None; `shared` is True for a setting that many notebooks have.
+    Attributes
+    ----------
+    name : str
+    default : object
+        The value in that line.
+    comment : str
+        The text behind ``#``.
+    limits : tuple, list, str or None
+        (low, high), both allowed; a list of choices; or the dotted name of such a list.
+    shared : bool
+        True for a setting that many notebooks have.
     """
 
     name: str
@@ -132,9 +164,22 @@ class Parameter:
 
 
 def check_parameters(notebook, values, where):
-    """Raise ValueError if a value is of no parameter of the notebook, or not allowed.
+    """Check values for a notebook's parameters by name, type and limits.
 
-    `notebook` is a path, `values` a dict by parameter; `where` (str) begins the message: where the values are from.
+    Parameters
+    ----------
+    notebook : path
+        Its .ipynb file.
+    values : dict
+        Value by name of parameter.
+    where : str
+        The file or option that the values are from: errors begin with it.
+
+    Raises
+    ------
+    ValueError
+        If a name is not a parameter of the notebook, a value has another type than its default (an int may stand for
+        a float), or is outside its limits.
     """
     known = declared_parameters(notebook)
     for name, value in values.items():
@@ -144,9 +189,10 @@ def check_parameters(notebook, values, where):
 
 
 def for_papermill(notebook, values):
-    """The parameters (dict) as Papermill puts them into a notebook: shared settings in one dict, ``settings``.
+    """The parameters (dict) as Papermill puts them into a notebook: shared settings together in one dict,
+    ``settings``.
 
-    `notebook` is a path, `values` a dict of all values by name.
+    `notebook` is a path, `values` a dict of all values by name. ValueError if the notebook can't be read.
     """
     shared = {name for name, parameter in declared_parameters(notebook).items() if parameter.shared}
     settings = {name: value for name, value in values.items() if name in shared}
@@ -165,9 +211,24 @@ def unknown_parameter(name, known, where):
 
 
 def read_parameters(file):
-    """The parameters (dict) of one notebook in a YAML file (path), those under ``settings`` among them.
+    """Read the parameters of one notebook from a YAML file, those under ``settings`` among them.
 
-    ValueError if it is no mapping of names, or has a name twice; OSError if it can't be read.
+    Parameters
+    ----------
+    file : path
+        With lines ``name: value``.
+
+    Returns
+    -------
+    dict
+        Value by name; empty if the file holds nothing.
+
+    Raises
+    ------
+    ValueError
+        If it is no mapping of names, or has a name twice.
+    OSError
+        If it can't be read.
     """
     parameters = parse_parameters(Path(file).read_bytes(), str(file))
     settings = parameters.pop(SETTINGS, {})
@@ -177,9 +238,9 @@ def read_parameters(file):
 
 
 def parse_parameters(content, where):
-    """The parameters (dict) in a YAML file's content (bytes); empty if there is none.
+    """The parameters (dict) in the content (bytes) of a YAML file; empty if there is none.
 
-    ValueError, which begins with `where` (str), if it is no mapping of names, or has a name twice.
+    ValueError, whose message begins with `where` (str), if it is no mapping of names, or has a name twice.
     """
     node, parameters = _load(content, where)
     parameters = {} if parameters is None else parameters
@@ -195,7 +256,23 @@ def parse_parameters(content, where):
 
 
 def parse_value(text):
-    """The value (any that YAML has) of a text, as behind ``name:``; ValueError if it can't be read."""
+    """Parse a value as YAML does behind ``name:``.
+
+    Parameters
+    ----------
+    text : str
+        Such as ``8``, ``true``, ``[a, b]`` or ``gcc``.
+
+    Returns
+    -------
+    object
+        An int, float, bool, str, list, dict, date or None.
+
+    Raises
+    ------
+    ValueError
+        If it is not YAML; a password in it is left out of the message.
+    """
     try:
         return _load(text, f"the value {written(text)}")[1]
     except ValueError:
@@ -213,7 +290,9 @@ def written(value):
 
 
 def _load(content, where):
-    """The tree of nodes of YAML text, and the value that it stands for; ValueError if it can't be read."""
+    """YAML text as (tree of nodes, value that it stands for), both None if it is empty; ValueError if it can't be
+    read.
+    """
     try:
         loader = yaml.SafeLoader(content)
         node = loader.get_single_node()
@@ -232,6 +311,6 @@ def _choices(limits):
 
 
 def _nearest(name, known):
-    """The end of a message: the nearest of the known names, or a full stop."""
+    """The end of a message: ``; did you mean 'NAME'?`` with the nearest of the `known` names, or a full stop."""
     near = difflib.get_close_matches(str(name), known, n=1)
     return f"; did you mean {near[0]!r}?" if near else "."

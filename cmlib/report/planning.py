@@ -1,4 +1,7 @@
-"""Plan which notebooks a profile runs, with which parameters; all is checked before the first one starts."""
+"""Plan which notebooks a profile runs, with which parameters; all is checked before the first one starts.
+
+:func:`plan` takes the profile's name and gives a :class:`NotebookJob` for each notebook.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +20,14 @@ _DEFAULTS = ("paper", BY_PROGRAM)
 class NotebookJob:
     """One notebook to run.
 
-    `notebook` is the Path of its .ipynb file, `parameters` the dict of values that it gets (others keep their
-    defaults), `declared` the names of all parameters that it has.
+    Attributes
+    ----------
+    notebook : Path
+        Its .ipynb file.
+    parameters : dict
+        Values that it gets, by name; other parameters keep their defaults.
+    declared : tuple of str
+        Names of all parameters that it has.
     """
 
     notebook: Path
@@ -32,26 +41,26 @@ class NotebookJob:
 
     @property
     def title(self):
-        """The notebook's first heading."""
+        """The notebook's first heading (str)."""
         return parameters.read_heading(self.notebook)[0]
 
     @property
     def reads_results(self):
-        """Whether it reads the results of other notebooks, and so has to run after them."""
+        """True if it reads the results of other notebooks, and so has to run after them."""
         return self._calls("read_manifests(")
 
     @property
     def reads_store(self):
-        """Whether it can be run for any recorded program."""
+        """True if it can be run for any recorded program: it has the parameters program and database."""
         return {"program", "database"} <= set(self.declared)
 
     @property
     def for_overview(self):
-        """Whether it writes something on the report's first page."""
+        """True if it writes something on the report's first page."""
         return self._calls("results.overview(")
 
     def _calls(self, what):
-        """Whether a code cell holds this text."""
+        """Whether a code cell holds this text (str)."""
         return any(
             what in cell["text"]
             for cell in parameters.read_cells(self.notebook)
@@ -60,12 +69,29 @@ class NotebookJob:
 
 
 def plan(profile, wanted=(), extra=None):
-    """A list of NotebookJobs of a profile, by name; for the report of some programs only those that are about any
-    program.
+    """A list of the NotebookJobs of a profile, by name.
 
-    `profile` is the name of a folder under params, or a path of one like these; `wanted` are names of notebooks, such
-    as "02" (all if empty); `extra` (dict) has values of parameters that replace the profile's. ValueError if a name or
-    value is unknown, NothingRecordedError if a program is.
+    Parameters
+    ----------
+    profile : str
+        Name of a folder under params, or path of a folder that holds such YAML files.
+    wanted : sequence of str
+        Names of notebooks, or how they begin, such as "02"; empty for all.
+    extra : dict, optional
+        Values that replace the profile's in every notebook that has such a parameter.
+
+    Returns
+    -------
+    list of NotebookJob
+        In profile ``live`` with the parameter program set and no notebook named, only those that can be run for any
+        recorded program.
+
+    Raises
+    ------
+    ValueError
+        If a profile, notebook, parameter or value is unknown.
+    NothingRecordedError
+        If a program of profile ``live`` is not recorded.
     """
     extra = extra or {}
     if "profile" in extra:
@@ -104,7 +130,7 @@ def _chosen(profile, wanted):
 
 
 def _job(name, file, profile, extra):
-    """The NotebookJob of a notebook, its values checked."""
+    """The NotebookJob of the notebook `name`, its values checked; `file` is its YAML file (path) or None."""
     where = f"params/{profile}/{name}.yaml"
     notebook = places.notebooks_dir() / f"{name}.ipynb"
     declared = parameters.declared_parameters(notebook)

@@ -1,6 +1,7 @@
 """Tell which tables and figures of the papers are reproduced by a profile's results, and on whose data.
 
-An item is a table or figure of a paper; data/papers/items.csv lists them all.
+An item is a table or figure of a paper; data/papers/items.csv lists them all, and :func:`reproduction` adds to each
+its status: reproduced, in part, or not.
 """
 
 import pandas as pd
@@ -16,12 +17,12 @@ _COLUMNS = ["paper", "item", "shows", "status", "data", "programs", "notebook", 
 
 
 def read_items():
-    """Every table and figure of the papers: a DataFrame of str, a row an item, with the notebook's result that shows
-    it.
+    """Every table and figure of the papers: a DataFrame of str, a row an item, from data/papers/items.csv.
 
-    Columns: paper, item, shows (what), notebook, result (name of its figure or table), data, of (number of programs in
-    the paper), stand_ins (what stands for them), counted_in (table and column that name the programs) and lacking;
-    empty where there is nothing.
+    Columns: paper, item, shows (what it shows), notebook and result (which result of which notebook shows it), data
+    (whose), of (number of programs in the paper), stand_ins (what is measured in place of the paper's programs),
+    counted_in (``table.column`` with the names of the programs measured) and lacking (what is not reproduced). ""
+    where there is nothing.
     """
     return pd.read_csv(places.papers_dir() / "items.csv", keep_default_na=False, dtype=str)
 
@@ -38,10 +39,12 @@ def reproduction(folder, sections):
 
     Returns
     -------
-    DataFrame
-        A row a table or figure. ``status``: *reproduced*, *in part* (simulated or by software events, of fewer programs
-        than the paper's, or with something lacking), or *not*, then without ``data``; ``programs``: how many of the
-        paper's, as ``4 of 16``, or how many stand for them, as ``13 kernels of ours for 15``.
+    DataFrame of str
+        A row a table or figure, with the columns paper, item, shows, notebook and lacking of :func:`read_items` and:
+        ``status``, *reproduced*, *in part* (simulated or by software events, of fewer programs than the paper's, or
+        with something lacking), or *not*; ``data``, whose, and ``programs``, how many of the paper's, as ``4 of 16``,
+        or how many are measured in their place, as ``13 kernels of ours for 15``: both "" where status is *not*, and
+        programs where it is not known.
     """
     made = {
         (section["notebook"], entry["name"])
@@ -61,9 +64,17 @@ def reproduction(folder, sections):
 
 
 def count_reproduced(table):
-    """How many items of each paper are reproduced, in part, or not: a DataFrame of int, a row a paper (index).
+    """Count how many tables and figures of each paper are reproduced, in part, or not.
 
-    `table` is that of :func:`reproduction`. Columns: reproduced, in part, not.
+    Parameters
+    ----------
+    table : DataFrame
+        With the columns paper and status of :func:`cmlib.report.reproduction.reproduction`.
+
+    Returns
+    -------
+    DataFrame of int
+        A row a paper (index: its name); columns ``reproduced``, ``in part`` and ``not``.
     """
     counts = pd.crosstab(table["paper"], table["status"])
     columns = ["reproduced", "in part", "not"]
@@ -71,7 +82,10 @@ def count_reproduced(table):
 
 
 def _status(item, is_made, n_programs):
-    """An item's status; `n_programs` is the number of the paper's programs in the result, None if unknown."""
+    """An item's status (str): reproduced, in part, or not.
+
+    `is_made`: whether the results have it; `n_programs` is the number of the paper's programs in it, None if unknown.
+    """
     if not is_made:
         return "not"
     enough = n_programs is None or not item.of or n_programs >= int(item.of)
@@ -79,15 +93,17 @@ def _status(item, is_made, n_programs):
 
 
 def _describe_programs(item, n_programs):
-    """How many of the paper's programs an item holds, or how many others stand for them; empty if unknown."""
+    """How many of the paper's programs an item holds, or how many others are measured in their place; "" if unknown."""
     if not item.of or n_programs is None:
         return ""
     return f"{n_programs} {item.stand_ins} for {item.of}" if item.stand_ins else f"{n_programs} of {item.of}"
 
 
 def _count_programs(folder, item):
-    """How many of the paper's programs, or of their stand-ins, a table of the results holds; None if the item names no
-    table or it is missing."""
+    """How many of the paper's programs, or of those measured in their place, a table of the results holds.
+
+    None if the item names no table, or the table or its column is missing.
+    """
     table, _, column = item.counted_in.partition(".")
     file = folder / f"{table}.csv"
     if not table or not file.is_file():

@@ -1,4 +1,7 @@
-"""Keep what a notebook found, figures, tables, numbers and sentences, in a folder from which the report is made."""
+"""Keep what a notebook found, figures, tables, numbers and sentences, in a folder from which the report is made.
+
+:class:`Results` is made at a notebook's beginning, takes each result, and writes all with :meth:`Results.save`.
+"""
 
 import html
 import importlib.metadata
@@ -28,7 +31,23 @@ _STACK = ("cmlib", "numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numb
 
 
 def paper(name):
-    """The numbers that a paper prints (dict), from data/papers; ValueError if there is no file of that name (str)."""
+    """Read the numbers that a paper prints.
+
+    Parameters
+    ----------
+    name : str
+        Of a file under data/papers without suffix, such as ``"counterminer"``.
+
+    Returns
+    -------
+    dict
+        As in the YAML file: by table or figure the numbers in it.
+
+    Raises
+    ------
+    ValueError
+        If there is no such file.
+    """
     folder = places.papers_dir()
     file = folder / f"{name}.yaml"
     if not file.is_file():
@@ -40,9 +59,9 @@ def paper(name):
 class Results:
     """The results of one notebook in one profile.
 
-    Everything goes to a folder beside the final one and moves there in
-    :meth:`save`, so that a notebook that fails half-way leaves the results of
-    its last good run as they were.
+    Everything is written to a folder beside the final one, which :meth:`save` moves to its place; so a notebook that
+    fails half-way leaves the results of its last good run as they were. Methods that show something return an object
+    of IPython (HTML or Image), which a notebook displays as the last line of a cell.
 
     Parameters
     ----------
@@ -56,6 +75,11 @@ class Results:
         Folder under `data/results` (or `folder`).
     folder : path, optional
         Where results go instead of `data/results`.
+
+    Raises
+    ------
+    OSError
+        If the folder can't be written.
     """
 
     def __init__(self, notebook, *, title, question, profile="paper", folder=None):
@@ -79,19 +103,19 @@ class Results:
         }
 
     def mark(self, origin):
-        """Add to captions and findings from now on where their numbers come from; "" adds nothing.
+        """Add to all captions, findings and alternative texts from now on where their numbers come from.
 
-        `origin` is a sentence in Markdown, such as that counts are simulated. The first page's sentences get it, too,
-        and the manifest has it for all.
+        `origin` is a sentence in Markdown, such as that counts are simulated; "" adds nothing from now on. The
+        manifest has the last one, for all results.
         """
         self._origin = f" {origin}" if origin else ""
         self._record["origin"] = strip_markup(origin)
 
     def figure(self, figure, name, caption, *, on_page=True):
-        """Keep a matplotlib figure as PNG and SVG, show it, and return its caption (HTML).
+        """Keep a matplotlib figure as PNG and SVG, display it, and return its caption (IPython's HTML).
 
-        `name` is that of its files, `caption` sentences in Markdown; `on_page`: whether the report shows it. ValueError
-        if another figure has the name.
+        `name` is that of its files, `caption` sentences in Markdown; `on_page`: whether the report shows it.
+        ValueError if another figure has the name.
         """
         caption += self._origin
         image, size = self._keep_picture(figure, name, caption)
@@ -101,11 +125,12 @@ class Results:
         return _paragraph(caption)
 
     def table(self, frame, name, caption, *, rows=40, decimals=2, on_page=True):
-        """Keep a DataFrame as CSV and Parquet, show the caption, and return its first rows and eight columns (HTML).
+        """Keep a DataFrame as CSV and Parquet, display the caption, and return the table's beginning (IPython's
+        HTML).
 
-        `name` is that of its files, `caption` sentences in Markdown; at most `rows` rows are returned, numbers with
-        `decimals` digits behind the point; `on_page`: whether the report shows it. The index is kept if it has a name.
-        ValueError if another table has the name.
+        `name` is that of its files, `caption` sentences in Markdown. At most `rows` rows and eight columns are
+        returned, numbers with `decimals` digits behind the point; the files have all. The index is a column of the
+        CSV if it has a name. `on_page`: whether the report shows it. ValueError if another table has the name.
         """
         caption += self._origin
         frame.to_csv(self._draft / f"{name}.csv", index=_has_named_index(frame))
@@ -124,7 +149,7 @@ class Results:
         return HTML(_html(table, decimals) + note * bool(cut))
 
     def number(self, name, value, unit="", *, paper=None, note=""):
-        """Keep one number with its unit, the paper's number, and a note on why they differ.
+        """Keep one number with its unit, the paper's number, and a note on why they differ; nothing is returned.
 
         `name` and `unit` are str, `value` and `paper` numbers (None: the paper prints none), `note` is in Markdown.
         ValueError if the value is not finite, or another number has the name.
@@ -140,9 +165,9 @@ class Results:
         self._add("numbers", name, entry)
 
     def finding(self, text, *, program=""):
-        """Keep a sentence (Markdown) for the report's first page; it is returned to be shown (HTML).
+        """Keep a sentence (Markdown) for the report's first page, and return it to be displayed (IPython's HTML).
 
-        Findings about one `program` (name) stand together there.
+        Findings about one `program` (name) stand together there; "" for one about no single program.
         """
         text += self._origin
         self._record["findings"].append({"program": program, "text": text})
@@ -168,12 +193,18 @@ class Results:
         return HTML(f"<p><strong>{html.escape(program)}.</strong> {to_html(sentences(topics))}</p>")
 
     def overview_summary(self, program, summary):
-        """Add a dict (JSON values) about a program (name) to `answers.json`, together with those of other notebooks."""
+        """Add a dict (JSON values) about a program (name) to its entry in `answers.json`, together with those of
+        other notebooks.
+
+        A key that an earlier one had is replaced. Nothing is returned.
+        """
         self._overview(program).setdefault("summary", {}).update(summary)
 
     def overview_picture(self, program, figure, alt):
-        """Keep a matplotlib figure for a program's (name's) card; it is returned to be shown. `alt` (str) says what it
-        shows.
+        """Keep a matplotlib figure for a program's card on the first page, and return it to be displayed (IPython's
+        Image).
+
+        `program` is a name; `alt` (str, Markdown) says what the figure shows, for those who can't see it.
         """
         alt += self._origin
         name = f"overview-{len(list(self._draft.glob('overview-*.svg')))}"
@@ -183,16 +214,16 @@ class Results:
         return image
 
     def overview_bars(self, program, bars, caption):
-        """Keep what a program's card shows as horizontal bars with intervals.
+        """Keep what a program's card shows as horizontal bars with intervals; nothing is returned.
 
         Parameters
         ----------
         program : str
         bars : DataFrame
             A row a bar: ``name``; ``value``, ``low`` and ``high``, all at least 0; ``note``, a few words below
-            the name.
+            the name. A missing column is a KeyError.
         caption : str
-            What the bars show, with their unit.
+            What the bars show, with their unit, without its full stop.
         """
         caption += f".{self._origin}" if self._origin else ""
         kinds = {"name": str, "note": str, "value": float, "low": float, "high": float}
@@ -200,9 +231,9 @@ class Results:
         self._overview(program)["bars"] = {"caption": caption, "rows": rows}
 
     def numbers(self):
-        """The paper's numbers beside those measured here, as an HTML table.
+        """The numbers kept so far, beside those of the paper, as a table (IPython's HTML).
 
-        Columns quantity, here, unit, paper and note; those without content are left out.
+        Columns quantity, here (the value), unit, paper and note; those without content are left out.
         """
         columns = ["name", "value", "unit", "paper", "note"]
         frame = pd.DataFrame(self._record["numbers"], columns=columns)
@@ -211,7 +242,10 @@ class Results:
         return HTML(_html(frame.loc[:, (frame.notna() & (frame != "")).any()], 2))
 
     def save(self):
-        """Move the results to their place, and return the versions of libraries they were made with (HTML)."""
+        """Write the manifest, and move the results to their place, where they replace those of an earlier run.
+
+        Returns a line with the versions of the libraries they were made with (IPython's HTML). Called once, last.
+        """
         libraries = {name: importlib.metadata.version(name) for name in _STACK}
         self._record["versions"] = {"python": platform.python_version()} | libraries
         text = json.dumps(self._record, indent=1, ensure_ascii=False)

@@ -1,6 +1,7 @@
 """Run the notebooks of a profile, and make their page; one run at a time in a folder of results.
 
 A profile is a folder of values for the notebooks' parameters, such as ``smoke`` (small) and ``paper`` (full).
+:func:`run_profile` takes its name, and gives the path of the page.
 """
 
 import contextlib
@@ -28,7 +29,7 @@ from cmlib.terminal import one_line, say
 
 
 class NotebookError(CmlibError):
-    """Raised when notebooks failed: a cell raised, or the kernel died."""
+    """Raised when notebooks failed: a cell raised an error, the kernel died, or results could not be written."""
 
 
 class ResultsBusyError(CmlibError):
@@ -120,17 +121,21 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
 
 
 def _with_share(job, share, *, always):
-    """The job with so many workers for its notebook, unless the profile's file sets their number (or `always`)."""
+    """The NotebookJob with `share` worker processes for its notebook.
+
+    Unchanged if it has no parameter jobs, or the profile's file sets that, unless `always`.
+    """
     if "jobs" not in job.declared or ("jobs" in job.parameters and not always):
         return job
     return replace(job, parameters=job.parameters | {"jobs": share})
 
 
 def _without_passwords(jobs):
-    """The jobs without passwords in URLs of databases, and a dict of the variable that PostgreSQL reads the password
-    from.
+    """The NotebookJobs without passwords in URLs of databases, and a dict of the environment variable for the
+    password.
 
-    Papermill would write passwords into notebooks. ValueError if there are several.
+    The dict has PGPASSWORD, from which PostgreSQL's client reads it, or is empty: Papermill would write passwords
+    into notebooks. ValueError if the URLs have several passwords.
     """
     bare, passwords = [], set()
     for job in jobs:
@@ -145,9 +150,10 @@ def _without_passwords(jobs):
 
 
 def _run(jobs, folder, n, *, may_lack):
-    """Execute the jobs, write the page as they end, and return it; NotebookError if any failed.
+    """Execute the NotebookJobs, `n` at a time, write the page in `folder` as they end, and return its path.
 
-    Without `may_lack`, NothingRecordedError if a notebook finds nothing recorded.
+    A notebook for which nothing is recorded is left out if `may_lack`, else NothingRecordedError; also if all are
+    left out. NotebookError if any failed.
     """
     noted_before = {entry["notebook"] for entry in read_manifests(folder).left_out}
     to_come, finished, left_out, failed = {job.name: job.title for job in jobs}, [], {}, []
@@ -186,7 +192,7 @@ def _run(jobs, folder, n, *, may_lack):
 
 
 def _executed(jobs, folder, n):
-    """Yield each job with its error or None as it ends, `n` at a time.
+    """Yield (NotebookJob, error or None) as each ends, `n` at a time.
 
     Those for the first page come first, then the others from the last on, as the longest are near the end, and then
     those that read results.
@@ -207,7 +213,7 @@ def _executed(jobs, folder, n):
 
 
 def _error(job, folder):
-    """Execute a job; the CmlibError that it raised, or None."""
+    """Execute a NotebookJob; returns the CmlibError that it raised, or None."""
     # Imported only now, as that takes seconds. jsonschema works without its parser of IRIs, which takes a second more.
     sys.modules.setdefault("rfc3987_syntax", None)
     from cmlib.report.execute import execute
