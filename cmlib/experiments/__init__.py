@@ -1,6 +1,8 @@
 """Analyses of recordings that several notebooks share: matrices, targets, clusters and profiles of a program.
 
-Names are imported when they are first used, so that a user of one does not load the models of all.
+`programs` lists what is recorded; `recorded_matrix` gives a program's events and its IPC (instructions per cycle)
+as a Matrix; `refine` ranks the events of one; `event_clusters` groups them. Names are imported when they are first
+used, so that a user of one does not load the models of all.
 """
 
 import lazy_loader

@@ -1,8 +1,10 @@
 """Read the recordings of AutoPerf's kernels, and train detectors of anomalies on them.
 
-A kernel is a small program of this project that stands for one of the fifteen programs of AutoPerf's Table 2, in a good
-form and in a bad one, which has a fault of performance. Of a run there are samples: normalized counts of a passage
-through a region of code.
+A kernel is a small program of this project that stands for one of the fifteen programs of AutoPerf's Table 2, in a
+good form and in a bad one, which has a fault of performance. A run is a DataFrame, a row a sample: normalized
+counts of a passage through a region of code; columns function, location, and one for each counter.
+:func:`recorded_programs` gives a :class:`ProgramRuns` by kernel, :func:`train_detector` a :class:`TrainedDetector`
+of one.
 """
 
 from dataclasses import dataclass
@@ -58,11 +60,10 @@ class ProgramRuns(Kernel):
 
     @cached_property
     def diluted(self):
-        """Dict from a share (0-1) of updates that go to the contended place to (control runs, runs of the diluted
-        form).
+        """Runs of diluted forms, in which only a share of the updates has the fault: a dict by that share (0-1).
 
-        In the diluted form only that share of the updates has the fault; both are lists of DataFrames of samples.
-        Largest share first; empty if none are recorded.
+        Largest share first; values are (control runs, runs of the diluted form), lists of DataFrames of samples.
+        Empty if none are recorded.
         """
         files = self.folder.glob("diluted-*.json")
         controls = {file: file.with_name(file.name.replace("diluted", "control")) for file in files}
@@ -99,9 +100,9 @@ def recorded_programs(folder="", wanted="all"):
 
 
 def describe_recordings(programs):
-    """Markdown paragraph on the data of a page: numbers of kernels and runs, counts and machine.
+    """Markdown paragraph (str) on the data of a page: numbers of kernels and runs, counts and machine.
 
-    `programs` is a dict as of :func:`recorded_programs`.
+    `programs` is a dict from kernel's name to ProgramRuns, not empty, as of :func:`recorded_programs`.
     """
     kinds = ("training", "again", "good", "bad")
     numbers = [sum(len(getattr(runs, kind)) for runs in programs.values()) for kind in kinds]
@@ -128,11 +129,11 @@ def synthetic_origin(programs):
 
 
 def slow_runs(learned, *others):
-    """Runs that are slower than all runs that a detector learned: a list of a mask (ndarray of bool) for each of
-    `others`.
+    """Find the runs that are slower than all runs that a detector learned: a list of masks (arrays of bool).
 
-    `learned` and each of `others` are lists of runs (DataFrames of samples). A run is slow if the median of its cycles,
-    or of its time where cycles were not counted, exceeds that of every learned run. None if neither was counted.
+    The list has a mask, a value a run, for each of `others`; `learned` and each of `others` are lists of runs
+    (DataFrames of samples). A run is slow if the median of its cycles, or of its time where cycles were not
+    counted, exceeds that of every learned run. None if neither was counted.
     """
     counted = counters_with_role(CYCLES, learned[0])
     if not counted:
@@ -169,10 +170,10 @@ class TrainedDetector:
 
 
 def train_detector(recorded, *, max_runs=100, seed=0):
-    """Train a detector on as many good runs as Algorithm 1 of AutoPerf says, or on all where it never stops:
-    TrainedDetector.
+    """Train a detector on as many good runs as Algorithm 1 of AutoPerf says, or on all where it never stops.
 
-    `recorded` is a ProgramRuns, `max_runs` the most runs to learn, `seed` that of all random choices.
+    `recorded` is a ProgramRuns, `max_runs` the most runs to learn, `seed` that of all random choices. Returns a
+    TrainedDetector.
     """
     runs = [*recorded.training, *recorded.again][:max_runs]
     variance = error_variance_by_run(runs, seed=seed)["variance"]

@@ -1,7 +1,8 @@
 """Cache the results of long computations in files, so that other notebooks need not compute them again.
 
-A result is stored in the folder of results, under a hash of its inputs and one of cmlib's source and the versions
-of the numerical libraries.
+:func:`cached` takes the inputs and a function, and gives a dict of DataFrames. A result is stored as Parquet files
+in the folder of results, under a hash of its inputs and one of cmlib's source and the versions of the numerical
+libraries.
 """
 
 import contextlib

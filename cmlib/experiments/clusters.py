@@ -1,4 +1,7 @@
-"""Cluster a recorded program's events, name the clusters, and estimate what each adds to cycles per instruction."""
+"""Cluster a recorded program's events, name the clusters, and estimate what each adds to cycles per instruction.
+
+:func:`event_clusters` takes a program in the store, and gives an :class:`EventClusters` of four DataFrames.
+"""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,7 @@
-"""Shell command lines that record a program again as it was recorded before."""
+"""Make shell command lines that record a program again as it was recorded before.
+
+Both functions take the metadata (dict) of one of the program's runs and return text to copy into a shell.
+"""
 
 import itertools
 import re
@@ -13,8 +16,8 @@ _OTHER_TOOL = re.compile(r"^[A-Z0-9]+(?:_[A-Z0-9]+)+$|\s")
 def command_again(meta, *options):
     """Command line (str) that records a program as in the metadata (`meta`, dict) of one of its runs.
 
-    `options` are further words of the command. Where the run was attached to processes, a control group or the whole
-    system, so is the new one, for as many seconds.
+    `options` are further words of the command. Where the run was attached to processes, a control group or the
+    whole system, so is the new one, for as many seconds. "" if a word can't be printed.
     """
     record = ["cmlib", "record", meta["program"]]
     if attached := meta.get("attached"):
@@ -27,11 +30,11 @@ def command_again(meta, *options):
 def command_to_count(meta, groups, pinned=(), table=None):
     """Command lines (str, joined by ``&&``) that count groups of events, each without multiplexing.
 
-    `meta` is the metadata (dict) of a run of the program, `groups` lists of names of events that fit on the counters
-    together. For an imported program they are ``perf stat``'s, and that of the import: there `pinned` (names, such as
-    cycles) are counted with every group, and events get their codes from the event table of the name `table` (None: no
-    codes), as perf may not know their names. For other programs, `pinned` and `table` are not used.
-    "" if a name can't be given to perf.
+    `meta` is the metadata (dict) of a run of the program, `groups` lists of names of events that fit on the
+    counters together. For an imported program they are ``perf stat``'s, and that of the import: there `pinned`
+    (names, such as cycles) are counted with every group, and events get their codes from the event table of the
+    name `table` (None: no codes), as perf may not know their names. For other programs, `pinned` and `table` are
+    not used. "" if a name can't be given to perf.
     """
     if not are_plain(itertools.chain(*groups)):
         return ""

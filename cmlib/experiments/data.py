@@ -1,9 +1,11 @@
 """Find the recordings of programs in the store, check what they have, and clean their counts.
 
-The store is a database made of the recordings, named by its URL (`url`). A run is one execution of a program; a set is
-a named plan of the events to count, such as ``ocoe`` or ``mlpx``, and one pass of it the runs that together count all
-its events once. A run's mode is ``ocoe`` (without multiplexing), ``mlpx`` (with) or ``lines`` (samples, stored as
-piecewise-linear segments).
+The store is a database made of the recordings, named by its URL (`url`). A run is one execution of a program; a set
+is a named plan of the events to count, and one pass of it the runs that together count all its events once. A run's
+mode is ``ocoe`` (one counter, one event: each event is counted all the time), ``mlpx`` (multiplexing: events take
+turns on the counters) or ``lines`` (samples, stored as piecewise-linear segments). :func:`programs` lists names of
+programs, :func:`interval_runs` their runs, and :func:`cleaned_runs` gives the cleaned counts of one program, a
+DataFrame for each run.
 """
 
 import functools
@@ -30,14 +32,16 @@ EXACT = "every event was counted in every interval, so that nothing was extrapol
 
 
 def programs(url, wanted="all", *, modes=()):
-    """List of the programs in the store at `url` that were recorded in each of the `modes` (ocoe, mlpx, lines).
+    """List the names of the programs in the store at `url` that were recorded in each of the `modes`.
 
-    `wanted` is "all" or names separated by commas. "all" leaves out programs that lack a mode and simulated ones; and
-    imported ones, which other tools recorded, if there are others. Without `modes`, all that have runs by interval.
+    `wanted` is "all" or names separated by commas; `modes` is a sequence of "ocoe", "mlpx" and "lines", empty for
+    all programs that have runs by interval. "all" leaves out programs that lack a mode, simulated ones and, if
+    there are others, imported ones, which other tools recorded.
 
-    A NothingRecordedError, with the command to run, if no program or not the named one is recorded; an
-    UnfitRecordingError if a named one lacks a mode, or has a run of fewer than 20 intervals in one; or if simulated and
-    measured programs are named together. A ValueError if `wanted` holds no name.
+    A NothingRecordedError, with the command to run, if no program or not the named one is recorded. An
+    UnfitRecordingError if a named one has no run in a mode that counts instructions and cycles, has a run of fewer
+    than 20 intervals in one, or is simulated where a mode is asked for; or if simulated and measured runs are
+    joined, in one folder or by the names. A ValueError if `wanted` holds no name.
     """
     runs = store.runs(url) if "lines" in modes else _in_intervals(store.runs(url))
     lacking = {name: _lacking(of_program, modes) for name, of_program in runs.groupby("program")}
@@ -113,14 +117,20 @@ def how_to_record(name, modes):
 
 
 def interval_runs(url, programs):
-    """Runs of some programs (list of names) as of :func:`cmlib.io.store.runs`, without those compressed to lines."""
+    """Runs of some programs, without those compressed to lines: a DataFrame, a row a run, empty if there are none.
+
+    `programs` is a list of names in the store at `url`. Columns are those of :func:`cmlib.io.store.runs`, among
+    them run_id, program, set, mode, pass, source ("perf" or "valgrind"), axis ("time", or "runs" where an interval
+    is a whole run), n_intervals and events (a tuple of names).
+    """
     return _in_intervals(store.runs(url)).query("program in @programs").reset_index(drop=True)
 
 
 def timed_runs(url, programs):
-    """As :func:`interval_runs`, without totals of whole runs (recordings in which an interval is a run).
+    """Runs of some programs whose intervals are stretches of time: a DataFrame, a row a run.
 
-    An UnfitRecordingError if there are no other runs; empty if there are none at all.
+    Columns are those of :func:`interval_runs`. Left out are totals of whole runs (recordings in which an interval
+    is a run). An UnfitRecordingError if there are no other runs; empty if there are none at all.
     """
     runs = interval_runs(url, programs)
     timed = runs[runs["axis"] == TIME].reset_index(drop=True)
@@ -148,7 +158,10 @@ def describe_source(url, programs):
 
 
 def describe_data(url, programs):
-    """Markdown paragraph on the runs of some programs: commands, machines, and whether they are CounterMiner's data."""
+    """Markdown paragraph (str) on the runs of some programs: commands, machines, and whether they are the paper's data.
+
+    `programs` is a list of names in the store at `url`, at least one with a run.
+    """
     runs, known = interval_runs(url, programs), program_tables.suites()
     first = runs.groupby("program")["run_id"].first()
     first = {name: store.load(url, run_id) for name, run_id in first.items()}
@@ -187,25 +200,25 @@ def as_words(text):
 
 
 def refuse_simulated(url, programs, why):
-    """Raise an UnfitRecordingError with the reason `why`, a sentence, if the programs are simulated.
+    """Raise an UnfitRecordingError if the programs are simulated.
 
-    `programs` is a list of names in the store at `url`.
+    `why` is the reason, a sentence that ends the error's text; `programs` is a list of names in the store at `url`.
     """
     if is_simulated(url, programs):
         raise UnfitRecordingError(f"{', '.join(programs)} is simulated, not measured: {why}")
 
 
 def cleaned_runs(url, program, sets, *, method="shrinkage", workers=None):
-    """Cleaned runs of some sets (names of plans of events, such as "ocoe") of a program in the store at `url`.
+    """Cleaned runs of some sets of a program in the store at `url`: a DataFrame, a row a run.
 
-    `method` is one of :data:`cmlib.clean.METHODS`, `workers` a Workers (by default one process for each processor).
-    Returns a DataFrame, a row a run, with four columns: set; pass (number of the repetition of the set); counts (a
-    DataFrame, a row an interval, a column an event; index as in the recording, usually the end of the interval [s]);
-    seconds (a Series, length of each interval [s]).
+    `sets` is a list of names of plans of events, such as "ocoe"; `method` is one of :data:`cmlib.clean.METHODS`;
+    `workers` is a Workers (by default one process for each processor). Columns: set; pass (int, number of the
+    repetition of the set); counts (a DataFrame, a row an interval, a column an event; index as in the recording,
+    usually the end of the interval [s]); seconds (a Series, length of each interval [s]).
 
     Simulated counts are returned as they are. Of measured ones, an event with fewer than three samples is NaN
-    everywhere; without running shares, and for totals of whole runs, gaps are interpolated instead of `method`. A
-    NothingRecordedError if there is no run of these sets.
+    everywhere; without running shares (share of each interval in which an event was counted), and for totals of
+    whole runs, gaps are interpolated instead of `method`. A NothingRecordedError if there is no run of these sets.
     """
     runs = store.runs(url, program=program).query("set in @sets")
     if runs.empty:

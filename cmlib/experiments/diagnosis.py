@@ -1,7 +1,9 @@
 """Diagnose a program's bottlenecks: of a measured run by classes of time slices, of a simulated one by phases.
 
 A class is what a decision tree that was trained on micro-benchmarks predicts: a kind of bottleneck (names beginning
-with P) or none (N). A phase is a stretch of the run that is of one class.
+with P, such as P_CPU) or none (N). A phase is a stretch of the run that is of one class. :func:`profile` takes a
+fitted tree and a measured run, and gives a :class:`Profile`; :func:`simulated_profile` takes Callgrind's output,
+and gives a :class:`SimulatedProfile`.
 """
 
 import re
@@ -98,17 +100,18 @@ def profile(model, series, *, slice_s=SLICE_S):
 
 
 def profiles(model, series, *, slice_s=SLICE_S):
-    """Dict from program to the Profile of its first pass, sorted by name; arguments as of :func:`profile`, for many
-    runs.
+    """Profiles of measured runs by a fitted classifier: a dict from program (name) to the Profile of its first pass.
+
+    `model` is a fitted C45Classifier or UnknownRejector, `series` a list of runs (each a Series of
+    :mod:`cmlib.experiments.micro_recordings`), `slice_s` the length of a slice [s]. A ValueError if a run has no
+    slice, or did not count the model's key events.
     """
     first = {run.program: run for run in reversed(series)}
     return {name: profile(model, run, slice_s=slice_s) for name, run in sorted(first.items())}
 
 
 def find(name, recordings):
-    """First name in `recordings` that is `name`, or is it behind its first hyphen ("own-gcc" for "gcc"); None if none
-    is.
-    """
+    """First of the `recordings` (names) that is `name`, or is it behind its first hyphen ("own-gcc"); else None."""
     return next((known for known in recordings if name in (known, known.partition("-")[2])), None)
 
 
@@ -150,9 +153,7 @@ def refuse_simulated_program(program):
 
 
 def first_simulated(name):
-    """Name (str) and metadata (dict) of the first simulated run of a program (name) among the recordings; None if none
-    is.
-    """
+    """First simulated run of a program (name) among the recordings: name (str) and metadata (dict); None if none is."""
     runs = readable_runs(places.recordings_dir() / name).items()
     return next(((run, meta) for run, meta in runs if source_of(meta) == VALGRIND), None)
 
@@ -219,9 +220,8 @@ def _of_interpreter(functions):
 
 
 def explain_simulated(names):
-    """List of (name, meaning, advice) for the names of classes or labels of simulated phases, without the healthy
-    class.
-    """
+    """Explain the names of classes or labels of simulated phases but the healthy one: a list of (name, meaning,
+    advice)."""
     return [(name, *advice(_OF_CLASS.get(name, name))) for name in names if name != HEALTHY]
 
 

@@ -1,7 +1,8 @@
 """Find the event tables of recorded programs, by their machine or by the names of their events.
 
-An event table lists the events of a processor: names, codes and descriptions, as :func:`cmlib.io.events.table` reads
-it. Programs are in the store, a database named by its URL (`url`).
+An event table lists the events of a processor: a DataFrame, a row an event, with columns code, umask, abbr (short
+name), unit (part of the processor), description and more, as :func:`cmlib.io.events.table` reads it. Programs are
+in the store, a database named by its URL (`url`).
 """
 
 import functools
@@ -13,11 +14,12 @@ from cmlib.io import events, store
 
 
 def event_table(url):
-    """One event table (DataFrame, as :func:`cmlib.io.events.table`) for all programs in the store at `url`.
+    """One event table for all programs in the store at `url`: a DataFrame, a row an event.
 
-    It has all events of the processors' tables of which some event was recorded, and those recorded events that all
-    processors have (software events, perf's general names, simulated ones). Of an event in several tables the row is
-    from the one with most recorded events; abbreviations (column abbr) that are not unique are empty.
+    The columns are those of :func:`cmlib.io.events.table`. It has all events of the processors' tables of which
+    some event was recorded, and those recorded events that all processors have (software events, perf's general
+    names, simulated ones). Of an event in several tables the row is from the one with most recorded events;
+    abbreviations (column abbr) that are not unique are empty.
     """
     recorded = {}
     for _, names, table in _programs(url):
@@ -34,11 +36,11 @@ def event_table(url):
 
 
 def table_name(url, program, processor=""):
-    """Name (str) of the event table of `processor`, of a program's machine, or the one that fits its event names; or
-    None.
+    """Name (str) of the event table of a program in the store at `url`, such as "amd_zen5"; None if there is none.
 
-    `processor` (str, such as "intel_skylake") comes first where it is not empty; then the metadata of the program's
-    runs.
+    It is that of `processor` (str, such as "intel_skylake") where this is not empty; else that of the machine in
+    the metadata of the program's runs; else, if the machine is not known, the one that fits the names of its
+    events.
     """
     if processor:
         return events.table_for(processors.machine_with(processor))
@@ -46,21 +48,20 @@ def table_name(url, program, processor=""):
 
 
 def processor_name(url, program, processor=""):
-    """Name (str) of a program's processor, as :func:`cmlib.topdown.known_costs` lists it; None where it is not known.
+    """Name (str) of a program's processor, such as "intel_skylake"; None where it is not known.
 
-    `processor` itself where it is not empty; else by the metadata of the program's runs, or by the names of their
-    events.
+    `processor` itself where it is not empty; else found by the metadata of the program's runs in the store at
+    `url`, or by the names of their events.
     """
     machines, runs = store.machines(url), store.runs(url, program=program)
     return processor or events.find_processor(map(machines.get, runs["run_id"]), set().union(*runs["events"]))
 
 
 def known_sums(run):
-    """Sums between events that hold on the processor of a run (a Recording): list of (whole, parts), of names of
-    events.
+    """Sums between events that hold on the processor of a run (a Recording): a list of (whole, parts), names of events.
 
-    The count of `whole` is the sum of those of `parts`. Where the processor is not known, those that hold in all event
-    tables that the names of the events fit; empty if there are none.
+    The count of `whole` is the sum of those of `parts`. Where the processor is not known, those that hold in all
+    event tables that the names of the events fit; empty if there are none.
     """
     machine = run.machine
     names = [events.table_for(machine)] if _is_known(machine) else events.recognise(run.counts.columns).tables
@@ -90,9 +91,11 @@ def _simulated():
 
 
 def _is_known(machine):
+    """True if a machine's metadata (dict) tell its vendor."""
     return machine.get("vendor") is not None
 
 
 @functools.cache
 def _sums(name):
+    """Sums between events, a list of (whole, parts), of the event table of this name."""
     return events.umask_sums(events.table(name))

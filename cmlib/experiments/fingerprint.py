@@ -60,7 +60,7 @@ class Fingerprints:
 
     @property
     def tree(self):
-        """Unfitted C45Classifier; for simulated counts, which have no noise, with thresholds half-way between
+        """Unfitted C45Classifier; of simulated counts, which have no noise, its thresholds are half-way between
         classes."""
         return C45Classifier(midpoints=self.simulated)
 
@@ -144,9 +144,10 @@ def table_1(about):
 def key_event_curve(X, about, sizes, tree, *, seed=0):
     """Accuracy of a decision tree on several numbers of key events.
 
-    `X` and `about` are the slices, `sizes` the numbers of events (int), `tree` an unfitted classifier, `seed` that of
-    the folds. Returns the order in which events were eliminated, as of :func:`cmlib.fingerprint.key_events.eliminate`;
-    and a dict from kind of folds ("10-fold", "whole programs left out") to the curve, as of
+    `X` (DataFrame of rates, a row a slice) and `about` (its labels) are the slices, `sizes` the numbers of events
+    (int), `tree` an unfitted classifier, `seed` that of the folds. Returns two things: the order in which events
+    were eliminated, as of :func:`cmlib.fingerprint.key_events.eliminate`; and a dict from kind of folds ("10-fold",
+    "whole programs left out") to a DataFrame, a row for each number of events, with accuracy [%] and more, as of
     :func:`cmlib.fingerprint.validation.accuracy_curve`.
     """
     X, label = X.loc[:, X.nunique() > 1], about["label"]
@@ -160,12 +161,12 @@ def key_event_curve(X, about, sizes, tree, *, seed=0):
 
 
 def table_2(micro, everything, others, tree, *, seed=0):
-    """Cross-validation of `tree` by random folds as in the paper's Table 2, by whole runs, and by working-set sizes.
+    """Cross-validate `tree` by random folds as in the paper's Table 2, by whole runs, and by working-set sizes.
 
-    `micro` (key events), `everything` (all events) and each of `others` (dict by kind of program) are pairs (X, about);
-    `tree` is an unfitted classifier. With folds by size, the key events are chosen without the held-out size, too.
-    Returns a DataFrame, a row for each kind of program and of folds: benchmarks, folds, accuracy [%], correct and
-    incorrect (numbers of slices).
+    `micro` (key events), `everything` (all events) and each of `others` (dict by kind of program) are pairs (X,
+    about); `tree` is an unfitted classifier. With folds by size, the key events are chosen without the held-out
+    size, too. Returns a DataFrame, a row for each kind of program and of folds: benchmarks, folds, accuracy [%],
+    correct and incorrect (numbers of slices).
     """
     named = {f"{kind[0].upper()}{kind[1:]} programs": sliced for kind, sliced in others.items()}
     parts = {
@@ -220,8 +221,10 @@ def run_of(X):
 
 
 def program_of(run):
-    """Name (str) of the micro-benchmark of a run (Series), without form and size; an Index of them for the slices of an
-    X.
+    """Name (str) of the micro-benchmark of a run, without form and size.
+
+    `run` is a Series of :mod:`cmlib.experiments.micro_recordings`; or X, the DataFrame of many slices, for which an
+    Index of a name for each row is returned.
     """
     if isinstance(run, pd.DataFrame):
         return run.index.get_level_values("program").str.split("-").str[1]

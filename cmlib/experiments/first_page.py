@@ -23,12 +23,12 @@ _MUCH = 0.1  # share of the estimated cycles from which on there is something to
 
 
 def find_phases(series, gain=0.1, shortest=0.04):
-    """Cut a series into phases, each of one level: a DataFrame of start, end (index of the first and the last value),
-    level.
+    """Cut a series into phases, each of one level: a DataFrame, a row a phase.
 
-    `series` is a rate (Series) by time [s] or number; NaN are left out. Of more than 240 values, means of neighbours
-    are cut. A phase has at least the share `shortest` (0-1) of these; a further phase must explain at least the share
-    `gain` (0-1) of the series' variance.
+    `series` is a rate (Series) by time [s] or number; NaN are left out. Of more than 240 values, means of
+    neighbours are cut. A phase has at least the share `shortest` (0-1) of these; a further phase must explain at
+    least the share `gain` (0-1) of the series' variance. Columns: start and end (index of the first and the last
+    value), level (mean).
     """
     series = series.dropna()
     bundle = np.arange(len(series)) // max(1, -(-len(series) // _POINTS))
@@ -162,10 +162,10 @@ def describe_account(answer):
 
 
 def describe_estimate(answer, profile):
-    """Where a simulated program's estimated cycles go, and what to try: a dict of limits and advice, as `cmlib
-    diagnose`.
+    """Where a simulated program's estimated cycles go, and what to try: a dict of limits and advice (str).
 
-    `answer` is of :func:`cmlib.experiments.diagnosis.answer_simulated`, `profile` the SimulatedProfile.
+    `answer` is the dict of :func:`cmlib.experiments.diagnosis.answer_simulated`, `profile` the SimulatedProfile.
+    The text is that of `cmlib diagnose`; advice is "" if there is none.
     """
     much = set(profile.classes["name"][profile.classes["share"] >= _MUCH]) - {NOTHING_ELSE}
     advised = [row for row in answer["advice"] if row["name"] in much] or answer["advice"]
@@ -175,8 +175,9 @@ def describe_estimate(answer, profile):
 def describe_saved_misses(profile):
     """What would be saved of a simulated program's (SimulatedProfile's) estimated cycles without misses: a dict.
 
-    Keys: misses, a list of dicts of without (last-level data misses, or those of any level), percent (of the estimated
-    cycles), event, low, high and reason (empty or None); misses_text, the same as a sentence.
+    Keys: misses, a list of dicts of without (last-level data misses, or those of any level), percent (of the
+    estimated cycles), event, low, high and reason (empty or None); misses_text, the same as a list of clauses
+    (str).
     """
     shares = added_shares(profile.counts.sum().to_frame().T, simulated_events()["weight"]).iloc[0]
     last, first = (100 * shares[f"{level}-level data misses"] for level in ("last", "first"))
@@ -187,9 +188,7 @@ def describe_saved_misses(profile):
 
 
 def describe_simulation(meta):
-    """Sentences on simulated counts, by a run's metadata (dict): a dict of sure, and of lacking (what needs real
-    counters).
-    """
+    """Sentences on simulated counts, by a run's metadata (dict): a dict of sure, and lacking (what needs counters)."""
     caches = "; ".join(f"{name} {shape}" for name, shape in meta["simulator"]["caches"].items())
     words = recorded_words(meta["command"])
     diagnose = command_line("cmlib", "diagnose", "--simulate", "--", *words)

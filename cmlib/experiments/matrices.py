@@ -1,7 +1,9 @@
 """Put a program's cleaned runs into a matrix of events and a target, a row a step of progress or an interval.
 
-The target is the rate that a model explains by events, usually IPC. Progress is the share of a run's instructions that
-are retired, and a step one of equal shares of it. One pass is the runs that together count all events of a plan once.
+The target is the rate that a model explains by events, usually IPC (instructions per cycle). Progress is the share
+of a run's instructions that are retired, and a step one of equal shares of it. One pass is the runs that together
+count all events of a plan once. :func:`recorded_matrix` takes the store and a program and gives a :class:`Matrix`
+of X (events) and `ipc` (target); :func:`refine` ranks its events.
 """
 
 from dataclasses import dataclass, field, replace
@@ -32,11 +34,11 @@ _MOST_RUNS = 5000  # the same of totals of whole runs
 class Matrix:
     """Rates of one program's events, and the target that they explain.
 
-    `X` is a DataFrame, a row a step or interval, a column an event; `ipc` a Series of the same rows, which is IPC or
-    another rate, as `target` says. `holdout` is such a pair (X, ipc) of a second pass over the same events, or of a
-    second run, for tests; None if there is none. `ticking` is a Series from event to rate [1/s] of the events that were
-    left out, as they happen at a constant rate in time (:func:`cmlib.rank.leaks.find_ticking`); empty if there are
-    none.
+    `X` is a DataFrame, a row a step or interval, a column an event, counts divided by that of the target's divisor,
+    or by time [1/s] without one; `ipc` is a Series of the same rows, which is IPC or another rate, as `target`
+    says. `holdout` is such a pair (X, ipc) of a second pass over the same events, or of a second run, for tests;
+    None if there is none. `ticking` is a Series from event to rate [1/s] of the events that were left out, as they
+    happen at a constant rate in time (:func:`cmlib.rank.leaks.find_ticking`); empty if there are none.
     """
 
     X: pd.DataFrame
@@ -52,17 +54,24 @@ class Matrix:
 
 
 def recorded_matrix(url, program, target=IPC, *, method="shrinkage", workers=None):
-    """Matrix of a recorded program: :func:`matrix` of its :func:`recorded_runs`, which have the same arguments."""
+    """Matrix of a recorded program's cleaned runs: the runs of :func:`recorded_runs`, joined by :func:`matrix`.
+
+    `url` names the store, `program` the program, `target` is a Target; `method` is one of
+    :data:`cmlib.clean.METHODS`, `workers` a Workers (by default one process). A NothingRecordedError if the program
+    has no run that counts the target in 20 intervals; an UnfitRecordingError if too few rows are left or no event
+    could explain the target.
+    """
     return matrix(recorded_runs(url, program, target, method=method, workers=workers), target=target)
 
 
 def recorded_runs(url, program, target=IPC, *, method="shrinkage", workers=None):
-    """Cleaned runs of a program in the store at `url` that count the target, as of
-    `cmlib.experiments.data.cleaned_runs`.
+    """Cleaned runs of a program in the store at `url` that count the target: a DataFrame, a row a run.
 
-    `target` is a Target, `method` that of cleaning, `workers` a Workers (by default one process). Runs of fewer than
-    20 intervals are left out. If there are sets whose runs can be aligned by progress ("ocoe", "sweep"), only those;
-    runs by interval rather than totals of whole runs. A NothingRecordedError if there is none.
+    Columns as of :func:`cmlib.experiments.data.cleaned_runs`: set, pass, counts (a DataFrame, a row an interval, a
+    column an event) and seconds (a Series, length of each interval [s]). `target` is a Target, `method` the name of
+    a cleaning method (:data:`cmlib.clean.METHODS`), `workers` a Workers (by default one process). Runs of fewer
+    than 20 intervals are left out. If there are sets whose runs can be aligned by progress ("ocoe", "sweep"), only
+    those; runs by interval rather than totals of whole runs. A NothingRecordedError if there is none.
     """
     runs = store.runs(url, program=program).query("mode != 'lines'")
     able = runs[target.counted_in(runs) & (runs["n_intervals"] >= FEWEST_INTERVALS)]
@@ -74,12 +83,14 @@ def recorded_runs(url, program, target=IPC, *, method="shrinkage", workers=None)
 
 
 def matrix(runs, *, target=IPC, per=None):
-    """Matrix of a program's cleaned runs (DataFrame as of :func:`recorded_runs`).
+    """Matrix of a program's cleaned runs.
 
-    `per` is the event by which the counts of X are divided, the target's divisor by default. For IPC, where a pass has
-    several runs, the rows are steps of progress, means over the runs of the first complete pass; the second one is held
-    out. Else they are intervals of runs that counted the same events; of those without instructions the last is held
-    out. An UnfitRecordingError if there are too few rows, or no event that could explain the target.
+    `runs` is a DataFrame with columns set, pass, counts and seconds, as of :func:`recorded_runs`. `target` is a
+    Target; `per` is the event by which the counts of X are divided, the target's divisor by default. For IPC, where
+    a pass has several runs, the rows are steps of progress, means over the runs of the first complete pass; the
+    second one is held out. Else the rows are intervals of those runs that counted the most events, neighbours added
+    up where there are more than 1,000; of several measured runs the last is held out, of simulated ones only the
+    first is used. An UnfitRecordingError if there are too few rows, or no event that could explain the target.
     """
     sets_of = runs.groupby("pass")["set"].agg(set)
     complete = [number for number, sets in sets_of.items() if sets == sets_of.iloc[0]]
@@ -112,11 +123,12 @@ def _without_ticking(runs, target):
 
 
 def core_runs(url, programs, target=IPC, *, workers=None):
-    """Dict from program to its cleaned runs without multiplexing (set "ocoe"), of programs with two passes or more of
-    such.
+    """Cleaned OCOE runs (each event counted all the time) of programs that have two passes or more of set "ocoe".
 
-    `programs` are names in the store at `url`, `workers` is a Workers. Gaps are interpolated, nothing else is cleaned;
-    the runs are as of :func:`cmlib.experiments.data.cleaned_runs`. Runs that did not count the `target` are no pass.
+    A dict from program to a DataFrame, a row a run, with columns set, pass, counts (DataFrame) and seconds
+    (Series), as of :func:`cmlib.experiments.data.cleaned_runs`. `programs` are names in the store at `url`,
+    `workers` is a Workers. Gaps are interpolated, nothing else is cleaned. Runs that did not count the `target` are
+    no pass.
     """
     runs = store.runs(url).query("set == 'ocoe'")
     passes = runs[target.counted_in(runs)].groupby("program")["pass"].nunique()
@@ -182,12 +194,14 @@ _STEPS = 4  # in which all events are dropped, at least
 
 
 def refine(data, *, step=10, test_share=0.2, seed=0):
-    """Event importance refinement of a Matrix: :func:`cmlib.rank.refine`, with its second pass held out.
+    """Refine the events of a Matrix: fit a model, drop the least important events, and fit again; a Refinement.
 
-    `step` events are dropped at a time, but at most a quarter of all; the share `test_share` (0-1) of the rows is for
-    tests; `seed` is that of models and folds. Returns a Refinement. All but the model is read from the cache if another
-    notebook has computed it. Errors of IPC are relative (Eq. 14); those of another rate, which may be 0, are in percent
-    of its mean.
+    It is :func:`cmlib.rank.refine` (event importance refinement), with the Matrix's hold-out. `step` events are
+    dropped at a time, but at most a quarter of all; the share `test_share` (0-1) of the rows is for tests; `seed`
+    is that of models and folds. The Refinement has history (DataFrame, a row a model: errors by number of events),
+    chosen (row of the best), model and importances (Series by event, percent). All but the model is read from the
+    cache if another notebook has computed it. Errors of IPC are relative (Eq. 14); those of another rate, which may
+    be 0, are in percent of its mean.
     """
     step = min(step, max(1, data.X.shape[1] // _STEPS))
     options = {"step": step, "test_share": test_share, "seed": seed}

@@ -1,8 +1,9 @@
 """Read recordings of the micro-benchmarks, measured or simulated, and cut them into time slices.
 
-They are in a folder a program, such as "micro-array-N-L2-1": kind of program, name, form (P or N) and case; two sets of
-runs, "key" and "all", counted the key events (the few that classify best) and all events. A pass may be several runs
-(parts), as not all events fit into one.
+They are in a folder a program, such as "micro-array-N-L2-1": kind of program, name, form (P with a bottleneck, or N
+without) and case; two sets of runs, "key" and "all", counted the key events (the few that classify best) and all
+events. A pass may be several runs (parts), as not all events fit into one. :func:`read_series` reads the runs into
+a list of :class:`Series`; :func:`cut` makes X (rates, a row a slice) and its labels of them.
 """
 
 import json
@@ -33,8 +34,7 @@ SIMULATE_COMMAND = "cmlib record-micro --simulate"
 
 
 def stored_sweep(folder):
-    """Latencies by working-set size that were stored with the recordings in `folder`: DataFrame, as the CSV file has
-    it.
+    """Latencies by size of the working set that are stored with the recordings in `folder`: DataFrame of the CSV file.
 
     A NothingRecordedError if there is no such file, a CmlibError if it can't be read.
     """
@@ -56,12 +56,13 @@ def key_metadata(folder):
 
 @dataclass(frozen=True)
 class Series:
-    """One recorded run.
+    """One recorded run of a program: its counts by interval, and what is known about it.
 
-    `program` is the name of its folder, `number` that of its pass, `about` a dict of label (its class), size (working
-    set, or None) and more; `counts` and `running` (shares, 0-1) have a row an interval, a column an event, and the end
-    of the interval [s] as index. A simulated run has numbers of intervals as its index, and None for `running`.
-    `events` are the columns that :meth:`rates` returns; all if it is empty.
+    `program` is the name of its folder, `number` that of its pass, `about` a dict of label (its class), size
+    (working set [bytes], or None) and more; `counts` [events per interval] and `running` (shares of the interval in
+    which an event was counted, 0-1) are DataFrames, a row an interval, a column an event, with the end of the
+    interval [s] as index. A simulated run has numbers of intervals as its index, and None for `running`. `events`
+    are the columns that :meth:`rates` returns; all if it is empty.
     """
 
     program: str
@@ -81,8 +82,10 @@ class Series:
         return rates[list(self.events)] if self.events else rates
 
     def pace(self, slice_s):
-        """Series by slice of `slice_s` seconds, for figures: IPC, or of simulated runs estimated cycles per
-        instruction.
+        """Speed by slice of `slice_s` seconds, for figures: a pandas Series of IPC, index as of :meth:`rates`.
+
+        Of a simulated run it is estimated cycles per instruction, and `slice_s` a number of intervals. IPC is
+        instructions per cycle.
         """
         instructions = self._slices(slice_s)["instructions"]
         if self.running is not None:
@@ -90,6 +93,7 @@ class Series:
         return (slices.ESTIMATED_CYCLES / instructions).rename("estimated cycles\nper instruction")
 
     def _slices(self, slice_s):
+        """Rates as of :func:`cmlib.fingerprint.slices.slice_rates`; of a simulated run with estimated cycles."""
         counts = self.counts
         if self.running is None:
             counts = slices.simulated_counts(counts, simulated_events()["weight"])
@@ -152,11 +156,10 @@ def cut(series, *, slice_s=0.4):
 
 
 def read_simulated_series(folder, kind="micro"):
-    """List of the simulated runs (Series) of a kind of programs, with three cache levels; the first run of each
-    program.
+    """Read the first simulated run of each program of a kind, with three cache levels: a list of Series.
 
-    `folder` holds the programs' folders, `kind` is as of :func:`read_series`. A run that can't be read is left out with
-    a warning.
+    `folder` holds the programs' folders, `kind` is "micro", "unseen" or "own". A run that can't be read, or lacks
+    the second cache level, is left out with a warning.
     """
     runs = {place: readable_runs(place) for place in sorted(Path(folder).glob(f"{kind}-*/"))}
     firsts = ((place, next(iter(of_place.items()))) for place, of_place in runs.items() if of_place)

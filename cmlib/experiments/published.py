@@ -87,10 +87,11 @@ def how_to_get(set_name):
 
 
 def pooled(runs):
-    """PublishedMatrix of several runs' counts (DataFrames, a row an interval); rows without instructions or cycles left
-    out.
+    """Join the counts of several runs of a program to a PublishedMatrix.
 
-    Of more than 500 rows, neighbouring ones are added up.
+    `runs` are DataFrames of counts, a row an interval [index: its end, s], a column an event, instructions and
+    cycles among them. Rows in which either is 0 or any count is NaN are left out. Of more than 500 rows,
+    neighbouring ones are added up.
     """
     timed = [counts.assign(seconds=interval_lengths(counts)) for counts in runs]
     counts = pd.concat(timed).reset_index(drop=True).dropna()

@@ -1,5 +1,9 @@
 """Benchmark of methods that repair multiplexed counts, with three kinds of true counts.
 
+Multiplexed events take turns on the counters, and perf scales what it counted; a method gets the scaled counts and
+the running shares (share of each interval in which an event was counted, 0-1). :func:`score_method` takes such a
+method and files, and gives a table of its errors. Kinds of truth:
+
 - ``replayed``: runs that counted every event all the time, of which simulated rotations hide a part; the truth is
   exact.
 - ``second reading``: one event counted twice at different times. One reading is repaired without the other, which is
@@ -121,12 +125,11 @@ def score_cases(methods, cases):
 
 
 def ratios(judged, *, seed=0):
-    """Summarize `judged`, the table of :func:`score_method`, by kind of truth and method: a DataFrame with these as
-    index.
+    """Summarize `judged`, the table of :func:`score_method`, by kind of truth and method (index): a DataFrame.
 
-    `seed` is that of the bootstrap over programs. Columns: programs and files (numbers); ratio (error as a multiple of
-    perf's, geometric mean over programs) with a 90 % interval, low and high; worst (ratio of a file); covered and least
-    (mean and minimum over files of the share of true counts in 90 % intervals [%]).
+    `seed` is that of the bootstrap over programs. Columns: programs and files (numbers); ratio (error as a multiple
+    of perf's, geometric mean over programs) with a 90 % interval, low and high; worst (ratio of a file); covered
+    and least (mean and minimum over files of the share of true counts in 90 % intervals [%]).
     """
     rng, rows = np.random.default_rng(seed), {}
     for key, of_method in judged.groupby(["kind", "method"], sort=False):
@@ -160,12 +163,12 @@ def cases(file, rotations=ROTATIONS):
 
 
 def twice_counted(counts, shares, groups=(), machine=None):
-    """Yield a RepairCase for each event that a run counted under two names at different times, each name once as the
-    truth.
+    """Yield a RepairCase for each event that a run counted under two names at different times, each once as the truth.
 
-    `counts` and running `shares` (0-1) are DataFrames, a row an interval. The method gets one reading; the other one,
-    which is the truth, is taken out, as are all events that were counted together with it. `groups` are the run's
-    groups of events (lists of names; by default found by the columns' order), `machine` its metadata (dict), if known.
+    `counts` and running `shares` (0-1) are DataFrames, a row an interval. The method gets one reading; the other
+    one, which is the truth, is taken out, as are all events that were counted together with it. `groups` are the
+    run's groups of events (lists of names; by default found by the columns' order), `machine` its metadata (dict),
+    if known.
     """
     total = counts.sum()
     pairs = [

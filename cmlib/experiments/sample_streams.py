@@ -55,13 +55,13 @@ def load_suite(name, event, wanted="all", *, folder=""):
 
 
 def load_streams(suite, event="", cases="all", *, folder="", program="all"):
-    """Load the streams of a published suite, or those that cmlib sampled if the suite is not here or `program` is
-    given.
+    """Load a published suite's streams, or those that cmlib sampled if the suite is not here or `program` is given.
 
-    `suite` is a suite's name, or "samples" for cmlib's; `event` that which is compressed (by default the suite's, of
-    `EVENTS`), `cases` "all" or cases separated by commas; `folder` holds the suite's files. Returns a dict from case to
-    cumulative counts (DataFrame), whose first columns are the timing event and `event`; and a text on their source. An
-    UnfitRecordingError if no stream has ten samples; errors of :func:`load_samples`.
+    `suite` is a suite's name, or "samples" for cmlib's; `event` that which is compressed (by default the suite's,
+    of `EVENTS`), `cases` "all" or cases separated by commas; `program` "all" or names of sampled programs; `folder`
+    holds the suite's files. Returns a dict from case to cumulative counts (DataFrame), whose first columns are the
+    timing event and `event`; and a text on their source. An UnfitRecordingError if no stream has ten samples;
+    errors of :func:`load_samples` (ValueError, NothingRecordedError).
     """
     event, of_suite = event or EVENTS.get(suite, ""), suite != "samples" and program == "all"
     totals = load_suite(suite, event, cases, folder=folder) if of_suite else {}

@@ -1,4 +1,9 @@
-"""Compare two recordings of a service, before and after a change, over intervals in which both had the same load."""
+"""Compare two recordings of a service, before and after a change, over intervals in which both had equal loads.
+
+:func:`compare_services` takes the counts of both by interval, and gives a dict: a verdict, and ratios of rates with
+95 % intervals. Levels are quantities such as instructions per cycle or clock; the account is the shares of the
+pipeline's slots by category (front end, back end, bad speculation, retired).
+"""
 
 import numpy as np
 import pandas as pd
@@ -27,23 +32,27 @@ def compare_services(old, new, *, load="instructions", smallest=0.25):
     Parameters
     ----------
     old, new : (str, sequence of dict, sequence of (DataFrame, DataFrame))
-        Name, metadata and runs (counts and running shares), as of :func:`cmlib.experiments.summary.summarize_runs`.
+        Name, metadata and runs. A run is its counts and running shares (0 to 1): a row an interval [index: its end,
+        s], a column an event.
     load : str, default "instructions"
         Event whose count per second is the load.
     smallest : float, default 0.25
-        Smallest relevant change of a level or rate, as a share; of the account (the slots' shares by category), as a
-        share of the slots.
+        Smallest relevant change of a level or rate, as a share; of the account (the slots' shares by category), as
+        a share of the slots.
 
     Returns
     -------
     dict
-        What ``cmlib compare --recordings --json`` prints: see `docs/compare.md`. Its verdict is ``differs``, ``no
-        change``, or, with fewer than eight intervals of equal load, ``not comparable``.
+        What ``cmlib compare --recordings --json`` prints: schema, load, old and new (names); verdict, which is
+        ``differs``, ``no change``, or, with fewer than eight intervals of equal load, ``not comparable``; and lists
+        of dicts: phases (from, to: the load; old, new: numbers of intervals; comparable), levels and rates (name,
+        old, new, ratio, low, high, differs; rates are per 1,000 cycles), and account (name; old, new: [low, high];
+        low, high of the difference [%]; differs). The last three are empty if the verdict is ``not comparable``.
 
     Raises
     ------
     CmlibError
-        If a recording has no intervals, or did not count the load.
+        If a recording has totals of whole runs instead of intervals, or a run of it did not count the load.
     """
     loads = [_loads(*recording, load) for recording in (old, new)]
     bins = [[np.floor(np.log(run) / np.log(_STEP)) for run in runs] for runs in loads]

@@ -1,6 +1,9 @@
-"""Get one run of a program for a diagnosis: record it with a tree's key events, simulate it, or load a recorded one.
+"""Get one run of a program for a diagnosis: record it with a tree's key events, simulate it, or load a recorded run.
 
-The tree is a decision tree that tells bottlenecks apart, trained on micro-benchmarks; key events are those it uses.
+The tree is a decision tree that tells bottlenecks apart, trained on micro-benchmarks; key events are the few that
+it uses. :func:`record_once` and :func:`load_recorded` return a :class:`cmlib.experiments.micro_recordings.Series`
+(one recorded run: its counts and running shares by interval, not pandas' Series); :func:`simulate_once` returns
+Callgrind's output as text.
 """
 
 import json
@@ -26,12 +29,19 @@ _WITHOUT_COUNTERS = (
 
 
 def record_once(command, trained, counters, *, keep=None):
-    """Run a command once and count the key events as in the training recordings: a Series of the micro_recordings.
+    """Run a command once under perf and count a tree's key events, in the groups that the training runs had.
 
-    `command` is a list of str. `trained` (dict) is the metadata of a training run, which has the events and their
-    groups; `counters` (dict) is this machine's census of counters (:func:`check_counters`). With `keep` (str) the run
-    is stored under that name; else it is deleted. A CmlibError if the processor is another one or has fewer good
-    counters, a RecordError if the name is taken or the run fails.
+    `command` is a list of str. `trained` is the metadata (dict) of a training run, which has the events, their
+    groups and encodings; `counters` is a dict of this machine's numbers of counters, offered and good, as of
+    :func:`check_counters`. With `keep` (str) the run is stored among the recordings as "own-KEEP"; else it is
+    deleted.
+
+    Returns a :class:`cmlib.experiments.micro_recordings.Series`: program (name), number (of the pass, 0), about
+    (dict of label, size, kind), and counts and running (DataFrames, a row an interval, a column an event, index its
+    end [s]; a count is NaN where nothing was counted, a share is 0 to 1).
+
+    A CmlibError if the processor is another one than in training or has fewer good counters; a RecordError if the
+    name is taken, the program or perf fails, or the run can't be read.
     """
     here = machine.describe()["microarchitecture"]
     if here != (trained_on := trained["machine"]["microarchitecture"]):
@@ -65,9 +75,10 @@ def record_once(command, trained, counters, *, keep=None):
 
 
 def load_recorded(name):
-    """First recorded run (Series) of a program with the key events; `name` is its name or the part after the first "-".
+    """First recorded run of a program with the key events: a :class:`cmlib.experiments.micro_recordings.Series`.
 
-    A NothingRecordedError if there is none.
+    `name` is the program's name in the recordings ("own-gcc") or the part after the first hyphen ("gcc"). A
+    NothingRecordedError, with the command to run, if there is none.
     """
     place = places.recordings_dir() / FOLDER
     known = sorted(path.name for path in place.glob("*/"))
@@ -81,12 +92,14 @@ def load_recorded(name):
 
 
 def simulate_once(command, *, caches=None, every_blocks=None, progress=lambda done: None):
-    """Simulate one run of a command (list of str) with prefetching of streams.
+    """Simulate one run of a command (list of str) under Callgrind, with prefetching of streams of cache lines.
 
-    `caches` is a dict from Valgrind's name of a cache to its size, this machine's by default; `every_blocks` the length
-    of an interval [basic blocks], by default 500,000; `progress` a callable, which gets the work done so far. Returns a
-    tuple of Callgrind's output (str), True (prefetched), and the number of cache lines read in order: arguments of
-    :func:`cmlib.experiments.diagnosis.simulated_profile`. A CmlibError if Valgrind or the command fails.
+    `caches` maps Valgrind's names of caches (I1, D1, LL) to text ``SIZE,WAYS,LINE``, by default this machine's
+    caches; `every_blocks` is the length of an interval [basic blocks], by default 500,000; `progress` is called
+    with the number of basic blocks so far. Returns a tuple of Callgrind's output (str), True (prefetched), and the
+    number of cache lines read in order (int): the arguments of
+    :func:`cmlib.experiments.diagnosis.simulated_profile`. A RecordError if Valgrind is missing or the command
+    fails, a CmlibError if a cache can't be simulated.
     """
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         options = cache_options(caches or {}, prefetch=True)
@@ -96,10 +109,9 @@ def simulate_once(command, *, caches=None, every_blocks=None, progress=lambda do
 
 
 def check_counters():
-    """Census of this machine's counters: a dict of offered and good (numbers), see
-    :class:`cmlib.collect.machine.Census`.
+    """Count this machine's hardware counters: a dict of offered (int) and good (int; of these, that count right).
 
-    A CmlibError if no hardware event can be counted.
+    A CmlibError if no hardware event can be counted; CountersBusy if another process uses the counters.
     """
     with machine.counters_lock("cmlib diagnose"):
         return machine.census().checked(_WITHOUT_COUNTERS).counters

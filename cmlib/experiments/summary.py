@@ -1,4 +1,8 @@
-"""Summarize a program's runs with their metadata, for the command line and the report's first page."""
+"""Summarize a program's runs with their metadata, for the command line and the report's first page.
+
+:func:`summarize_runs` takes the counts and metadata of the runs, and gives a dict that says what limits the
+program.
+"""
 
 from cmlib import processors, topdown
 from cmlib.io import events
@@ -7,7 +11,7 @@ from cmlib.io.imports import import_notes, printed_shares
 
 
 def summarize_runs(name, metas, runs, *, machines=(), processor=None):
-    """Summarize runs as :func:`cmlib.topdown.summarize` does, with processor, notes and more taken from metadata.
+    """Summarize what limits a program: processor, notes and more are taken from the metadata of its runs.
 
     Parameters
     ----------
@@ -16,16 +20,19 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
     metas : sequence of dict
         Metadata of each run.
     runs : sequence of (DataFrame, DataFrame)
-        Counts and running shares of each run.
+        Counts and running shares (0 to 1) of each run, a row an interval [index: its end, s], a column an event.
     machines : sequence of dict, default ()
         Metadata of the machines; by default that in the first run's metadata.
     processor : str, optional
-        Name of the processor. By default found by the machine, or else by the names of the events.
+        Name of the processor, such as ``amd_zen5``. By default found by the machine, or else by the names of the
+        events.
 
     Returns
     -------
     dict
-        What :func:`cmlib.topdown.summarize` returns.
+        As :func:`cmlib.topdown.summarize`, which is called, returns it: name, processor, ``levels`` (dict of rates
+        and clock), ``limited_by`` (category of lost slots, or None), ``account`` (dict of bounds by category [%],
+        or None), ``misses``, ``phases``, ``remarks`` and more; all keys are in `docs/summary.md`.
     """
     first, names = metas[0], list(dict.fromkeys(event for counts, _ in runs for event in counts))
     known = [machine for machine in machines if machine] or [first.get("machine", {})]

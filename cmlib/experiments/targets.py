@@ -1,7 +1,9 @@
-"""Choose the target of a model, which is the rate that it explains: IPC, or an event per second or per another event.
+"""Choose the target of a model, the rate that it explains: IPC, or an event per second or per another event.
 
-Of a simulated program, which has neither cycles nor seconds, it is an event per 1,000 instructions. Programs are in the
-store, a database named by its URL (`url`); `runs` is a DataFrame, a row a run, as of :func:`cmlib.io.store.runs`.
+IPC is instructions per cycle. Of a simulated program, which has neither cycles nor seconds, the target is an event
+per 1,000 instructions. :func:`choose_target` takes the parameters `program` and `target` of a notebook (text) and
+gives the list of programs and a :class:`Target`. Programs are in the store, a database named by its URL (`url`);
+`runs` is a DataFrame, a row a run, as of :func:`cmlib.io.store.runs`.
 """
 
 from dataclasses import dataclass
@@ -96,12 +98,11 @@ def choose_target(url, program="all", target=""):
 
 
 def possible_targets(url, runs):
-    """List of the events that vary and happen in at least 90 % of the intervals of all runs, which a model could
-    explain.
+    """List the events that a model could explain: those that vary and happen in at least 90 % of all intervals.
 
-    `runs` is a DataFrame, a row a run of the store at `url`. Instructions come first, then events counted most of the
-    time; of simulated runs, those first that are charged most of the estimated cycles. Clocks are left out; empty if
-    there is none.
+    `runs` is a DataFrame, a row a run of the store at `url`; an event must do so in each of them. Instructions come
+    first, then events counted most of the time; of simulated runs, those first that are charged most of the
+    estimated cycles. Clocks are left out; empty if there is none.
     """
     shares = []
     for run_id in runs["run_id"]:
@@ -119,10 +120,10 @@ def possible_targets(url, runs):
 
 
 def charged_shares(url, run_ids):
-    """Share (0-1) of KCachegrind's cycle estimate that each simulated event is charged, mean over runs: Series by
-    event.
+    """Share (0-1) of the estimated cycles that each simulated event is charged, mean over runs: Series by event.
 
-    `run_ids` are names of simulated runs in the store at `url`.
+    The estimate is KCachegrind's: a fixed number of cycles for each instruction, miss and misprediction. `run_ids`
+    are names of simulated runs in the store at `url`.
     """
     weights = simulated_events()["weight"]
     totals = [store.load(url, run_id).counts.sum() for run_id in run_ids]
@@ -131,6 +132,7 @@ def charged_shares(url, run_ids):
 
 
 def _simulated(runs):
+    """True if some of the runs (DataFrame) are simulated."""
     return VALGRIND in set(runs["source"])
 
 

@@ -1,4 +1,7 @@
-"""Read the recordings of Spark programs under different settings."""
+"""Read the recordings of Spark programs that ran under different settings (parameters of Spark drawn at random).
+
+:func:`load_tuned` reads a folder of recordings, and gives a dict from program to its :class:`TuningRuns`.
+"""
 
 from dataclasses import dataclass, field
 from pathlib import Path
