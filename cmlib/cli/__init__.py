@@ -1,4 +1,8 @@
-"""The command line `cmlib`: a module for each command, or for a few that belong together."""
+"""The command line `cmlib`: a module for each command, or for a few that belong together.
+
+Commands print results on standard output, and errors on standard error, without a traceback. They end with exit code
+0 when all went well and 2 after an error; only `cmlib compare` has others.
+"""
 
 import contextlib
 import importlib
@@ -36,25 +40,29 @@ _OURS = ("cmlib.", "cmlib_workloads.")
 
 
 class _Commands(click.Group):
-    """The group of all commands. Exits with 0 when all went well, with 2 after an error; other codes are a command's
-    own."""
+    """The group of all commands: it ends the process with an exit code, and prints errors."""
 
     def list_commands(self, ctx):
+        """Names of all commands (list of str), sorted."""
         return sorted([*super().list_commands(ctx), *_PARTS])
 
     def get_command(self, ctx, cmd_name):
-        """The command of a name, imported if it is one of _PARTS."""
+        """The click command named `cmd_name`, imported if it is one of `_PARTS`; None if there is none of that name."""
         if cmd_name not in _PARTS:
             return super().get_command(ctx, cmd_name)
         return getattr(importlib.import_module("cmlib_workloads.commands"), cmd_name.replace("-", "_"))
 
     def format_commands(self, ctx, formatter):
+        """Write the list of commands for `cmlib --help`, without importing those of `_PARTS`."""
         helps = {name: command.get_short_help_str(80) for name, command in self.commands.items()}
         with formatter.section("Commands"):
             formatter.write_dl(sorted((helps | _PARTS).items()))
 
     def main(self, *args, **extra):
-        """Run the command line and end the process with the exit code; errors are printed without a traceback."""
+        """Run the command line and end the process with the exit code; errors are printed without a traceback.
+
+        Never returns: 0 if all went well, 2 after an error, or the code with which a command ended its context.
+        """
         try:
             code = super().main(*args, **extra | {"standalone_mode": False}) or 0
             if sys.stdout is not None:
@@ -69,7 +77,7 @@ class _Commands(click.Group):
         sys.exit(code)
 
     def invoke(self, ctx):
-        """Run a command; errors that are meant for users become click's, with their message only."""
+        """Run a command; errors that are meant for users become click's ClickException, with their message only."""
         try:
             with places.compiling():
                 return super().invoke(ctx)
@@ -80,7 +88,9 @@ class _Commands(click.Group):
 
 
 def _is_for_users(error):
-    """Whether an error's text is meant for users: False of a ValueError that no ``raise`` in cmlib's code made."""
+    """Whether an error's text is meant for users: False for a ValueError that no ``raise`` statement in cmlib's code
+    raised.
+    """
     if isinstance(error, CmlibError) or not isinstance(error, ValueError):
         return True
     *_, (frame, line) = traceback.walk_tb(error.__traceback__)
@@ -112,8 +122,7 @@ def _show(error):
 
 
 def _describe_bug(error):
-    """Text for the report of an unexpected error: the error, the modules and lines that it came through, the
-    command."""
+    """Text for the report of an unexpected error: the error, the modules and lines that it passed, and the command."""
     reached = [(_module(frame), line) for frame, line in traceback.walk_tb(error.__traceback__)]
     inside = [place for place in reached if place[0].startswith(_OURS)]
     lines = dict.fromkeys(f"{module}:{line}" for module, line in (*inside[-3:], reached[-1]))

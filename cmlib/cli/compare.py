@@ -1,4 +1,10 @@
-"""`cmlib compare`: compare two versions of a program, two recordings of a service, or the commits of a history."""
+"""`cmlib compare`: compare two versions of a program, two recordings of a service, or the commits of a history.
+
+Takes two commands (counted by perf, or simulated), two recordings with --recordings, or a folder or CSV with
+--history; prints what differs as text, Markdown or JSON. Exit code: 0 if the new version is not slower; 1 if it is,
+or, with --any-change, for any change; 3 with --strict if there is no verdict; 2 after an error. For recordings and
+histories it is 1 with --any-change only.
+"""
 
 import functools
 import json
@@ -15,8 +21,11 @@ _LEAST_SHARE = 0.1  # causes with a smaller share of the first cause's are not p
 
 
 def as_text(comparison, form="txt"):
-    """A comparison (dict) as text or Markdown (`form` md), a line a finding; of its causes the first three that
-    matter."""
+    """A comparison as text (str), or as Markdown if `form` is "md", a line a finding.
+
+    `comparison` is the dict that `cmlib compare --json` prints; of its causes only the first three are written,
+    without those that have less than a tenth of the first one's share.
+    """
     from cmlib.templates import template
 
     causes = comparison["counters"]["causes"]
@@ -176,7 +185,12 @@ def compare(
 
 
 def _compare_recordings(old, new, as_json, **settings):
-    """Print how two recordings of a service (files or names) compare; the verdict (str)."""
+    """Print how two recordings of a service compare, and return the verdict (str), as :func:`compare_services` gives
+    it.
+
+    `old` and `new` are files or names of recorded programs; click.BadParameter if one holds several programs or none;
+    `settings` are options of compare_services.
+    """
     from cmlib.cli.summarize import read_programs
     from cmlib.experiments.service import compare_services
     from cmlib.templates import template

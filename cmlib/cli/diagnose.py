@@ -1,4 +1,9 @@
-"""`cmlib diagnose`: tell what kind of bottleneck a command has, interval by interval."""
+"""`cmlib diagnose`: tell what kind of bottleneck a command has, interval by interval.
+
+Runs the command once, counted by perf or simulated by Valgrind, or takes a run that is recorded. Prints the classes
+(such as memory-bound) of its intervals and what to do about them, as text or JSON, and writes an HTML page if one is
+named.
+"""
 
 import json
 import shlex
@@ -64,7 +69,11 @@ def diagnose(context, command, recorded, keep, html, every_blocks, as_json, simu
 
 
 def _simulated(command, recorded, keep, *, every_blocks, caches, html, as_json):
-    """Answer from simulated counts; `caches` maps Valgrind's names to shapes that a user gave, or None."""
+    """Diagnose a command (list of str), or a recorded run, by simulated counts, and print the answer.
+
+    `keep` is the name under which the run is kept, or None; `caches` maps Valgrind's names of caches to
+    ``SIZE,WAYS,LINE`` (None for this machine's); `html` is a path or None.
+    """
     from tqdm import tqdm
 
     from cmlib.collect.simulate import record_simulated
@@ -91,7 +100,9 @@ def _simulated(command, recorded, keep, *, every_blocks, caches, html, as_json):
 
 
 def _show(answer, as_json, html, page):
-    """Print an answer (dict) as text or JSON, and write `page()` to the file `html` if one is named."""
+    """Print an answer (dict) as text or JSON, and write the HTML that `page()` returns to the file `html`, if one is
+    named.
+    """
     from cmlib.io.archive import write_whole
     from cmlib.templates import template
 

@@ -1,4 +1,4 @@
-"""`cmlib compare --history`: find the commits at which metrics change."""
+"""`cmlib compare --history`: find the commits at which a program's metrics change, and print them."""
 
 import json
 from pathlib import Path
@@ -7,9 +7,12 @@ from cmlib.terminal import say
 
 
 def compare_history(path, page, *, as_json, alpha=0.05, smallest=0.01):
-    """Print the commits of a history at which metrics changed; whether there is any (bool).
+    """Print the commits of a history at which metrics changed, and return whether there is any (bool).
 
-    `path` is a CSV or a folder of kept comparisons, `page` an HTML file to write, or None.
+    `path` is a CSV (a row a commit, a column a metric) or a folder of comparisons kept by `cmlib compare --keep`;
+    `page` is an HTML file to write, or None; `as_json` prints JSON instead of text. `alpha` is the false-alarm
+    probability for the whole history, `smallest` the smallest relevant change as a share. CmlibError if the history
+    can't be read or the page can't be written.
     """
     from cmlib.anomaly.history import find_groups
     from cmlib.collect.compare.kept import read_kept

@@ -1,4 +1,8 @@
-"""`cmlib doctor` and `cmlib programs`: examine this machine, and list what can be recorded on it."""
+"""`cmlib doctor` and `cmlib programs`: examine this machine, and list what can be recorded on it.
+
+Both only print: doctor what it found out about the hardware counters (as JSON with --json), programs a line or two
+for each program that cmlib can get ready and record.
+"""
 
 import dataclasses
 import json

@@ -1,4 +1,9 @@
-"""`cmlib record`: record a program, counted by perf, sampled or simulated, or record what runs already."""
+"""`cmlib record`: record a program, counted by perf, sampled or simulated, or record what runs already.
+
+Runs are kept as files in the folder of recordings, under the program's NAME. Without --mode, a command is recorded in
+two sets of runs: ocoe (one counter, one event: counted all the time, in as many runs as it takes) and mlpx
+(multiplexed: events take turns on the counters within a run).
+"""
 
 import functools
 import re
@@ -14,14 +19,17 @@ _SOURCES = (COUNTED, _SAMPLED, SIMULATED, _RUNNING)
 
 
 def _key_values(context, option, pairs):
-    """A click callback: KEY=VALUE, given several times, as a dict."""
+    """A click callback for texts KEY=VALUE (`pairs`): a dict of them; click.UsageError if one has no ``=``."""
     if any("=" not in pair for pair in pairs):
         raise click.UsageError("--option takes KEY=VALUE.")
     return dict(pair.split("=", 1) for pair in pairs)
 
 
 def _numbers(context, option, pids):
-    """A click callback: numbers of processes with commas between, as a list of int; None if not given."""
+    """A click callback: numbers of processes with commas between (str or None) as a list of int; None if not given.
+
+    click.UsageError if the text is something else.
+    """
     if pids is not None and not re.fullmatch(r"[1-9][0-9]{0,8}(,[1-9][0-9]{0,8})*", pids):
         raise click.UsageError(
             f"--pid takes numbers of processes with commas between, as 812,813, got {pids!r}; `pgrep -a NAME` tells "
@@ -127,7 +135,10 @@ def record(context, name, command, samples, simulated, **settings):
 
 
 def _count(name, recorded, *, note, wait, **settings):
-    """Record a program's sets under perf; `recorded` is a command (list of str) or a Program."""
+    """Record a program's sets of runs under perf, and print how many were made.
+
+    `recorded` is a command (list of str) or a Program of cmlib's; `settings` are the options by name.
+    """
     from cmlib.collect.record import record_program
 
     for set_name, made in record_program(name, recorded, _request(settings), wait=wait, note=note).items():
@@ -136,7 +147,7 @@ def _count(name, recorded, *, note, wait, **settings):
 
 
 def _request(settings):
-    """The Request that the options (dict) make."""
+    """The Request (what to count, and how) that the options (dict) make."""
     from cmlib.collect.record import Request
 
     keys = ("mode", "events", "passes", "interval_ms", "modifier", "set_name")
@@ -145,7 +156,11 @@ def _request(settings):
 
 
 def _attach(name, command, running, *, seconds, note, wait, **settings):
-    """Record what runs already; `running` is a dict of one option's name and value."""
+    """Record what runs already, and print the run's name.
+
+    `running` is a dict of one option's name (pids, cgroup or system) and value; `command` must be empty
+    (click.UsageError).
+    """
     if name is None:
         raise click.UsageError("give a NAME for what is recorded.")
     if command:
@@ -171,7 +186,7 @@ def _attach(name, command, running, *, seconds, note, wait, **settings):
 
 
 def _sample(name, recorded, *, events, modifier, wait, period, compress, **_):
-    """Record one stream of samples or lines of a program, and print its path."""
+    """Record one stream of samples of a program, or of lines fitted to it (`compress`), and print its path."""
     from cmlib.collect.sampling import HARDWARE_GROUP, record_stream
 
     group = [event.strip() for event in events.split(",")] if events else HARDWARE_GROUP
@@ -182,7 +197,11 @@ def _sample(name, recorded, *, events, modifier, wait, period, compress, **_):
 
 
 def _simulate(name, command, *, caches, **settings):
-    """Record a command under Valgrind; `caches` maps Valgrind's names to shapes that a user gave, or None."""
+    """Record a command (list of str) under Valgrind, and print how many runs were made.
+
+    `caches` maps Valgrind's names of caches to ``SIZE,WAYS,LINE`` (None for this machine's). click.UsageError without
+    a name or command.
+    """
     if name is None or not command:
         raise click.UsageError("--simulate takes a NAME and a command after --.")
     from cmlib.collect.simulate import record_simulated
@@ -196,7 +215,10 @@ def _simulate(name, command, *, caches, **settings):
 
 
 def _program(name, command, *, program, scale, options, **_):
-    """The name to record under, and the command (list of str) or one of cmlib's programs (Program)."""
+    """The name to record under, and what to run: a command (list of str), or a Program of cmlib's.
+
+    click.UsageError if there is neither or both, or options of a program come with a command.
+    """
     if program is None:
         if name is None or not command:
             raise click.UsageError("give a NAME and a command after --, or --program PROGRAM.")

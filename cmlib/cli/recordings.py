@@ -1,4 +1,8 @@
-"""`cmlib import`, `cmlib fetch` and `cmlib store`: add recordings from elsewhere, and make the database of all."""
+"""`cmlib import`, `cmlib fetch` and `cmlib store`: add recordings from elsewhere, and make the database of all.
+
+Import takes files and prints a line PROGRAM/RUN for each run that it made of them; fetch downloads a public set of
+recordings; store rebuild writes all recordings into an SQL database.
+"""
 
 import json
 
@@ -12,11 +16,20 @@ from cmlib.terminal import say, say_left_out
 @click.command("import", epilog="Example: cmlib import gcc --mode mlpx --set sweep elsewhere/gcc.*.csv.gz")
 @click.argument("name")
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
-@click.option("--mode", type=click.Choice(["ocoe", "mlpx"]), help="How it was recorded.  [default: seen]")
-@click.option("--set", "set_name", help="Name of the set.  [default: ocoe, mlpx12 for 12 events, or counts]")
+@click.option(
+    "--mode",
+    type=click.Choice(["ocoe", "mlpx"]),
+    help="ocoe: each event counted all the time; mlpx: multiplexed.  [default: seen]",
+)
+@click.option(
+    "--set", "set_name", help="Name of the set of runs.  [default: ocoe, mlpx12 for 12 events, or counts]"
+)
 @click.option("--interval-ms", type=int, help="Time between samples.  [default: seen from the files]")
 @click.option(
-    "--place", default="", help="Of counts a CPU, core, socket or node, take one, as program NAME-CPU3."
+    "--place",
+    default="",
+    metavar="CPU3",
+    help="Where CPUs, cores, sockets or nodes are counted each, take this one, as program NAME-CPU3.",
 )
 @click.option(
     "--count", "counts", multiple=True, metavar="COLUMN", help="Keep this column, which names no event."
@@ -26,7 +39,7 @@ from cmlib.terminal import say, say_left_out
     "levels",
     multiple=True,
     metavar="COLUMN",
-    help="The same of a level, such as power or latency.",
+    help="Keep this column of a level, not a count, such as power or latency.",
 )
 @click.option(
     "--marks",
@@ -40,7 +53,9 @@ from cmlib.terminal import say, say_left_out
 @click.option(
     "--machine", "about", type=click.Path(exists=True), help="What `cmlib doctor --json` said there."
 )
-@click.option("--processor", help="Whose events they are, as of `cmlib summarize`; kept with every run.")
+@click.option(
+    "--processor", help="Whose events they are: haswell, zen2, graviton3, 6248R; kept with every run."
+)
 @click.option("--note", default="", help="Kept with every run.")
 def import_(name, files, about, counts, levels, processor, **known):
     """Import FILES, counts that were recorded elsewhere, as runs of program NAME.
@@ -68,7 +83,10 @@ def import_(name, files, about, counts, levels, processor, **known):
 
 
 def _recognised_tables(metas):
-    """A sentence on the event tables that the events of some runs are in; "" if they are in none."""
+    """A sentence on the event tables of processors that name the events of some runs; "" if none does.
+
+    `metas` are the runs' metadata (dicts).
+    """
     from cmlib.io import events
     from cmlib.io.archive.runs import events_of
 
@@ -77,7 +95,10 @@ def _recognised_tables(metas):
 
 
 def known_processor(text):
-    """The processor (its name in tables) that a value of `--processor` names; click.BadParameter if it is unknown."""
+    """The processor (name of its file in data/processors) that a value of `--processor` names.
+
+    click.BadParameter if no processor is known by that name.
+    """
     from cmlib import processors, topdown
 
     try:
@@ -87,7 +108,9 @@ def known_processor(text):
 
 
 def read_machine(file):
-    """The dict in a file that `cmlib doctor --json` wrote; click.BadParameter if it is none."""
+    """The dict in a file that `cmlib doctor --json` wrote; click.BadParameter if the file is not JSON with an
+    object.
+    """
     from cmlib.io.archive import ArchiveError, read_object
 
     try:
@@ -145,7 +168,7 @@ def _show_list():
 
 
 def _files(n):
-    """A number of files in words."""
+    """A number of files as words: "1 file", "2 files"."""
     return "1 file" if n == 1 else f"{n} files"
 
 

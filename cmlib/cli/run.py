@@ -1,4 +1,8 @@
-"""`cmlib run`: run the notebooks of a profile, and make their report."""
+"""`cmlib run`: run the notebooks of a profile (a set of values for their parameters), and make their report.
+
+Prints the path of the report's HTML page, or with --json what was found; on standard error what it says of a program,
+if it is about one.
+"""
 
 import json
 import logging
@@ -26,7 +30,8 @@ _WITH_COMMAND = "To know more"  # label of a line that holds a command to copy, 
     help="Processes that compute at a time; -1 means one a processor. From 2, two notebooks run side by side.",
 )
 @click.option(
-    "--processor", help="Whose events they are, as of `cmlib summarize`, whatever the recording tells."
+    "--processor",
+    help="Whose events they are: haswell, zen2, graviton3, 6248R, whatever the recording tells.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON, as in answers.json.")
 def run(profile, notebooks, assignments, jobs, processor, as_json):
@@ -47,9 +52,9 @@ def run(profile, notebooks, assignments, jobs, processor, as_json):
 
 
 def _result(programs):
-    """Yield at most three lines on the one program of a report; nothing if there are several.
+    """Yield at most three lines (str) on the one program of a report; nothing if there are several.
 
-    `programs` is that part of answers.json.
+    `programs` is that part of answers.json: a dict of name to the program's entry.
     """
     for name, facts in programs.items() if len(programs) == 1 else ():
         texts = {
@@ -69,7 +74,10 @@ def _result(programs):
 
 
 def _parameter(text):
-    """Name and value of a notebook's parameter from NAME=VALUE; click.BadParameter if it is none."""
+    """Name and value of a notebook's parameter from NAME=VALUE, the value read as YAML: a tuple.
+
+    click.BadParameter if the text is something else.
+    """
     name, equals, value = text.partition("=")
     if not (name and equals):
         raise click.BadParameter(f"{hide(text)!r} is not NAME=VALUE", param_hint="-p")

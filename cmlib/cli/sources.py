@@ -1,6 +1,7 @@
 """Options of commands that can count in several ways ("sources"): each option names the sources it goes with.
 
-The help lists options by source, and one that does not go with the chosen source is refused.
+The help lists options by source, and an option that does not go with the chosen source is refused. A source is a str:
+:data:`COUNTED` (by perf, the default), or the option that chooses it, such as :data:`SIMULATED` (under Valgrind).
 """
 
 import functools
@@ -20,7 +21,10 @@ _CACHES = {
 
 
 class BySource(click.Command):
-    """A click command whose help has a section for the options of each source, and one for those of several."""
+    """A click command whose help has a section for the options of each source, and one for those of several sources.
+
+    `sources` is a tuple of str, all sources that the command has.
+    """
 
     def __init__(self, *args, sources, **settings):
         super().__init__(*args, **settings)
@@ -52,15 +56,15 @@ class _SourceOption(click.Option):
 
 
 def option(*names, sources, **settings):
-    """As :func:`click.option`, for an option that goes with `sources` (tuple of str) only."""
+    """A decorator as :func:`click.option`, for an option that goes only with `sources` (tuple of str)."""
     return click.option(*names, cls=_SourceOption, sources=sources, **settings)
 
 
 def choose_source(context, asked):
-    """The source (str) that the options given ask for, :data:`COUNTED` if none does.
+    """The source (str) that the options given on the command line ask for, :data:`COUNTED` if none does.
 
-    `asked` maps sources to whether their option was given. click.UsageError if there are two, or if an option was
-    given that does not go with the source.
+    `context` is click's, `asked` a dict of each source but COUNTED to whether its option was given. click.UsageError
+    if two were given, or an option that does not go with the source.
     """
     source, *others = [*(source for source, is_asked in asked.items() if is_asked), COUNTED]
     if len(others) > 1:
@@ -90,10 +94,11 @@ _SIMULATION = [
 
 
 def simulating_options(command):
-    """Decorate a command with the options of simulation: --simulate and the caches'.
+    """Decorate a function, before it becomes a click command, with the options of simulation: --simulate and the
+    caches'.
 
-    The command gets `simulated`: None, or a dict of Valgrind's names of caches to ``SIZE,WAYS,LINE`` (None for this
-    machine's).
+    The function gets the argument `simulated`: None without --simulate, else a dict of Valgrind's names of caches
+    (I1, D1, L2, LL) to ``SIZE,WAYS,LINE`` (None for this machine's).
     """
 
     @functools.wraps(command)

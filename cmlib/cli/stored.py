@@ -1,4 +1,8 @@
-"""`cmlib list` and `cmlib remove`, and the shell's completion of names of programs, profiles and public sets."""
+"""`cmlib list` and `cmlib remove`, and the shell's completion of names of programs, profiles and public sets.
+
+Functions for completion get click's context and parameter, which they don't use, and the beginning of a word
+(`incomplete`); they return a list of the names that begin so.
+"""
 
 import shutil
 
@@ -9,19 +13,19 @@ from cmlib.terminal import one_line, say, say_left_out
 
 
 def recorded_names(ctx, param, incomplete):
-    """Names of the programs recorded, for the shell's completion."""
+    """Names of the programs recorded that begin with `incomplete`, sorted (list of str)."""
     folders = sorted(places.recordings_dir().glob("*"))
     return [f.name for f in folders if f.name.startswith(incomplete) and any(f.glob("*.json"))]
 
 
 def profile_names(ctx, param, incomplete):
-    """Names of the profiles, for the shell's completion."""
+    """Names of the profiles of notebooks that begin with `incomplete`, sorted (list of str)."""
     folders = [folder.name for folder in places.params_dir().iterdir() if folder.is_dir()]
     return sorted(name for name in {*folders, "paper", "live"} if name.startswith(incomplete))
 
 
 def set_names(ctx, param, incomplete):
-    """Names of the public sets, for the shell's completion."""
+    """Names of the public sets of recordings that begin with `incomplete` (list of str)."""
     from cmlib.io.public import sets
 
     return [name for name in sets().index if name.startswith(incomplete)]

@@ -1,4 +1,8 @@
-"""`cmlib summarize`: say in seconds what limits a program."""
+"""`cmlib summarize`: say in seconds what limits a program, from a recording or a file of counts.
+
+Prints text, or with --json the dict of :func:`cmlib.topdown.summarize` (a list of dicts if the file holds several
+programs).
+"""
 
 import contextlib
 import json
@@ -78,7 +82,11 @@ def read_programs(recording, machine, interval_ms=None):
     """An iterable of (name, list of metadata, list of (counts, running shares)), one for each program.
 
     `recording` is the name of a recorded program, or a file as `cmlib import` takes it, which may hold several
-    programs. click.BadParameter if it is neither.
+    programs; `machine` (dict, may be empty) describes the machine of a file, `interval_ms` is the time between its
+    samples (None: seen from the file). Metadata are a dict a run; counts and running shares (0 to 1) are DataFrames,
+    a row an interval (index time_s [s]), a column an event. click.BadParameter if `recording` is neither,
+    click.ClickException if the program is simulated or has no run that can be read, RecordError if a file can't be
+    read.
     """
     if recording in recorded_names(None, None, "") or not Path(recording).is_file():
         return _from_recordings(recording, machine, interval_ms)
@@ -86,7 +94,7 @@ def read_programs(recording, machine, interval_ms=None):
 
 
 def _from_file(file, machine, interval_ms):
-    """As :func:`read_programs`, from a file; kinds of core are programs of their own."""
+    """Yield the programs in a file as :func:`read_programs` does; each kind of core is a program of its own."""
     from cmlib.io.sources import read_sources
 
     programs = {}
@@ -99,7 +107,7 @@ def _from_file(file, machine, interval_ms):
 
 
 def _from_recordings(name, machine, interval_ms):
-    """As :func:`read_programs`, from the recordings of the one program of a name."""
+    """The one recorded program of a name, as a list of what :func:`read_programs` gives."""
     from cmlib.io.archive import readable
     from cmlib.io.archive.programs import readable_runs
     from cmlib.io.archive.runs import PERF, source_of
@@ -121,7 +129,7 @@ def _from_recordings(name, machine, interval_ms):
 
 
 def _text(answer):
-    """A summary (dict) as text."""
+    """A summary (dict of :func:`cmlib.topdown.summarize`) as text."""
     import pandas as pd
 
     from cmlib.templates import template
@@ -134,8 +142,10 @@ def _text(answer):
 
 
 def _bars(categories):
-    """The categories (dicts) with an indented name and a bar: full as far as is certain, hatched as far as is
-    possible."""
+    """The categories (dicts) of top-down analysis with an indented name and a bar (str) that stands for all slots.
+
+    The bar is full as far as the category's lower bound, and hatched up to its upper bound.
+    """
     depths = {"": -1}
     rows = []
     for row in categories:
