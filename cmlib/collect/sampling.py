@@ -1,5 +1,9 @@
-"""Sample a program by `perf record`, and store its samples, or the piecewise-linear segments fitted to them as it
-runs."""
+"""Sample a program by `perf record`, and store its samples, or piecewise-linear segments fitted to them as it runs.
+
+A sample is taken whenever the first event has happened `period` times, and holds the counts of a whole group of
+events. :func:`record_stream` takes a name and a command, and stores a recording; :func:`read_samples` gives the
+samples of one as a DataFrame of cumulative counts.
+"""
 
 import contextlib
 import csv
@@ -92,11 +96,11 @@ def _end_of(file):
 
 
 def read_samples(source, events=None):
-    """Cumulative counts of the samples in a file that ``perf script`` printed, plain or gzipped.
+    """Cumulative counts of the samples in a file that ``perf script`` printed, plain or gzipped: a DataFrame.
 
-    Returns a DataFrame, a row a sample, a column an event. `events` are names, the event that times the sampling
-    first; by default those in the metadata beside the file. SampleError if there is no such file, no event is known,
-    or no sample is in it.
+    It has a row a sample, a column an event: how often it has happened since the start (int). `source` is the
+    file's path; `events` are names, the event that times the sampling first, by default those in the metadata
+    beside the file. SampleError if there is no such file, no event is known, or no sample is in it.
     """
     source = Path(source)
     if not source.exists():
@@ -125,9 +129,13 @@ def parsed(pieces, parser):
 def record_lines(command, events, period, out, *, label=None, drift=DRIFT):
     """Sample a program, and store piecewise-linear segments in place of its samples, written as they end.
 
-    Writes ``<out>.csv`` and ``<out>.json`` and returns the metadata (dict). `events` are at least two, or a mapping
-    of their names to perf's encodings; the first one is x, sampled each `period` counts, and each other one a y with
-    its own slope and intercept. `label` is noted as the command. SampleError if there is nothing to store.
+    `command` is a list of str. `events` are at least two names, or a mapping of their names to perf's encodings;
+    the first one is x, sampled each `period` counts, and each other one a y with its own slope and intercept.
+    Writes ``<out>.csv`` (a row a segment: x_start, x_end, slope and intercept of each y, n) and ``<out>.json``
+    (metadata), where `out` is a path without suffix. `label` is noted as the command; `drift` is the threshold of
+    :class:`cmlib.compress.OnlineRegression`. Returns the metadata (dict of command, events, period, n_samples,
+    n_lines and more). SampleError if there are fewer than two events, the program or perf fails, or no sample was
+    taken.
     """
     encodings = _encodings(events)
     regression = OnlineRegression(list(encodings)[1:], drift=drift)
@@ -142,9 +150,13 @@ def record_lines(command, events, period, out, *, label=None, drift=DRIFT):
 
 
 def record_samples(command, events, period, out, *, label=None):
-    """Sample a program, and store what ``perf script`` prints of its samples, compressed, in ``<out>.txt.gz``.
+    """Sample a program, and store what ``perf script`` prints of its samples, compressed.
 
-    Parameters, metadata and errors are those of :func:`record_lines`.
+    `command` is a list of str, `events` at least two names, or a mapping of their names to perf's encodings; the
+    first one is sampled each `period` counts. Writes ``<out>.txt.gz`` and its metadata ``<out>.json``, where `out`
+    is a path without suffix; `label` is noted as the command. Returns the metadata (dict of command, events,
+    period, n_samples and more). SampleError if there are fewer than two events, the program or perf fails, or no
+    sample was taken.
     """
     encodings = _encodings(events)
     with draft(out, SAMPLES) as (file, metadata, folder):
@@ -245,9 +257,11 @@ def record_stream(
 ):
     """Sample a program once, and store its samples, or with `compress` only their lines, among the samples of `name`.
 
-    Returns the new recording's path without its suffix, and its metadata. `group` are the events of one counter
-    group, the first one sampled each `period` counts; `modifier` is perf's, "u" for user mode. With `wait`, waits
-    while another process uses the counters; else CountersBusy. SampleError if the program fails or is a server.
+    `command` is a list of str or a Program. `group` are the names of the events of one counter group, the first one
+    sampled each `period` counts; `modifier` is perf's, "u" for user mode. With `wait`, waits while another process
+    uses the counters; else CountersBusy. Returns a tuple of the new recording's path without its suffix (such as
+    ``…/NAME/hardware-00``), and its metadata (dict). SampleError if the program fails, is a server or ends before
+    the first sample; CmlibError if no hardware event can be counted; RecordError if perf or the program is missing.
     """
     check_names(name, "samples")
     table = machine.known_events(machine.describe())

@@ -1,4 +1,9 @@
-"""Plan runs: which events are counted together in which run, with and without multiplexing."""
+"""Plan runs: which events are counted together in which run, with and without multiplexing.
+
+Without (OCOE: one counter, one event) every event keeps a counter, in as many runs as that takes; with (MLPX)
+groups of events take turns on the counters within a run. :func:`make_plans` takes names of events and the number of
+counters, and gives a list of :class:`Plan`, one for each run.
+"""
 
 import re
 from collections import Counter
@@ -16,11 +21,12 @@ _TRACEPOINT = re.compile(r"\w+:(?![ukhIGHpPSDWeb]+$)\w+")
 
 @dataclass(frozen=True)
 class Plan:
-    """The events of one run: `pinned` ones are always counted, each of `groups` is scheduled on the counters as a
-    whole.
+    """The events of one run, and how they are counted.
 
-    `mode` is "ocoe" (no multiplexing) or "mlpx", `part` the number of this plan among those of its set, `modifier`
-    perf's ("u": user mode).
+    `pinned` events are counted all the time; each of `groups` (tuples of names) is scheduled on the counters as a
+    whole. `set` is the name of the plans that together count all events, `part` the number of this one among them;
+    `mode` is "ocoe" (no multiplexing) or "mlpx"; `interval_ms` is the length of an interval [ms], `modifier` perf's
+    ("u": user mode).
     """
 
     set: str
@@ -40,13 +46,14 @@ class Plan:
 def make_plans(
     mode, events, n_counters, *, counters_of=None, per_run=12, set_name=None, pinned=PINNED, **plan
 ):
-    """A list of Plans that together count each event once, as `mode` says.
+    """Plans that together count each event once: a list of Plans, one for each run.
 
-    ``ocoe``: every event keeps its counter, in as many runs as that takes. ``mlpx``: runs of `per_run` events, whose
-    groups take turns. ``ungrouped``: one run in which each event takes turns by itself, as in a plain list for ``perf
-    stat -e``. `n_counters` are the machine's good counters, the pinned events' among them; `counters_of` maps events
-    that need more than one counter to how many; `plan` are further fields of Plan. ValueError if an event is named
-    twice or needs more counters than there are.
+    `mode` is "ocoe" (every event keeps its counter, in as many runs as that takes), "mlpx" (runs of `per_run`
+    events, whose groups take turns) or "ungrouped" (one run in which each event takes turns by itself, as in a
+    plain list for ``perf stat -e``). `events` are names; `n_counters` is the number of the machine's good counters,
+    the pinned events' among them; `counters_of` maps events that need more than one counter to how many; `set_name`
+    is the set's (by default of the mode, such as "mlpx12"); `plan` are further fields of Plan (interval_ms,
+    modifier). ValueError if there are no events, one is named twice or needs more counters than there are.
     """
     groups = _groups(events, n_counters, pinned, counters_of)
     if mode == "ocoe":
@@ -62,9 +69,11 @@ def make_plans(
 
 
 def with_second_reading(plan, n_counters, *, counters_of=None):
-    """The plan with one event of another group counted again, as ``EVENT#2``, half a rotation apart.
+    """A Plan in which one event of another group is counted again, as ``EVENT#2``, half a rotation apart.
 
-    Unchanged if all events fit on the counters, so that nothing is multiplexed, or if no event can be counted again.
+    How far the two readings of an event are apart tells how large the error of multiplexing is. `plan`,
+    `n_counters` and `counters_of` are as in :func:`make_plans`. The plan is returned unchanged if all events fit on
+    the counters, so that nothing is multiplexed, or if no event can be counted again.
     """
     needed = {event: (counters_of or {}).get(event, 1) for event in plan.events}
     width = n_counters - sum(map(needs_counter, plan.pinned))
@@ -82,7 +91,7 @@ def with_second_reading(plan, n_counters, *, counters_of=None):
 
 
 def needs_counter(event):
-    """Whether an event (str) takes one of the processor's counters; software events and tracepoints do not."""
+    """True if an event (name) takes one of the processor's counters; software events and tracepoints do not."""
     return not (_TRACEPOINT.fullmatch(event) or event.partition(":")[0] in SOFTWARE_NAMES)
 
 

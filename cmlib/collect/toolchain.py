@@ -1,4 +1,8 @@
-"""Find and run compilers and other tools; their failures become errors that show the command."""
+"""Find and run compilers and other tools; their failures become errors that show the command.
+
+:func:`find_compiler` gives a program's name, :func:`compile_to` writes a file, :func:`run_tool` gives a tool's
+output as text; all raise CmlibError.
+"""
 
 import os
 import shutil
@@ -9,10 +13,10 @@ from cmlib.io.archive import atomic_output
 
 
 def find_compiler(variable, usual, purpose, packages):
-    """Name of the compiler: that in the environment variable `variable`, else `usual`; CmlibError if it is not
-    installed.
+    """Name (str) of the compiler that the environment variable `variable` names, else `usual`.
 
-    `purpose` (what is built) and `packages` (of Debian) are for the error's text.
+    CmlibError if it is not installed. `purpose` (what is built) and `packages` (of Debian) are for the error's
+    text.
     """
     compiler = os.environ.get(variable) or usual
     if shutil.which(compiler) is None:
@@ -24,7 +28,10 @@ def find_compiler(variable, usual, purpose, packages):
 
 
 def compile_to(target, compiler, options, sources, headers):
-    """Compile `sources` into the file `target`, unless it is newer than all of them and than `headers` (paths)."""
+    """Compile `sources` into the file `target`, unless it is newer than all of them and than `headers` (all paths).
+
+    `compiler` is its program, `options` are its (lists of str). Returns nothing; CmlibError if the compiler fails.
+    """
     newest = max(file.stat().st_mtime for file in (*sources, *headers))
     if not target.is_file() or target.stat().st_mtime < newest:
         with atomic_output(target) as draft:
@@ -32,10 +39,10 @@ def compile_to(target, compiler, options, sources, headers):
 
 
 def run_tool(command, **options):
-    """Standard output (str) of a command that is run to its end; CmlibError if it is missing, fails or takes too
-    long.
+    """Run a command (list of str or paths) to its end, and return its standard output (str).
 
-    `options` are those of :func:`subprocess.run`, such as `timeout` [s].
+    CmlibError if its program is missing, fails or takes too long. `options` are those of :func:`subprocess.run`,
+    such as `timeout` [s].
     """
     shown = " ".join(map(str, command))
     try:

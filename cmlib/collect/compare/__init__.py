@@ -1,6 +1,8 @@
 """Compare two versions of a program by running both, and count regions of a program.
 
-Names are loaded when they are asked for: a program that only counts its regions loads nothing else.
+`compare_programs` takes two commands and gives the verdict as a dict (slower, faster or no change, and in which
+functions); `compare_simulated` does so by simulated counts; `region` counts a block of a Python program. Names are
+loaded when they are asked for: a program that only counts its regions loads nothing else.
 """
 
 import lazy_loader

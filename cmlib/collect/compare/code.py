@@ -1,4 +1,7 @@
-"""Compare the machine code of two commands: did the code that ran change, or only its addresses?"""
+"""Compare the machine code of two commands: did the code that ran change, or only its addresses?
+
+:func:`compare_code` takes two Versions (commands), and gives a :class:`CodeComparison`.
+"""
 
 import filecmp
 import re
@@ -47,11 +50,12 @@ class CodeComparison:
 
 
 def compare_code(old, new, notify=say):
-    """A CodeComparison of two Versions, by the files that they load and the functions that they execute.
+    """Compare what two Versions (commands) execute, by the files that they load and the functions in these.
 
-    Each is run once, to see which files it maps. Where functions differ, each is run once more under Callgrind, to see
-    which of them were executed. Nothing is raised: where a command fails or the code can't be compared, `same` is None
-    and `reason` says why. `notify`, a callable, gets a sentence before the second run.
+    Each is run once, to see which files it maps. Where functions differ, each is run once more under Callgrind, to
+    see which of them were executed. Returns a CodeComparison. Where a command fails or the code can't be compared
+    nothing is raised: `same` is None and `reason` says why. `notify`, a callable, gets a sentence before the second
+    run.
     """
     try:
         return _compared(old, new, notify)

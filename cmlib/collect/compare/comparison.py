@@ -1,6 +1,7 @@
 """Compare two versions of a program by times and counts: is the new one slower, and in which functions?
 
-A look is a moment at which a verdict is asked for: after a quarter, a half and all of the runs, until it is clear.
+:func:`compare_programs` takes two commands or recordings, and gives the result as a dict. A look is a moment at
+which a verdict is asked for: after a quarter, a half and all of the runs, until it is clear.
 """
 
 from contextlib import closing
@@ -61,21 +62,26 @@ def compare_programs(
     timeout : float, optional
         Longest run [s].
     layouts : int, optional
-        How many memory layouts of both programs are timed as well; the shell command `build` links them.
+        How many memory layouts of both programs are timed as well.
+    build : str, optional
+        Shell command that links both programs anew in each layout; without it only the stack is moved.
     seed : int
-        Of the random order within pairs, and of the autoencoders.
+        Of the random order within pairs, of layouts, and of the autoencoders.
     notify, progress : callable
         Called with a sentence (str) on what happens; called without arguments after each run.
 
     Returns
     -------
     dict
-        What ``--json`` prints, as docs/compare.md has it.
+        What ``--json`` prints, as docs/compare.md has it: schema, verdict (str, such as "slower" or "no change"),
+        anomaly (True if the new one is slower), old and new (name, number of runs), times (a list of dicts, one for
+        each function and measure, with ratio and its interval), counters (which events differ, and in which
+        functions), code (whether what ran differs), layouts, rules, limited_by and more.
 
     Raises
     ------
     CmlibError
-        If a command fails, or the two can't be compared.
+        If a command fails, the two can't be compared, or `keep` holds recordings already.
     """
     changed = changed_functions(*sources) if sources else []
     if keep:

@@ -1,6 +1,7 @@
-"""The events by which two versions are compared if a user names none, by processor (data/events/autoperf.csv).
+"""Choose the events by which two versions are compared if a user names none, by processor (data/events/autoperf.csv).
 
-A Countable is an event with its name and its code for the kernel (:mod:`cmlib.collect.machine.event_names`).
+:func:`usual_events` takes a machine's description (dict), and gives a list of Countables: events with their name
+and code for the kernel (:mod:`cmlib.collect.machine.event_names`).
 """
 
 import pandas as pd
@@ -19,8 +20,8 @@ GENERIC, KERNEL = "generic", "kernel"
 def usual_events(about):
     """List of the Countables to count on this machine where a user names no events.
 
-    `about` is the machine's description (dict of :func:`describe`). The processor's own list, else the generic events
-    that it counts; software events where there is no PMU.
+    `about` is the machine's description (dict of :func:`cmlib.collect.machine.describe`). The processor's own list,
+    else the generic events that it counts; software events where there is no PMU (unit of hardware counters).
     """
     if not core_pmus():
         names = [name for name in _listed(KERNEL) if ":" not in name or machine.tracepoint_id(name)]

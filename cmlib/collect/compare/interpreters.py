@@ -1,4 +1,7 @@
-"""The command that starts an interpreter without its script, to measure what start-up alone executes."""
+"""Find the command that starts an interpreter without its script, to measure what start-up alone executes.
+
+:func:`without_script` takes a command (list of str), and gives another one, or None.
+"""
 
 import re
 import shutil

@@ -1,4 +1,7 @@
-"""Read the recordings that `cmlib compare --keep FOLDER/COMMIT` wrote as a history: run times by commit."""
+"""Read the recordings that `cmlib compare --keep FOLDER/COMMIT` wrote as a history: run times by commit.
+
+:func:`read_kept` takes the folder, and gives a DataFrame, a row a commit, a column a function and measure.
+"""
 
 from pathlib import Path
 
@@ -12,13 +15,14 @@ from cmlib.io.regions import read_recording
 
 
 def read_kept(folder):
-    """Run times by commit: a DataFrame of medians [s], and a list with "" for each commit.
+    """Read run times by commit: a tuple of a DataFrame of medians [s], and a list with "" for each commit.
 
     `folder` (path) holds a folder a commit, named by it, each with what ``cmlib compare --keep`` wrote: the new
     version's recording counts, the old one's where there is no other. The frame has a row a commit (index), oldest
-    first by the recordings' dates; columns are named ``function, measure``, where measure is elapsed or processor time;
-    recordings of several processors get columns of their own, ``processor · function, measure``. The list stands for
-    subjects, as of :func:`read_history`. CmlibError if nothing can be read.
+    first by the recordings' dates; columns are named ``function, measure``, where measure is elapsed or processor
+    time; recordings of several processors get columns of their own, ``processor · function, measure``; NaN where a
+    commit has no such time. The list stands for the commits' subjects, which are not known here. CmlibError if
+    nothing can be read.
     """
     places = sorted(path for path in Path(folder).iterdir() if path.is_dir())
     rows = {place.name: row for place, row in readable(_read_commit, places).items() if row}

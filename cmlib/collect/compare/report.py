@@ -1,4 +1,7 @@
-"""The result of comparing two versions as a dict for JSON."""
+"""Put the result of comparing two versions into a dict for JSON, the same for measured and simulated versions.
+
+Its entries are described in docs/compare.md.
+"""
 
 import numpy as np
 
@@ -9,8 +12,9 @@ REFUSED = "refused"
 
 
 def refusal(reason):
-    """Result where nothing could be compared for the `reason` (str): a dict of schema, verdict, anomaly (None),
-    refused.
+    """Result (dict) where nothing could be compared: schema, verdict ("refused"), anomaly (None), and refused.
+
+    The last is a list of the `reason` (str).
     """
     return {"schema": SCHEMA, "verdict": REFUSED, "anomaly": None, "refused": [reason]}
 

@@ -1,4 +1,9 @@
-"""Compare two versions of a program by simulated counts: does the new one execute more, and in which functions?"""
+"""Compare two versions of a program by simulated counts: does the new one execute more, and in which functions?
+
+:func:`compare_simulated` runs both commands under Valgrind's Callgrind, and gives the result as a dict. Exact
+counts are of what was executed (instructions, loads, stores, branches); modelled ones are misses and mispredictions
+of Callgrind's model of caches and of a branch predictor.
+"""
 
 import contextlib
 import tempfile
@@ -72,19 +77,26 @@ def compare_simulated(
     smallest, smallest_modelled : float
         Smallest relevant change of exact and of modelled counts, as a share.
     caches : dict, optional
-        Caches to simulate, by Valgrind's names; by default this machine's.
-    sources, timeout, notify, progress
-        As of :func:`cmlib.collect.compare.compare_programs`.
+        Caches to simulate, from Valgrind's names (I1, D1, LL) to text ``SIZE,WAYS,LINE``; by default this
+        machine's.
+    sources : pair of paths, optional
+        Source files of both, to name what was changed.
+    timeout : float, optional
+        Longest run [s].
+    notify, progress : callable
+        Called with a sentence (str) on what happens; called without arguments after each run.
 
     Returns
     -------
     dict
-        What ``--simulate --json`` prints, as docs/compare.md has it.
+        What ``--simulate --json`` prints, as docs/compare.md has it: schema, verdict (str), anomaly (True if the
+        new one is slower), old and new (name, number of runs), counts (a list of dicts, one for each event),
+        cycle_estimate_ratio, counters (with causes: functions that changed), rules, limited_by and more.
 
     Raises
     ------
     CmlibError
-        If a command fails, or is none.
+        If a command is a recording, fails, or takes too long, or Valgrind is missing.
     """
     changed = changed_functions(*sources) if sources else []
     options = cache_options(caches or {})

@@ -1,7 +1,9 @@
-"""The two versions that are compared: each is read from a recording, or a command that is run and counted.
+"""Run and count the two versions that are compared, or read them from recordings.
 
 A region is a stretch of a program's code, usually a function, that it counts by itself with `cmlib_region.h`; each
 time that it is executed ("passed") gives a sample. A program without regions is counted as a whole.
+:func:`open_pair` takes two commands or files, and yields a :class:`VersionPair`: runs (DataFrames of counts) and
+times [s] of both.
 """
 
 import contextlib
@@ -52,17 +54,20 @@ class VersionRecording:
 
     @functools.cached_property
     def runs(self):
-        """Counts of each run, divided by instructions or by work: a list of DataFrames, a row each time a region was
-        passed.
+        """Counts of each run, divided by instructions or by work: a list of DataFrames, a row a sample.
 
-        Columns are function, location and the counters. A CmlibError if the text is damaged.
+        A sample is one passage through a region. Columns are function, location and the counters. A CmlibError if
+        the text is damaged.
         """
         runs = in_recording(self.name, regions.read_runs, self.text, per=self.about["per"])
         return list(runs.values())
 
     @functools.cached_property
     def times(self):
-        """Times [s]: a DataFrame, a row a run, as of :func:`read_times`; a CmlibError if the text is damaged."""
+        """Times [s]: a DataFrame, a row a run, columns (function, measure), measures elapsed and processor time.
+
+        NaN where a function did not run. A CmlibError if the text is damaged.
+        """
         return in_recording(self.name, read_times, self.text)
 
 
@@ -85,10 +90,11 @@ def open_pair(
 ):
     """Yield a VersionPair to be judged each time that enough runs are recorded; stop it when the verdict is settled.
 
-    `old` and `new` are commands, which are run in random order, or files that `--keep` wrote. All parameters are those
-    of :func:`cmlib.collect.compare.compare_programs`, in which `events` are names with commas between, and at most
-    `n_runs` are made of each. A generator, which may yield once; CmlibError if a command fails or they can't be
-    compared.
+    `old` and `new` are commands, which are run in random order, or files that `--keep` wrote. `events` are names
+    with commas between (None: a list for the processor); at most `n_runs` are made of each; `alpha` is the
+    false-alarm probability, by which the fewest runs are found; `timeout` is the limit of a run [s]; `seed` is that
+    of the order. `notify` is called with sentences (str), `progress` after each run. A generator, which may yield
+    once; CmlibError if a command fails or they can't be compared.
     """
     names = dict(zip(FORMS, (old, new), strict=True))
     recordings = {form: _read(name) for form, name in names.items() if is_recording(name)}
@@ -109,7 +115,7 @@ def open_pair(
 
 
 def is_recording(name):
-    """Whether `name` (str) is a recording (a .json file) and not a command, which may end in one."""
+    """True if `name` (str) is a recording (a .json file), False if it is a command, which may end in one."""
     return name.endswith(".json") and (Path(name).is_file() or not re.search(r"\s", name))
 
 
@@ -124,10 +130,10 @@ def check_free(folder):
 
 
 def save_pair(pair, folder):
-    """Write the recordings of a VersionPair's commands into `folder` (path): ``old.json``, ``new.json`` and their
-    samples.
+    """Write the recordings of a VersionPair's commands into `folder` (path).
 
-    A version that was itself read from a recording is not written.
+    Files are ``old.json``, ``new.json`` and their samples. A version that was itself read from a recording is not
+    written.
     """
     for form in FORMS:
         recording = getattr(pair, form)
@@ -218,7 +224,7 @@ class Version:
 
 
 def find_version(command, *, timeout=None):
-    """Run a command once without counting, and return it as a Version with the names of the regions that it passed.
+    """Run a command (str) once without counting; a Version with the names of the regions that it passed.
 
     CmlibError if it can't be split into words, has no program, or fails; TooLongError after `timeout` [s].
     """

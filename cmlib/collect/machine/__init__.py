@@ -1,4 +1,9 @@
-"""Examine the machine that counts: its processor, how many of its counters count right, and who may use them."""
+"""Examine the machine that counts: its processor, how many of its counters count right, and who may use them.
+
+`examine` gives an Examination with findings, `describe` a dict of the machine for metadata, `census` the number of
+good counters, `known_events` the table of the events that can be counted; `counters_lock` keeps others from
+counting.
+"""
 
 import lazy_loader
 

@@ -1,4 +1,8 @@
-"""Find how many hardware counters this machine offers, and how many of them count right."""
+"""Find how many hardware counters this machine offers, and how many of them count right.
+
+The same event is counted several times at once: right counters agree. :func:`census` does so and gives a
+:class:`Census`; :func:`supported` tells which events can be counted at all.
+"""
 
 import math
 import shutil
@@ -59,10 +63,10 @@ class Census:
 
 
 def census(*, events=_EVENTS):
-    """A Census of this machine: one event is counted in groups of 1, 2, … copies while a loop spins.
+    """Count the counters: one event is counted in groups of 1, 2, … copies while a loop spins; a Census.
 
-    The first of `events` (perf's names) that this machine counts is taken. Each group is counted twice. Without perf
-    nothing is offered.
+    The first of `events` (perf's names) that this machine counts is taken. Each group is counted twice. Without
+    perf, or if nothing can be counted, `offered` is 0 and `complaint` says why; nothing is raised.
     """
     if shutil.which("perf") is None:
         return Census(0, 0, complaint="perf is not installed")
@@ -110,9 +114,10 @@ def _census_of(event):
 
 
 def check_census(groups):
-    """A Census from the readings of groups of copies of one event, counted together while the same work ran.
+    """Census (its offered, good and copies) from readings of groups of copies of one event.
 
-    `groups` are lists of (count, running share), one pair a copy; an empty list where perf refused the group.
+    `groups` are lists of (count, running share 0 to 1), one pair a copy, of groups that were counted together while
+    the same work ran; an empty list where perf refused the group.
     """
     sizes = range(1, 1 + max(map(len, groups), default=0))
     offered = max((len(group) for group in groups if _ran(group)), default=0)

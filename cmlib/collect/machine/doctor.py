@@ -1,4 +1,7 @@
-"""Examine whether and how well this machine can count: a list of findings, each with its numbers and what to do."""
+"""Examine whether and how well this machine can count: a list of findings, each with its numbers and what to do.
+
+:func:`examine` asks the host and gives an :class:`Examination`, which `cmlib doctor` prints.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +18,11 @@ _LONGEST_ROTATION_MS = 25  # between turns of multiplexed groups: beyond it, int
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of `cmlib doctor`: its id, severity, what was found, the numbers behind it, and what to do."""
+    """One line of `cmlib doctor`; all fields are str.
+
+    `id` names what was examined (such as "counters"), `severity` is "ok", "note", "warning" or "error", `what` was
+    found, `numbers` are behind it, `todo` is what to do.
+    """
 
     id: str
     severity: str
@@ -26,7 +33,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Examination:
-    """Result of :func:`examine`."""
+    """Result of :func:`examine`: numbers of offered and good counters, Findings, and the machine's description.
+
+    `good_counters` are those of the offered ones that count right; `machine` is a dict as of
+    :func:`cmlib.collect.machine.describe`.
+    """
 
     offered_counters: int
     good_counters: int
@@ -73,10 +84,11 @@ def examine(root="/"):
 
 
 def find(facts):
-    """A list of Findings, with their texts from findings.yaml.
+    """Findings on a machine, with their texts from findings.yaml: a list of Findings.
 
-    `facts` is a dict of what :func:`examine` asks of the host: machine, perf_complaint, pmus, paranoid, privileged,
-    watchdog, others, names, table, census, busy.
+    `facts` is a dict of what :func:`examine` asks of the host: machine (dict), perf_complaint (str), pmus, others
+    (tuples of names), paranoid (level, or None), privileged, watchdog (bool), names (number that perf knows), table
+    (name of the event table, or None), census (Census) and busy (str, "" if the counters were free).
     """
     texts = yaml.safe_load(Path(__file__).with_name("findings.yaml").read_text(encoding="utf-8"))
     values = facts | facts["machine"] | _words(facts)

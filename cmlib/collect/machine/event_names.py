@@ -1,5 +1,8 @@
-"""Which events can be counted on this machine, by name: perf's, those of tables in data/events, and those given as
-codes."""
+"""Find which events can be counted on this machine, by name: perf's, those of data/events, and those given as codes.
+
+:func:`known_events` gives the table of a processor's events (DataFrame); :func:`countable` reads a user's list of
+events, and gives :class:`Countable` objects with the numbers that the kernel takes.
+"""
 
 from dataclasses import dataclass
 
@@ -13,11 +16,13 @@ from cmlib.io.events.naming import DEFAULT_SOFTWARE, GENERAL, HARDWARE, SOFTWARE
 
 
 def known_events(about):
-    """The event table of a processor (DataFrame by event), from perf's list and the table in data/events.
+    """The event table of a processor, from perf's list and the table in data/events: a DataFrame indexed by event.
 
-    `about` is what :func:`describe` returns. Where both know an event, perf's row is taken, unless the table is one
-    that was written by hand in data/events. On processors of other vendors than Intel and AMD only perf's list and
-    tables written by hand count.
+    `about` is the machine's description (dict) that :func:`describe` returns. Columns are those of
+    :func:`cmlib.io.events.table`: code, umask, counters (how many it takes), description and more; no rows if
+    nothing is known. Where both know an event, perf's row is taken, unless the table is one that was written by
+    hand in data/events. On processors of other vendors than Intel and AMD only perf's list and tables written by
+    hand count.
     """
     table = events.table_of(about)
     by_code = about.get("vendor") in ("GenuineIntel", "AuthenticAMD")  # elsewhere the PMU is not called cpu

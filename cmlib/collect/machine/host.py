@@ -1,4 +1,8 @@
-"""Describe the host: what /proc and /sys tell of processor, kernel and counters, and which perf is installed."""
+"""Describe the host: what /proc and /sys tell of processor, kernel and counters, and which perf is installed.
+
+:func:`describe` gives all of it as a dict, the part `machine` of a recording's metadata. The functions' `root`
+(path, default "/") is the folder that holds proc and sys; a PMU is a unit of counters as the kernel lists it.
+"""
 
 import contextlib
 import functools
@@ -67,13 +71,13 @@ def describe(root="/"):
 
 
 def load_1min(root="/"):
-    """Processes that ran or waited to run, on average over the last minute; None if the host doesn't say."""
+    """Number (float) of processes that ran or waited to run, mean of the last minute; None if the host doesn't say."""
     load = _read(Path(root) / "proc/loadavg")
     return float(load.split()[0]) if load else None
 
 
 def perf_version():
-    """perf's version and "", or None and why there is none."""
+    """Version of the installed perf: a tuple of it (str) and ""; or of None and the reason (str) why there is none."""
     if shutil.which("perf") is None:
         return None, "no perf on the PATH"
     done = subprocess.run(["perf", "version"], capture_output=True, text=True)
@@ -84,7 +88,7 @@ def perf_version():
 
 
 def perf_list():
-    """What ``perf list`` prints, as JSON or, from an older perf, as text; empty without perf."""
+    """What ``perf list`` prints (str), as JSON or, from an older perf, as text; "" without perf."""
     if shutil.which("perf") is None:
         return ""
     for form in ("--json", "--details"):
@@ -108,7 +112,7 @@ def metric_group():
 
 
 def core_pmus(root="/"):
-    """Names of the PMUs whose counters belong to the processor's cores: ``cpu``, ``cpu_core``, ``armv8_pmuv3_0``."""
+    """Names (sorted list of str) of the PMUs of the processor's cores: ``cpu``, ``cpu_core``, ``armv8_pmuv3_0``."""
     devices = Path(root) / "sys/bus/event_source/devices"
     named = ("cpu", "cpu_core", "cpu_atom")
     return sorted(
@@ -155,12 +159,12 @@ def tracepoint_id(name, root="/"):
 
 
 def paranoid_level(root="/"):
-    """The kernel's perf_event_paranoid setting; None if the kernel has no perf events at all."""
+    """The kernel's setting perf_event_paranoid (int); None if the kernel has no perf events at all."""
     return _integer(_read(Path(root) / "proc/sys/kernel/perf_event_paranoid"))
 
 
 def is_privileged(root="/"):
-    """Whether this process may count at any paranoid level (it has CAP_PERFMON or CAP_SYS_ADMIN)."""
+    """True if this process may count at any paranoid level (it has CAP_PERFMON or CAP_SYS_ADMIN)."""
     status = _read(Path(root) / "proc/self/status") or ""
     match = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.M)
     effective = int(match[1], 16) if match else 0
@@ -168,12 +172,12 @@ def is_privileged(root="/"):
 
 
 def has_watchdog(root="/"):
-    """Whether the NMI watchdog is on, which keeps one counter for itself."""
+    """True if the NMI watchdog is on, which keeps one counter for itself."""
     return _read(Path(root) / "proc/sys/kernel/nmi_watchdog") == "1"
 
 
 def counting_processes(root="/"):
-    """Other processes, as ``name (pid)``, that are perf or hold perf events open, as far as this user can see."""
+    """List other processes, as ``name (pid)``, that are perf or hold perf events open, as far as this user can see."""
     processes = []
     for folder in sorted((Path(root) / "proc").glob("[0-9]*"), key=lambda path: int(path.name)):
         name = _read(folder / "comm")

@@ -1,4 +1,8 @@
-"""A lock on this host's counters: two recordings at the same time would spoil each other's counts."""
+"""Lock this host's counters, as two recordings at the same time would spoil each other's counts.
+
+:func:`counters_lock` is a context manager for all that counts hardware events; the lock is on a file that all users
+share.
+"""
 
 import contextlib
 import fcntl
@@ -23,9 +27,10 @@ class CountersBusy(CmlibError):
 def counters_lock(purpose, *, wait=False, held=None):
     """Hold the host's lock on the counters during a ``with`` block, among all users and folders of recordings.
 
-    Yields the lock's file descriptor, which a child may inherit to keep it. `purpose` (str) is what others are told
-    while they are refused. If another process holds the lock: CountersBusy, or with `wait` this one waits. Whoever
-    holds it already gives its descriptor (`held`), which is yielded and not closed.
+    Yields the lock's file descriptor (int), which a child may inherit to keep it. `purpose` (str) is what others
+    are told while they are refused. If another process holds the lock: CountersBusy, or with `wait` this one waits.
+    Whoever holds it already gives its descriptor (`held`), which is yielded and not closed. A CmlibError if the
+    lock's file can't be opened.
     """
     if held is not None:
         yield held
@@ -43,7 +48,7 @@ def counters_lock(purpose, *, wait=False, held=None):
 
 
 def lock_file():
-    """Path of the lock's file: in the folder CMLIB_LOCKS, or in the first one that all users may write to."""
+    """Path of the lock's file: in the folder CMLIB_LOCKS (environment), or in the first that all users may write to."""
     chosen = os.environ.get("CMLIB_LOCKS")
     there = filter(os.path.isdir, _SHARED)
     shared = (folder for folder in there if os.stat(folder).st_mode & stat.S_IWOTH)

@@ -1,4 +1,9 @@
-"""Record programs: run them under perf, as a plan of events says, and store what was counted."""
+"""Record programs: run them under perf, as a plan of events says, and store what was counted.
+
+`record_program` records all sets of runs of a program, `record_attached` what runs already; both write into the
+folder of recordings and give the metadata files (paths) of the new runs. A run is one execution; a set is a named
+plan of events, and a pass the runs that count all events of it once.
+"""
 
 from cmlib.collect.record.attached import record_attached
 from cmlib.collect.record.execute import LaunchSpec, Program

@@ -1,4 +1,8 @@
-"""Record what runs already: processes, a cgroup, or the whole system."""
+"""Record what runs already: processes, a cgroup (group of processes that the kernel manages together), or the system.
+
+:func:`processes`, :func:`cgroup` and :func:`system` name what to count; :func:`record_attached` counts it for some
+seconds, stores one run, and gives the path of its metadata.
+"""
 
 import math
 import signal
@@ -43,7 +47,7 @@ class AttachTarget:
 
 
 def processes(pids):
-    """An AttachTarget of processes, with all their threads.
+    """Name some processes, with all their threads, to be counted: an AttachTarget.
 
     `pids` are their numbers (int). A RecordError if one does not run.
     """
@@ -62,10 +66,10 @@ def processes(pids):
 
 
 def cgroup(path, root="/"):
-    """An AttachTarget of all processes that are or come into a cgroup; RecordError if there is no such cgroup.
+    """Name all processes that are or come into a cgroup to be counted: an AttachTarget.
 
     `path` (str) is the cgroup's path in its file system, with or without the mount point; `root` the folder that
-    ``proc`` is in, for tests.
+    ``proc`` is in, for tests. A RecordError if there is no such cgroup.
     """
     fields = map(str.split, (Path(root) / "proc/mounts").read_text(encoding="utf-8").splitlines())
     mounts = [field[1] for field in fields if field[2] == "cgroup2"]
@@ -82,7 +86,7 @@ def cgroup(path, root="/"):
 
 
 def system():
-    """An AttachTarget of everything that runs on this machine."""
+    """Name everything that runs on this machine to be counted: an AttachTarget."""
     return AttachTarget(("-a",), "whole system (running)", {"system": True})
 
 

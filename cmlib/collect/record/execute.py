@@ -1,4 +1,9 @@
-"""Run programs, under perf or alone, and end every process that they started."""
+"""Run programs, under perf or alone, and end every process that they started.
+
+:func:`execute` runs a program once under ``perf stat`` and gives a :class:`PerfOutcome`; :func:`run_timed` runs a
+command alone and gives its times. What fails raises RecordError or CmlibError, whose text shows the command and the
+end of its standard error.
+"""
 
 import contextlib
 import os
@@ -228,11 +233,11 @@ class TooLongError(CmlibError):
 
 
 def run_timed(argv, *, environment, timeout=None):
-    """Run a command (list of str) to its end, and end what it left running; its elapsed and processor time [s], a
-    tuple.
+    """Run a command (list of str) to its end, end what it left running, and return its times.
 
-    `environment` is a dict of variables; of those named CMLIB_* the command gets no others. `timeout` is None for no
-    limit. CmlibError if it fails, TooLongError after `timeout` [s].
+    They are elapsed and processor time [s], a tuple of floats. `environment` is a dict of variables; of those named
+    CMLIB_* the command gets no others. CmlibError if it fails, TooLongError after `timeout` [s] (None for no
+    limit).
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         began, before = time.monotonic(), _processor_s()
@@ -257,9 +262,11 @@ def _processor_s():
 
 
 def run_perf(command, errors, lock=None, environment=()):
-    """As :func:`run_supervised`, with the same `lock` and `environment`, for a command of perf (list of str).
+    """Run a command of perf (list of str) supervised; a context manager that yields its Popen.
 
-    Its numbers have decimal points; its standard error goes to `errors` (an open file), its standard output nowhere.
+    When the block or this process ends, so do perf and all it has started. `environment` (dict or pairs) is added
+    to this process's variables, `lock` is a descriptor that stays open in perf, or None. Its numbers have decimal
+    points; its standard error goes to `errors` (an open file), its standard output nowhere.
     """
     environment = dict(environment) | {"LC_ALL": "C"}
     streams = {"stdout": subprocess.DEVNULL, "stderr": errors}

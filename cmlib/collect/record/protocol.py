@@ -1,7 +1,8 @@
 """Record the sets of runs that a user asks for: which events are counted, in which plans, in how many passes.
 
 A set is a named plan of events; it is divided into parts, one run each, of as many events as fit; a pass counts all
-parts once. The probe is a set of few runs that only finds out which events count at all.
+parts once. The probe is a set of few runs that only finds out which events count at all. :func:`record_program`
+takes a name, a command and a :class:`Request`, and gives the new files.
 """
 
 import functools
@@ -52,14 +53,15 @@ class Request:
 def record_program(
     name, command, request, *, folder=None, lock=None, counters=None, wait=False, note="", on_demand=False
 ):
-    """Record the sets that a Request asks for of one program: a dict of each set's name to the files of its new runs.
+    """Record the sets that a Request asks for of one program: a dict from a set's name to its new files.
 
-    `name` is the program's, `command` a list of str or a Program, `folder` that of all recordings (by default of the
-    data), `note` text for the metadata. Runs that are there already are not repeated. `lock` (descriptor of the
-    counters' lock) and `counters` (dict of offered and good) come from a caller that holds the counters already; else
-    they are locked here, and with `wait` another recording is waited for. `on_demand` programs turn counting on and off
-    themselves. RecordError if the program fails, perf refuses, or what is there was recorded otherwise; CountersBusy if
-    another recording is made.
+    Values are lists of the metadata files (paths) of new runs, empty where all were there already, as these are not
+    repeated. `name` is the program's, `command` a list of str or a Program, `folder` that of all recordings (by
+    default of the data), `note` text for the metadata. `lock` (descriptor of the counters' lock) and `counters`
+    (dict of offered and good) come from a caller that holds the counters already; else they are locked here, and
+    with `wait` another recording is waited for. `on_demand` programs turn counting on and off themselves.
+    RecordError if the program fails, perf refuses, or what is there was recorded otherwise; CountersBusy if another
+    recording is made.
     """
     recordings = Path(folder or places.recordings_dir())
     target = recordings / name
@@ -162,11 +164,11 @@ def _split(names):
 
 
 def fit_to_counters(request, existing, counters=None):
-    """The Request that this machine can count, and its counters (dict of offered and good): a tuple.
+    """The Request that this machine can count, and its counters: a tuple (Request, dict of offered and good).
 
     Without hardware counters a request that names no events becomes one of software events; RecordError if it names
-    hardware events. Counters are those of runs in `existing` (dict from run's name to metadata), else `counters`, else
-    those of a census; both 0 if only software events are asked for.
+    hardware events. Counters are those of runs in `existing` (dict from run's name to metadata), else `counters`,
+    else those of a census; both 0 if only software events are asked for.
     """
     if not any(map(needs_counter, [*request.pinned, *_split(request.events or "core")])):
         return request, _NO_COUNTERS

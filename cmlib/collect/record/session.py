@@ -1,7 +1,8 @@
 """Record the runs of plans that are not there yet; a run that was not counted as planned is repeated.
 
 A Plan (:mod:`cmlib.collect.schedule`) has the events of one run; a part is the plan's number in its set, a pass the
-number of the repetition.
+number of the repetition. :func:`record` takes a command and Plans, and gives the metadata files of the new runs. In
+an OCOE run (one counter, one event) every event must have been counted all the time.
 """
 
 import errno
@@ -33,10 +34,12 @@ _GOES_ON = "Runs recorded before are kept; the command goes on from them when it
 
 
 def validate_run(frame, plan):
-    """Why an OCOE run has to be repeated, in words; "" if it is as planned, or multiplexed.
+    """Check a run that perf counted: a reason (str) why it has to be repeated, or "" if it is as planned.
 
-    `frame` is perf's output (DataFrame of :func:`parse_stat`), `plan` the Plan that was counted. RecordError if it is
-    no run of this plan: too short, an event refused, rows missing.
+    Only OCOE runs (each event counted all the time) are repeated, where an event was not on its counter all the
+    time. `frame` is perf's output (DataFrame of :func:`cmlib.io.perf.parse_stat`, a row an interval and event),
+    `plan` the Plan that was counted. RecordError if it is no run of this plan: too short, an event refused, rows
+    missing.
     """
     duration = frame["time_s"].max() if len(frame) else 0.0
     if duration < plan.interval_ms / 1000:
@@ -74,15 +77,15 @@ def _left_the_counters(counts, running):
 def record(
     name, command, plans, *, encodings, counters, passes=1, folder=None, lock=None, on_demand=False, **about
 ):
-    """Record a program, a run for each plan and pass that is not there yet: a list of the new runs' metadata files
-    (paths).
+    """Record a program, a run for each plan and pass that is not there yet; return the new metadata files (paths).
 
-    `name` is the program's, `command` a list of str or a Program, `plans` a list of Plans of one set. `encodings` maps
-    events to what perf is given for them, `counters` are the machine's (dict of offered and good), `passes` is how
-    often each plan is run, `folder` that of all recordings (by default of the data), `lock` the descriptor of the
-    counters' lock if it is held. `on_demand` programs turn counting on and off themselves. `about` is further metadata:
-    `note` (str), `counting` (names of the events that counted in the probe). RecordError if the program fails, a run is
-    thrown away three times, or what is there was recorded otherwise.
+    `name` is the program's, `command` a list of str or a Program, `plans` a list of Plans of one set. `encodings`
+    maps events to what perf is given for them, `counters` are the machine's (dict of offered and good), `passes` is
+    how often each plan is run, `folder` that of all recordings (by default of the data), `lock` the descriptor of
+    the counters' lock if it is held. `on_demand` programs turn counting on and off themselves. `about` is further
+    metadata: `note` (str), `counting` (names of the events that counted in the probe). RecordError if the program
+    fails, a run is thrown away three times, or what is there was recorded otherwise; CountersBusy if another
+    process counts.
     """
     recordings = Path(folder or places.recordings_dir())
     check_names(name, plans[0].set)

@@ -1,4 +1,8 @@
-"""Counts without counters: run programs under Valgrind's Callgrind, which simulates caches and a branch predictor."""
+"""Counts without counters: run programs under Valgrind's Callgrind, which simulates caches and a branch predictor.
+
+`record_simulated` stores runs of a program as recordings; `read_series`, `read_functions` and `read_parts` read
+what Callgrind wrote, as DataFrames of counts by interval, by function, and by cache.
+"""
 
 from cmlib.collect.simulate.recorder import record_simulated
 from cmlib.io.callgrind import CallgrindError, Parts, read_functions, read_parts, read_series

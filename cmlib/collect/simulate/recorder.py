@@ -1,5 +1,8 @@
-"""Record runs of a program under Callgrind: estimate their time, make those that are missing, tell whether they
-repeat."""
+"""Record runs of a program under Callgrind: estimate their time, make missing ones, and tell whether they repeat.
+
+:func:`record_simulated` takes a name and a command, stores the runs among the recordings, and gives the metadata
+files of the new ones.
+"""
 
 import tempfile
 from pathlib import Path
@@ -34,9 +37,11 @@ _WHY = (
 
 
 def estimate(command, n_simulations, notify=say, *, limit_s=_LONGEST_S):
-    """Basic blocks of an interval, and of a run, estimated by one run under Valgrind without a simulation.
+    """Estimate the length of a simulated run, by one run under Valgrind without a simulation.
 
-    `notify` is told how long a simulated run will take. RecordError if that run takes more than `limit_s` [s].
+    `command` is a list of str; `notify` is told (str) how long each of `n_simulations` will take. Returns a tuple
+    of the number of basic blocks in an interval, so that a run has 200, and in a run. RecordError if that run fails
+    or takes more than `limit_s` [s].
     """
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         try:
@@ -69,12 +74,15 @@ def record_simulated(
     note="",
     notify=say_above_bars,
 ):
-    """Record a program under Callgrind, which counts all thirteen simulated events at once; the new metadata files.
+    """Record a program under Callgrind, which counts all simulated events at once; return the new metadata files.
 
-    `passes` is the number of runs, `every_blocks` the length of an interval in basic blocks (estimated if None).
-    `caches` maps I1, D1, L2, LL to ``SIZE,WAYS,LINE``, by default this machine's; with three `levels` each run is
-    simulated twice, the second time with L2 as the last cache. `function` limits counting to its calls. RecordError
-    if the program fails, or runs that are there were simulated otherwise.
+    They are a list of paths. `name` is the program's, `command` a list of str. `passes` is the number of runs (by
+    default one with three levels of caches, else two), `every_blocks` the length of an interval in basic blocks
+    (estimated if None). `caches` maps I1, D1, L2, LL to ``SIZE,WAYS,LINE``, by default this machine's; with three
+    `levels` each run is simulated twice, the second time with L2 as the last cache. `function` limits counting to
+    its calls. `set_name`, `folder` (of all recordings) and `note` are those of the recordings; `notify` is called
+    with sentences (str). Runs that are there are not repeated. RecordError if Valgrind or the program is missing or
+    fails, or runs that are there were simulated otherwise.
     """
     recordings = Path(folder or places.recordings_dir())
     check_names(name, set_name)

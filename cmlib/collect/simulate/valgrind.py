@@ -1,4 +1,9 @@
-"""Run a command under Valgrind: options for its caches, the counts that Callgrind wrote, reasons of a failure."""
+"""Run a command under Valgrind's Callgrind, with chosen caches, and read what it says when it fails.
+
+:func:`simulate` takes a command and options, and gives a :class:`Simulation` with Callgrind's output;
+:func:`cache_options` makes the options. Caches are I1, D1 (first level), L2, and LL (last level); a shape is text
+``SIZE,WAYS,LINE`` such as ``32K,8,64`` (bytes), or a tuple of these numbers.
+"""
 
 import errno
 import math
@@ -50,15 +55,19 @@ _NAMES_FOR_PERF = "/tmp/perf-{pid}.map"
 def cache_options(caches, *, prefetch=False, root="/"):
     """Valgrind's options (list of str) for the caches of the first level and the last level.
 
-    `caches` maps Valgrind's names to ``SIZE,WAYS,LINE``; those not named are this machine's, as far as Valgrind can
-    simulate them.
+    `caches` maps Valgrind's names (I1, D1, LL) to text ``SIZE,WAYS,LINE``; those not named are this machine's, as
+    far as Valgrind can simulate them. With `prefetch` a prefetcher of streams is simulated, too. CmlibError for a
+    shape that can't be simulated.
     """
     return _options(_chosen(caches, root), _LAST, prefetch)
 
 
 def second_level_options(caches, *, prefetch=False, root="/"):
-    """Valgrind's options for a simulation with the second-level cache as the last one; [] if there is none smaller
-    than LL."""
+    """Valgrind's options (list of str) for a simulation with the second-level cache in the place of the last one.
+
+    Arguments as of :func:`cache_options`, with L2 among the names. Empty if there is no second-level cache smaller
+    than LL.
+    """
     chosen = _chosen(caches, root)
     # Without an option Valgrind rounds the machine's last level to one that it can simulate: its true size is compared.
     sizes = {name: shape[0] for name, shape in (machine_caches(root) | chosen).items()}
@@ -67,7 +76,10 @@ def second_level_options(caches, *, prefetch=False, root="/"):
 
 
 def machine_caches(root="/"):
-    """This machine's caches: (size, ways, line) [bytes, ways, bytes] by I1, D1, L2 and LL, as /sys tells."""
+    """This machine's caches, as /sys tells: a dict from I1, D1, L2 and LL to (size [bytes], ways, line [bytes]).
+
+    Caches that /sys does not tell are absent.
+    """
     shapes, last = {}, 0
     for place in sorted(Path(root, "sys/devices/system/cpu/cpu0/cache").glob("index*")):
         try:
@@ -134,7 +146,11 @@ def _bytes(text):
 
 @dataclass(frozen=True)
 class Simulation:
-    """Callgrind's output of one run (bytes, the files of all processes), and the elapsed time [s]."""
+    """Result of :func:`simulate`: what Callgrind wrote of one run.
+
+    `raw` (bytes) are the files of all processes, one after another; `seconds` the elapsed time [s]; `in_order` the
+    number of lines of the last level that continued a stream, with prefetching (else 0).
+    """
 
     raw: bytes
     seconds: float
@@ -157,9 +173,11 @@ def simulate(
 ):
     """Run a command (list of str) once under Callgrind; a Simulation.
 
-    Files go into `folder`; an interval ends after `every_blocks` basic blocks (None: one interval). `progress` is
-    called with the blocks so far. With `python` the interpreter's instructions are split by Python functions.
-    TooLongError after `limit_s` [s], RecordError if the program fails or Valgrind can't run it.
+    Files go into `folder` (Path); an interval ends after `every_blocks` basic blocks (None: one interval).
+    `options` are further ones of Valgrind, `env` has variables for the program. `progress` is called with the
+    number of blocks so far. With `python` the interpreter's instructions are split by Python functions.
+    TooLongError after `limit_s` [s], RecordError if Valgrind is missing, the program fails or Valgrind can't run
+    it.
     """
     intervals = [] if every_blocks is None else [f"--dump-every-bb={every_blocks}"]
     verbose = ["-v"] if PREFETCHING in options else []  # its log then tells the number of lines prefetched
@@ -177,9 +195,10 @@ def simulate(
 
 
 def count_blocks(command, folder, *, limit_s):
-    """Basic blocks (int) that Valgrind's statistics tell of a command, and the elapsed time [s] without a simulation.
+    """Run a command under Valgrind without a simulation: a tuple of its basic blocks (int) and its elapsed time [s].
 
-    TooLongError after `limit_s` [s].
+    The number is that which Valgrind's statistics tell. TooLongError after `limit_s` [s], RecordError if the
+    command fails.
     """
     log, seconds = _run(command, folder, _BARE, limit_s=limit_s)
     checks = re.findall(r"scheduler: ([0-9,]+) event checks", log)
@@ -256,7 +275,7 @@ def _escaped(path):
 
 
 def blocks_so_far(folder):
-    """Basic blocks that Callgrind has executed by now, by the files in `folder`, of all processes."""
+    """Number (int) of basic blocks that Callgrind has executed by now, by all processes' files in `folder` (Path)."""
     return sum(map(_last_block, folder.glob("*.out")))
 
 
