@@ -1,1 +1,5 @@
-"""Read and write files, databases and the network: recordings become tables, and tables are kept."""
+"""Read and write files, databases and the network: recordings of counters become tables, and tables are kept.
+
+`perf` reads what tools print, `events` knows events by processor, `archive` keeps recordings as files, `store` as a
+database; `public` downloads recordings by others.
+"""

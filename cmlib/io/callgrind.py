@@ -1,4 +1,9 @@
-"""Read what Valgrind's Callgrind writes: counts of each part of a run (an interval), in total and by function."""
+"""Read what Valgrind's Callgrind writes: counts of each part of a run (an interval), in total and by function.
+
+A run is simulated on first- and last-level caches; where a second simulation follows in the text, its last level is
+the processor's second one. :func:`read_series` gives counts by interval, :func:`read_functions` those of each
+function.
+"""
 
 import itertools
 import re
@@ -54,16 +59,20 @@ class Parts:
 
 
 def read_parts(text):
-    """Parts with the totals that Callgrind writes at each ``--dump-every-bb`` and at the end, from its text.
+    """Totals of each part of a run, which Callgrind writes at each ``--dump-every-bb`` and at the end, as Parts.
 
-    CallgrindError if the text is cut off, or was not written by Callgrind.
+    `text` is Callgrind's output, of one or several processes. CallgrindError if it is cut off, or was not written by
+    Callgrind.
     """
     return _parts(_simulations(text)[0])
 
 
 def read_second_level(text):
-    """As :func:`read_parts`, of the second simulation in the text, in which L2 is the last cache; None without
-    one."""
+    """Parts of the second simulation in the text, in which L2 is the last cache; None if there is only one
+    simulation.
+
+    CallgrindError as of :func:`read_parts`.
+    """
     second = _simulations(text)[1:]
     return _parts(second[0]) if second else None
 
@@ -74,7 +83,7 @@ def read_functions(text, *, strings_once=False):
     Parameters
     ----------
     text : str
-        As of :func:`read_parts`.
+        Callgrind's output; of two simulations, the first is read.
     strings_once : bool, default False
         Count a repeated string instruction (``rep movsb``) once each time that it is executed, as processors do;
         Callgrind counts its repetitions. It takes ``--dump-instr=yes --collect-jumps=yes``, and the program's files,
@@ -83,13 +92,14 @@ def read_functions(text, *, strings_once=False):
     Returns
     -------
     DataFrame of int
-        Index: ``part``, ``function``, ``file`` (as the debug information names it, ``???`` without) and ``object``;
-        columns: Callgrind's short names. The rows of a part add up to its totals, but for `strings_once`.
+        Index: ``part`` (from 0), ``function``, ``file`` (as the debug information names it, ``???`` without) and
+        ``object`` (path of the binary); columns: Callgrind's short names, such as ``Ir``. The rows of a part add up
+        to its totals, but for `strings_once`.
 
     Raises
     ------
     CallgrindError
-        As of :func:`read_parts`.
+        If the text is cut off, was changed, was not written by Callgrind, or tells of more than 100,000 functions.
     """
     names = list(read_parts(text).totals.columns)
     by_place, repeats = {}, {}
@@ -154,8 +164,10 @@ def _parts(processes):
 
 
 def _simulations(text):
-    """A list of simulations, each a list of its processes' texts; simulations differ in the size of the last
-    cache."""
+    """A list of simulations, each a list of its processes' texts; simulations differ in the size of the last cache.
+
+    CallgrindError if the text does not look like Callgrind's.
+    """
     starts = [match.start() for match in _PROCESS.finditer(text)]
     if not starts:
         raise CallgrindError(f"{text[:60]!r} does not begin as output of Callgrind does, with `version: 1`.")
@@ -167,11 +179,11 @@ def _simulations(text):
 
 
 def _read_process(text, part, n_events, by_place, repeats):
-    """Add the costs of one process to `by_place`, and repetitions of instructions to `repeats`; the number of parts
-    so far.
+    """Add the costs of one process to `by_place`, and repetitions of instructions to `repeats`.
 
     `by_place` maps (part, function, file, object) to a list of costs, `repeats` maps such a key and an address to the
-    jumps from the instruction there to itself.
+    jumps from the instruction there to itself. `part` is the number of the first part; returns that of the part
+    behind the last.
     """
     positions = _header(text, "positions").split()
     n_positions, with_address = len(positions), positions[0] == "instr"
@@ -256,15 +268,16 @@ def read_series(text):
     Returns
     -------
     counts, running : DataFrame, shape (n_intervals, 13 or 16)
-        As from :func:`cmlib.io.perf.series`, under the names of `simulated_events`, and, where a second
-        simulation follows, of :func:`cmlib.io.events.second_level_events`; running shares are 1. No clock runs in a
-        simulation: the index ``time_s`` is progress, 10⁹ instructions.
+        Counts (float) under the names of :func:`cmlib.io.events.simulated_events`, such as ``sim.instructions``, and,
+        where a second simulation follows, of :func:`cmlib.io.events.second_level_events`; running shares are 1. No
+        clock runs in a simulation: the index ``time_s`` is the number of instructions executed until the interval's
+        end [10⁹]. Parts in which no instruction was executed are left out.
 
     Raises
     ------
     CallgrindError
-        As of :func:`cmlib.io.callgrind.read_parts`, if an event was not simulated, or as of
-        :func:`join_levels`.
+        If the text is cut off or not Callgrind's, an event was not simulated, or two simulations differ by more than
+        0.01 % in instructions.
     """
     counts, second = as_events(read_parts(text).totals), read_second_level(text)
     if second is not None:
@@ -274,7 +287,7 @@ def read_series(text):
 
 
 def _by_progress(counts):
-    """The counts, indexed by the instructions executed until the end of each part [10⁹]."""
+    """The counts (DataFrame), indexed by the instructions executed until the end of each part [10⁹]."""
     ends = counts["sim.instructions"].cumsum().to_numpy() / INSTRUCTIONS_PER_SECOND
     return counts.set_axis(pd.Index(ends, name="time_s"), axis=0)
 
@@ -282,8 +295,9 @@ def _by_progress(counts):
 def join_levels(last, second):
     """Counts of three levels of caches, from two simulations: `last` has LL as the last cache, `second` has L2.
 
-    Misses of the second simulation are read off at equal shares of instructions. CallgrindError if the two differ by
-    more than REPEATS in instructions.
+    Both are DataFrames by simulated event, a row an interval; the result is `last` with further columns, the second
+    level's misses, which are read off at equal shares of instructions. CallgrindError if the two differ by more than
+    0.01 % (REPEATS) in instructions.
     """
     apart = difference(last, second)
     if apart > REPEATS:
@@ -302,8 +316,10 @@ def join_levels(last, second):
 
 
 def difference(last, second):
-    """How far two simulations differ (share of instructions); 0.0 if all that does not depend on the last cache is
-    equal."""
+    """How far two simulations (DataFrames by simulated event) differ, as a share of instructions (float).
+
+    0.0 if all that does not depend on the last cache is equal; above 0 otherwise.
+    """
     same = last.columns.difference(_lowest())
     if np.array_equal(last[same], second[same]):
         return 0.0
@@ -332,11 +348,11 @@ def _lowest():
 
 
 def read_intervals(text, most=300):
-    """Counts of a simulated run in at most `most` equal intervals: in total, and by interval, function, file and
-    object.
+    """Counts of a simulated run in at most `most` intervals: in total, and by interval, function, file and object.
 
-    Both are DataFrames with a column an event; the first one's index is progress [10⁹ instructions]. CallgrindError
-    if the text is damaged.
+    Takes Callgrind's text; intervals have equally many of its parts (the last may have fewer). Two DataFrames of
+    float with a column a simulated event: the first one's index ``time_s`` is progress [10⁹ instructions], the second
+    one's are interval (from 0), function, file and object. CallgrindError if the text is damaged.
     """
     totals = as_events(read_parts(text).totals)
     executed = (totals["sim.instructions"] > 0).to_numpy()

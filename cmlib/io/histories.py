@@ -1,4 +1,7 @@
-"""Read histories: a metric's values by commit, from a CSV."""
+"""Read histories from a CSV: a program's metrics (such as seconds) by commit.
+
+:func:`read_history` gives a DataFrame with a row a commit, and the commits' subject lines.
+"""
 
 import numpy as np
 import pandas as pd
@@ -65,7 +68,9 @@ def read_history(file):
 
 
 def check_history(history, path):
-    """Raise CmlibError if a history (DataFrame) has no values, or too many. `path` is named in the message."""
+    """Raise CmlibError if a history (DataFrame, a row a commit) has no values, or too many; the message names
+    `path`.
+    """
     if history.empty:
         raise CmlibError(f"{path}: it has no value of any metric. {HOW}")
     commits, metrics = history.shape
@@ -77,7 +82,7 @@ def check_history(history, path):
 
 
 def _numbers(texts, file):
-    """A column (Series) as numbers, NaN where a text is none; CmlibError if a number is too large."""
+    """A column (Series of str) as numbers, NaN where a text is none; CmlibError if a number is too large."""
     try:
         return pd.to_numeric(texts, errors="coerce")
     except OverflowError:
@@ -85,8 +90,12 @@ def _numbers(texts, file):
 
 
 def _spread(table, file):
-    """A table with a row for each value as one with a row for each commit, in the order of the file; medians of
-    repetitions."""
+    """A table with a row for each value (commit, benchmark, value) as one with a row for each commit, in the file's
+    order.
+
+    Several values of a commit and benchmark become their median. CmlibError if there would be more than 4 million
+    values.
+    """
     metric = table["benchmark"].astype(str)
     if "series" in table:
         metric = table["series"].astype(str) + " · " + metric

@@ -1,5 +1,8 @@
 """Import counts that were recorded elsewhere: files of perf or other tools become runs among the recordings,
-unchanged."""
+unchanged.
+
+:func:`import_files` takes files, and gives the paths of the metadata that it wrote beside copies of them.
+"""
 
 import reprlib
 from pathlib import Path
@@ -21,18 +24,22 @@ _DAY_MS = 24 * 3600 * 1000
 
 
 def import_notes(metas):
-    """A list of the distinct remarks that were made when runs were imported, from their metadata (dicts).
+    """A list of the distinct remarks (str) that were made when runs were imported, from their metadata (list of
+    dicts).
 
-    The remark that running shares are missing is left out, as the counts themselves tell it.
+    The remark that running shares are missing is left out, as the counts themselves tell it; runs recorded here have
+    none.
     """
     notes = (meta.get("note", "").replace(NO_SHARES, "") for meta in metas if meta.get("imported"))
     return list(filter(None, dict.fromkeys(" ".join(note.split()) for note in notes)))
 
 
 def printed_shares(metas):
-    """A dict of category to the share of slots that the recording tool itself printed, the mean over some runs.
+    """Shares of the slots that the recording tool itself printed, the mean over some runs: a dict of category to
+    share (0–1).
 
-    `metas` are the runs' metadata; empty if none was printed.
+    `metas` (list of dicts) are the runs' metadata. Beside categories, such as ``front end``, the dict has ``CPUs``,
+    the median of how many a run used (NaN if not known), and ``instructions a cycle`` if the tool printed that.
     """
     printed = pd.DataFrame([meta["printed"] for meta in metas if "printed" in meta])
     cpus = pd.Series([meta.get("cpus") for meta in metas], dtype=float).median()
@@ -58,11 +65,11 @@ def import_files(
 ):
     """Import counts by interval, a run a file, or as many as were put into it.
 
-    Files are all read and checked before the first is kept. A file with the
-    same events as a run of the set becomes the next pass of that part; one
-    with others becomes a further part. What perf's output does not tell
-    stays unknown, or is inferred: pinned events from their modifier, groups from
-    events that were on the counters for the same share of every interval.
+    Files are all read and checked before the first is kept. Runs are put together in sets: a file with the same
+    events as a run of its set becomes a further pass (repetition) of it; one with others becomes a further part (the
+    events of a set may be spread over several runs). What perf's output does not tell stays unknown, or is inferred:
+    pinned events (counted all the time) from their modifier, groups from events that were on the counters for the
+    same share of every interval.
 
     Parameters
     ----------
@@ -71,16 +78,17 @@ def import_files(
     files : sequence of path
         Plain, or packed by gzip, xz, bzip2 or Zstandard, as perf wrote them.
     mode : {"ocoe", "mlpx"}, optional
-        If not given: ``ocoe`` where every event ran all the time, ``mlpx`` where one did not, and ``unknown`` where
-        the file does not tell.
+        ``ocoe`` (one counter, one event) if each event was counted all the time, ``mlpx`` (multiplexed) if they took
+        turns. If not given, it is seen from the running shares, and ``unknown`` where the file does not tell them.
     set_name : str, optional
-        ``ocoe``, ``mlpx12`` for twelve events a run, or ``counts`` without running shares, if not given.
+        ``ocoe``, ``mlpx12`` for twelve events a run, or ``counts`` without running shares, if not given; with
+        ``totals_`` before it where counts are totals of whole runs.
     interval_ms : int, optional
         Time between samples [ms], 1 to 86,400,000; if not given, the shortest in the file but for the last, which is
         cut short.
     columns : mapping of str to {"count", "level"}, optional
-        Columns of a wide table that are kept though they name no event, such as power or a latency, so that they can
-        be explained.
+        Columns of a wide table (a column an event) that are kept though they name no event, such as power or a
+        latency, so that they can be explained.
     place : str, default ""
         The CPU, core, socket or node to take where a file counts each by itself, such as ``CPU3``; it is the
         condition then, if none is given. If empty, their counts are added up.
@@ -111,7 +119,7 @@ def import_files(
     RecordError
         If a file can't be read, is not perf's output (naming file, line and
         content), holds no interval or is imported already, or if the runs can't be
-        compared with those that are there; if the interval is out of its range.
+        compared with those that are there; if a name or the interval is not allowed, or nothing can be written.
     """
     if interval_ms is not None and not 1 <= interval_ms <= _DAY_MS:
         got = reprlib.repr(interval_ms)
@@ -145,7 +153,11 @@ def _program(name, mark, condition):
 
 
 def _intended(target, sources, set_name, origin):
-    """Yield (metadata, ForeignRecording) of each run to be added to a program's folder, all checked before."""
+    """Yield (metadata, ForeignRecording) of each run to be added to a program's folder; all are checked.
+
+    `target` is the folder (Path), `origin` the entries of metadata that files don't tell. RecordError if a run is
+    there already, or can't be compared with those that are.
+    """
     name, ready = target.name, programs.existing_runs(target)
     contents = {run: programs.read_raw(target, run) for run in ready}
     for source in sources:
@@ -165,8 +177,12 @@ def _intended(target, sources, set_name, origin):
 
 
 def _metadata(name, source, set_name, ready):
-    """Metadata (dict) of a run, with its place in the set: what its file tells, and groups of runs with the same
-    events."""
+    """Metadata (dict) of a run: what its file tells, its place in the set, and the groups of runs with the same
+    events.
+
+    `source` is a ForeignRecording, `set_name` None for the usual name, `ready` the program's runs (dict of name to
+    metadata).
+    """
     facts = source.facts
     names = events_of(facts)
     n_unpinned = len(names) - len(events.second_readings(names)) - len(facts["pinned"])

@@ -1,8 +1,9 @@
 """Digest the functions and data of an x86-64 executable without addresses, so that two links of the same code are
 equal.
 
-An address in code or data is replaced by what lies there: the name of a function or object, or the bytes of a
-constant without a name. Addresses are virtual, as the linker gave them.
+:func:`read_code` takes a path and gives a :class:`Code`; :func:`differing` names what differs between two of them. An
+address in code or data is replaced by what lies there: the name of a function or object, or the bytes of a constant
+without a name. Addresses are virtual, as the linker gave them.
 """
 
 import bisect
@@ -34,7 +35,7 @@ _LARGEST = 1 << 29  # bytes of a file
 
 
 class MachineCodeError(CmlibError):
-    """Raised for a file whose functions can't be told apart: none of x86-64, too large, or without symbols."""
+    """Raised for a file whose functions can't be told apart: not of x86-64, larger than 512 MiB, or without symbols."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +45,14 @@ class Code:
     Attributes
     ----------
     functions : dict of str to list
-        By symbol, a list of bodies, as several static functions may share a name. A body is a digest of the
-        instructions without addresses, and a list of what lies at each address that was left out: a set of one
-        or two names (the end of an object may be the start of another).
+        By symbol, a list of bodies, as several static functions may share a name. A body is a tuple: a digest (str)
+        of the instructions without addresses, and a list of what lies at each address that was left out, each a set
+        of one or two names (the end of an object may be the start of another).
     objects : dict of str to Counter
-        Digests of initialized data by symbol; data that no symbol names goes by its section.
+        Digests of initialized data by symbol, and how often each occurs; data that no symbol names goes by its
+        section.
     users : dict of str to set of str
-        Functions whose code refers to an object.
+        By object, the functions whose code refers to it.
     """
 
     functions: dict
@@ -59,12 +61,10 @@ class Code:
 
 
 def read_code(path):
-    """Read an executable or library of x86-64 (path); a Code.
+    """Read the functions and data of an executable or library of x86-64: a Code.
 
-    Raises
-    ------
-    MachineCodeError
-        If it is no such file, has no symbols, or more than 512 MiB.
+    `path` is that of an ELF file. MachineCodeError if it is no such file, is not of x86-64, has no symbols, or is
+    larger than 512 MiB; OSError if it can't be read.
     """
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
@@ -82,7 +82,8 @@ def read_code(path):
 
 
 def is_string_instruction(path, address):
-    """Whether an x86 string instruction with a repeat prefix (``rep movsb``) lies at a virtual address of a file.
+    """Whether an x86 string instruction with a repeat prefix (``rep movsb``) lies at a virtual address (int) of a
+    file (path).
 
     False if there is no such file or address, or the file is no ELF.
     """
@@ -105,8 +106,11 @@ def is_string_instruction(path, address):
 
 
 def differing(old, new):
-    """Names of the functions that differ between two Codes, or use data that differ; and of data that differ and no
-    code uses."""
+    """Two sets of names (str): functions that differ between two Codes, and data that differ and that no function
+    uses.
+
+    A function differs if its instructions do, if it is in one Code only, or if it refers to data that differ.
+    """
     functions, objects = (
         {name for name in {*a, *b} if not same(a.get(name, []), b.get(name, []))}
         for a, b, same in (
@@ -123,7 +127,7 @@ def differing(old, new):
 
 
 def _same_bodies(old, new):
-    """Whether two lists of bodies (see Code) are the same, in any order."""
+    """Whether two lists of bodies (see Code) are the same, in any order: equal digests, and names that agree."""
     left = list(new)
     for digest, references in old:
         for body in left:
@@ -146,8 +150,10 @@ _EMPTY = _digest("")
 
 
 class _Image:
-    """A file's sections, symbols and relocations by virtual address; `fixed`: not position-independent, so addresses
-    are numbers."""
+    """An ELF file's sections, symbols and relocations by virtual address, from which :meth:`code` makes a Code.
+
+    `fixed`: whether the program is not position-independent, so that addresses are numbers in its code.
+    """
 
     def __init__(self, elf, path):
         from elftools.elf.relocation import RelocationSection
@@ -292,7 +298,9 @@ class _Image:
         return readings
 
     def _resolved(self, target, user="", depth=0):
-        """What lies at an address, in words that do not depend on the address."""
+        """What lies at an address, as text that does not depend on the address; `user` is the function that refers
+        to it, or "".
+        """
         section = self.section(target)
         if section is None:
             return "outside"
@@ -323,8 +331,11 @@ class _Image:
         return "stub"
 
     def _constant(self, start, depth=0):
-        """A digest of data without a name, up to the next address that is referred to; tables of jumps by their
-        targets."""
+        """A digest of data without a name, from `start` up to the next address that is referred to; tables of jumps
+        by their targets.
+
+        Beyond `_DEEPEST` pointers, the name of the section.
+        """
         if depth > _DEEPEST:
             return self.section(start).name
         if start not in self.constants:

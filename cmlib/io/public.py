@@ -1,5 +1,8 @@
-"""Public recordings by others: list them with their licences, download and check their files, import their
-programs."""
+"""Public recordings by others: list them with their licences, download and check their files, import their programs.
+
+A set is what one author published; data/public lists sets and files. :func:`fetch` downloads a set into this user's
+cache, :func:`read` gives the bytes of one file.
+"""
 
 import functools
 import tempfile
@@ -26,8 +29,11 @@ class PublicError(CmlibError):
 
 
 def sets():
-    """The public sets: a DataFrame, a row a set, with what sets.yaml says of it, and files, bytes, shipped (with
-    cmlib)."""
+    """The public sets: a DataFrame, a row a set (index: its name).
+
+    Columns: licence, credit and description (str), files and bytes (their number and size), shipped (files that come
+    with cmlib).
+    """
     known_sets = yaml.safe_load((places.public_dir() / "sets.yaml").read_text(encoding="utf-8"))
     listed = files()
     shipped = listed["file"].map(lambda name: shipped_file(name).is_file())
@@ -37,8 +43,12 @@ def sets():
 
 
 def files(name=None):
-    """The files of a set, or of all sets: a DataFrame, a row a file, as files.csv has them; PublicError for an
-    unknown set."""
+    """The files of a set, or of all sets: a DataFrame, a row a file, as data/public/files.csv has them.
+
+    Columns: set, file (name here), bytes and sha256 of the original ("" if not known); repository, commit and path,
+    where it was published; program, condition, marks and interval_ms, how it is imported ("" for files that are not).
+    PublicError for an unknown set.
+    """
     listed = _all_files()
     if name is None:
         return listed
@@ -51,13 +61,13 @@ def files(name=None):
 
 
 def shipped_file(name):
-    """Path that a public file would have in the package, which ships only some."""
+    """Path that a public file would have in the package, which holds only some; `name` is as in :func:`files`."""
     return places.public_dir() / f"{name}.xz"
 
 
 @functools.cache
 def _all_files():
-    """files.csv as a DataFrame."""
+    """data/public/files.csv as a DataFrame."""
     return pd.read_csv(places.public_dir() / "files.csv", dtype={"interval_ms": str}, keep_default_na=False)
 
 
@@ -131,7 +141,7 @@ def fetch(name):
     Raises
     ------
     PublicError
-        If a file can't be downloaded, or is not the original.
+        If there is no such set, a file can't be downloaded, or is not the original.
     """
     lacking = [row for row in files(name).itertuples() if read(row.file) is None]
     pooch.get_logger().setLevel("WARNING")
@@ -164,7 +174,7 @@ def _fetch(row):
 
 
 def _reason(error):
-    """The innermost reason: what wraps it repeats the address."""
+    """The innermost reason of an error of `requests` (str): what wraps it repeats the address."""
     while getattr(error, "reason", None) or (error.args and isinstance(error.args[0], Exception)):
         error = getattr(error, "reason", None) or error.args[0]
     return str(error).partition(": ")[2] or str(error)
@@ -174,15 +184,19 @@ ALL = "all"  # as a program: every program of a set
 
 
 def programs(name):
-    """Names (list of str) of the programs in a set."""
+    """Names (list of str) of the programs in a set, as :func:`import_programs` takes them; PublicError for an
+    unknown set.
+    """
     return list(dict.fromkeys(_called(row) for row in files(name).itertuples() if row.program))
 
 
 def import_programs(name, wanted, *, folder=None):
-    """Import programs of a set among the recordings, but for those that are there; names of the new ones.
+    """Import programs of a set among the recordings, but for those that are there; returns the names of the new
+    ones.
 
-    `wanted` are names as of :func:`programs`, or "all". PublicError for an unknown one, or if its file was not
-    fetched.
+    `wanted` (sequence of str) are names as of :func:`programs`, or "all"; `folder` is that of all recordings, by
+    default `data/recordings`. PublicError for an unknown program, or if its file was not fetched; RecordError if it
+    can't be imported.
     """
     known = programs(name)
     unknown = [program for program in wanted if program not in (*known, ALL)]
@@ -208,7 +222,7 @@ def _is_imported(recordings, row):
 
 
 def _import(row, recordings):
-    """Import a row of files.csv; names of the programs."""
+    """Import a row of files.csv; names of the programs that were made of it."""
     with tempfile.TemporaryDirectory() as folder:
         made = import_files(
             row.program,

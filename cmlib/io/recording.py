@@ -1,4 +1,8 @@
-"""The recording of one run in memory: counts, running shares, intervals and metadata, whoever counted."""
+"""The recording of one run in memory: counts, running shares, intervals and metadata, whoever counted.
+
+:func:`make_recording` makes a :class:`Recording` of two tables and metadata. A running share (0 to 1) is the share of
+an interval in which an event was on a counter.
+"""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -16,8 +20,15 @@ INSTRUCTIONS = "sim.instructions"
 
 
 class Axis(NamedTuple):
-    """The label of the axis along which a recording's intervals lie, and the unit of the rates that its counts
-    become."""
+    """What a recording's intervals are, in words for figures.
+
+    Attributes
+    ----------
+    label : str
+        Label of the axis, such as ``time [s]``.
+    rate : str
+        Unit of the rates that counts become, such as ``per second``.
+    """
 
     label: str
     rate: str
@@ -38,16 +49,17 @@ class Recording:
     Attributes
     ----------
     meta : dict
-        What was recorded, how and where, as in the recording's metadata file;
-        of lines completed by what :func:`cmlib.io.store.load` says, and by `cpus`, where these are known.
+        What was recorded, how and where, as in the recording's metadata file; of piecewise-linear segments (mode
+        ``lines``) completed by mode, pinned, groups and interval_ms. With `cpus` where it is known how many a run
+        used.
     counts : DataFrame, shape (n_intervals, n_events)
         Events per interval as perf prints them, NaN where not counted. The index is the interval's end:
-        `time_s` [s], `million_instructions` where no clock ran, or the number of the `run` whose totals they
+        `time_s` [s], `million_instructions` where no clock ran, or the number of the `run` (from 1) whose totals they
         are. Columns are events.
     running : DataFrame, shape (n_intervals, n_events)
         Share of the time each event was counted, 0 to 1; NaN where the file that was imported told none.
     interval_s : Series, shape (n_intervals,)
-        Lengths of the intervals [s]; the last one is shorter. Of a simulated run [10⁹ instructions].
+        Lengths of the intervals [s]; the last one may be shorter. Of a simulated run [10⁹ instructions].
     counts_again, running_again : DataFrame, shape (n_intervals, n_readings)
         Second readings of events that the run counted twice, columns ``EVENT#2``: the same as `counts` and
         `running`, in other groups of a multiplexed run. They test its errors, and are no further events.
@@ -62,19 +74,23 @@ class Recording:
 
     @property
     def source(self):
-        """What counted: ``perf``, ``callgrind``, or ``imported`` where perf did so elsewhere."""
+        """What counted (str): ``perf``, ``callgrind``, or ``imported`` for a file that was recorded elsewhere."""
         if source_of(self.meta) == VALGRIND:
             return "callgrind"
         return "imported" if self.meta.get("imported") else "perf"
 
     @property
     def simulated(self):
-        """Whether its counts are simulated by Callgrind, so that no measured ones are comparable."""
+        """True if its counts are simulated by Callgrind, so that no measured ones are comparable."""
         return self.source == "callgrind"
 
     @property
     def kind(self):
-        """How events shared the counters, in a word for tables."""
+        """How events shared the counters, in a word for tables (str).
+
+        ``OCOE`` (one counter, one event: each was counted all the time), ``MLPX`` (multiplexed: events took turns),
+        ``simulated``, or ``shares not known``.
+        """
         modes = {"ocoe": "OCOE", "mlpx": "MLPX"}
         return "simulated" if self.simulated else modes.get(self.meta["mode"], "shares not known")
 
@@ -88,34 +104,42 @@ class Recording:
 
     @property
     def holds_totals(self):
-        """Whether an interval is a whole run."""
+        """True if an interval is a whole run, so that counts are its totals."""
         return are_totals(self.meta)
 
     @property
     def machine(self):
-        """The machine's description (dict), empty if unknown."""
+        """The machine's description (dict: vendor, family, model, kernel and more), empty if unknown."""
         return self.meta.get("machine") or {}
 
     @property
     def knows_shares(self):
-        """Whether it tells for which share of each interval an event was counted."""
+        """True if its running shares are known."""
         return knows_shares(self.meta)
 
     @property
     def studied(self):
-        """Names (list of str) of its events without the pinned ones; all if there are no others."""
+        """Names (list of str) of its events without the pinned ones (counted in every run, as cycles); all if there
+        are no others.
+        """
         others = [event for event in self.counts if event not in self.meta["pinned"]]
         return others or list(self.counts)
 
     def whole(self):
-        """Counts and running shares (two DataFrames) without the last interval if that was cut short."""
+        """Counts and running shares (two DataFrames) without the last interval if that is shorter than half the
+        median.
+        """
         if self.holds_totals:
             return self.counts, self.running
         whole = whole_intervals(self.interval_s)
         return self.counts[whole], self.running[whole]
 
     def rates(self):
-        """Rates of its events (DataFrame) in whole intervals, in the unit that :attr:`axis` names."""
+        """Rates of its events in whole intervals, in the unit that ``axis.rate`` names: a DataFrame with the columns
+        of `counts`.
+
+        Per second of time, or per 1,000 instructions in a simulated run.
+        """
         counts, _ = self.whole()
         if self.simulated:
             return 1000 * counts.div(counts[INSTRUCTIONS], axis=0)
@@ -125,8 +149,9 @@ class Recording:
 def make_recording(meta, counts, running, interval_s=None):
     """A Recording from metadata (dict), counts and running shares as a run's file has them.
 
-    Both are DataFrames indexed by `time_s`, with second readings among their columns; `interval_s` are lengths [s]
-    (by default the differences of `time_s`).
+    Both are DataFrames indexed by `time_s`, a column an event, with second readings (``EVENT#2``) among their
+    columns; `interval_s` (array-like) are lengths [s], by default the differences of `time_s`. The index becomes
+    instructions in a simulated run, and the run's number where metadata say that an interval is a whole run.
     """
     lengths = lengths_by_ends(counts.index) if interval_s is None else interval_s
     index = counts.index

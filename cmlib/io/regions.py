@@ -1,4 +1,9 @@
-"""Read the counts of a program's regions, and normalize them to samples per instruction (AutoPerf, §3.2 and §4.1)."""
+"""Read the counts of a program's regions, and normalize them to samples per instruction (AutoPerf, §3.2 and §4.1).
+
+A region is a part of a program, such as a function, between two marks at which counters are read; a sample is the
+counts of one passage. A recording of regions is a JSON file of metadata beside a packed CSV of samples, of many
+executions; :func:`load_recording` reads both.
+"""
 
 import functools
 import io
@@ -22,10 +27,13 @@ _LARGEST = 2.0**80  # count that is believed, as in imports
 
 
 def read_regions(path):
-    """Samples of regions from a file (path) or text (file object): a DataFrame, a row each time that a region was
-    passed.
+    """Read the samples in a CSV, from a file (path) or text (file object): a DataFrame, a row for each passage of a
+    region.
 
-    Columns are ABOUT and the events. ValueError if it is no such file, or holds what no counter does.
+    Columns: function and location (str, ``?`` if empty), thread (its number), threads (how many the sample is the sum
+    of), work (units of work done), seconds, running (share of the time on counters, 0 to 1), instructions, and the
+    events' counts (float, NaN where not counted). ValueError if it is no such file, lacks threads, work or seconds in
+    a row, or holds what no counter does; ArchiveError if it can't be read.
     """
     content = path.read().encode() if hasattr(path, "read") else archive.read_file(path)
     frame = archive.parse_csv(content, most_columns=_MOST_COLUMNS, dtype={"function": str, "location": str})
@@ -50,15 +58,16 @@ def read_regions(path):
 
 
 def _are_counts(values):
-    """Whether all values are missing, or such as a counter can hold."""
+    """Whether all values of a Series are missing, or such as a counter can hold."""
     return (values.isna() | values.between(0, _LARGEST)).all()
 
 
 def normalize(regions, *, per="instructions"):
-    """Counts of each sample divided by instructions and threads, or by its work (`per`: "instructions" or "work").
+    """Counts of each sample divided by its instructions times threads, or by its work (`per`: "instructions" or
+    "work").
 
-    Takes the DataFrame of :func:`read_regions`; returns columns of the region's place and of the events. ValueError
-    if something was not counted all the time.
+    Takes the DataFrame of :func:`read_regions`; returns one with the columns function, location and the events.
+    ValueError if something was not counted in every sample, or not all the time (running below 1).
     """
     divisor = {"instructions": regions["instructions"] * regions["threads"], "work": regions["work"]}[per]
     counters = [column for column in regions if column not in ABOUT]
@@ -79,8 +88,9 @@ def normalize(regions, *, per="instructions"):
 def merge_runs(parts):
     """One DataFrame of normalized samples from several runs with the same input that counted different events.
 
-    Samples are matched by place and order; events counted in several runs are averaged. ValueError if nothing
-    matches.
+    `parts` is a list of DataFrames as of :func:`normalize`. Samples are matched by function, location and order,
+    those without a match are left out; events counted in several runs are averaged. ValueError if nothing matches, or
+    there is no part.
     """
     if not parts:
         raise ValueError("no parts to merge: give at least one normalized run")
@@ -103,7 +113,11 @@ def merge_runs(parts):
 
 
 def read_runs(text, *, per="instructions"):
-    """A dict of run to normalized samples (DataFrame), from the text of a recording of many processes."""
+    """A dict of run (its name) to normalized samples (DataFrame, see :func:`merge_runs`), from a recording's text.
+
+    Executions of the same run count different events, and are merged; `per` as in :func:`normalize`. ValueError if
+    the text is damaged, or something was not counted.
+    """
     of_run = {}
     for heading, part in read_executions(text, functools.partial(normalize, per=per)):
         of_run.setdefault(heading.split()[0], []).append(part)
@@ -111,9 +125,11 @@ def read_runs(text, *, per="instructions"):
 
 
 def read_executions(text, transform=lambda samples: samples):
-    """A list of (heading, samples) of each execution in a recording's text; ValueError if it is damaged or too large.
+    """A list of (heading, samples) for each execution in a recording's text, in order; ValueError if it is damaged
+    or too large.
 
-    `transform` is applied to the samples (DataFrame) of all executions that counted the same events.
+    A heading is what follows ``# run=``, such as ``bad-000 part=0 threads=3``; samples are what `transform` makes of
+    the DataFrame of :func:`read_regions`, and is called once for all executions that counted the same events.
     """
     headings, by_header = [], {}
     for number, piece in enumerate(text.split("# run=")[1:]):
@@ -140,7 +156,7 @@ def read_executions(text, transform=lambda samples: samples):
 
 
 def _averaged(parts):
-    """The counters of all parts side by side, the mean where several parts have one."""
+    """The events' columns of all parts side by side (DataFrame), the mean where several parts have one."""
     counters = [part.drop(columns=list(LOCATION_COLUMNS), errors="ignore") for part in parts]
     columns = {}
     for part in counters:
@@ -155,16 +171,19 @@ _HOW = "Recordings of regions are made by `cmlib compare --keep FOLDER` and `cml
 
 
 def load_recording(file):
-    """Metadata (dict) and runs (dict of name to normalized samples) of a recording of regions.
+    """Metadata (dict) and runs of a recording of regions: a dict of name to normalized samples (DataFrame).
 
-    `file` is its JSON. CmlibError if it can't be read.
+    `file` is the path of its JSON. CmlibError if it can't be read, or its counts can't be normalized.
     """
     about, text = read_recording(file)
     return about, archive.in_recording(file, read_runs, text, per=about.get("per", "instructions"))
 
 
 def read_recording(file):
-    """Metadata (dict) and text of a recording of regions, as it was written; CmlibError if it can't be read."""
+    """Metadata (dict) and text (str) of a recording of regions, as it was written; CmlibError if it can't be read.
+
+    `file` is the path of its JSON; CmlibError also if the text was changed since.
+    """
     about = read_about(file)
     with archive.errors_as(CmlibError, file):
         return about, archive.read_content(file, about["sha256"]).decode(errors="replace")
@@ -180,9 +199,10 @@ def read_about(file):
 
 
 def save_recording(target, pieces, about):
-    """Write a recording of regions, whose JSON is `target`; its Path.
+    """Write a recording of regions, and return the Path of its JSON.
 
-    `pieces` (texts) are joined to its content, and `about` (dict) becomes its metadata.
+    `target` is that path; `pieces` (iterable of str) are joined to the content beside it, and `about` (dict) becomes
+    the metadata, to which date and checksum are added. CmlibError if it can't be written.
     """
     target = Path(target)
     with archive.errors_as(CmlibError, target.parent):

@@ -1,4 +1,7 @@
-"""Read the runs in a file that was recorded elsewhere, by perf or another tool, and check that they are plausible."""
+"""Read the runs in a file that was recorded elsewhere, by perf or another tool, and check that they are plausible.
+
+:func:`read_sources` takes paths and gives a list of :class:`ForeignRecording`: counts, running shares and metadata.
+"""
 
 import codecs
 import contextlib
@@ -42,9 +45,11 @@ class ForeignRecording:
     raw : bytes
         The run's part of the file.
     facts : dict
-        Metadata that the file tells.
-    counts, running : DataFrame
-        As :func:`cmlib.io.perf.read_run` reads them.
+        Metadata that the file tells: mode, pinned, groups, modifier, interval_ms, encodings, date, duration_s,
+        running_shares, names, and further ones where they apply.
+    counts, running : DataFrame, shape (n_intervals, n_events)
+        Counts (NaN where not counted) and running shares (0 to 1, NaN where not known), as
+        :func:`cmlib.io.perf.series` gives them, under the names of the event tables.
     remark : str
         Sentences on what was left out, added up or assumed.
     mark : str
@@ -66,11 +71,32 @@ class ForeignRecording:
 
 
 def read_sources(files, machine, *, marks=(), place="", **options):
-    """A list of ForeignRecordings from files (paths), which are all read and checked; RecordError names the bad one.
+    """Read all runs in some files: a list of ForeignRecordings.
 
     A file by intervals is one run or several; totals of whole runs with the same events are joined into one
-    recording, an interval a run. `machine` is a description (dict, may be empty), `marks` cut recordings, `place`
-    selects a CPU, core, socket or node; `options` are `interval_ms`, `columns` and what metadata are to hold.
+    recording, an interval a run. Of a file without counts, the percentages of slots that a tool printed are taken.
+
+    Parameters
+    ----------
+    files : iterable of path
+    machine : dict
+        Description of the machine, as in metadata; if it names no processor, the file is searched for one.
+    marks : sequence of cmlib.io.perf.cutting.Mark
+        If not empty, only the pieces within them are read, each as a run.
+    place : str
+        If not empty, the CPU, core, socket, node or kind of core whose counts are taken, such as ``CPU3``.
+    **options
+        ``interval_ms`` (int, or None: seen from the file) and ``columns`` (dict or None, see
+        :func:`cmlib.io.perf.parse_stat`) are needed; others, such as ``mode``, become entries of `facts`.
+
+    Returns
+    -------
+    list of ForeignRecording
+
+    Raises
+    ------
+    RecordError
+        If a file can't be read, holds none of this, or counts that can't be true; the message names the file.
     """
     sources, totals = [], []
     for file in map(Path, files):
@@ -104,7 +130,10 @@ def _as_utf8(raw):
 
 def _read_amid(file, text, about):
     """Runs by interval, and totals, of a text that is perf's output or contains some; or of shares printed without
-    counts."""
+    counts.
+
+    Two lists, as of :func:`_read`; `about` are the further arguments of that.
+    """
     try:
         return _read(file, text, *about)
     except RecordError as error:
@@ -122,7 +151,7 @@ def _read_amid(file, text, about):
 
 
 def _read(file, text, marks, place, machine, options, note=""):
-    """A list of runs by interval in a text, and a list of tuples for :func:`_totals`."""
+    """A list of runs by interval in a text, and a list of tuples for :func:`_totals`; one of them is empty."""
     sources, totals = [], []
     with _errors_of(file):
         kinds = perf.by_kind_of_core(perf.at_place(text, place) if place else text)
@@ -154,7 +183,8 @@ def _errors_of(file):
 
 
 def _totals(totals, options):
-    """Yield a run for each program and list of events, with an interval for each of its whole runs in any file.
+    """Yield a ForeignRecording for each program and list of events, with an interval for each of its whole runs in
+    any file.
 
     `totals` are tuples (file, machine, kind of core, text, totals of a run); programs go by their commands where one
     file holds several.
@@ -181,7 +211,7 @@ def _totals(totals, options):
 
 
 def _parts(file, parts, machine, options):
-    """Runs of the parts (texts) of a file, without copies."""
+    """List of the runs of the parts (texts) of a file, without copies."""
     distinct = dict.fromkeys(parts)
     n_copies = len(parts) - len(distinct)
     copies = f"{n_copies} of the file's {len(parts)} runs are copies of others." if n_copies else ""
@@ -189,7 +219,7 @@ def _parts(file, parts, machine, options):
 
 
 def _marked(marks, file, parts, machine, options):
-    """Runs of the whole intervals within each mark; RecordError if there are none."""
+    """List of the runs of the whole intervals within each mark; RecordError if there are none."""
     sources = []
     for part, mark in itertools.product(parts, marks):
         begin_ns = perf.begin_ns(part)
@@ -211,7 +241,10 @@ def _marked(marks, file, parts, machine, options):
 
 
 def _source(file, text, machine, options, frame=None, remarks=None):
-    """A ForeignRecording of a text, or of its counts (`frame`, with `remarks`) where that was read already."""
+    """A ForeignRecording of a text, or of its counts (`frame`, with `remarks`) where that was read already.
+
+    RecordError if there are no counts, or some that can't be true.
+    """
     raw = text.encode("utf-8", "surrogateescape")
     text, whole_runs = raw.decode(errors="replace"), frame is not None
     if frame is None:
@@ -314,8 +347,9 @@ def _groups(running):
 
 
 def _started(text):
-    """The date and time at which perf says it started, by that machine's clock (ISO, str); None if it does not
-    say."""
+    """The date and time at which perf says it started, by that machine's clock (ISO, str); None if the text does not
+    say.
+    """
     if match := re.search(r"^# started on (.+)$", text, re.M):
         with contextlib.suppress(ValueError):
             return datetime.strptime(match[1].strip(), "%a %b %d %H:%M:%S %Y").isoformat()
@@ -332,7 +366,9 @@ _LONGEST_NAME, _LONGEST_LINE = 1000, 1 << 20
 
 
 def check_size(file, raw):
-    """Raise RecordError if the file (bytes) may hold more counts than a run has at most, judged by its lines."""
+    """Raise RecordError if the file (`raw`, bytes) may hold more than 2,000,000 counts, judged by its number of
+    lines.
+    """
     n_counts = raw.count(b"\n") * perf.counts_a_line(raw[:_HEAD].decode("latin-1"))
     if n_counts > MOST_COUNTS:
         raise RecordError(
@@ -342,7 +378,9 @@ def check_size(file, raw):
 
 
 def check_lines(file, raw):
-    """Raise RecordError for a line longer than 1 MiB, unless the file is JSON, which may be a single line."""
+    """Raise RecordError for a line longer than 1 MiB in a file (`raw`, bytes), unless it is JSON, which may be a
+    single line.
+    """
     longest = max(map(len, io.BytesIO(raw)), default=0)
     if longest > _LONGEST_LINE and not raw.lstrip().startswith((b"{", b"[")):
         raise RecordError(
@@ -352,10 +390,10 @@ def check_lines(file, raw):
 
 
 def check_plausible(file, frame, *, shortest_s=_SHORTEST_S, chosen=()):
-    """Raise RecordError for counts, times or event names that can't be true.
+    """Raise RecordError for counts, times or names of events that can't be true.
 
-    `frame` is that of :func:`cmlib.io.perf.parse_stat`; `shortest_s` the shortest interval, `chosen` names that a
-    user asked for.
+    `frame` is that of :func:`cmlib.io.perf.parse_stat`; `shortest_s` [s] is the shortest interval that is believed,
+    `chosen` (collection of str) are names that a user asked for, which may be of any form.
     """
     names = frame["event"].unique()
     if len(names) > MOST_EVENTS:
@@ -392,6 +430,9 @@ _REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text(enc
 
 
 def recognise(content):
-    """What a file (bytes) is, in words, if it is known not to hold counts (refused.yaml); else None."""
+    """What a file is, in words (str), if it is known not to hold counts, by the patterns of refused.yaml; else None.
+
+    `content` is its bytes, of which the first MiB is looked at.
+    """
     head = content[: 1 << 20]
     return next((refusal for pattern, refusal in _REFUSED.items() if re.match(pattern.encode(), head)), None)

@@ -1,4 +1,7 @@
-"""Read published streams of cumulative counts: a sample each so many instructions, a file for each run."""
+"""Read published streams of cumulative counts: a sample each so many instructions, a file for each run.
+
+:func:`find_runs` finds a set's files, :func:`read_stream` makes a DataFrame of one.
+"""
 
 import io
 import re
@@ -78,7 +81,11 @@ def read_stream(path):
 
 
 def parse_stream(text, path):
-    """As :func:`read_stream`, from the file's text; `path` is named in errors."""
+    """The counts in a stream's text: a DataFrame, a row a sample, a column an event, as :func:`read_stream` returns
+    it.
+
+    PublicError, which names `path`, if the text is of neither form.
+    """
     if text.startswith("#PERF_COUNT_HW_"):
         header, _, rows = text.partition("\n")
         names = [name.lstrip("#") for name in header.split()]
@@ -98,6 +105,6 @@ def parse_stream(text, path):
 
 
 def _event(name):
-    """perf's name of an event of these files, as ``LLC-load-misses``; other tools' names in small letters."""
+    """perf's name of an event in these files, as ``LLC-load-misses``; names that perf has not, in lower case."""
     short = name.partition(":")[0].lower().removeprefix("perf_count_hw_")
     return _NAMES.get(short, short)
