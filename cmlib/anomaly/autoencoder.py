@@ -1,4 +1,8 @@
-"""Autoencoders trained on good samples, and the number of runs to train them on (AutoPerf, Algorithm 1)."""
+"""Autoencoders trained on good samples, and the number of runs to train them on (AutoPerf, Algorithm 1).
+
+:class:`Autoencoder` is a scikit-learn estimator: it is fitted to an array (n_samples, n_features), and gives the
+reconstruction error of samples. :func:`stopping_run` takes variances of errors, and gives a number of runs.
+"""
 
 import itertools
 import math
@@ -219,13 +223,16 @@ class Autoencoder(BaseEstimator):
         return -self.squared_errors(X).sum(axis=1)
 
     def _scale(self, X):
+        """Scale samples so that the usual range of each counter becomes 0.1 to 0.9."""
         return 0.1 + 0.8 * (X - self.low_) / self.range_
 
     def _scaled(self, X):
+        """Check samples, and scale them as in training."""
         check_is_fitted(self)
         return self._scale(validate_data(self, X, dtype=np.float64, reset=False))
 
     def _through(self, x):
+        """Encode and decode scaled samples."""
         return network.reconstruct(self.layers_, x)
 
     def _train(self, x, search, rows, seed, epochs):
@@ -243,6 +250,8 @@ class Autoencoder(BaseEstimator):
         return models
 
     def _checked_topologies(self):
+        """List of the topologies to try; a ValueError if one is not strictly falling from below the number of
+        counters."""
         space = search_space(self.n_features_in_)
         if self.topologies is None:
             return space

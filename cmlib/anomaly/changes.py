@@ -1,4 +1,8 @@
-"""Find the functions that differ between two source trees, and where to put regions for them (AutoPerf, §3.1)."""
+"""Find the functions that differ between two source trees, and where to put regions for them (AutoPerf, §3.1).
+
+:func:`changed_functions` takes two folders or files, and gives a list of dicts, one for each function. A region is
+a stretch of code whose events are counted by themselves.
+"""
 
 import ast
 import itertools
@@ -101,8 +105,9 @@ def mark_named(changed, names):
 
 
 def read_functions(tree):
-    """Dict from name to the list of Functions of that name in a folder or file (path); a ValueError if there is no
-    source.
+    """Read the functions in a folder or file (path): a dict from name to the list of Functions of that name.
+
+    A ValueError if there is no source.
     """
     root = Path(tree)
     files = [root] if root.is_file() else sorted(path for path in root.rglob("*") if path.is_file())

@@ -1,4 +1,8 @@
-"""Compare counters of several runs of a new version with those of the version before, by rank tests."""
+"""Compare counters of several runs of a new version with those of the version before, by rank tests.
+
+:func:`compare_versions` takes two lists of runs (DataFrames, a row a sample: function, location, and a column a
+counter), and gives a :class:`VersionComparison`. Times are compared in :mod:`cmlib.anomaly.speed`.
+"""
 
 import math
 from dataclasses import dataclass
@@ -45,7 +49,8 @@ def compare_versions(good_runs, new_runs, *, alpha=0.01, detector=None):
     Parameters
     ----------
     good_runs, new_runs : sequence of DataFrame
-        Normalized samples: function, location, and the counters.
+        A run each, a row a sample: function, location, and the counters [events per instruction, or per unit of
+        work].
     alpha : float, default 0.01
         False-alarm probability that is accepted.
     detector : AutoPerf, optional
@@ -54,7 +59,13 @@ def compare_versions(good_runs, new_runs, *, alpha=0.01, detector=None):
     Returns
     -------
     VersionComparison
-        `anomalous`, `p_value`, and the functions and counters that differ; or why no comparison was made (`refused`).
+        `anomalous`, `p_value`, and the functions and counters that differ; or why no comparison was made
+        (`refused`): fewer than five good runs, other events or functions, or too few new runs for `alpha`.
+
+    Raises
+    ------
+    ValueError
+        If a value isn't finite, or a run has no samples.
     """
     if refused := check_comparable(good_runs, new_runs, alpha=alpha):
         return VersionComparison(None, math.nan, pd.DataFrame(), pd.DataFrame(), refused)
@@ -146,10 +157,10 @@ def check_comparable(good_runs, new_runs, *, alpha=0.01, good_machine=None, new_
 
 
 def fewest_runs(n_good, n_functions, alpha):
-    """Smallest number of new runs with which a difference in one of `n_functions` functions can be significant at
-    `alpha`.
+    """Smallest number of new runs (int) with which a difference can be significant.
 
-    `n_good` is the number of good runs, with which they are compared.
+    `n_good` is the number of good runs with which they are compared, `n_functions` that of the functions tested,
+    `alpha` the false-alarm probability.
     """
     needed = 1
     while 2 * n_functions / math.comb(n_good + needed, needed) > alpha:

@@ -1,7 +1,8 @@
 """Compare simulated counts of two versions of a program: which events changed, and in which functions.
 
-Events are Callgrind's: exact ones (instructions, loads, stores, branches) and modelled ones (cache misses and
-mispredictions).
+Events are Callgrind's: exact ones (instructions, loads, stores, branches, as they were executed) and modelled ones
+(cache misses and mispredictions, by its model of caches and of a branch predictor). :func:`compare_counts` takes
+the counts of both versions, a row a run, and gives a row an event; :func:`compare_estimates` gives the verdict.
 """
 
 import numpy as np
@@ -123,12 +124,13 @@ def depends_on_libc(*shares):
 
 
 def blame_changes(tests, old, new, n_runs):
-    """Functions that account for changed counts: a row for each event in `tests` and function, by :func:`blame`.
+    """Find the functions that account for changed counts: a DataFrame, a row for each event in `tests` and function.
 
-    `tests` has rows of :func:`compare_counts`; `old` and `new` have a row a function, a column an event, and ``file``.
-    Columns are those of the causes that are found from measured counters (`docs/compare.md`): counter (the event),
-    kind, votes (`n_runs`, the number of simulated runs, all of which agree), share (of the event's change), times_usual
-    (new over old count in the function), function, location (its file). Without columns if there is no row.
+    `tests` has rows of :func:`compare_counts`; `old` and `new` have a row a function, a column an event, and
+    ``file``; functions are those of :func:`blame`. Columns are those of the causes that are found from measured
+    counters (`docs/compare.md`): counter (the event), kind, votes (`n_runs`, the number of simulated runs, all of
+    which agree), share (of the event's change), times_usual (new over old count in the function), function,
+    location (its file). Without columns if there is no row.
     """
     rows = [
         {
@@ -164,8 +166,9 @@ def blame(old, new, event):
 
 
 def spread(runs):
-    """Largest difference of each event (column) between runs (rows) of one version, as a share of the smallest count.
+    """Largest difference between runs of one version, as a share of the smallest count.
 
-    A Series by event, all 0 for a single run; counts below 1 are taken as 1 in the divisor.
+    `runs` is a DataFrame, a row a run, a column an event; returned is a Series by event (of a Series of runs, a
+    float). All are 0 for a single run; counts below 1 are taken as 1 in the divisor.
     """
     return (runs.max() - runs.min()) / np.maximum(runs.min(), 1)

@@ -1,4 +1,8 @@
-"""AutoPerf: a detector of performance anomalies that is trained on good runs only."""
+"""Detect performance anomalies by a detector that is trained on good runs only (AutoPerf).
+
+:class:`AutoPerf` is a scikit-learn estimator. A run is a DataFrame, a row a sample (a passage through a region of
+code): columns function, location, and the counters, divided by instructions or by work.
+"""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -274,6 +278,7 @@ class AutoPerf(BaseEstimator):
         return frame.join(pd.DataFrame(where, columns=list(LOCATION_COLUMNS)))
 
     def _check_rule(self):
+        """Raise a ValueError if the rule is unknown."""
         if self.rule not in ("distance", "any"):
             raise ValueError(f"rule {self.rule!r}: it can be 'distance' or 'any'")
 

@@ -1,9 +1,11 @@
-"""Find change points in the history of a program's metrics: commits at which the level of one or several metrics steps.
+"""Find change points in the history of a program's metrics: commits at which the level of one or more metrics steps.
+
+:func:`find_groups` takes a DataFrame, a row a commit, a column a metric, and gives a list of :class:`Group`.
 
 A rank sum is tested at every split of seeded intervals (Kovács et al. 2023, Biometrika 110, 249), narrowest first.
-Its p-value is bounded by its moment generating function: no distribution of the noise is assumed, ties may occur, and
-the bound is exact where all values before a split are smaller than all after it. The correction for the number of
-splits was found by simulation. `ruptures` has no false-alarm probability; `apache-otava` assumes normal noise.
+Its p-value is bounded by its moment generating function: no distribution of the noise is assumed, ties may occur,
+and the bound is exact where all values before a split are smaller than all after it. The correction for the number
+of splits was found by simulation. `ruptures` has no false-alarm probability; `apache-otava` assumes normal noise.
 """
 
 import functools

@@ -1,4 +1,7 @@
-"""Estimate the ratio of the run times of two versions, with confidence intervals and p-values by rank tests."""
+"""Estimate the ratio of the run times of two versions, with confidence intervals and p-values by rank tests.
+
+:func:`paired_ratio` (runs in pairs) and :func:`unpaired_ratio` take arrays of times, and give a :class:`Ratio`.
+"""
 
 import math
 from dataclasses import dataclass
@@ -49,8 +52,8 @@ def paired_ratio(old, new, *, confidence=0.95):
 def unpaired_ratio(old, new, *, confidence=0.95):
     """Compare times of runs that were made independently (Mann-Whitney test): Ratio.
 
-    `old`, `new` and `confidence` are as of :func:`paired_ratio`; lengths may differ. A ValueError if one is empty, or a
-    time is not above 0.
+    `old` and `new` are array-likes of times, all in one unit, whose lengths may differ; `confidence` (0-1) is that
+    of the interval. A ValueError if one is empty, or a time is not above 0.
     """
     old, new = _logarithms(old, new)
     differences = np.sort(np.subtract.outer(new, old).ravel())
@@ -61,7 +64,7 @@ def unpaired_ratio(old, new, *, confidence=0.95):
 
 
 def smallest_p_value(n_old, n_new, *, paired):
-    """Smallest possible one-sided p-value: if every new run is slower than its partner, or than all old ones.
+    """Smallest possible one-sided p-value (float): if every new run is slower than its partner, or than all old ones.
 
     `n_old` and `n_new` are numbers of runs, `paired` is True for :func:`paired_ratio`, False for
     :func:`unpaired_ratio`.
@@ -70,10 +73,10 @@ def smallest_p_value(n_old, n_new, *, paired):
 
 
 def signed_rank_tail(n_pairs):
-    """Probability that the sum of the positive ranks of `n_pairs` differences is at least w, if both versions are
-    equal.
+    """Distribution of Wilcoxon's signed-rank sum of `n_pairs` differences, if both versions are equal: an array.
 
-    An array, index w from 0 to n_pairs (n_pairs + 1) / 2.
+    Its value at index w, from 0 to n_pairs (n_pairs + 1) / 2, is the probability (0-1) that the sum of the positive
+    ranks is at least w.
     """
     probabilities = np.ones(1)
     for rank in range(1, n_pairs + 1):

@@ -1,4 +1,9 @@
-"""Tables of normalized samples, as AutoPerf takes them: collect, scale, and summarize by run and function."""
+"""Join, scale and summarize tables of normalized samples, as AutoPerf takes them.
+
+A sample has the counts of one passage through a region of code (usually a function), divided by its instructions or
+its work; a run is a DataFrame, a row a sample: function, location (file and line), and a column a counter.
+:func:`gather` joins runs, :func:`summarize` gives the distances of samples by run and function.
+"""
 
 import numpy as np
 import pandas as pd
@@ -31,11 +36,10 @@ def smallest_range(samples):
 
 
 def usual_range(X, smallest_range):
-    """5 % quantile of each counter (column of X), and the range to its 95 % quantile: two arrays of shape
-    (n_counters,).
+    """Usual range of each counter: its 5 % quantile, and the range from there to its 95 % quantile.
 
-    `X` is an array, a row a sample. The range is at least `smallest_range`, in the unit of X; at least 1e-6 if that is
-    None, and above 0 anyway.
+    `X` is an array of shape (n_samples, n_counters). Returns two arrays of shape (n_counters,), in the unit of X.
+    The range is at least `smallest_range`; at least 1e-6 if that is None, and above 0 anyway.
     """
     low, high = np.quantile(X, [0.05, 0.95], axis=0)
     least = _PER_INSTRUCTION if smallest_range is None else smallest_range

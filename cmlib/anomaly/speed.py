@@ -1,4 +1,8 @@
-"""Compare run times of two versions of a program by function, and say whether layout or work explains a change."""
+"""Compare run times of two versions of a program by function, and say whether layout or work explains a change.
+
+:func:`compare_times` takes the times of both, DataFrames with a row a run, and gives a :class:`Speed` with the
+verdict. Layout is where code and data lie in memory; work is the number of instructions executed.
+"""
 
 import math
 from dataclasses import dataclass
@@ -194,10 +198,10 @@ def verdict_over_layouts(here, layouts):
 
 
 def layout_range(old, new):
-    """Least and most processor time of either version in any layout, as multiples of its median over layouts (two
-    floats).
+    """Least and most processor time of either version in any layout, as multiples of its median over layouts.
 
-    `old` and `new` are DataFrames, a row a layout, with the columns of :func:`compare_times`.
+    `old` and `new` are DataFrames of times, a row a layout, columns (function, measure) as of
+    :func:`compare_times`. Returns a tuple of two floats.
     """
     relative = [times[WHOLE, PROCESSOR] / times[WHOLE, PROCESSOR].median() for times in (old, new)]
     return float(min(map(np.min, relative))), float(max(map(np.max, relative)))

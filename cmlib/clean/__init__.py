@@ -1,4 +1,10 @@
-"""Clean counts of multiplexed runs by interpolation, by CounterMiner's method, or by shrinkage to neighbours."""
+"""Clean counts of multiplexed runs by interpolation, by CounterMiner's method, or by shrinkage to neighbours.
+
+Multiplexed events take turns on the counters (MLPX), so that perf extrapolates each count from its running share,
+the share of the interval in which the event was counted; events that are counted all the time (OCOE: one counter,
+one event) need no cleaning. `clean_series` cleans an array of counts by interval, `clean_run` a DataFrame of all
+events of a run; both return the cleaned counts and a mask of what changed.
+"""
 
 import lazy_loader
 

@@ -1,4 +1,9 @@
-"""Compare cleaned series of multiplexed runs with runs that counted the same events all the time (OCOE)."""
+"""Compare cleaned series of multiplexed runs with runs that counted the same events all the time (OCOE).
+
+OCOE is one counter, one event. :func:`references` takes runs (Recordings) of both kinds, and gives a
+:class:`Reference` by event, which compares a series of counts; :func:`noise_floor` gives a table of the errors that
+are left where nothing is multiplexed. MEASURES names the errors.
+"""
 
 import itertools
 import math
@@ -106,13 +111,13 @@ class Reference:
         self.own_distance = np.mean([dtw(*pair) for pair in itertools.combinations(self.series, 2)])
 
     def compare(self, series):
-        """Errors of a cleaned series (Series; index: end of the interval [s]): a tuple of floats in the order of
-        `MEASURES`.
+        """Compare a cleaned series with the OCOE series: a tuple of floats, errors in the order of `MEASURES`.
 
-        `eq4_percent`: Eq. 4, which is 0 if the series is as far from the OCOE series as these from each other, and
-        grows on both sides; `distance_ratio`: the ratio of these distances; `total_error_percent`: difference of totals
-        [% of OCOE's]; `distribution_error`: the Wasserstein distance between the distributions of values, in standard
-        deviations of the OCOE values. NaN are left out. A ValueError if nothing is left.
+        `series` is a Series of counts [events per interval], index: end of the interval [s]. `eq4_percent`: Eq. 4,
+        which is 0 if the series is as far from the OCOE series as these from each other, and grows on both sides;
+        `distance_ratio`: the ratio of these distances; `total_error_percent`: difference of totals [% of OCOE's];
+        `distribution_error`: the Wasserstein distance between the distributions of values, in standard deviations
+        of the OCOE values. NaN are left out. A ValueError if nothing is left.
         """
         values, pooled = _whole(series), np.concatenate(self.series)
         distance = np.mean([dtw(values, reference) for reference in self.series])

@@ -1,6 +1,7 @@
 """Divide counts that were read some intervals late among the intervals in which they were counted.
 
 Where perf can't read a counter in time, it prints no count for an interval, and the next count covers both.
+:func:`redistribute_delayed_counts` takes and returns a DataFrame of counts, a row an interval, a column an event.
 """
 
 import numpy as np

@@ -1,4 +1,8 @@
-"""Dynamic time warping between two series of one event, and the multiplexing error built on it."""
+"""Compute the distance of two series of one event by dynamic time warping, and the multiplexing error built on it.
+
+:func:`dtw` takes two arrays of counts, and gives a float; :func:`mlpx_error` takes three (two of runs that counted
+the event all the time, one of a multiplexed run), and gives percent (CounterMiner, Eq. 1-4).
+"""
 
 import math
 

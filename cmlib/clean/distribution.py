@@ -1,4 +1,7 @@
-"""Test whether an event's values are Gaussian, which decides the threshold of outliers."""
+"""Test whether an event's values are Gaussian, which decides CounterMiner's threshold of outliers.
+
+:func:`is_gaussian` takes an array, and gives True or False.
+"""
 
 import math
 

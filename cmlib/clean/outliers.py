@@ -1,4 +1,8 @@
-"""Replace outliers, which are samples above a threshold, by the median of neighbouring samples."""
+"""Replace outliers, which are samples above a threshold, by the median of neighbouring samples.
+
+:func:`replace_outliers` takes an array of counts by interval, and gives the cleaned array and a mask (CounterMiner,
+§III-B).
+"""
 
 import math
 

@@ -1,4 +1,8 @@
-"""Clean the series of one event, or of all events of a run, by one of the registered methods."""
+"""Clean the series of one event, or of all events of a run, by one of the registered methods.
+
+:func:`clean_series` takes and returns an array of counts by interval, :func:`clean_run` a DataFrame, a row an
+interval, a column an event; both return with it a mask of the counts that changed.
+"""
 
 import numpy as np
 
@@ -17,7 +21,8 @@ def clean_series(values, running=None, *, method="counterminer", name="the serie
         Counts as perf prints them, already scaled by 1 / running [events per
         interval]; NaN where perf wrote ``<not counted>``. Never modified.
     running : array_like of float, shape (n,), optional
-        Running shares, 0 to 1. What a method does with them, with NaN and with zeros:
+        Running shares (share of the interval in which the event was counted), 0 to 1. What a method does with
+        them, with NaN and with zeros:
 
         ============== ============================ ========================== ====================
         method         running share                NaN                        zero
@@ -54,6 +59,8 @@ def clean_series(values, running=None, *, method="counterminer", name="the serie
     ValueError
         If `method` is unknown, shapes differ, a share lies outside 0 to 1, or fewer
         than 3 samples were counted.
+    TypeError
+        If no method has an option of that name.
 
     Notes
     -----
@@ -101,7 +108,7 @@ def _checked(values, running, name):
 
 
 def changed_mask(cleaned, values):
-    """True where two arrays or DataFrames of one shape differ; NaN equals NaN."""
+    """Mask of the places where two arrays or DataFrames of one shape differ: bool, of their shape; NaN equals NaN."""
     return (cleaned != values) & ~(np.isnan(cleaned) & np.isnan(values))
 
 
@@ -139,6 +146,8 @@ def clean_run(counts, running=None, *, method="shrinkage", sums=(), run="this ru
     ValueError
         If `method` is unknown, "shrinkage" has no `running`, shapes differ, a share lies
         outside 0 to 1, or an event was counted in 1 or 2 intervals only.
+    TypeError
+        If no method has an option of that name.
 
     Examples
     --------

@@ -1,4 +1,8 @@
-"""Adjust estimates of events so that known sums between the events hold."""
+"""Adjust estimates of events so that known sums between the events hold.
+
+:func:`reconcile_sums` takes and returns a DataFrame of counts, a row an interval, a column an event. Such sums
+follow from how a processor's events are coded: one event counts all loads, two others its parts.
+"""
 
 import numpy as np
 

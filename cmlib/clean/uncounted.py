@@ -1,11 +1,15 @@
-"""Mark intervals and zeros that are no full counts: a last interval cut short, and events never put on a counter."""
+"""Mark intervals and zeros that are no full counts: a last interval cut short, and events never put on a counter.
+
+Each function takes arrays or DataFrames of intervals and returns as many values, of lengths or of bool.
+"""
 
 import numpy as np
 
 
 def lengths_by_ends(ends):
-    """Lengths of intervals (ndarray) from their ends (array-like, growing), the first of which begins at 0; in one
-    unit.
+    """Lengths of intervals (ndarray) from their ends (array-like, growing), in the same unit.
+
+    The first interval begins at 0.
     """
     return np.diff(ends, prepend=0.0)
 

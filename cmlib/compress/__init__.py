@@ -1,4 +1,9 @@
-"""Compress samples to piecewise-linear segments (Wu and Mencer, "Online Linear Regression of Sampling Data")."""
+"""Compress samples to piecewise-linear segments (Wu and Mencer, "Online Linear Regression of Sampling Data").
+
+`compress` takes arrays x and y of cumulative counts, and gives a DataFrame, a row a segment (called a line):
+x_start, x_end, slope, intercept, sigma, n; `reconstruct` reads y off them; `OnlineRegression` does the same one
+sample at a time.
+"""
 
 import lazy_loader
 

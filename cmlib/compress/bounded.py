@@ -1,7 +1,8 @@
-"""Piecewise-linear fit with an error bound: no sample is farther from its line than a given distance.
+"""Fit piecewise-linear segments with an error bound: no sample is farther from its line than a given distance.
 
-All lines that pass within the bound of every sample so far form a tube between two convex hulls, its walls: the floor,
-below the samples, and the ceiling, above them.
+:class:`BoundedRegression` takes samples (x and y, cumulative counts), and gives lines, as a DataFrame with a row
+for each. All lines that pass within the bound of every sample so far form a tube between two convex hulls, its
+walls: the floor, below the samples, and the ceiling, above them.
 """
 
 import numpy as np
@@ -67,14 +68,17 @@ class BoundedRegression(LineStream):
         self._corners = np.empty((n_events, 2, _CORNERS, 2))
 
     def _advance(self, x, y, rows):
+        """Process samples; write finished lines to `rows` and return their number."""
         return _advance(self._span, self._fits, self._walls, self._corners, self._bounds, x, y, rows)
 
     def _write(self, row):
+        """Write the finished line to `row`, in the form of :func:`cmlib.compress.online.write`."""
         _write(self._span[0], self._fits, self._walls, self._corners, row)
 
 
 @njit(cache=True)
 def _advance(state, fits, walls, corners, bounds, x, y, rows):
+    """Process samples; write finished lines to `rows` and return their number."""
     span, finished = state[0], 0
     for i in range(x.size):
         belongs = span.n > 0.0

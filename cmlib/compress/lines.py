@@ -1,4 +1,8 @@
-"""Compress a series of samples to piecewise-linear segments, called lines, and reconstruct it from these."""
+"""Compress a series of samples to piecewise-linear segments, called lines, and reconstruct it from these.
+
+:func:`compress` takes cumulative counts (arrays x and y), and gives the lines, a DataFrame with a row for each; the
+other functions take such a frame.
+"""
 
 import numpy as np
 import pandas as pd

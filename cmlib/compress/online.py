@@ -1,7 +1,8 @@
 """Online linear regression (Wu and Mencer): samples extend a line until one departs from it, which ends the line.
 
-x is a count that grows from sample to sample, such as the cumulative count of the event that triggers the samples; y
-are cumulative counts of one or several events at the same moments. Sums are stored relative to the line's first sample,
+:class:`OnlineRegression` takes samples, and gives finished lines (x_start, x_end, slope, intercept, sigma, n). x is
+a count that grows from sample to sample, such as the cumulative count of the event that triggers the samples; y are
+cumulative counts of one or several events at the same moments. Sums are stored relative to the line's first sample,
 as means and centred sums: the paper's plain sums (Eq. 3-8) lose precision when counts become large, so that ends of
 lines late in a long run are missed.
 """
@@ -144,16 +145,28 @@ class LineStream:
         self._span, self._fits = np.zeros(1, SPAN), np.zeros(n_events, FIT)
 
     def add(self, x, y):
-        """Take one sample: x, and y (one value an event); return the Line that it ends, or None."""
+        """Take one sample: x, and y (one value an event); return the Line that it ends, or None.
+
+        A ValueError if x does not grow, or y has not one value an event.
+        """
         rows = self.feed(np.array([x]), np.array([y], dtype=float))
         return self._as_line(rows[0]) if len(rows) else None
 
     def extend(self, x, y):
-        """Take many samples, as by `add` for each; return the lines that they end, as a DataFrame."""
+        """Take many samples, as by `add` for each; return the lines that they end, as a DataFrame.
+
+        `x` has shape (n,), `y` (n,) or (n, n_events). A row a line: x_start, x_end, slope, intercept and sigma (of
+        each event, as ``slope:EVENT``, if events are named), n; no rows if no line ended. A ValueError if shapes
+        differ or x does not grow; samples that are not finite are left out.
+        """
         return self.as_frame(self.feed(x, y))
 
     def finish(self):
-        """End the last line, and return it as a DataFrame; the next sample starts a new stream."""
+        """End the last line, and return it as a DataFrame of one row, as of `extend`; the next sample starts a new
+        stream.
+
+        Without a sample there are no rows.
+        """
         return self.as_frame(self.end())
 
     def feed(self, x, y):
@@ -176,7 +189,7 @@ class LineStream:
         return rows[: self._advance(x, table, rows)]
 
     def end(self):
-        """End the last line, as `finish` does; return it as an array of the form of `feed`."""
+        """End the last line, as `finish` does; return it as an array of one row (or none), as of `feed`."""
         rows = np.empty((int(self._span["n"][0] > 0), 3 + 3 * len(self._fits)))
         if len(rows):
             self._write(rows[0])
@@ -192,9 +205,11 @@ class LineStream:
         return pd.DataFrame(columns | {"n": rows[:, 2].astype(int)})
 
     def _write(self, row):
+        """Write the line that ends to `row`, in the form of :func:`write`."""
         write(self._span[0], self._fits, row)
 
     def _check_growth(self, x):
+        """Raise a ValueError unless x grows from sample to sample, and from the last one before."""
         last = self._span["x_last"] if self._span["n"][0] else -np.inf
         if not ((x[:1] > last).all() and (x[1:] > x[:-1]).all()):
             before = np.append(last, x[:-1])
@@ -205,6 +220,7 @@ class LineStream:
             )
 
     def _as_line(self, row):
+        """A row of `feed` as a Line."""
         start, end, n, *fitted = row.tolist()
         return Line(start, end, int(n), tuple(fitted[0::3]), tuple(fitted[1::3]), tuple(fitted[2::3]))
 
@@ -255,6 +271,7 @@ class OnlineRegression(LineStream):
         self._limits = float(alpha), float(n_sigma), np.inf if drift is None else float(drift)
 
     def _advance(self, x, y, rows):
+        """Process samples; write finished lines to `rows` and return their number."""
         return _advance(self._span, self._fits, x, y, *self._limits, rows)
 
 

@@ -1,4 +1,9 @@
-"""Estimate the cycles that a cache miss costs, from a program's intervals and from measured changes of misses."""
+"""Estimate the cycles that a cache miss costs, from a program's intervals and from measured changes of misses.
+
+`rates` gives cycles and misses per instruction by interval, `slope` the cycles that come with one miss more,
+`predict_change` the change of cycles per instruction if misses change; `savings_without_misses` gives the cycles
+that would be saved without the misses of each cache.
+"""
 
 import lazy_loader
 

@@ -1,4 +1,8 @@
-"""Predict how a program's cycles change if its cache misses change."""
+"""Predict how a program's cycles change if its cache misses change.
+
+:func:`predict_change` takes the counts of a run by interval (DataFrame) and a change of misses per instruction, and
+gives a :class:`Prediction`: change of cycles per instruction with an interval, and cost of a miss [cycles].
+"""
 
 from typing import NamedTuple
 
@@ -81,7 +85,11 @@ def predict_change(cycles_run, misses_run, change, *, stores_change=None, misses
 
 
 def rates_row(intervals):
-    """One row of what :class:`PooledCost` takes, without the changes, from intervals of :func:`cmlib.cost.rates`."""
+    """One row of what :class:`PooledCost` takes, without the changes: a DataFrame.
+
+    `intervals` is a DataFrame of :func:`cmlib.cost.rates`. Columns: cycles, misses and stores (0 if not counted),
+    means per instruction; slope [cycles a miss] and its stderr; intervals (number).
+    """
     steepness, stderr = slope(intervals["cycles"], intervals["misses"])
     means = intervals.mean().reindex(["cycles", "misses", "stores"], fill_value=0.0)
     return pd.DataFrame([means]).assign(slope=steepness, stderr=stderr, intervals=len(intervals))

@@ -1,4 +1,7 @@
-"""Partial dependence: a model's mean prediction with one or two events held at chosen values."""
+"""Compute partial dependence: a model's mean prediction with one or two events held at chosen values.
+
+:func:`partial_dependence` takes a fitted model, its rows X and points, and gives an array, a value a point.
+"""
 
 from itertools import islice
 
@@ -43,8 +46,8 @@ def partial_dependence(fitted, X, points):
 def partial_dependences(fitted, X, point_sets):
     """Yield the partial dependence at each of many sets of points, an ndarray (n_points,) each.
 
-    A set is (column numbers in X, values (n_points, n_held)); all must have as many points. Several sets are predicted
-    in one call of the model.
+    `fitted` and `X` are those of :func:`partial_dependence`; `point_sets` are pairs of column numbers in X and
+    values (n_points, n_held), all of as many points. Several sets are predicted in one call of the model.
     """
     values, rest = X.to_numpy(), iter(point_sets)
     while held := list(islice(rest, 1)):
@@ -55,7 +58,13 @@ def partial_dependences(fitted, X, point_sets):
 
 
 def pair_surface(fitted, X, a, b, n=10):
-    """Compute a model's mean prediction at `n` quantiles of two events: of both, and the sum of each alone."""
+    """Compute a model's mean prediction at `n` quantiles of two events: two DataFrames.
+
+    The first is of both events together, the second the sum of each alone, as it would be without an interaction.
+    Rows (index) are the values of event `a`, columns those of `b`: 5 % to 95 % quantiles, in the unit of `X`
+    (DataFrame with the model's columns). `fitted` is a model with `predict` and `feature_names_in_`; means are over
+    at most 100 rows.
+    """
     X = X[fitted.feature_names_in_]
     at = {event: np.unique(X[event].quantile(np.linspace(0.05, 0.95, n))) for event in (a, b)}
     rows = X.iloc[np.unique(np.linspace(0, len(X) - 1, 100).round().astype(int))]
@@ -67,7 +76,11 @@ def pair_surface(fitted, X, a, b, n=10):
 
 
 def grid_places(rows, surface):
-    """Places of rows in a surface of quantiles, between the middles of its columns and rows; NaN outside."""
+    """Places of rows in a surface of :func:`pair_surface`, for drawing: a list of two arrays, one value a row.
+
+    The first counts along the columns of `surface`, the second along its rows, 0 at the middle of the first one;
+    NaN outside. `rows` is a DataFrame that has both events.
+    """
     return [
         np.interp(rows[at.name], at, np.arange(len(at)), left=np.nan, right=np.nan)
         for at in (surface.columns, surface.index)

@@ -1,4 +1,7 @@
-"""Measure the interaction of pairs of events in a model of IPC, by three published measures."""
+"""Measure the interaction of pairs of events in a model of IPC (instructions per cycle), by three published measures.
+
+:func:`rank_pairs` takes rates, IPC and events, and gives a DataFrame, a row a pair, the strongest first.
+"""
 
 from itertools import chain, combinations, product
 

@@ -1,6 +1,8 @@
 """Merge runs that counted different events into one matrix of rates with its IPC: stacked, or aligned by progress.
 
-Progress is the share of a run's instructions that are retired.
+Progress is the share of a run's instructions that are retired; IPC is instructions per cycle; a pass is the runs
+that together count all events once. :func:`stack_runs` and :func:`align_runs` take the counts of each run,
+DataFrames, and give X (DataFrame, a row an interval or a step of progress, a column an event) and ipc (Series).
 """
 
 import numpy as np
@@ -68,15 +70,16 @@ def align_runs(runs, n_steps=None, *, per="cycles", leave_out=()):
     Parameters
     ----------
     runs : sequence of DataFrame
-        As in :func:`stack_runs`.
+        Cleaned counts of one run each: a row an interval, a column an event, among them
+        ``instructions`` and ``cycles``. Columns that are all NaN are taken as not counted.
     n_steps : int >= 2, optional
         Rows of the result. By default as many as the shortest run has intervals,
         but 200 at most: with more steps than intervals, neighbouring rows are interpolated
         from the same interval.
     per : str or None, default "cycles"
-        Event by whose count a step's counts are divided, as in :func:`stack_runs`; with None, X has counts.
+        Event by whose count a step's counts are divided, a column that every run has; with None, X has counts.
     leave_out : collection of str, optional
-        As in :func:`stack_runs`.
+        Events to leave out of X, besides those for which :func:`cmlib.rank.leaks.is_named_leak` is true.
 
     Returns
     -------
@@ -88,8 +91,9 @@ def align_runs(runs, n_steps=None, *, per="cycles", leave_out=()):
     Raises
     ------
     ValueError
-        As in :func:`stack_runs`; also if a run retired less than half or more than
-        twice the median run's instructions: then it did not do the same work.
+        If a run lacks instructions or cycles, has fewer than 2 intervals, or has NaN in an
+        event that it did count (clean it first); or if a run retired less than half or more
+        than twice the median run's instructions: then it did not do the same work.
 
     Notes
     -----
@@ -124,7 +128,8 @@ def step_runs(runs, n_steps=None):
     Parameters
     ----------
     runs : sequence of DataFrame, shape (n_intervals, n_events)
-        Counts of each run of one program, ``instructions`` and ``cycles`` among them; runs may differ in both numbers.
+        Counts of each run of one program (no NaN in an event that was counted), ``instructions`` and ``cycles``
+        among them; runs may differ in both numbers.
     n_steps : int >= 2, optional
         Number of steps. By default as many as the shortest run has intervals, but 200 at most.
 
@@ -154,7 +159,7 @@ def align_passes(runs, passes, n_steps=None, **options):
     Parameters
     ----------
     runs : sequence of DataFrame
-        As in :func:`align_runs`.
+        Cleaned counts of one run each, as in :func:`align_runs`.
     passes : sequence of hashable, shape (n_runs,)
         The pass that each run belongs to.
     n_steps : int >= 2, optional

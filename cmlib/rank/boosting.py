@@ -1,4 +1,8 @@
-"""Gradient-boosted regression trees that predict IPC from event rates, fitted by LightGBM."""
+"""Gradient-boosted regression trees that predict IPC (instructions per cycle) from event rates, fitted by LightGBM.
+
+:func:`regressor` gives an unfitted model with `fit(X, y)` and `predict(X)`; :func:`predict_held_out` predicts each
+fold by a model of the others.
+"""
 
 import re
 from dataclasses import dataclass
@@ -116,6 +120,7 @@ class _Regressor(RegressorMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X, y):
+        """Fit to X (DataFrame, a column an event) and y (Series); return self."""
         self.feature_names_in_ = np.array(X.columns, dtype=object)
         names = [re.sub(r'[%:,{}"\\\[\]]', lambda match: f"%{ord(match[0]):x}", name) for name in X.columns]
         settings = _lightgbm(self.settings, self.random_state)
@@ -127,6 +132,7 @@ class _Regressor(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X, *, pred_leaf=False):
+        """Predictions of the rows of X (array); with `pred_leaf` the number of each row's leaf in each tree instead."""
         return self.booster_.predict(_numbers(X), pred_leaf=pred_leaf, num_threads=1)
 
 

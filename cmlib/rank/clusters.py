@@ -1,4 +1,8 @@
-"""Cluster events whose rates are correlated, and estimate what each cluster adds to cycles per instruction."""
+"""Cluster events whose rates are correlated, and estimate what each cluster adds to cycles per instruction.
+
+:func:`cluster_events` takes a DataFrame of rates, and gives a Series from event to the number of its cluster;
+:class:`ClusterRegression` is a scikit-learn regressor whose contributions are added up by cluster.
+"""
 
 import numpy as np
 import pandas as pd
@@ -109,6 +113,7 @@ class ClusterRegression(RegressorMixin, BaseEstimator):
         return by_cluster(self.event_contributions(X), self.clusters)
 
     def _standardized(self, X):
+        """The clusters' events, standardized as in training and clipped: DataFrame (n_rows, n_events)."""
         return ((X[self.clusters.index] - self.mean_) / self.scale_).clip(-self.clip, self.clip)
 
 
@@ -156,7 +161,10 @@ def importances(contributions, clusters):
 
 
 def resample_blocks(n_rows, seed, *, n_blocks=20):
-    """Row numbers of a block bootstrap: blocks of neighbouring rows drawn with replacement, as many as there are."""
+    """Row numbers (array) of a block bootstrap: blocks of neighbouring rows drawn with replacement.
+
+    As many blocks are drawn as there are: `n_blocks`, or `n_rows` if there are fewer.
+    """
     blocks = np.array_split(np.arange(n_rows), min(n_blocks, n_rows))
     drawn = np.random.default_rng(seed).integers(len(blocks), size=len(blocks))
     return np.concatenate([blocks[block] for block in drawn])

@@ -1,4 +1,7 @@
-"""Importance of each event in a boosted model of IPC, by Friedman's formula or by CounterMiner's as printed."""
+"""Compute the importance of each event in a boosted model of IPC, by Friedman's formula or CounterMiner's as printed.
+
+:func:`influence` takes a fitted model, and gives a Series by event [%].
+"""
 
 from typing import NamedTuple
 

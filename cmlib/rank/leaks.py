@@ -1,4 +1,8 @@
-"""Find target leakage: events that contain what a model is to explain, as instructions or cycles contain IPC."""
+"""Find target leakage: events that contain what a model is to explain, as instructions or cycles contain IPC.
+
+IPC is instructions per cycle. :func:`is_named_leak` knows such events by name; :func:`find_ticking` finds those
+that happen at a constant rate in time by their counts.
+"""
 
 import re
 from fnmatch import fnmatch
@@ -26,12 +30,15 @@ _UNRELATED = 0.5  # an event ticks if its elasticity is surely smaller
 
 
 def is_named_leak(event):
-    """True if an event counts instructions or cycles, or something in proportion to them, by its name."""
+    """True if an event (name) counts instructions or cycles, or something in proportion to them, by its name."""
     return any(fnmatch(event.lower(), pattern) for pattern in (*_NAMES["instructions"], *_NAMES["cycles"]))
 
 
 def is_simulated_leak(event, target):
-    """True if a simulated event is a part of the target, as named in leaks.yaml, or another part of the same whole."""
+    """True if a simulated event is a part of the target, as leaks.yaml has it, or another part of the same whole.
+
+    `event` and `target` are names of events of a simulation (such as ``sim.loads``).
+    """
     return any(
         _matches(event, parts) and (target == whole or _matches(target, parts))
         for whole, parts in _NAMES["parts"].items()

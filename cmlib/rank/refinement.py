@@ -1,4 +1,9 @@
-"""Event importance refinement: fit a model of IPC, drop the events that matter least in it, and fit again."""
+"""Event importance refinement: fit a model of IPC, drop the events that matter least in it, and fit again.
+
+:func:`refine` takes X (DataFrame of rates, a column an event) and y (Series of IPC, instructions per cycle), and
+gives a :class:`Refinement`: errors at each number of events, the model that was kept, and the importances of its
+events.
+"""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -213,7 +218,10 @@ def relative_error(measured, predicted):
 
 
 def error_of_mean(measured, predicted, *, mean):
-    """Return the mean of ``|measured - predicted|`` in percent of `mean`, for rates that may be nearly zero."""
+    """Return the mean of ``|measured - predicted|`` in percent of `mean` (a float), for rates that may be nearly zero.
+
+    `measured` and `predicted` are array-likes of one shape and unit.
+    """
     return 100 * np.mean(np.abs(np.asarray(measured) - np.asarray(predicted))) / mean
 
 
@@ -376,6 +384,7 @@ def _mean_over_rows(errors, fold):
 
 
 def _rows(X, y, chosen):
+    """The chosen rows (mask) of X and y."""
     return X[chosen], y[chosen]
 
 

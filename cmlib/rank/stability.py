@@ -1,4 +1,8 @@
-"""Measure how much a ranking of events changes with the model's seed and with the rows that it was trained on."""
+"""Measure how much a ranking of events changes with the model's seed and with the rows that it was trained on.
+
+:func:`draw_importances` gives importances [%], a row a model, a column an event; :func:`importance_spread`
+summarizes them by event, :func:`rank_agreement` compares those of two rankings.
+"""
 
 import numpy as np
 import pandas as pd

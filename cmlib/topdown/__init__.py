@@ -1,4 +1,10 @@
-"""Top-down analysis: shares of the pipeline's slots by category, exact or bounded, from counts of hardware events."""
+"""Top-down analysis: shares of the pipeline's slots by category, exact or bounded, from counts of hardware events.
+
+A slot is a place for one operation that the processor can begin in a cycle. Level 1 divides all slots into retired
+(used), and lost to front end, back end and bad speculation. `summarize` takes counts of a program's runs
+(DataFrames), and gives a dict that says what limits it; `totals` and `bounds` give the rates and the bounds behind
+it; `account` gives exact shares where all events of a table were counted.
+"""
 
 from cmlib.topdown.answers import describe_misses, summarize
 from cmlib.topdown.bounded_account import LOSSES, Bounds, bounds

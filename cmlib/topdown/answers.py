@@ -1,6 +1,8 @@
 """Summarize what limits a recorded program: rates and clock, bounded shares of the slots, and the next command to run.
 
-A limit is the category of lost slots (front end, back end, bad speculation) that is the largest.
+:func:`summarize` takes the counts of a program's runs, DataFrames with a row an interval, and gives a dict. A slot
+is a place for one operation that the processor can begin in a cycle; the limit is the category of lost slots (front
+end, back end, bad speculation) that is the largest.
 """
 
 import functools
@@ -87,7 +89,11 @@ def summarize(
     Returns
     -------
     dict
-        What ``cmlib summarize --json`` prints: see `docs/summary.md`.
+        What ``cmlib summarize --json`` prints; `docs/summary.md` has all keys. Among them are ``levels`` (dict of rates
+        and clock), ``account`` (dict of ``categories`` with bounds ``low`` and ``high`` [% of the slots], ``how`` sure
+        the limit is, ``advice``, ``decide``: the next command, and more; None if the events say nothing of the slots),
+        ``limited_by`` (name of the limiting category, or None if that is open), ``phases`` and ``misses`` (lists of
+        dicts) and ``remarks`` (list of sentences).
     """
     hidden = [zeros_without_turn(counts, running) for counts, running in runs]
     runs = [(counts.mask(zeros), running) for (counts, running), zeros in zip(runs, hidden, strict=True)]
@@ -213,6 +219,7 @@ def _with_cycles(counts, running):
 
 @functools.cache
 def _sentences():
+    """The macros of sentences.j2, which turn numbers into sentences."""
     return template("cmlib.topdown", "sentences.j2").module
 
 
@@ -416,4 +423,5 @@ def _others_table(runs, processor):
 
 
 def _percent(share):
+    """A share as percent, rounded to two decimals."""
     return round(100 * float(share), 2)

@@ -1,9 +1,10 @@
 """Lower and upper bounds of the share of slots in each top-down category, from whatever events were counted.
 
-A slot is a place for one operation that the processor can begin in a cycle; the top-down method divides all slots into
-categories: level 1 is retired, front end, back end and bad speculation, level 2 their parts. An account is these
-shares. An event that counts cycles or slots is itself a share of them. One that counts misses, page walks or
-mispredictions costs between 0 cycles (hidden by other work) and its latency on the processor.
+A slot is a place for one operation that the processor can begin in a cycle; the top-down method divides all slots
+into categories: level 1 is retired, front end, back end and bad speculation, level 2 their parts. An account is
+these shares. :func:`bounds` takes the totals of events (DataFrame), and gives a :class:`Bounds`. An event that
+counts cycles or slots is itself a share of them. One that counts misses, page walks or mispredictions costs between
+0 cycles (hidden by other work) and its latency on the processor.
 """
 
 from dataclasses import dataclass, field
@@ -29,10 +30,9 @@ _AGREES = 0.01  # share of the slots up to which a contradiction between counts 
 
 @dataclass(frozen=True)
 class Bound:
-    """One statement of an event or a formula: the sum of `categories` is between `low` and `high` [share of slots,
-    0-1].
+    """One statement of an event or a formula: a sum of shares is between `low` and `high` [share of slots, 0-1].
 
-    `categories` are names, `events` the names of those that it is computed from.
+    `categories` are the names of those that are added up, `events` the names of those that it is computed from.
     """
 
     categories: tuple
@@ -148,11 +148,10 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
 
 
 def surely_saved(savings):
-    """List of pairs (event of cache misses, least share of the cycles [0–1] that is saved without them), of 1 % or
-    more.
+    """List of pairs: event of cache misses, and least share of the cycles (0–1) that is surely saved without them.
 
-    `savings` is a list of dicts as :func:`cmlib.cost.savings_without_misses` returns it; rows that overstate or give a
-    reason against themselves are left out.
+    `savings` is a list of dicts as :func:`cmlib.cost.savings_without_misses` returns it; rows that overstate or
+    give a reason against themselves, and those below 1 %, are left out.
     """
     return [
         (row["event"], row["low"] / 100)

@@ -1,7 +1,10 @@
 """Read tables of top-down categories (a file for each microarchitecture) and evaluate their formulas of events.
 
-A category is a kind of use or loss of the pipeline's slots; level 1 has those that divide all slots, and each may have
-parts, which are the next level. The files' format is described in `data/topdown/README.md`.
+:func:`read_table` takes a microarchitecture's name, and gives a :class:`TopdownTable`; :func:`evaluate` takes a
+formula (text) and the values of its events, and gives a number or an array. A category is a kind of use or loss of
+the pipeline's slots (places for one operation that the processor can begin in a cycle); level 1 has those that
+divide all slots, and each may have parts, which are the next level. The files' format is described in
+`data/topdown/README.md`.
 """
 
 import ast

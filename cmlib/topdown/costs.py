@@ -1,4 +1,8 @@
-"""Read what events cost on each processor [cycles]: the files are described in `data/topdown/README.md`, "Costs"."""
+"""Read what events cost on each processor [cycles], such as a cache miss.
+
+:func:`read_costs` takes a processor's name, and gives :class:`Costs`. The files are described in
+`data/topdown/README.md`, "Costs".
+"""
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -53,8 +57,9 @@ class Costs:
     metrics: dict
 
     def kind(self, event):
-        """Kind (str) of an event (name), such as ``L2 miss``, by its name or the first pattern that matches; None if
-        not known.
+        """Kind (str) of an event (name), such as ``L2 miss``; None if not known.
+
+        It is found by the event's name, or by the first pattern that matches it.
         """
         name = spelling(event)
         if name in self.kinds:

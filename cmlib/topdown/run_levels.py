@@ -1,7 +1,9 @@
-"""Totals of a recording's events, its levels, and phases by these.
+"""Compute the totals of a recording's events, its levels, and phases by these.
 
-A level is a quantity that describes how a run went: its speed, clock, processors used, and rates per second. A phase is
-a stretch of the run in which they are constant.
+A level is a quantity that describes how a run went: its speed, clock, processors used, and rates per second. A
+phase is a stretch of the run in which they are constant. Functions take the counts of a run, a DataFrame with a row
+an interval (index: its end [s]) and a column an event; :func:`totals` gives a DataFrame by event, :func:`levels` a
+dict, :func:`phases` a DataFrame, a row a phase.
 """
 
 import numpy as np
@@ -80,7 +82,7 @@ def phases(counts):
     Parameters
     ----------
     counts : DataFrame, shape (n_intervals, n_events)
-        As of :func:`levels`.
+        Counts; index: end of each interval [s].
 
     Returns
     -------

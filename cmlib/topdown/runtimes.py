@@ -1,6 +1,8 @@
 """Recognise the language runtime in a recorded command line, and give advice for it (a JVM's is not that for C).
 
-Programs, patterns and advice are in ``runtimes.yaml``, which describes its keys; a new runtime is an entry there.
+:func:`runtime_of` takes a command line (str), and gives a runtime's name; :func:`advice_for` takes that name, and
+gives a dict. Programs, patterns and advice are in ``runtimes.yaml``, which describes its keys; a new runtime is an
+entry there.
 """
 
 import re

@@ -1,4 +1,8 @@
-"""Compute the share of the pipeline's slots in each category of a top-down table from counted events."""
+"""Compute the share of the pipeline's slots in each category of a top-down table from counted events.
+
+:func:`account` takes rates of events (DataFrame, a row a step) and a table, and gives an :class:`Account`. A slot
+is a place for one operation that the processor can begin in a cycle; categories are kinds of their use or loss.
+"""
 
 from dataclasses import dataclass
 
@@ -80,10 +84,10 @@ def account(rates, table):
 
 
 def sum_gap(computed):
-    """How far the four shares of level 1 are from adding up to 1, in an Account: their sum minus 1 (float).
+    """Sum of the four shares of level 1 of an Account, minus 1 (float): how far they are from adding up.
 
-    `computed` is of :func:`account`; its first step (row) is taken. 0 if a category could not be computed, or if one
-    was computed as what the others leave, so that they add up anyway.
+    `computed` is of :func:`account`; its first step (row) is taken. 0 if a category could not be computed, or if
+    one was computed as what the others leave, so that they add up anyway.
     """
     level = computed.level()
     complete = {part.name for part in computed.table.parts()} <= set(level)

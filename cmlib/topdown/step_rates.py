@@ -1,4 +1,8 @@
-"""Average events per cycle over runs of one program, step by step of its progress."""
+"""Average events per cycle over runs of one program, step by step of its progress.
+
+A step is an equal share of a run's instructions. :func:`merge_steps` takes a DataFrame of counts for each run, a
+row a step, and gives one DataFrame of rates, and IPC (instructions per cycle).
+"""
 
 import numpy as np
 import pandas as pd

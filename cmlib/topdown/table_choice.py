@@ -1,6 +1,7 @@
 """Choose the top-down table whose formulas can be computed from the events of a recording.
 
-Level 1 are the categories that all slots are divided into (retired, front end, back end, bad speculation).
+:func:`choose_table` takes names of events, and gives a TopdownTable or None. Level 1 are the categories that all
+slots (places for one operation in a cycle) are divided into: retired, front end, back end, bad speculation.
 """
 
 import pandas as pd
@@ -15,12 +16,12 @@ _TIE = 0.01  # misfits of two tables [share of the slots] that differ by no more
 
 
 def fitting_tables(events, machine="", rates=None, printed=None):
-    """The machine's own table if any category of its level 1 can be computed, or else those that fit best.
+    """Tables that fit some events best: the machine's own if any category of its level 1 can be computed, or others.
 
     A table fits if some events are enough for at least one category of its level 1, and fits best if no other table
-    has more such categories. Of an Arm machine, the generic table of Arm's slot events is preferred to its own where
-    it has more of them, and the one for cores that count a slot too many where that fits the core's width. Without
-    the machine's own, Linux's generic events are preferred to formulas of single processors.
+    has more such categories. Of an Arm machine, the generic table of Arm's slot events is preferred to its own
+    where it has more of them, and the one for cores that count a slot too many where that fits the core's width.
+    Without the machine's own, Linux's generic events are preferred to formulas of single processors.
 
     Parameters
     ----------
@@ -29,11 +30,11 @@ def fitting_tables(events, machine="", rates=None, printed=None):
     machine : str, optional
         Name of the machine's table, if it has one.
     rates : Series, optional
-        Events per cycle, by event. Where several tables fit best, those are kept whose slots per cycle are nearest to
-        a width that the processors have, and of these those whose level 1 adds up best to all slots.
+        Events per cycle, by event. Where several tables fit best, those are kept whose slots per cycle are nearest
+        to a width that the processors have, and of these those whose level 1 adds up best to all slots.
     printed : dict of str to float, optional
-        Shares of slots that the recording tool printed (0–1), by category; where several tables are still equal, those
-        are kept that differ least from it.
+        Shares of slots that the recording tool printed (0–1), by category; where several tables are still equal,
+        those are kept that differ least from it.
 
     Returns
     -------
@@ -97,7 +98,8 @@ def _off_printed(computed, printed):
 
 
 def linux_tables(events):
-    """A list of Linux's generic table if the events are enough for all of its level 1, or else an empty list."""
+    """List of Linux's generic table alone if the `events` (names) are enough for all of its level 1, else an empty
+    list."""
     table = read_table(_LINUX)
     return [table] if _computable(table, set(map(spelling, events))) == len(table.parts()) else []
 

@@ -1,4 +1,8 @@
-"""Find the parameters of a program that matter for its run time, directly and through events."""
+"""Find the parameters of a program that matter for its run time, directly and through events.
+
+`Runs` holds runs of a program under different settings; `rank_directly` and `important_events` take it, and give
+importances [%], a Series by parameter or event.
+"""
 
 import lazy_loader
 
