@@ -1,4 +1,7 @@
-"""Read, unpack, lock and replace files; errors say which file, why, and what to do."""
+"""Read, unpack, lock and replace files; errors say which file, why, and what to do.
+
+Functions take paths; files are read with a limit of size, and written so that they are whole or as before.
+"""
 
 import bz2
 import contextlib
@@ -29,7 +32,7 @@ class ArchiveError(CmlibError, ValueError):
 def errors_as(kind, folder, *, hint=""):
     """During a ``with`` block, turn errors of files (ArchiveError, OSError) into errors of class `kind`.
 
-    `folder` (path) is named where an error names no file; `hint` (str, what to do) ends the text.
+    `folder` (path) is named where an OSError names no file; `hint` (str, what to do) ends the text of those.
     """
     try:
         yield
@@ -41,7 +44,7 @@ def errors_as(kind, folder, *, hint=""):
 
 
 def in_recording(file, read, *content, **settings):
-    """The result of ``read(*content, **settings)``; whatever that raises becomes a CmlibError that names `file` (path).
+    """Return ``read(*content, **settings)``; whatever that raises becomes a CmlibError that names `file` (path).
 
     `read` is a callable that parses the file's content.
     """
@@ -109,10 +112,9 @@ def read_file(file, *, most=_AT_MOST):
 
 
 def parse_csv(content, *, most_columns, **options):
-    """A CSV file's content (bytes) as a DataFrame.
+    """A CSV file's content (bytes) as a DataFrame; `options` are those of :func:`pandas.read_csv`.
 
-    `options` are those of :func:`pandas.read_csv`. ValueError if the heading has more than `most_columns` columns, or
-    the content can't be read.
+    ValueError if the heading has more than `most_columns` columns, or the content can't be read.
     """
     import pandas as pd
 
@@ -131,10 +133,10 @@ _NO_FILE = "it is no file, but a folder, a FIFO, a device or of the kernel's"
 
 @contextlib.contextmanager
 def opened(file, *, most=2 << 30):
-    """Yield a regular file opened to read bytes.
+    """During a ``with`` block, a regular file opened to read bytes.
 
-    `file` is its path, `most` the most bytes that it may have. ArchiveError if it is not there, is a folder, FIFO or
-    device, or has more.
+    `file` is its path, `most` the most bytes that it may have (2 GiB). ArchiveError if it is not there, is a folder,
+    FIFO, device or a file of the kernel's that does not tell its size, or has more bytes.
     """
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
@@ -153,7 +155,10 @@ def opened(file, *, most=2 << 30):
 
 
 def _is_on_disk(descriptor):
-    """Whether it is a regular file with as many bytes as its size says; files of /proc say 0, and may not end."""
+    """Whether an open file (its descriptor) is a regular one with as many bytes as its size says.
+
+    Files of /proc say 0, and may not end.
+    """
     status = os.fstat(descriptor)
     with contextlib.suppress(OSError):
         return stat.S_ISREG(status.st_mode) and (status.st_size > 0 or not os.pread(descriptor, 1, 0))
@@ -161,7 +166,7 @@ def _is_on_disk(descriptor):
 
 
 def pack(content):
-    """Compress bytes with gzip; equal bytes give equal output, as no time is noted."""
+    """Bytes compressed with gzip; equal bytes give equal output, as no time is noted."""
     return gzip.compress(content, 6, mtime=0)
 
 
@@ -189,11 +194,10 @@ def decompress(content, file):
 
 
 def unpack(packed, file):
-    """Bytes unpacked from gzip, xz, bzip2 or Zstandard; ArchiveError if `packed` (bytes) is none of these, or too
-    large.
+    """Bytes unpacked from gzip, xz, bzip2 or Zstandard.
 
-    `file` (path) is for messages. Too large is content of more than 64 MiB that is also more than 100 times as large as
-    `packed`, or any of more than 512 MiB.
+    `packed` is bytes, `file` (path) is for messages. ArchiveError if `packed` is none of these, is damaged, or
+    unpacks to too much: more than 512 MiB, or more than 64 MiB and 100 times its own size.
     """
     content = io.BytesIO()
     content.writelines(unpacked(io.BytesIO(packed), len(packed), file))
@@ -201,10 +205,10 @@ def unpack(packed, file):
 
 
 def unpacked(content, size, file):
-    """Yield the unpacked bytes of a binary file in pieces; ArchiveError if damaged or too large, as of :func:`unpack`.
+    """Yield the unpacked bytes of a binary file, in pieces.
 
-    `content` is an open binary file, compressed by gzip, xz, bzip2 or Zstandard, and has `size` bytes; `file` (path) is
-    named in messages.
+    `content` is an open binary file, compressed by gzip, xz, bzip2 or Zstandard, and has `size` bytes; `file` (path)
+    is named in messages. ArchiveError as of :func:`unpack`.
     """
     most, n = min(max(_ALWAYS, _RATIO * size), _AT_MOST), 0
     begins = content.read(max(map(len, _OPENERS)))
@@ -230,9 +234,9 @@ def unpacked(content, size, file):
 
 
 def digest(content):
-    """SHA-256, in hexadecimal digits, of `content`: of bytes themselves, or of the file at a path.
+    """SHA-256 (str of hexadecimal digits) of `content`: of bytes themselves, or of the file at a path.
 
-    ArchiveError if that can't be read.
+    ArchiveError if the file can't be read.
     """
     if isinstance(content, bytes):
         return hashlib.sha256(content).hexdigest()
@@ -257,9 +261,10 @@ _OPENERS = {
 
 @contextlib.contextmanager
 def atomic_output(target):
-    """Yield a path to write a file or folder to, which replaces `target` if the block ends without an error.
+    """During a ``with`` block, a path to write a file or folder to, which replaces `target` if the block ends
+    without an error.
 
-    After an error nothing of it is left.
+    After an error nothing of it is left. OSError if the folder of `target` can't be written.
     """
     target = Path(target)
     with working_folder(target) as folder:
@@ -268,8 +273,9 @@ def atomic_output(target):
 
 
 def write_whole(target, content):
-    """Write a file (`content` is str or bytes), so that it has all of the content or is as before. `target` is its
-    path.
+    """Write a file (`content` is str or bytes), so that it has all of the content or is as before.
+
+    `target` is its path. OSError if it can't be written, ArchiveError if it is a device, FIFO or socket.
     """
     content = content.encode() if isinstance(content, str) else content
     with atomic_output(target) as draft:
@@ -277,7 +283,7 @@ def write_whole(target, content):
 
 
 def make_folder(folder):
-    """Make a folder for recordings if it is missing; its Path. ArchiveError if it is a symbolic link."""
+    """Make a folder for recordings if it is missing, and return its Path; ArchiveError if it is a symbolic link."""
     folder = Path(folder)
     if folder.is_symlink():
         raise ArchiveError(
@@ -290,7 +296,8 @@ def make_folder(folder):
 
 @contextlib.contextmanager
 def working_folder(target):
-    """Yield a new folder beside `target`, in which that can be made; it is removed at the end.
+    """During a ``with`` block, a new folder (Path) beside `target` (path), in which that can be made; removed at the
+    end.
 
     Folders that killed processes left for the same target are removed first.
     """
@@ -321,7 +328,7 @@ def remove_abandoned(folder):
 
 
 def atomic_replace(draft, target):
-    """Rename a file or folder (`draft`) to `target`, which is replaced, once its content is on the disk. Both are
+    """Rename a file or folder (`draft`) to `target`, which is replaced, once its content is on the disk; both are
     paths.
 
     ArchiveError if `target` is a device, FIFO or socket.
@@ -337,10 +344,12 @@ def atomic_replace(draft, target):
 
 @contextlib.contextmanager
 def locked(folder, flags=0):
-    """Hold the lock of a folder (path) during a ``with`` block, among processes that use this function; waits for it.
+    """Hold the lock of a folder (path) during a ``with`` block, among processes that use this function; waits for
+    it.
 
-    `flags` are added to those of flock: with LOCK_NB it does not wait. Yields True, or False if the folder could not be
-    locked (its file system has no locks; with LOCK_NB, also if another process holds it).
+    `flags` are added to those of flock: with LOCK_NB it does not wait. Gives True, or False if the folder could not
+    be locked (its file system has no locks; with LOCK_NB, also if another process holds it). OSError if there is no
+    such folder.
     """
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -355,7 +364,7 @@ def locked(folder, flags=0):
 
 
 def _remove_abandoned(folders):
-    """Remove those of some folders whose lock nobody holds."""
+    """Remove those of some folders (paths) whose lock nobody holds."""
     for left in folders:
         if left.is_symlink():
             continue

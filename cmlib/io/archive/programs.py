@@ -1,7 +1,8 @@
-"""The recorded runs of a program, a folder each: list them, and add a run if it can be compared with them.
+"""The recorded runs of a program, a folder each program: list them, and add a run if it can be compared with them.
 
-A run belongs to a set (a named plan of events), and is one part of a pass: a part has some of the set's events, a pass
-has all parts once.
+A run (one execution of the program) belongs to a set, a named plan of events. Where the events are too many for one
+run, each run counts a part of them, and a pass is the runs that count every part once. A run's file is named by set,
+pass and part: ``ocoe-p0-03.json``, with its counts beside it.
 """
 
 import math
@@ -69,7 +70,7 @@ def read_raw(folder, run):
 def check_comparable(existing, intended):
     """Raise RecordError if a run can't be compared with those of the program: another command, machine or plan.
 
-    `existing` are metadata (dicts) of its runs, `intended` (dict) those of the run that is to be added.
+    `existing` (iterable of dicts) are metadata of its runs, `intended` (dict) those of the run that is to be added.
     """
     for meta in existing:
         pairs = {
@@ -95,11 +96,13 @@ def check_comparable(existing, intended):
 
 
 def next_place(program, set_name, names, existing):
-    """Place of a new run among those of its program: metadata (dict) of it, and a list of metadata of runs like it.
+    """The place of a new run among those of its program: a dict of metadata, and a list of the metadata of runs like
+    it.
 
-    `program` and `set_name` are names, `names` the run's events in order, `existing` a dict from a run's name to its
-    metadata. With events as other runs of the set have, it is a further pass of that part, and these runs are the list;
-    else it is a further part, and the list is empty. The dict has program, set, pass, part and run (its name).
+    `program` and `set_name` are names, `names` (list of str) the run's events in order, `existing` a dict of a run's
+    name to its metadata. With events as other runs of the set have, it is a further pass of that part, and these runs
+    are the list; else it is a further part, and the list is empty. The dict has program, set, pass, part and run (its
+    name).
     """
     of_set = [meta for meta in existing.values() if meta["set"] == set_name]
     alike = [meta for meta in of_set if runs.events_of(meta) == names]

@@ -1,7 +1,9 @@
 """Read, check and write the metadata of recorded runs: JSON objects that describe how each was counted.
 
-Metadata name the program, its command, the set (plan of events), pass (repetition) and part (share of the events) of
-the run, the mode of counting, the events and the machine; `metadata.yaml` describes each entry.
+Metadata (dict) name the program, its command, and the run, with its set (plan of events), pass (repetition) and part
+(share of the events); mode (ocoe: each event counted all the time, one counter, one event; mlpx: multiplexed, events
+take turns; unknown), pinned events (counted all the time), groups (lists of events that are counted at the same time)
+and the machine. `metadata.yaml` describes each entry.
 """
 
 import contextlib
@@ -21,9 +23,10 @@ _LARGEST = 64 << 20  # bytes of a JSON file
 
 
 def read_object(file, what, hint):
-    """The JSON object (dict) in a file (path); ArchiveError if it holds none, or a number that is not finite.
+    """The JSON object (dict) in a file (path).
 
-    `what` (a noun phrase: what the file should be) and `hint` (a sentence: what to do) are for the error's text.
+    ArchiveError if the file can't be read, holds no object, or a number that is not finite. `what` (a noun phrase:
+    what the file should be) and `hint` (a sentence: what to do) are for the error's text.
     """
     text = read_file(file, most=_LARGEST)
     try:
@@ -64,12 +67,12 @@ def _schemas():
 
 
 def unknown_machine():
-    """A machine's description as :func:`cmlib.collect.machine.describe` makes it, each entry None."""
+    """A machine's description as :func:`cmlib.collect.machine.describe` makes it, with each entry None (dict)."""
     return dict.fromkeys(_schemas()["run"][0]["properties"]["machine"]["properties"])
 
 
 def first_problem(meta, kind):
-    """What is wrong with metadata (dict), in words, by the schema of their `kind`; None if nothing is.
+    """What is wrong with metadata (dict), as text, by the schema of their `kind`; None if nothing is.
 
     `kind` (str) is the name of a schema in metadata.yaml, such as "run".
     """
@@ -91,7 +94,7 @@ def is_text(value):
 
 
 def shortened(value):
-    """A value's repr of at most 120 characters, for messages."""
+    """A value's repr (str) of at most 120 characters, for messages."""
     text = repr(value)
     return text if len(text) <= 120 else f"{text[:117]}…"
 
@@ -108,10 +111,12 @@ def _finite(text):
 
 @contextlib.contextmanager
 def recording_draft(description, *, schema, suffix=".csv.gz"):
-    """Yield a path for a recording's content and a dict for its metadata; both are put in place when the block ends.
+    """During a ``with`` block, a path for a recording's content and a dict for its metadata; both are put in place
+    at its end.
 
     `description` is the metadata's path; the content's has `suffix` instead. `schema` is the version number of the
-    metadata, which are written with it and the content's SHA-256. After an error nothing is left.
+    metadata, which are written with it and the content's SHA-256. After an error nothing is left. ArchiveError if the
+    metadata can't be JSON.
     """
     description, meta = Path(description), {}
     with working_folder(description) as folder:
@@ -136,10 +141,10 @@ def write_recording(description, packed, meta, *, schema, suffix=".csv.gz"):
 
 
 def read_content(description, sha256, *, suffix=".csv.gz"):
-    """A recording's content (bytes), unpacked; ArchiveError if its SHA-256 is not `sha256` (hexadecimal, of the packed
-    file).
+    """A recording's content (bytes), unpacked.
 
-    `description` is the path of its metadata, beside which the content is with another `suffix`.
+    `description` is the path of its metadata, beside which the content is with another `suffix`. ArchiveError if the
+    packed file can't be read, or its SHA-256 is not `sha256` (hexadecimal digits).
     """
     file = Path(description).with_suffix(suffix)
     packed = read_file(file)
@@ -174,7 +179,7 @@ def run_name(set_name, pass_number, part):
 
 
 def read_run_metadata(file):
-    """The metadata (dict) of a run in a JSON file; ArchiveError, with the reason, if it is none."""
+    """The metadata (dict) of a run in a JSON file (path); ArchiveError, with the reason, if it is not such metadata."""
     file = Path(file)
     meta = read_object(file, "the metadata of a run", _HOW)
     if problem := first_problem(meta, "stored") or _problem(meta, file):
@@ -183,8 +188,8 @@ def read_run_metadata(file):
 
 
 def check_run(meta, file):
-    """Raise ArchiveError unless `meta` (dict) are valid metadata of a run for this file (path), whose name has the
-    run's.
+    """Raise ArchiveError unless `meta` (dict) are valid metadata of a run for this file (path), which is named after
+    the run.
     """
     if problem := _problem(meta, Path(file)):
         raise ArchiveError(f"{file} can't be written: {problem}.")
@@ -218,7 +223,7 @@ def content_suffix(meta):
 
 
 def _problem(meta, file):
-    """What is wrong with a run's metadata; None if nothing is."""
+    """What is wrong with a run's metadata, as text; None if nothing is."""
     if problem := first_problem(meta, "run"):
         return problem
     for key in ("pass", "part"):  # 1.0 is a whole number to JSON schemas, and none to a database

@@ -1,4 +1,8 @@
-"""Convert event names to perf's ``-e`` syntax and back, to short names for figures, and to what they count."""
+"""Convert event names to perf's ``-e`` syntax and back, to short names for figures, and to what they count.
+
+:func:`encode` gives the text for ``perf stat -e``, :func:`base_name` the name in such a text, :func:`kinds` a table
+of what events count.
+"""
 
 import difflib
 import functools
@@ -22,7 +26,7 @@ SOFTWARE_NAMES = frozenset([*SOFTWARE, *(name for name, event in _ALIASES.items(
 
 
 def canonical(name):
-    """The preferred one of perf's names of an event: ``cycles`` for ``cpu-cycles``; other names are unchanged."""
+    """The preferred one of perf's names of an event (str): ``cycles`` for ``cpu-cycles``; other names are unchanged."""
     return _ALIASES.get(name, name)
 
 
@@ -43,9 +47,11 @@ _HARDWARE_PATTERN = re.compile(
 
 
 def encode(event, table, modifier="u"):
-    """Write an event as ``perf stat -e`` takes it: a name with its modifier, or the code where perf lacks the name.
+    """Write an event as ``perf stat -e`` takes it (str): a name with its modifier, or the code where perf lacks the
+    name.
 
-    `event` may have a modifier, which then replaces `modifier`; `table` is the processor's event table (DataFrame).
+    `event` may have a modifier, which then replaces `modifier` (``u``: user mode only; ``""``: none); `table` is the
+    processor's event table, as of :func:`table`. An event with its PMU (``cpu/event=0x43/``) only gets the modifier.
     EventError if the name is neither in the table nor one of perf's.
     """
     name, written = _without_modifier(event)
@@ -64,14 +70,18 @@ def encode(event, table, modifier="u"):
 
 
 def base_name(event):
-    """An event's name without modifier, and that of ``name=`` where it is given by its code."""
+    """An event's name without modifier (str): ``cycles`` of ``cycles:u``; that after ``name=`` where it is given by
+    its code.
+    """
     name, _ = _without_modifier(event)
     named = _NAME_TERM.search(name)
     return named[1] if named else name
 
 
 def copy_name(event, number):
-    """Column name of the n-th reading (from 1) of an event in one run: ``branches``, ``branches#2``, ``branches#3``."""
+    """Column name (str) of the n-th reading (from 1) of an event in one run: ``branches``, ``branches#2``,
+    ``branches#3``.
+    """
     return event if number == 1 else f"{event}#{number}"
 
 
@@ -113,13 +123,13 @@ def abbreviate(events, table):
 
 
 def _without_modifier(event):
-    """The name and its modifier without colon, "" if it has none."""
+    """The name and its modifier without colon (two str), the latter "" if it has none."""
     modifier = _MODIFIER.search(event)
     return (event[: modifier.start()], modifier[0].lstrip(":")) if modifier else (event, "")
 
 
 def _unknown(name, table):
-    """Message on an unknown event, with the three most similar names."""
+    """Message (str) on an unknown event, with the three most similar names."""
     near = difflib.get_close_matches(name, [*table.index, *HARDWARE_NAMES, *SOFTWARE_NAMES], n=3, cutoff=0.6)
     hint = f"Did you mean {' or '.join(near)}?" if near else "The table's names are in its first column."
     return (
@@ -151,7 +161,9 @@ def is_event(heading):
 
 
 def normalize_name(name):
-    """A name for comparisons: in lower case, with dashes for underscores and dots, which tools write differently."""
+    """A name for comparisons (str): in lower case, with dashes for underscores and dots, which tools write
+    differently.
+    """
     return name.lower().replace("_", "-").replace(".", "-")
 
 
@@ -176,8 +188,9 @@ def kinds(events, table):
     Returns
     -------
     DataFrame
-        A row an event. Index: event. Columns (str): ``kind``, such as ``branch``; ``class`` of kinds; and ``topic``
-        within the kind.
+        A row an event. Index: event. Columns (str): ``kind``, such as ``bad speculation``; ``class``, what kinds have
+        in common (``stall``, ``miss``, ``mix`` for the instruction mix, ``other``, or ``target`` for events that are
+        cycles per instruction in other words); and ``topic`` within the kind. Every event has all three.
     """
     descriptions = table["description"].to_dict()
     matched = {event: _first(f"{event}: {descriptions.get(event, '')}") for event in events}
@@ -192,7 +205,7 @@ def _first(text):
 
 @cache
 def _rules():
-    """Rules of kinds.yaml in order: list of (kind, class, topic, pattern)."""
+    """Rules of kinds.yaml in order: list of (kind, class, topic, compiled pattern)."""
     read = yaml.safe_load((events_dir() / "kinds.yaml").read_text(encoding="utf-8"))
     return [
         (kind, about["class"], topic, re.compile(pattern, re.IGNORECASE))

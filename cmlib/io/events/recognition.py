@@ -43,7 +43,8 @@ def umask_sums(table):
     Returns
     -------
     list of (str, tuple of str)
-        An event, and the events that add up to it. Sums whose parts can be joined to another event are left out.
+        An event, and the events that add up to it. Sums of which some parts add up to another event of the table are
+        left out, as there is one with fewer parts. Empty where the processor's umasks are no sets of bits.
     """
     sums = []
     for _, family in table[table["bits"] > 0].groupby("code", sort=False):
@@ -106,7 +107,8 @@ class SameEvent(NamedTuple):
 def same_events(names, machine=None):
     """List of SameEvent: pairs of names that set a counter to the same code, so that they count the same.
 
-    `machine` is the dict of a recording's metadata; None if it is not known.
+    `names` is an iterable of str; `machine` is the dict of a recording's metadata, None if it is not known: then a
+    pair is listed if it is one event on some kind of processor that has all the names.
     """
     names = list(names)
     kinds = _kinds(names, machine or {})
@@ -121,9 +123,11 @@ def same_events(names, machine=None):
 
 
 def find_processor(machines, names, core=""):
-    """Name of the processor of the first of the machines (dicts of metadata) that is known; else by the event names.
+    """Name (str) of the processor of the first of the machines that is known; else by the event names; None if
+    neither tells.
 
-    `core` is the PMU of one kind of core. None if neither tells.
+    `machines` is an iterable of dicts of metadata, `names` of str; `core` is the PMU of one kind of core, such as
+    ``cpu_atom``, "" on processors of one kind.
     """
     return next(
         filter(None, (processor_of(machine, core) for machine in machines)), None
@@ -131,9 +135,10 @@ def find_processor(machines, names, core=""):
 
 
 def processor_by_names(names):
-    """Name of the processor whose event table has most of the names; else ``intel`` or ``arm``, or None.
+    """Name (str) of the processor whose event table has most of the names; else ``intel`` or ``arm``, or None.
 
-    The vendor alone is returned if some names are only Intel's or Arm's. If tables are equal, the commonest is taken.
+    Where several tables have as many of the names, one of the commonest processors is taken, or else the vendor
+    alone, if some names are only Intel's or Arm's.
     """
     tables = recognise(names).tables
     if len(tables) == 1 or tables[:1] and tables[0] in _FIRST:
@@ -152,7 +157,7 @@ _ARM_NAMES = frozenset(map(spelling, COMMON_EVENTS.values())) - set(map(spelling
 
 
 def _kinds(names, machine):
-    """Columns of generic.csv that the recording can be from: by its machine, or else all that have its events."""
+    """Columns of generic.csv that a recording can be from: the one of its machine, or else all that have its events."""
     codes = _generic_codes()
     if machine.get("family") is not None:
         kinds = pd.read_csv(events_dir() / "generic_processors.csv").itertuples(index=False)
@@ -164,7 +169,7 @@ def _kinds(names, machine):
 def _code(name, kind, codes_of):
     """Code that a name sets a counter to on a kind of processor (256 * umask + event), None if it is not known.
 
-    `codes_of` are the codes in the machine's event table, by name.
+    `kind` is a column of generic.csv; `codes_of` are the codes in the machine's event table, by name.
     """
     if written := _RAW.fullmatch(base_name(name)):
         return int(written[1], 16)
@@ -195,10 +200,13 @@ def _codes(name):
 
 
 def translate(names, machine):
-    """Dict from those events of a recording that cmlib calls otherwise to the names in its tables.
+    """Names in cmlib's tables for those events of a recording that are called otherwise there: a dict of name to
+    name.
 
-    Codes get names, other tools' spellings that of the machine's event table, and instructions and cycles these names.
-    A name that is not unique, or is already one of `names`, is not given.
+    Raw codes get names, other tools' spellings that of the machine's event table, and the events that count
+    instructions and cycles the names ``instructions`` and ``cycles``; second readings (``EVENT#2``) follow their
+    event. `names` is an iterable of str, `machine` a dict of metadata, which may be empty. Events whose name would
+    not be unique then are left out, and keep theirs.
     """
     again = second_readings(names := list(names))
     names = [name for name in names if name not in again]
@@ -227,7 +235,9 @@ def _plain_or_code(name):
 
 
 def _raw_code(name):
-    """Number of a raw code: 0x1b of ``r1b``, ``armv8_pmuv3_0/r001b/`` or ``cpu_atom/event=0x1b/``; None of a name."""
+    """Number (int) of a raw code: 0x1b of ``r1b``, ``armv8_pmuv3_0/r001b/`` or ``cpu_atom/event=0x1b/``; None for a
+    name.
+    """
     match = _CODE.fullmatch(_within(name))
     return int(match[1], 16) if match else None
 
@@ -256,7 +266,7 @@ def _names_by_spelling(names, machine):
 
 
 def core_pmu(names):
-    """PMU in the names of events, such as ``cpu_atom``, if they name exactly one; else ""."""
+    """PMU in the names of events, such as ``cpu_atom``, if they name exactly one kind of core; else ""."""
     pmus = {pmu[1] for name in names if (pmu := CORE_EVENT.match(name))}
     return pmus.pop() if len(pmus) == 1 else ""
 
@@ -330,8 +340,9 @@ def recognise(names):
     Returns
     -------
     Recognised
-        `tables` that hold most of the names, how many they hold (`matched`) of how many (`named`), and the PMUs
-        `outside` the cores.
+        `tables` that hold most of the names, how many they hold (`matched`) of how many (`named`; perf's own names,
+        which all processors have, are not among them), and the PMUs `outside` the cores. No table if none has at
+        least two of the names and half of them.
     """
     units = {name: _unit(name) for name in names if not is_simulated(name)}
     outside = tuple(sorted(set(filter(None, units.values()))))
@@ -380,7 +391,9 @@ def describe_recognised(recognised):
 
 
 def _unit(name):
-    """PMU outside the cores in an event's name, such as a memory controller's; "" of tracepoints; None of others."""
+    """PMU outside the cores in an event's name, such as a memory controller's; "" for tracepoints; None for other
+    names.
+    """
     pmu, slash, _ = name.partition("/")
     if ":" in pmu:
         return ""

@@ -1,4 +1,7 @@
-"""Read event tables: one for each microarchitecture, one of perf's generic names, and one of simulated events."""
+"""Read event tables: one for each microarchitecture, one of perf's generic names, and one of simulated events.
+
+:func:`table` takes a table's name, such as ``amd_zen5``, and gives a DataFrame with a row an event.
+"""
 
 import functools
 import json
@@ -68,7 +71,7 @@ def table(name="amd_zen5"):
 
 
 def read_table(path):
-    """Read an event table from a CSV file into a DataFrame as of :func:`table`.
+    """Read an event table from a CSV file (path) into a DataFrame as of :func:`table`.
 
     EventError if a column is missing, a number is malformed, or a name or abbreviation occurs twice.
     """
@@ -93,7 +96,7 @@ def read_table(path):
 
 
 def known_tables():
-    """Sorted names of the event tables that come with the package."""
+    """Names of the event tables that come with the package (list of str), sorted."""
     written = {path.stem for path in events_dir().glob("*.csv") if path.stem not in _NO_TABLES}
     return sorted(written | {name for name in processors.known() if processors.read(name)["events"]})
 
@@ -102,28 +105,32 @@ _COLUMNS_OF_FILES = [*COLUMNS, "named", "whole", "extra"]
 
 
 def is_written(table):
-    """True if the table of that name has a CSV file written by hand, not only one made of a vendor's files."""
+    """Whether the table of that name (str) has a CSV file written by hand, and is not only made of a vendor's files."""
     return (events_dir() / f"{table}.csv").is_file()
 
 
 @cache
 def names_of(table):
-    """List of the event names in a table; faster than reading all of it."""
+    """The event names in the table of that name (list of str); faster than reading all of it."""
     path = events_dir() / f"{table}.csv"
     written = pd.read_csv(path, usecols=["event"])["event"] if path.is_file() else ()
     return list(dict.fromkeys([*written, *(row["event"] for row in processors.rows(table))]))
 
 
 def table_for(machine, core=""):
-    """Name of a machine's event table, or of that of its kind of core with the PMU `core`; None if there is none."""
+    """Name (str) of a machine's event table; None if there is none.
+
+    `machine` is the dict of a recording's metadata, `core` the PMU of one kind of core, such as ``cpu_atom``.
+    """
     name = processor_of(machine, core)
     return name if name and names_of(name) else None
 
 
 def processor_of(machine, core=""):
-    """Name of a machine's microarchitecture, which need not have an event table; None if it is not known.
+    """Name (str) of a machine's microarchitecture, which need not have an event table; None if it is not known.
 
-    `machine` is the dict of a recording's metadata, `core` the PMU of a kind of core.
+    `machine` is the dict of a recording's metadata (vendor, family, model, or processor, if a user named it), `core`
+    the PMU of one kind of core.
     """
     rows = [row for file in (_PROCESSORS, _OLDER) for row in _processors(events_dir() / f"{file}.csv")]
     written = (row.table for row in rows if not machine.get("processor") and is_model_of(machine, row))
@@ -131,7 +138,7 @@ def processor_of(machine, core=""):
 
 
 def is_model_of(machine, row):
-    """True if vendor, family and model of a machine are those of a row (named tuple) of ``processors.csv``."""
+    """Whether vendor, family and model of a machine (dict) are those of a row (named tuple) of ``processors.csv``."""
     vendor, family, model = (machine.get(key) for key in ("vendor", "family", "model"))
     if None in (vendor, family, model):
         return False
@@ -162,7 +169,7 @@ def table_of(machine):
 
 
 def general_events():
-    """Table, as of :func:`table`, of the events that perf has on every processor, software events among them."""
+    """The events that perf has on every processor, software events among them: a DataFrame as of :func:`table`."""
     frame = pd.read_csv(events_dir() / f"{_GENERAL}.csv", index_col="event").assign(
         code=0, umask=0, bits=0, counters=1, abbr="", core=0, named=True, whole=True, extra=""
     )
@@ -170,7 +177,8 @@ def general_events():
 
 
 def core_events(table):
-    """List of the event names of a table (DataFrame) whose number in column ``core`` is above 0, in that order.
+    """Names (list of str) of the events of a table (DataFrame) whose number in column ``core`` is above 0, in that
+    order.
 
     These are the events to be recorded without multiplexing, and the order is that in which they are put into groups.
     """
@@ -189,7 +197,8 @@ _CORE_PMU = re.compile(r"(?:cpu|cpu_core|armv\d\w*)/(?P<terms>[^/]*\bevent=[^/]*
 
 
 def from_perf_list(text):
-    """Event table (DataFrame as of :func:`table`) out of what ``perf list`` printed, as JSON or as plain text.
+    """Event table (DataFrame as of :func:`table`) out of what ``perf list --details`` printed, as JSON or as plain
+    text.
 
     Only events of the cores. EventError if there is none, or the JSON is malformed.
     """
@@ -211,7 +220,10 @@ def from_perf_list(text):
 
 
 def _from_json(text):
-    """Yield (event, encoding, unit, description) of each entry of the JSON that is not deprecated."""
+    """Yield (event, encoding, unit, description) of each entry of the JSON that is not deprecated.
+
+    EventError if the JSON is malformed.
+    """
     try:
         entries = json.loads(text)
     except json.JSONDecodeError as error:
@@ -245,6 +257,7 @@ LAST_LEVEL, SECOND_LEVEL = "LL", "L2"
 
 @functools.cache
 def _table(path):
+    """The table of simulated events in a file (path): a DataFrame by event."""
     return pd.read_csv(path, index_col="event")
 
 
@@ -274,12 +287,17 @@ def simulated_events(levels=2):
 
 
 def second_level_events():
-    """Events that only a second simulation counts, whose last level is the second-level cache; as simulated_events."""
+    """Events that only a second simulation counts, whose last-level cache is the second level: as
+    :func:`simulated_events`.
+    """
     return _of(SECOND_LEVEL)
 
 
 def cycle_estimate(counts):
-    """KCachegrind's cycle estimate of each row of simulated counts, Ir + 10 Bm + 10 L1m + 100 LLm: Series [cycles]."""
+    """KCachegrind's cycle estimate, Ir + 10 Bm + 10 L1m + 100 LLm, of each row of simulated counts: Series [cycles].
+
+    `counts` is a DataFrame with a column for each event of :func:`simulated_events` (KeyError otherwise).
+    """
     weights = simulated_events()["weight"]
     return counts[list(weights.index)] @ weights
 
@@ -295,13 +313,14 @@ def simulated_kind(event):
     Returns
     -------
     str
-        ``exact`` or ``modelled``; empty for what a processor counts.
+        ``exact`` if it is counted in what the program executes, as instructions; ``modelled`` if a simulated cache or
+        branch predictor decides on it, as misses; empty for what a processor counts.
     """
     return simulated_events(levels=3)["kind"].get(event, "")
 
 
 def is_simulated(event):
-    """True if an event's name is that of a simulated event: it starts with ``sim.``."""
+    """Whether an event's name is that of a simulated event: it starts with ``sim.``."""
     return event.startswith(PREFIX)
 
 

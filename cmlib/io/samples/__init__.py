@@ -1,5 +1,8 @@
-"""Samples: read perf's sample streams, and the files in which samples or lines are kept; names are loaded on
-demand."""
+"""Samples: read perf's sample streams, and the files in which samples or lines are kept.
+
+A sample is the counts of a group of events since the sample before, taken whenever the first event has counted a
+period. "Lines" are piecewise-linear segments that are stored in place of samples. Names are loaded on demand.
+"""
 
 import lazy_loader
 

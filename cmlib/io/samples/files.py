@@ -1,6 +1,7 @@
-"""Files of samples (perf's text) or of lines (a CSV), each with metadata in JSON beside it.
+"""Files of samples (perf's text, packed) or of lines (a CSV), each with metadata in JSON beside it.
 
-"Lines" are the piecewise-linear segments that are stored in place of samples.
+"Lines" are the piecewise-linear segments that are stored in place of samples. :func:`find_streams` lists files of
+samples, :func:`read_lines` reads one of lines, and :func:`draft` writes either.
 """
 
 import contextlib
@@ -27,7 +28,8 @@ class SampleError(CmlibError):
 def read_lines(out):
     """Stored lines (DataFrame, a row a line) and their metadata (dict); `out` is the path without suffix.
 
-    SampleError if there are none, or the file was changed.
+    Columns are those of the CSV: x_start and x_end [counts of the first event]; slope:EVENT, intercept:EVENT and
+    sigma:EVENT of each other event; n, the number of samples. SampleError if there are none, or the file was changed.
     """
     table = Path(f"{out}{LINES}")
     meta = read_metadata(table)
@@ -37,8 +39,10 @@ def read_lines(out):
 
 
 def read_metadata(table):
-    """Metadata (dict) beside a file of samples or lines, None if there are none; SampleError if the file was
-    changed."""
+    """Metadata (dict) beside a file of samples or lines (`table`, path); None if there are none.
+
+    SampleError if they can't be read, the file is not there, or its SHA-256 is another one.
+    """
     table = Path(table)
     description = table.with_name(table.name.removesuffix(SAMPLES).removesuffix(LINES) + ".json")
     if not description.exists():
@@ -59,10 +63,10 @@ def read_metadata(table):
 
 @contextlib.contextmanager
 def draft(out, suffix):
-    """Yield a file to write to, a dict for its metadata and a working folder; the recording exists when the block
-    ends.
+    """During a ``with`` block: a file to write to, a dict for its metadata, and a working folder (Path).
 
-    `out` is the path without `suffix` (LINES or SAMPLES, which is gzipped). SampleError if it exists already.
+    The recording exists when the block ends. `out` is the path without `suffix`: with LINES the file takes text, with
+    SAMPLES bytes, which are gzipped. SampleError if it exists already or can't be written.
     """
     description = Path(f"{out}.json")
     if description.exists():
@@ -78,7 +82,7 @@ def draft(out, suffix):
 
 
 def samples_dir():
-    """Folder of the kept samples and lines, with a folder for each program with its input."""
+    """Folder (Path) of the kept samples and lines, with a folder in it for each program with its input."""
     return places.data_dir() / "samples"
 
 
@@ -86,11 +90,12 @@ KINDS = ("hardware", "software")  # of the event that times the sampling, as fil
 
 
 def find_streams(folder=None, kind="auto"):
-    """List the kept samples: DataFrame, a row a file, with name, kind, path, period, n_samples, n_lost, events and
-    more.
+    """List the kept files of samples: a DataFrame, a row a file.
 
-    `kind` is one of KINDS, or "auto" for hardware if there are any, else software. NothingRecordedError if there are
-    none.
+    Columns: name (the program), kind (of the event that times the sampling: hardware or software), path, period (its
+    counts a sample), n_samples, n_lost (samples that perf lost), events (tuple of names), command and date; None, and
+    no events, where metadata are missing. `folder` is :func:`samples_dir` by default; `kind` is one of KINDS, or
+    "auto" for hardware if there are any, else software. NothingRecordedError if there are none.
     """
     folder = Path(folder or samples_dir())
     frame = pd.DataFrame(
@@ -106,7 +111,7 @@ def find_streams(folder=None, kind="auto"):
 
 
 def _row(path):
-    """One file's row of :func:`find_streams`."""
+    """One file's row (dict) of :func:`find_streams`."""
     meta = read_metadata(path) or {}
     return {
         "name": path.parent.name,

@@ -1,4 +1,7 @@
-"""Read what ``perf record -o -`` writes (pipe-mode perf.data) as counts of the events of each sample."""
+"""Read what ``perf record -o -`` writes (pipe-mode perf.data) as counts of the events of each sample.
+
+:class:`SampleReader` takes the bytes as they come, and gives arrays with a row a sample, a column an event.
+"""
 
 import functools
 import re
@@ -31,8 +34,7 @@ _MODIFIERS = re.compile(r":[ukhGHIpPSDWeb]+$")
 
 
 class _Layout(NamedTuple):
-    """Offsets in a sample's record [bytes] of the fields that are read, and u64 words per counter (count, id,
-    losses)."""
+    """Where the fields that are read stand in a sample's record: offsets [bytes], and u64 words per counter."""
 
     task: int
     time: int
@@ -80,16 +82,19 @@ class SampleReader:
     Parameters
     ----------
     events : sequence of str
-        Names as perf has them, without modifiers; the first one times the sampling.
+        Names as perf has them, without modifiers; the first one times the sampling: a sample is taken whenever it has
+        counted a period.
 
     Attributes
     ----------
     n_samples : int
+        Samples counted so far.
     n_lost : int
-        Samples that perf says it lost, its buffer being full. Their counts are not: they are part of the next sample's.
+        Samples that perf says it lost, its buffer being full. Their counts are not: they are part of the next
+        sample's.
     n_backwards : int
-        Counts that were smaller than at the sample before, as after a reset. They are taken as 0, and counting goes on
-        from there.
+        Counts that were smaller than at the sample before, as after a reset. They are taken as 0, and counting goes
+        on from there.
     n_unreadable : int
         Counts of other events, and a last record that was cut off. They are passed over.
     """
@@ -109,13 +114,14 @@ class SampleReader:
 
     @property
     def n_lost(self):
-        """Samples that perf lost. Newer versions report each twice, when it happens and in a sum at the end."""
+        """Samples that perf lost (int). Newer versions report each twice, when it happens and in a sum at the end."""
         return max(self._lost.values())
 
     def feed(self, piece):
-        """Take the next bytes of the stream, cut anywhere; counts since the sample before, (n_samples, n_events)
-        int64.
+        """Take the next bytes of the stream (`piece`, cut anywhere), and return the counts of the samples that are
+        complete.
 
+        An array of int64, shape (n_samples, n_events): counts since the sample before, perhaps without a row.
         SampleError if this is no stream of perf's, or a record is damaged.
         """
         data, blocks = self._rest + piece, []
@@ -145,20 +151,20 @@ class SampleReader:
         return self._joined(blocks)
 
     def finish(self):
-        """End the stream; the counts of the samples that were left, as of :meth:`feed`."""
+        """End the stream, and return the counts of the samples that were left: an array as of :meth:`feed`."""
         self.n_unreadable += bool(self._rest or self._to_skip)
         self._rest, self._to_skip = b"", 0
         counts = self._go_on(_LATEST)
         return self._joined([counts, self._open[np.newaxis]] if self._open[0] else [counts])
 
     def _joined(self, blocks):
-        """The arrays of counts as one, its rows added to the number of samples."""
+        """The arrays of counts as one; its rows are added to the number of samples."""
         counts = np.concatenate([np.empty((0, len(self.events)), np.int64), *blocks])
         self.n_samples += len(counts)
         return counts
 
     def _take(self, kind, data, at, size):
-        """Take the record at a position, or a run of equal samples from there on; the number of bytes taken."""
+        """Take the record at a position, or a run of equal samples from there on; returns the number of bytes taken."""
         if size < _HEADER.size:
             raise ValueError("it is damaged")
         if kind == _SAMPLE:
@@ -177,7 +183,7 @@ class SampleReader:
         return size
 
     def _take_samples(self, data, at, size):
-        """Take the samples of equal size from a position on; the number of bytes taken."""
+        """Take the samples of equal size from a position on; returns the number of bytes taken."""
         layout = self._layout
         if layout is None:
             raise ValueError("perf has not described its events before")
@@ -211,13 +217,15 @@ class SampleReader:
                 self._last = np.append(self._last, np.zeros_like(ids))[kept]
 
     def _end_round(self):
-        """Count the samples that no earlier one can follow any more; their counts, without a row if they are few."""
+        """Count the samples that no earlier one can follow any more, if they are enough; returns their counts
+        (array).
+        """
         limit, self._limit = self._limit, self._newest
         enough = sum(len(times) for times, *_ in self._waiting) >= _TOGETHER
         return self._go_on(limit if enough else np.uint64(0))
 
     def _go_on(self, limit):
-        """Count the waiting samples up to a time, the earliest first; their counts."""
+        """Count the waiting samples up to a time, the earliest first; returns their counts (array)."""
         if not self._waiting or limit == 0:
             return self._open[np.newaxis][:0]
         columns = [np.concatenate(parts) for parts in zip(*self._waiting, strict=True)]
@@ -228,7 +236,7 @@ class SampleReader:
         return self._count(*(column[order].view(np.int64) for column in columns))
 
     def _count(self, time, task, shown, ids):
-        """Count samples, given their times, tasks, counters' values and ids; their counts."""
+        """Count samples, given their times, tasks, counters' values and ids (arrays); returns their counts (array)."""
         counts = np.empty((len(time), len(self._open)), np.int64)
         n, n_backwards, n_unknown = count_samples(
             time, task, shown, ids, self._ids, self._columns, self._last, self._open, self._opened, counts
@@ -239,7 +247,9 @@ class SampleReader:
 
 
 def column_of(name, events):
-    """Index of an event in `events` by perf's name (bytes), with or without modifiers; None if it is none of them."""
+    """Index (int) of an event in `events` by perf's name (bytes), with or without modifiers; None if it is not among
+    them.
+    """
     printed = name.decode(errors="replace")
     bare = _MODIFIERS.sub("", printed)
     return next((events.index(each) for each in (printed, bare) if each in events), None)
@@ -247,13 +257,14 @@ def column_of(name, events):
 
 @njit(cache=True)
 def count_samples(time, task, shown, ids, known, columns, last, open_, opened, counts):
-    """Fill `counts` with the counts of each sample, a row a sample; rows filled, counts that fell, counts of unknown
-    events.
+    """Fill `counts` with the counts of each sample, a row a sample.
 
     A sample ends when the first event has moved, or when another event moves in another task or at another time.
-    `shown` are the counters' values at each reading, `ids` which counters these are; `known` (sorted ids), `columns`
-    and `last` describe counters, and `open_` and `opened` (time, task) are the sample that is not closed yet. All of
-    these are changed in place; differences are modulo 2^64.
+    `time`, `task` (n,), `shown` and `ids` (n, n_counters) are readings: the counters' values, and which counters
+    these are; `known` (sorted ids), `columns` (of `counts`, -1 for other events) and `last` (values) describe the
+    counters; `open_` (counts) and `opened` (time, task) are the sample that is not closed yet. Changed in place are
+    `counts`, `last`, `open_` and `opened`; differences are modulo 2^64. Returns three numbers: rows filled, counts
+    that fell, and counts of unknown events.
     """
     n = n_backwards = n_unknown = 0
     grown = np.zeros_like(open_)

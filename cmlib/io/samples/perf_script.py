@@ -1,4 +1,4 @@
-"""Read what ``perf script`` prints of samples as counts since the sample before."""
+"""Read what ``perf script`` prints of samples as counts since the sample before: bytes in, an array out."""
 
 import re
 
@@ -16,7 +16,7 @@ def read_text(text, events):
     """Read the samples in what ``perf script -F tid,time,period,event`` prints: a row of counts a sample.
 
     perf prints a line an event: the count since the event's sample before. The first event's line opens a sample; an
-    event that did not happen has none. Lines of anything else are passed over.
+    event that did not happen has none. Lines of anything else, and of other events, are passed over.
 
     Parameters
     ----------
@@ -27,6 +27,7 @@ def read_text(text, events):
     Returns
     -------
     ndarray of int64, shape (n_samples, n_events)
+        Counts since the sample before, 0 for an event that did not happen.
     """
     lines = pd.DataFrame(_LINE.findall(text), columns=["task", "time", "count", "name"])
     column = lines["name"].map({name: column_of(name, events) for name in lines["name"].unique()})

@@ -1,5 +1,8 @@
 """The store: a database (SQLite or PostgreSQL) with a table for each recorded run, made anew from the recordings'
-files."""
+files.
+
+:func:`rebuild` makes it, :func:`runs` lists its runs, :func:`load` reads one.
+"""
 
 from cmlib.io.store.building import rebuild, refresh
 from cmlib.io.store.database import SCHEMA, StoreError, default_url, without_password

@@ -35,14 +35,14 @@ def rebuild(recordings_dir=None, url=None, *, samples_dir=None, progress=False):
         SQLAlchemy URL of an SQLite file or a PostgreSQL database (in which the
         store is the schema ``cmlib``); an SQLite file among the results by default.
     samples_dir : path, optional
-        Where recordings of lines are; by default `samples` beside the recordings.
+        Where recordings of lines (piecewise-linear segments) are; by default `samples` beside the recordings.
     progress : bool, default False
         Show a bar.
 
     Returns
     -------
     DataFrame
-        As :func:`runs`.
+        A row a run, as :func:`cmlib.io.store.runs` gives it.
 
     Raises
     ------
@@ -77,7 +77,11 @@ def rebuild(recordings_dir=None, url=None, *, samples_dir=None, progress=False):
 
 
 def refresh(recordings_dir=None, url=None):
-    """URL of the store, which is made anew by :func:`rebuild` if it does not hold exactly the recordings on disk."""
+    """URL of the store, which is made anew by :func:`rebuild` if it does not hold exactly the recordings on disk.
+
+    `recordings_dir` and `url` are those of rebuild, whose errors are raised; a password from PGPASSWORD is added to
+    the URL.
+    """
     url = with_password(url or default_url())
     if not is_current(recordings_dir, url):
         rebuild(recordings_dir, url)
@@ -85,7 +89,7 @@ def refresh(recordings_dir=None, url=None):
 
 
 def _add(connection, number, source):
-    """Store one recording's table; its row (dict) of the table `runs`. StoreError if it can't be read.
+    """Store one recording's table, and return its row (dict) of the table `runs`; StoreError if it can't be read.
 
     `number` makes the table's name unique, `source` is a RawRecording.
     """

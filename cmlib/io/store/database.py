@@ -1,4 +1,8 @@
-"""The databases that can hold a store: connections to an SQLite file or to a schema of PostgreSQL, and their URLs."""
+"""The databases that can hold a store: connections to an SQLite file or to a schema of PostgreSQL, and their URLs.
+
+URLs are SQLAlchemy's (str); None stands for the SQLite file among the results. Errors of the database are raised as
+StoreError.
+"""
 
 import contextlib
 import os
@@ -31,8 +35,10 @@ RUNS, REFUSED, VERSION = "runs", "refused", "store_version"
 
 @contextlib.contextmanager
 def reading(url):
-    """Yield a connection to the store at `url` in a read-only transaction; StoreError if there is no store of this
-    version."""
+    """During a ``with`` block, a connection to the store at `url` in a read-only transaction.
+
+    StoreError if there is no store, or one of another version.
+    """
     url = at = parse(url)
     if url.get_backend_name() == "sqlite":
         if not Path(url.database).is_file():  # SQLite would make it
@@ -56,7 +62,11 @@ def reading(url):
 
 @contextlib.contextmanager
 def replacing(url):
-    """Yield a connection to an empty store, which replaces the one at `url` if the block ends without an error."""
+    """During a ``with`` block, a connection to an empty store, which replaces the one at `url` if it ends without an
+    error.
+
+    StoreError if the store can't be written, or what is there is no store of cmlib's.
+    """
     url = parse(url)
     replace = _replacing_file if url.get_backend_name() == "sqlite" else _replacing_namespace
     with replace(url) as connection:
@@ -66,7 +76,7 @@ def replacing(url):
 
 @contextlib.contextmanager
 def _replacing_file(url):
-    """As :func:`replacing`, for a file of SQLite."""
+    """What :func:`replacing` does for a file of SQLite; `url` is parsed."""
     target = Path(url.database)
     try:
         _check_is_ours(url)
@@ -97,7 +107,7 @@ def _check_is_ours(url):
 
 @contextlib.contextmanager
 def _replacing_namespace(url):
-    """As :func:`replacing`, for a schema of PostgreSQL."""
+    """What :func:`replacing` does for a schema of PostgreSQL; `url` is parsed."""
     draft = f"{_NAMESPACE}_new"
     with _connection(url) as connection:
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_BUILDING)))
@@ -118,8 +128,10 @@ def _replacing_namespace(url):
 
 @contextlib.contextmanager
 def _connection(url, *, at=None):
-    """Yield a connection in one transaction, to `at` if given; errors of the database become StoreErrors that name
-    `url`."""
+    """During a ``with`` block, a connection in one transaction: to `at` if given, else to `url`.
+
+    Errors of the database become StoreErrors that name `url`.
+    """
     try:
         engine = sa.create_engine(at or url, poolclass=sa.NullPool)
         with engine.begin() as connection:
@@ -135,13 +147,13 @@ def _connection(url, *, at=None):
 
 
 def _how_to_rebuild(url):
-    """The command that makes the store at `url` anew."""
+    """The command (str) that makes the store at `url` (parsed) anew."""
     default = url.render_as_string() == default_url()
     return "cmlib store rebuild" + ("" if default else f" --url {url_shown(url)}")
 
 
 class StoreError(CmlibError, ValueError):
-    """A recording that can't be stored, or a store that can't be made or read."""
+    """Raised for a recording that can't be stored, and a store that can't be made or read."""
 
 
 def default_url():
@@ -150,7 +162,9 @@ def default_url():
 
 
 def without_password(url):
-    """A database's URL (str) without its password, and the password, "" if there is none."""
+    """A database's URL (str) without its password, and the password, "" if there is none; StoreError if it is no
+    such URL.
+    """
     parsed = parse(url)
     password = parsed.password or parsed.query.get("password") or ""
     bare = parsed.difference_update_query(["password"])._replace(password=None)
@@ -158,8 +172,11 @@ def without_password(url):
 
 
 def with_password(url):
-    """A database's URL with the password of the environment variable PGPASSWORD, if it is PostgreSQL's and has
-    none."""
+    """A database's URL with the password in the environment variable PGPASSWORD, if it is PostgreSQL's and has none.
+
+    The URL as it was, or one of SQLAlchemy's class; StoreError if it is not the URL of a database that can hold a
+    store.
+    """
     parsed, password = parse(url), os.environ.get("PGPASSWORD")
     if parsed.get_backend_name() != "postgresql" or parsed.password or not password:
         return url
@@ -167,8 +184,10 @@ def with_password(url):
 
 
 def parse(url):
-    """The URL (SQLAlchemy's) of a database that can hold a store, the default one for None; StoreError if it
-    can't."""
+    """The URL (SQLAlchemy's class) of a database that can hold a store, the default one for None.
+
+    StoreError if it is none: not SQLite's or PostgreSQL's, or in memory.
+    """
     try:
         parsed = sa.make_url(url or default_url())
     except (SQLAlchemyError, ValueError):
@@ -191,5 +210,5 @@ def parse(url):
 
 
 def url_shown(url):
-    """A parsed URL as text without its password."""
+    """A parsed URL as text (str) without its password."""
     return hide(url.render_as_string(hide_password=True))

@@ -1,6 +1,7 @@
 """Find the recordings on disk that the store is made of, runs by interval and lines, and read and check each.
 
 "Lines" are the piecewise-linear segments that `cmlib record --samples --compress` stores in place of samples.
+:func:`find_sources` gives a list of :class:`RawRecording`; :func:`read_counts` and :func:`read_table` read one.
 """
 
 import re
@@ -26,8 +27,19 @@ _HOW = "Such files are written by `cmlib record NAME --samples --compress`; move
 
 @dataclass(frozen=True)
 class RawRecording:
-    """A recording on disk: its kind (SERIES or LINES), metadata file and metadata; {} and the `problem` if
-    unreadable."""
+    """A recording on disk.
+
+    Attributes
+    ----------
+    kind : str
+        SERIES (counts by interval) or LINES.
+    file : Path
+        Its metadata file.
+    meta : dict
+        The metadata in it; {} if they can't be read.
+    problem : str
+        Why they can't be read; "" if they can.
+    """
 
     kind: str
     file: Path
@@ -36,22 +48,23 @@ class RawRecording:
 
     @property
     def name(self):
-        """Its folder and name, such as ``recordings/gcc/ocoe-p0-00``."""
+        """Its folder and name (str), such as ``recordings/gcc/ocoe-p0-00``."""
         return as_utf8(f"{self.kind}/{self.file.parent.name}/{self.file.stem}")
 
     def state(self):
-        """Sizes and times of its files as text: a recording that was refused is tried again once this changes."""
+        """Sizes and times of its files as text (str): a recording that was refused is tried again once this changes."""
         suffix = CONTENT_OF_LINES if self.kind == LINES else runs.content_suffix(self.meta)
         files = [file for file in (self.file, self.file.with_suffix(suffix)) if file.exists()]
         return " ".join(f"{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in files)
 
 
 def find_sources(recordings_dir=None, samples_dir=None):
-    """A list of RawRecordings: runs by interval, those that can't be read first, then lines, by program, set and
-    number.
+    """A list of the RawRecordings on disk, by program, set and number.
 
-    Nothing is raised for a file that can't be read. Recordings of lines get a place in their set as runs have: `part`
-    is the number of their list of events, `pass` counts those with the same events.
+    Runs by interval come first, and of these the ones that can't be read; then lines. Nothing is raised for a file
+    that can't be read: its RawRecording has a problem. Recordings of lines get a place in their set as runs have:
+    `part` is the number of their list of events, `pass` counts those with the same events. `samples_dir` is the
+    folder ``samples`` beside the recordings by default.
     """
     folder = Path(recordings_dir or places.recordings_dir())
     series = [_source(SERIES, file, runs.read_run_metadata) for file in sorted(folder.glob("*/*.json"))]
@@ -82,8 +95,9 @@ def recorded_programs():
 
 
 def as_utf8(text):
-    """Text in which bytes of a file's name that are not UTF-8 are written as ``\\xNN``, so that a table can hold
-    it."""
+    r"""Text (str) in which bytes of a file's name that are not UTF-8 are written as ``\xNN``, so that a table can
+    hold it.
+    """
     return str(text).encode(errors="backslashreplace").decode()
 
 
@@ -129,19 +143,21 @@ def read_counts(file, meta):
 
 
 def read_cpus(file, meta):
-    """CPUs that a run used on average (float); None where its recording does not tell.
+    """CPUs that a run used on average (float); None where its recording does not tell, or is simulated.
 
-    `file` is the run's metadata file, `meta` the metadata in it.
+    `file` is the run's metadata file (Path), `meta` (dict) the metadata in it. ArchiveError if the content can't be
+    read or was changed.
     """
     text = read_content(file, meta["sha256"], suffix=runs.content_suffix(meta)).decode(errors="replace")
     return None if runs.source_of(meta) == runs.VALGRIND else perf.cpus_utilized(text)
 
 
 def read_table(file, meta):
-    """Read the lines of one recording; a DataFrame, a row a line.
+    """Read the lines of one recording: a DataFrame of float, a row a line (piecewise-linear segment).
 
-    Columns are x_start and x_end [counts of the first event], and slope:EVENT and intercept:EVENT of each other
-    event. StoreError if the file was changed or can't be read.
+    `file` is its metadata file (Path), `meta` (dict) the metadata in it. Columns are x_start and x_end [counts of the
+    first event], and slope:EVENT and intercept:EVENT of each other event. StoreError if the file was changed or can't
+    be read.
     """
     fitted = [f"{what}:{event}" for event in list(meta["events"])[1:] for what in ("slope", "intercept")]
     try:
@@ -159,7 +175,7 @@ def read_table(file, meta):
 
 
 def _source(kind, file, read):
-    """The RawRecording of a metadata file that `read` reads, with a problem if it raises."""
+    """The RawRecording of a metadata file (Path) that `read` reads, with a problem if it raises."""
     try:
         return RawRecording(kind, file, read(file))
     except ArchiveError as error:
@@ -170,7 +186,10 @@ def _source(kind, file, read):
 
 
 def _read_lines(file):
-    """Metadata of a recording of lines, completed as runs' are: mode, pinned events, groups, interval_ms."""
+    """Metadata (dict) of a recording of lines, completed as runs' are: mode, pinned events, groups, interval_ms.
+
+    ArchiveError if they can't be read, or are of something else.
+    """
     meta = read_object(file, "the metadata of lines", _HOW)
     if problem := runs.first_problem(meta, "stored") or runs.first_problem(meta, "lines"):
         raise ArchiveError(f"{file} is not the metadata of lines: {problem}. {_HOW}")

@@ -1,4 +1,4 @@
-"""Read the store: list its runs, and load one run."""
+"""Read the store: list its runs (:func:`runs`), and load one run (:func:`load`)."""
 
 import difflib
 import json
@@ -53,13 +53,19 @@ def runs(url=None, *, program=None, set=None, mode=None):
 
 
 def refused(url=None):
-    """List the recordings that could not be stored: a DataFrame with columns name and reason."""
+    """List the recordings that could not be stored: a DataFrame of str with columns name and reason.
+
+    `url` is that of the store, None for the SQLite file among the results. StoreError if there is no store.
+    """
     with reading(url) as connection:
         return pd.read_sql(sa.text(f"SELECT name, reason FROM {REFUSED} ORDER BY name"), connection)
 
 
 def machines(url=None):
-    """A dict of run_id to the machine (dict) that the run was recorded on, {} if unknown."""
+    """The machine that each run was recorded on: a dict of run_id to the machine (dict, {} if unknown).
+
+    `url` is that of the store, None for the SQLite file among the results. StoreError if there is no store.
+    """
     with reading(url) as connection:
         return {name: meta.get("machine") or {} for name, meta in sorted(_metas(connection).items())}
 
@@ -108,7 +114,10 @@ def load(url, run_id):
 
 
 def is_current(recordings_dir=None, url=None, *, samples_dir=None):
-    """Whether the store at `url` holds exactly the recordings on disk; False if there is no store."""
+    """Whether the store at `url` holds exactly the recordings on disk; False if there is no store.
+
+    `recordings_dir` and `samples_dir` are folders, by default those of :func:`cmlib.io.store.rebuild`.
+    """
     try:
         with reading(url) as connection:
             stored = _metas(connection)
@@ -125,13 +134,12 @@ def is_current(recordings_dir=None, url=None, *, samples_dir=None):
 
 
 def id_of(meta):
-    """Name of a run in the store, such as ``gcc/ocoe-p0-00``."""
+    """Name (str) of a run in the store, such as ``gcc/ocoe-p0-00``, from its metadata (dict)."""
     return f"{meta['program']}/{meta['run']}"
 
 
 def _fetch(url, run_id):
-    """A run's row of the table `runs` (mapping), and its own table (DataFrame); StoreError if there is no such
-    run."""
+    """A run's row of the table `runs` (mapping), and its own table (DataFrame); StoreError if there is no such run."""
     with reading(url) as connection:
         asked = sa.text(f"SELECT * FROM {RUNS} WHERE run_id = :run_id")
         row = connection.execute(asked, {"run_id": run_id}).mappings().first()
@@ -144,7 +152,7 @@ def _fetch(url, run_id):
 
 
 def _from_lines(meta, lines, events):
-    """A Recording read back from a run's table of lines, as many intervals as lines."""
+    """A Recording from a run's table of lines (piecewise-linear segments), with as many intervals as lines."""
     fitted = [f"{what}:{event}" for event in events[1:] for what in ("slope", "intercept")]
     lines = lines.set_axis(["x_start", "x_end", *fitted], axis=1)
     n, duration = len(lines), meta["duration_s"]
