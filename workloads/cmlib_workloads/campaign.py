@@ -1,4 +1,9 @@
-"""The recordings that the notebooks read: what is to be made, part by part, and one loop that makes it."""
+"""The recordings that the notebooks read: what is to be made, part by part, and one loop that makes it.
+
+A :class:`Part` is what a notebook reads, a :class:`CampaignPart` a job of it; :func:`all_parts` gives the parts,
+:func:`run_parts` makes what is missing. A sweep is a set of runs that counts all events of the processor, a pass
+one repetition.
+"""
 
 import math
 import time
@@ -45,7 +50,12 @@ _RANDOM, _PASSES_AT_ENDS, _EMITTING = 60, 4, 36
 
 @dataclass(frozen=True)
 class CampaignPart:
-    """Recordings that are made together; `make` goes on from those that are there, and yields names."""
+    """Recordings that are made together, a job.
+
+    `name` is for the list; `runs` is how many there are to be, `there` how many there are, `run_s` what one takes
+    [s]. `make` takes no argument, goes on from those that are there, and yields names (str) of what was recorded.
+    Its text is a line for the list.
+    """
 
     name: str
     runs: int
@@ -60,7 +70,11 @@ class CampaignPart:
 
 @dataclass(frozen=True)
 class Part:
-    """What a notebook reads; `jobs` takes the counters found, and options of its own."""
+    """What a notebook reads.
+
+    `notebook` is its number (str), `about` a phrase on it; `jobs` takes the counters found (dict of offered and
+    good), and options of its own, and yields CampaignParts.
+    """
 
     notebook: str
     about: str
@@ -68,7 +82,7 @@ class Part:
 
 
 def all_parts():
-    """Every part by name."""
+    """Every Part by name: a dict."""
     usual = (lambda folder: [Request()], _usual_sets)
     return {
         "micro": Part("05", "thirteen micro-benchmarks, and programs that no model is trained on", _micro),
@@ -105,9 +119,10 @@ def all_parts():
 
 
 def run_parts(parts, notify, *, only_list=False, **options):
-    """List the jobs of some parts and make what is missing; raise at the end if any failed.
+    """List the jobs of some parts and make what is missing; a CmlibError at the end if any failed.
 
-    `notify` takes a line of text, and ``err=True`` of what failed.
+    `parts` is a dict from name to Part; `notify` takes a line of text, and ``err=True`` of what failed. With
+    `only_list` nothing is made; `options` are for the parts' `jobs`.
     """
     counters = machine.census().counters
     failed = []
@@ -133,7 +148,11 @@ def _run_jobs(part, jobs, notify, only_list):
 
 
 def check_quiet(root="/"):
-    """Raise unless the machine is quiet: nobody else counts, and hardly anybody computes."""
+    """Raise a CmlibError unless the machine is quiet: nobody else counts, and hardly anybody computes.
+
+    It watches for two seconds; others may take at most 5 % of the processors' time. `root` (path) is the folder
+    that holds proc.
+    """
     before = processor_times(root)
     time.sleep(_WATCHED_S)
     taken = taken_by_others(before, processor_times(root))
@@ -155,6 +174,7 @@ def _n_runs(folder):
 
 
 def _micro(counters):
+    """Yield the job of the micro-benchmarks."""
     folder = places.recordings_dir() / micro_recordings.FOLDER
     listed = case_runs.plan_cases(case_runs.stored_sizes(folder))
     there = sum(min(n, _n_runs(folder / case.name)[of]) for case, of, n in listed)
@@ -165,6 +185,7 @@ def _micro(counters):
 
 
 def _simulated(counters):
+    """Yield the job of the simulated micro-benchmarks."""
     folder, listed = places.recordings_dir() / micro_recordings.SIMULATED_FOLDER, simulated.simulated_cases()
     there = sum(bool(existing_runs(folder / one.name)) for one in listed)
     make = partial(simulated.record_simulated_cases, places.results_dir() / "micro", folder)
@@ -172,6 +193,7 @@ def _simulated(counters):
 
 
 def _kernels(counters, names=()):
+    """Yield a job for each recording of AutoPerf's programs."""
     events, paces = usual_events(machine.describe()), {}
     hardware = any(event.hardware for event in events)
     folder = places.data_dir() / "regions" / (places.HARDWARE if hardware else "")
@@ -185,6 +207,7 @@ def _kernels(counters, names=()):
 
 def _record_kernel(item, folder, paces):
     # Each is built by itself: what one program needs, such as Boost's headers, the others don't.
+    """Build and record one program in one form, and yield its name."""
     binaries = kernels.build(places.results_dir() / "kernels", [item.program.name])
     with machine.counters_lock("recording the kernels"):
         executions.record(item, binaries, folder, kernels.describe_host(), paces=paces)
@@ -194,6 +217,7 @@ def _record_kernel(item, folder, paces):
 
 
 def _programs(names, request, sets, counters):
+    """Yield a job for each of the named programs; `request` gives its Requests, `sets` the numbers of runs by set."""
     for name in names:
         folder = places.recordings_dir() / name
         wanted, there = sets(counters), _n_runs(folder)
@@ -204,6 +228,7 @@ def _programs(names, request, sets, counters):
 
 
 def _record_program(folder, requests):
+    """Record what is missing of a program, and yield its name."""
     program = catalog.to_record(folder.name)
     for request in requests(folder):
         record_program(folder.name, program, request, folder=folder.parent)
@@ -234,6 +259,7 @@ def _degrees(folder):
 
 
 def _streams(counters, names=(), lines=False):
+    """Yield a job for each case of which a sample stream is recorded."""
     kind, group, period = ("software", SOFTWARE_GROUP, 500_000)  # ns: of task-clock
     if counters["offered"]:
         kind, group, period = ("hardware", HARDWARE_GROUP, 1_000_000)
@@ -246,12 +272,14 @@ def _streams(counters, names=(), lines=False):
 
 
 def _record_stream(case, file, group, how):
+    """Record a sample stream if its file is missing, and yield its name."""
     if not file.exists():
         record_stream(case.name, case.to_record(), group, wait=True, **how)
     yield case.name
 
 
 def _tuning(counters, programs=tuple(DESIGNS)):
+    """Yield the jobs of programs on Spark: at random, at both ends, and beside emitted events."""
     folder = places.recordings_dir() / tuning.FOLDER / (places.HARDWARE if counters["offered"] else "")
     for program in programs:
         scale, ends, levels = DESIGNS.get(program, (1.0, tuple(TABLE_IV), ()))
@@ -272,8 +300,10 @@ def _tuning(counters, programs=tuple(DESIGNS)):
 
 
 def _record_tuning(program, runs, folder, scale, passes, counters):
+    """Record runs of a program on Spark, and yield their names."""
     yield from tuning.record_runs(program, runs(), folder, scale=scale, passes=passes, counters=counters)
 
 
 def _emitting(folder, program, at):
+    """Runs of a program beside events emitted at random rates."""
     return tuning.at_rates(program, important_rates(folder, program, at), _EMITTING, at=at)

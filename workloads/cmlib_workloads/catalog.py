@@ -1,4 +1,8 @@
-"""All programs that can be recorded by name: `cmlib programs` lists them and what they lack here."""
+"""All programs that can be recorded by name: `cmlib programs` lists them and what they lack here.
+
+:func:`recipe` gives the Recipe of a program; :func:`to_record` gives a Program, which cmlib.collect records;
+:func:`cases` lists programs with their inputs.
+"""
 
 import functools
 from collections.abc import Mapping
@@ -29,7 +33,10 @@ _CC1 = {"-x": "-quiet", "c": "-w", "-c": "-w"}
 
 @functools.cache
 def recipes():
-    """Every recipe: HiBench's eight, CloudSuite's eight, two co-located pairs, and the CPU programs."""
+    """Every recipe: a dict from name to Recipe.
+
+    HiBench's eight, CloudSuite's eight, two co-located pairs, and the CPU programs.
+    """
     return {
         name: _recipe(name, suite, entry)
         for suite, programs in program_entries().items()
@@ -38,12 +45,12 @@ def recipes():
 
 
 def of_suites(*suites):
-    """Names of the programs of some suites."""
+    """List of the names of the programs of some suites (names, such as "HiBench")."""
     return [name for name, recipe in recipes().items() if recipe.suite in suites]
 
 
 def recipe(name):
-    """The recipe of one program."""
+    """The Recipe of one program (name); a CmlibError if there is none."""
     known = recipes()
     if name not in known:
         raise CmlibError(f"there is no recipe for {name!r}; there are {', '.join(known)}")
@@ -51,7 +58,11 @@ def recipe(name):
 
 
 def prepared(name, *, scale=1.0, options: Mapping[str, str] | None = None):
-    """Get a program ready to be counted once; for the next run, again."""
+    """Get a program (name) ready to be counted once: a context manager that yields a LaunchSpec.
+
+    `scale` (above 0) is the factor of its work, `options` a dict of str. A CmlibError if there is no such program
+    or option, the scale is not above 0, or something that it needs is not installed.
+    """
     chosen, options = recipe(name), dict(options or {})
     if not scale > 0:
         raise CmlibError(f"program {name!r}: scale must be above 0, got {scale}")
@@ -65,14 +76,17 @@ def prepared(name, *, scale=1.0, options: Mapping[str, str] | None = None):
 
 
 def to_record(name, *, scale=1.0, options: Mapping[str, str] | None = None):
-    """A program as :func:`cmlib.collect.record.record_program` takes it: got ready anew for every run."""
+    """A Program as :func:`cmlib.collect.record.record_program` takes it: got ready anew for every run.
+
+    Arguments and errors are those of :func:`prepared`; they are checked at once.
+    """
     prepared(name, scale=scale, options=options)
     anew = partial(prepared, name, scale=scale, options=options)
     return Program(program_label(name, scale=scale, options=options), anew)
 
 
 def lacking():
-    """What each program needs that is not installed here, by name."""
+    """What each program needs that is not installed here: a dict from name to a list of packages (str)."""
     packages = set(missing_packages(package for one in recipes().values() for package in one.packages))
     return {
         name: [
@@ -84,10 +98,12 @@ def lacking():
 
 
 def _takes(chosen, key):
+    """True if a Recipe takes an option of this name."""
     return any(key == name or (name.endswith(".") and key.startswith(name)) for name in chosen.options)
 
 
 def _recipe(name, suite, about):
+    """The Recipe of a program from its entry (dict) in programs.yaml."""
     texts = {key: about[key].format(name=name) for key in ("stands_for", "framework", "input")}
     given, maker = about.pop("given", {}), about.pop("maker", name)
     if maker == "spark":
@@ -98,11 +114,14 @@ def _recipe(name, suite, about):
 
 
 def _two_caches(scale, options):
+    """Get two memcached servers ready, counted together."""
     other = partial(datacaching, port=servers.CACHE_PORT + 1, seed=2)
     return servers.together(datacaching, other, scale, options)
 
 
 def _cache_and_graph(scale, options):
+    """Get memcached and a graph program on Spark ready, counted together."""
+
     def on_cluster(scale, options):
         return recipe("graphanalytics").prepare(scale, {**options, "master": "standalone"})
 
@@ -123,7 +142,11 @@ _MAKERS = {
 
 @dataclass(frozen=True)
 class ProgramInput:
-    """One program with one input."""
+    """One program with one input, a test case.
+
+    `program` is its name, `number` that of the input, `scale` the factor of its work; `words` maps words of its
+    command to others.
+    """
 
     program: str
     number: int
@@ -137,17 +160,17 @@ class ProgramInput:
 
     @property
     def program_label(self):
-        """What is noted as the command: the same wherever the case is recorded."""
+        """What is noted as the command (str): the same wherever the case is recorded."""
         changed = "".join(f", {new} for {old}" for old, new in self.words.items())
         return f"{program_label(self.program, scale=self.scale)}{changed}"
 
     def to_record(self):
-        """The case as :func:`cmlib.collect.sampling.record_stream` takes it."""
+        """The case as a Program, which :func:`cmlib.collect.sampling.record_stream` takes."""
         return Program(self.program_label, partial(_prepared_case, self))
 
 
 def cases():
-    """All test cases: eight programs, four or five inputs each."""
+    """All test cases, a list of ProgramInputs: eight programs, four or five inputs each."""
     inputs = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text(encoding="utf-8"))
     return [
         ProgramInput(program, number, scale, words)
@@ -158,6 +181,7 @@ def cases():
 
 @contextmanager
 def _prepared_case(case):
+    """Get a case ready: yields a LaunchSpec with the words of its command replaced."""
     words = dict(case.words)
     if case.program == "gcc":
         words |= _CC1 | {"gcc": run_tool(["gcc", "-print-prog-name=cc1"]).strip()}

@@ -1,4 +1,7 @@
-"""`cmlib record-all`, and the commands that record what one notebook reads."""
+"""`cmlib record-all`, and the commands that record what one notebook reads.
+
+They print a line for each job; with --list nothing is recorded. What failed is told at the end, as an error.
+"""
 
 import click
 
@@ -12,10 +15,12 @@ _list = click.option("--list", "only_list", is_flag=True, help="Only list what w
 
 
 def _names(option, known, help):
+    """A click option that takes one of the `known` names, and may be repeated."""
     return click.option(option, "names", multiple=True, type=click.Choice(known), help=help)
 
 
 def _record(parts, only_list, **options):
+    """List or make the recordings of some parts (names)."""
     run_parts({name: _PARTS[name] for name in parts}, say, only_list=only_list, **options)
 
 

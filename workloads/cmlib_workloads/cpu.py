@@ -1,4 +1,8 @@
-"""Programs of one process: those of SPEC CPU2006 that Debian ships, and bzip2 and gcc."""
+"""Programs of one process: those of SPEC CPU2006 that Debian ships, and bzip2 and gcc.
+
+:func:`prepare` takes a program's name, and yields a LaunchSpec; each function in MAKERS takes `scale` (factor of
+the work; at 1 some ten seconds) and `folder` (for what it writes), and gives the command as a list.
+"""
 
 import random
 from contextlib import contextmanager
@@ -15,16 +19,21 @@ _SEED = 1
 
 @contextmanager
 def prepare(name, scale, options):
-    """Get a program ready: its function gives the command, and may write into the folder."""
+    """Get a program ready: a context manager that yields a LaunchSpec with its command.
+
+    `name` is a key of MAKERS, `scale` (float) the factor of its work; `options` are not used.
+    """
     with scratch(name) as folder:
         yield LaunchSpec([str(part) for part in MAKERS[name](scale, folder)])
 
 
 def _bzip2(scale, folder):
+    """Compress a mixture of text and random bytes."""
     return _to_nothing("bzip2", "-9", "-k", "-c", _mixture(round(120 * scale)))
 
 
 def _gcc(scale, folder):
+    """Compile a generated C program with -O2."""
     functions = max(1, round(600 * scale))
     source = cached_input(
         "program.c", lambda path: _write_c(path, functions), functions=functions, seed=_SEED
@@ -33,6 +42,7 @@ def _gcc(scale, folder):
 
 
 def _perl(scale, folder):
+    """Count, reverse and replace words of a generated text."""
     program = (
         "my %n; while (<>) { for my $w (split) { $n{$w}++; $n{lc(reverse $w)} += length $w } s/w(\\d+)5/x$1/g } "
         'my $i; for (sort { $n{$b} <=> $n{$a} || $a cmp $b } keys %n) { print "$_ $n{$_}\\n" if $i++ < 10 }'
@@ -41,6 +51,7 @@ def _perl(scale, folder):
 
 
 def _gnugo(scale, folder):
+    """Play Go against itself."""
     moves = max(1, round(40 * scale))
     commands = "".join(f"genmove {'black' if move % 2 == 0 else 'white'}\n" for move in range(moves))
     (folder / "game.gtp").write_text(f"boardsize 19\n{commands}quit\n")
@@ -49,6 +60,7 @@ def _gnugo(scale, folder):
 
 
 def _x264(scale, folder):
+    """Encode a generated film."""
     frames = max(1, round(160 * scale))
 
     def film(path):
@@ -64,12 +76,14 @@ def _x264(scale, folder):
 
 
 def _glpk(scale, folder):
+    """Solve a random linear program."""
     size = max(2, round(1800 * scale ** (1 / 3)))
     program = cached_input("random.lp", lambda path: _write_lp(path, size), size=size, seed=_SEED)
     return ["glpsol", "--lp", program]
 
 
 def _povray(scale, folder):
+    """Render a scene of random spheres."""
     scene = cached_input("scene.pov", _write_scene, seed=_SEED)
     width = max(16, round(1100 * scale**0.5))
     size = [f"+W{width}", f"+H{width * 3 // 4}", "+A0.3", "+WT1", "-D", "-GA"]
@@ -77,6 +91,7 @@ def _povray(scale, folder):
 
 
 def _hmmer(scale, folder):
+    """Search random protein sequences for a family's profile."""
     sequences = max(1, round(20_000 * scale))
     files = cached_input(
         "sequences", lambda path: _write_sequences(path, sequences), sequences=sequences, seed=_SEED
@@ -86,6 +101,7 @@ def _hmmer(scale, folder):
 
 
 def _octave(scale, folder):
+    """Decompose random matrices, and sum in a loop."""
     rounds = max(1, round(5 * scale))
     program = (
         f"randn('seed', 1); for i = 1:{rounds}; A = randn(700); [q, r] = qr(A); e = eig(A); s = svd(A); "
@@ -95,16 +111,19 @@ def _octave(scale, folder):
 
 
 def _to_nothing(*command):
+    """A command whose output is thrown away."""
     return ["/bin/sh", "-c", 'exec "$@" >/dev/null', command[0], *command]
 
 
 def _text(megabytes):
+    """Path of a text of so many megabytes."""
     return cached_input(
         "text", lambda path: _write_text(path, megabytes, random_every=0), mb=megabytes, seed=_SEED
     )
 
 
 def _mixture(megabytes):
+    """Path of a text in which every fourth megabyte is random."""
     return cached_input(
         "mixture", lambda path: _write_text(path, megabytes, random_every=4), mb=megabytes, seed=_SEED
     )
@@ -125,6 +144,7 @@ def _write_text(path, megabytes, *, random_every):
 
 
 def _write_c(path, functions):
+    """Write a C program of so many random functions."""
     drawn = random.Random(_SEED)
     names = "abcdefgh"
 
@@ -145,6 +165,7 @@ def _write_c(path, functions):
 
 
 def _write_lp(path, size):
+    """Write a linear program with random coefficients, as many constraints as variables."""
     drawn = np.random.default_rng(_SEED)
     with path.open("w") as file:
         file.write(f"Maximize\n obj: {_terms(drawn.uniform(1, 10, size))}\nSubject To\n")
@@ -154,10 +175,12 @@ def _write_lp(path, size):
 
 
 def _terms(coefficients):
+    """A linear expression with these coefficients, as text."""
     return "\n ".join(f"+ {value:.4f} x{column}" for column, value in enumerate(coefficients))
 
 
 def _write_scene(path):
+    """Write a scene of 300 random spheres for POV-Ray."""
     drawn = random.Random(_SEED)
     spheres = "".join(
         f"sphere {{ <{drawn.uniform(-6, 6):.3f}, {drawn.uniform(0, 4):.3f}, {drawn.uniform(0, 12):.3f}>, 0.5 "
@@ -186,6 +209,7 @@ def _write_sequences(path, sequences):
 
 
 def _write_fasta(path: Path, rows):
+    """Write sequences (rows of letters) as FASTA."""
     path.write_text("".join(f">s{number}\n{row.tobytes().decode()}\n" for number, row in enumerate(rows)))
 
 

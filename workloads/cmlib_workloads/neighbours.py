@@ -1,4 +1,7 @@
-"""How much of the processors' time other programs take, the hypervisor among them."""
+"""Find how much of the processors' time other programs take, the hypervisor among them.
+
+:func:`processor_times` reads clocks; :func:`taken_by_others` takes two such readings, and gives a share.
+"""
 
 import os
 import time
@@ -8,13 +11,20 @@ _BUSY = (0, 1, 2, 5, 6, 7)  # of /proc/stat's columns: user, nice, system, irq, 
 
 
 def processor_times(root="/"):
-    """Read the clocks that :func:`taken_by_others` compares."""
+    """Read the clocks that :func:`taken_by_others` compares: a tuple of three times [s].
+
+    They are the elapsed time, the time for which this machine's processors were busy (all together), and the
+    processor time of this process and its children that ended. `root` (path) is the folder that holds proc.
+    """
     first = (Path(root) / "proc/stat").read_text(encoding="utf-8").split("\n")[0].split()[1:]
     busy = sum(int(first[column]) for column in _BUSY) / os.sysconf("SC_CLK_TCK")
     return time.monotonic(), busy, sum(os.times()[:4])
 
 
 def taken_by_others(before, after):
-    """Share of the processors' time that others took, the hypervisor among them."""
+    """Share (float, 0-1) of all processors' time that others took between two readings, the hypervisor among them.
+
+    `before` and `after` are of :func:`processor_times`.
+    """
     passed, busy, own = (late - early for early, late in zip(before, after, strict=True))
     return min(1.0, max(0.0, busy - own) / (passed * (os.cpu_count() or 1)))

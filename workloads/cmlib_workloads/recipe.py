@@ -1,4 +1,8 @@
-"""What recipes are made of: inputs made once, compilers, tools and packages that are needed."""
+"""What recipes are made of: inputs made once, compilers, tools and packages that are needed.
+
+A :class:`Recipe` describes a program to record; its `prepare` takes scale and options, and gives a context manager
+that yields a LaunchSpec (the command, and the processes of a server).
+"""
 
 import fcntl
 import hashlib
@@ -23,7 +27,12 @@ _ANY_THAT_BRINGS = {"default-jre-headless": "java", "default-jdk-headless": "jav
 
 
 def cached_input(name, make, **about):
-    """Path of an input, which is generated if it isn't there."""
+    """Path of an input (file or folder), which is generated if it isn't there.
+
+    `make` is called with the path at which to make it; `name` (str) begins the file's name, and `about` (keywords)
+    is all that its content depends on: other values make another file. What `make` raises is passed on, and nothing
+    is left.
+    """
     text = json.dumps(about, sort_keys=True, default=str)
     target = folder() / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
     if target.exists():
@@ -37,7 +46,10 @@ def cached_input(name, make, **about):
 
 
 def compiled(source, *options):
-    """Compile a C program of one file, once; its path."""
+    """Compile a C program of one file (path), once, and return the path of the program.
+
+    `options` are further ones of the compiler (str). A CmlibError if there is no compiler, or it fails.
+    """
 
     def make(path):
         compiler = find_compiler("CC", "cc", source.name, "gcc and libc6-dev")
@@ -48,13 +60,16 @@ def compiled(source, *options):
 
 @contextmanager
 def scratch(name):
-    """A folder for what a program writes, empty at first and removed at the end."""
+    """Make a folder for what a program writes: a context manager that yields its Path; it is removed at the end.
+
+    `name` (str) is part of the folder's name.
+    """
     with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=folder(), ignore_cleanup_errors=True) as path:
         yield Path(path)
 
 
 def folder():
-    """Where inputs are; made if it isn't there."""
+    """Folder (Path) of the inputs, among the results; made if it isn't there."""
     path = places.results_dir() / "inputs"
     path.mkdir(parents=True, exist_ok=True)
     return path
@@ -62,7 +77,13 @@ def folder():
 
 @dataclass(frozen=True)
 class Recipe:
-    """A program to record."""
+    """A program to record.
+
+    `name`, `suite` (such as "HiBench"), `stands_for` (the paper's program), `framework` and `input` are text for
+    lists. `prepare` takes scale (float) and options (dict of str), and gives a context manager that yields a
+    LaunchSpec. `packages` (of Debian) and `modules` (of Python) are what it needs; `options` are the names of those
+    it takes, one that ends with a dot for all that begin so.
+    """
 
     name: str
     suite: str
@@ -76,7 +97,10 @@ class Recipe:
 
 
 def missing_packages(names):
-    """Which of these Debian packages are not installed; Java may be by whatever package."""
+    """Sorted list of those Debian packages (names) that are not installed; Java may be by whatever package.
+
+    All of them if there is no dpkg-query to ask.
+    """
     names = sorted(name for name in set(names) if not shutil.which(_ANY_THAT_BRINGS.get(name, "")))
     if not names or shutil.which("dpkg-query") is None:
         return names
@@ -86,12 +110,12 @@ def missing_packages(names):
 
 
 def missing_modules(names):
-    """Which of these Python packages can't be imported here."""
+    """List of those Python packages (names) that can't be imported here."""
     return [name for name in names if importlib.util.find_spec(name) is None]
 
 
 def check_installed(recipe):
-    """Raise CmlibError, with the command that helps, if `recipe` lacks anything."""
+    """Raise a CmlibError, with the command that helps, if a program (`recipe`, a Recipe) lacks a package here."""
     todo = []
     if packages := missing_packages(recipe.packages):
         todo.append(f"apt-get install --no-install-recommends {' '.join(packages)}")

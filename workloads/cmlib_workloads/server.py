@@ -1,4 +1,7 @@
-"""Servers to be measured: started, ready, stopped, with nothing left of them."""
+"""Servers to be measured: started, ready, stopped, with nothing left of them.
+
+:class:`Server` is a context manager; while it is open, `pids` are the numbers of the server's processes.
+"""
 
 import contextlib
 import os
@@ -23,7 +26,30 @@ class ServerError(CmlibError):
 
 
 class Server:
-    """One server process and all that it starts, for the length of a ``with``."""
+    """One server process and all that it starts, for the length of a ``with`` block.
+
+    It waits until the server is ready, and stops it at the end. A ServerError if its port is taken, it is not ready
+    in time, or it died while it was used.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    command : list
+        Words of the command that starts it.
+    log : path
+        File for its output.
+    port : int, optional
+        At which it answers; must be free before.
+    ready : callable, optional
+        Takes no argument and returns True once it is ready; by default once the port answers.
+    timeout : float, default 60
+        How long it may take to be ready [s].
+    environment : dict, optional
+        Variables that it gets besides those of this process.
+    folder : path, optional
+        In which it runs.
+    """
 
     def __init__(
         self, name, command, log, *, port=None, ready=None, timeout=60.0, environment=None, folder=None
@@ -66,6 +92,7 @@ class Server:
             raise self._failure(f"died with exit code {self._supervisor.returncode}")
 
     def _wait_until_ready(self):
+        """Return once it is ready; a ServerError if it dies, or after the timeout."""
         end = time.monotonic() + self._timeout
         while True:
             self.check_alive()
@@ -78,6 +105,7 @@ class Server:
             time.sleep(_PAUSE_S)
 
     def _stop(self):
+        """Ask it to end, and end it with all that it started after fifteen seconds."""
         for process in descendants(self._supervisor.pid)[:1]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGTERM)
@@ -86,6 +114,7 @@ class Server:
         self._ending.__exit__(None, None, None)
 
     def _failure(self, what):
+        """A ServerError with the last lines that it wrote."""
         shown = "\n".join(self.log.read_text(errors="replace").splitlines()[-_LINES_SHOWN:]) or "(nothing)"
         return ServerError(
             f"{self.name} {what}. The last lines of `{' '.join(self.command)[:300]}`:\n{shown}"
@@ -93,7 +122,10 @@ class Server:
 
 
 def memcached(folder, port, *, megabytes, threads):
-    """Memcached at a port of this machine."""
+    """Memcached at a port of this machine, with so many megabytes and threads: a Server (not started).
+
+    Its log is in `folder` (Path).
+    """
     command = ["memcached", *f"-l 127.0.0.1 -p {port} -U 0 -m {megabytes} -t {threads}".split()]
     as_root = ["-u", "root"] if os.geteuid() == 0 else []
     return Server("memcached", [*command, *as_root], folder / "memcached.log", port=port)
@@ -113,7 +145,7 @@ def check_free(port, name):
 
 
 def descendants(pid):
-    """Processes below `pid`, each after its parent."""
+    """List of the numbers of the processes below `pid`, each after its parent; without zombies."""
     with contextlib.suppress(psutil.NoSuchProcess):
         below = psutil.Process(pid).children(recursive=True)
         return [process.pid for process in below if process.status() != psutil.STATUS_ZOMBIE]
@@ -121,5 +153,6 @@ def descendants(pid):
 
 
 def _answers(port):
+    """True if something accepts connections at a port; else an OSError."""
     with socket.create_connection(("127.0.0.1", port), timeout=1.0):
         return True

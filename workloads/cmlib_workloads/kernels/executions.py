@@ -1,7 +1,9 @@
-"""Recordings of the fifteen programs: what is executed, whether the machine was at its usual pace, what counting costs.
+"""Record the fifteen programs, while the machine was at its usual pace, and what counting costs.
 
-Neighbours on one host slow each other down without taking processors: they share caches, memory, and the two
-threads of a core. Nothing counts that from inside a virtual machine; a program that does the same again tells it.
+:func:`plan` lists the recordings to make, :func:`record` makes one. A run executes a program once for each part
+(the events that fit on the counters together). Neighbours on one host slow each other down without taking
+processors: they share caches, memory, and the two threads of a core. Nothing counts that from inside a virtual
+machine; a program that does the same again tells it.
 """
 
 import math
@@ -31,7 +33,12 @@ STEADY = 0.1  # of its time, by which a program may take longer than usual just 
 
 @dataclass(frozen=True)
 class PlannedRecording:
-    """One file to make: runs of one program in one form."""
+    """One file to make: runs of one program in one form.
+
+    `program` is a Kernel; `form` is "good", "bad", "again", "control-SHARE" or "diluted-SHARE"; `sharing` is the
+    share (0-1) of updates that have the fault; `runs` are tuples of name, threads and scale; `parts` are tuples of
+    (event, code), one a part; `per` is what counts are divided by ("instructions" or "work").
+    """
 
     program: Kernel
     form: str
@@ -41,15 +48,24 @@ class PlannedRecording:
     per: str = "instructions"
 
     def argv(self, binaries, threads, scale, form=None):
-        """Command of one run; that of the good form computes the same."""
+        """Command (list of str) of one run; that of the good form computes the same.
+
+        `binaries` is the folder of the programs, `threads` and `scale` are the run's; `form` is another form than
+        this one's.
+        """
         good = (form or self.form).startswith(("good", "again", "control"))
         how = {"threads": threads, "scale": scale, "sharing": self.sharing}
         return argv_of(self.program, binaries, "good" if good else "bad", **how)
 
 
 def plan(programs, events, *, good_counters=0, nodes=1, max_threads=4, diluted_runs=10, runs_again=20):
-    """List the recordings of Table 2, of the dilution curve, and of the good forms once more, after all
-    others."""
+    """List the recordings (PlannedRecordings) to make of some programs.
+
+    They are those of Table 2, of the dilution curve, and of the good forms once more, after all others. `programs`
+    are Kernels, `events` Countables, which are divided into parts for `good_counters`; programs that need more than
+    `nodes` NUMA nodes are left out. Threads are 2 to `max_threads`; `diluted_runs` and `runs_again` are numbers of
+    runs, none if 0. A CmlibError if the counters are too few.
+    """
     per, groups = plan_parts(events, good_counters)
     parts = tuple(
         tuple((event.name, event.config) for event in group if event != INSTRUCTIONS) for group in groups
@@ -77,7 +93,13 @@ def plan(programs, events, *, good_counters=0, nodes=1, max_threads=4, diluted_r
 
 
 def record(recording, binaries, folder, machine, *, paces=None):
-    """Make one recording, unless it is there already."""
+    """Make one recording (a PlannedRecording), and return the path of its metadata; None if it is there already.
+
+    `binaries` is the folder of the programs, `folder` that of the recordings, `machine` the description (dict) to
+    note; `paces` is a dict of :class:`Pace` by program and threads, which is added to, to be given to the next
+    call. A CmlibError if what is there counts other events, a form computes something else, or events are not
+    counted all the time.
+    """
     target = Path(folder) / recording.program.name / f"{recording.form}.json"
     if target.exists():
         _check_same_events(recording, target)
@@ -108,7 +130,11 @@ def record(recording, binaries, folder, machine, *, paces=None):
 
 
 def record_overhead(program, binaries, events, folder, machine, *, threads=2, scale=8, pairs=10):
-    """Time a program with and without its regions counted, and write it beside its recordings, unless it is there."""
+    """Time a program with and without its regions counted, and write the ratios to a file beside its recordings.
+
+    Returns the file's path; None if it is there already. `program` is a Kernel, `events` pairs of name and code,
+    `machine` a dict; `pairs` executions of each are made.
+    """
     target = Path(folder) / program.name / OVERHEAD_FILE
     if target.exists():
         return None
@@ -132,19 +158,27 @@ def record_overhead(program, binaries, events, folder, machine, *, threads=2, sc
 
 
 class Pace:
-    """Time of a program's good form, against what it usually takes."""
+    """Time of a program's good form, against what it usually takes: how much the machine is slowed down now.
+
+    `program` is a Kernel, `binaries` the folder of the programs, `threads` their number. It is executed eight times
+    at first.
+    """
 
     def __init__(self, program, binaries, threads):
         self._argv = argv_of(program, binaries, "good", threads=threads, repeats=_REPEATS)
         self._seconds = [execute(self._argv)[1] for _ in range(_FIRST)]
 
     def behind(self):
-        """Execute it once more."""
+        """Execute it once more: how much longer it took than usual, as a share (float).
+
+        Usual is the lower quartile of its times so far.
+        """
         self._seconds.append(execute(self._argv)[1])
         return self._seconds[-1] / statistics.quantiles(self._seconds, n=4)[0] - 1
 
 
 def _check_same_events(recording, target):
+    """Raise a CmlibError if a recording that is there counts other events."""
     if read_about(target)["events"] != [dict(part) for part in recording.parts]:
         raise CmlibError(f"{target} is there already and counts other events: delete it, or move it away.")
 

@@ -1,4 +1,9 @@
-"""Micro-benchmarks of hardware bottlenecks in C, each with a non-pathological form (Yoo et al. 2012, Table 1)."""
+"""Micro-benchmarks of hardware bottlenecks in C, each with a non-pathological form (Yoo et al. 2012, Table 1).
+
+A :class:`MicroCase` is one form of a program (P with the bottleneck, N without) at one size of its data;
+:func:`cases` lists them, :func:`build` compiles the programs, :func:`sweep` measures latencies. Some programs are
+for training, others (unseen) test what was learned.
+"""
 
 import json
 import os
@@ -17,7 +22,11 @@ _FORMS = ("P", "N")
 
 @dataclass(frozen=True)
 class MicroCase:
-    """One form of a program at one working-set size."""
+    """One form of a program at one working-set size.
+
+    `program` is a MicroBenchmark, `form` "P" or "N"; `level` is the level of memory that its data fit ("L2", "L3",
+    "M"; "" if it has no sizes), `number` that of the size in the level, `size` in bytes (None without sizes).
+    """
 
     program: MicroBenchmark
     form: str
@@ -38,12 +47,16 @@ class MicroCase:
 
     @property
     def note(self):
-        """Kept with every run."""
+        """What is noted with every run: JSON text with label, size and kind ("micro" or "unseen")."""
         kind = "micro" if self.program.trained else "unseen"
         return json.dumps({"label": self.label, "size": self.size, "kind": kind})
 
     def argv(self, *, seconds=None, operations=None, seed=1):
-        """Command line, to run where the program is on the path."""
+        """Command line (list of str), to run where the program is on the path.
+
+        It lasts for `seconds`, or so many `operations`; a ValueError unless one of the two is given. `seed` is that
+        of its random numbers.
+        """
         if (seconds is None) == (operations is None):
             raise ValueError(f"{self.name}: give either seconds or operations.")
         size = ["--size", str(self.size)] if self.size else []
@@ -52,7 +65,11 @@ class MicroCase:
 
 
 def cases(working_sets, *, trained):
-    """List the cases of the programs trained on, or of the others."""
+    """List the MicroCases of the programs for training (`trained` True), or of the others.
+
+    `working_sets` maps levels ("L2", "L3", "M") to sizes [bytes]; of programs that are not for training, one size a
+    level is taken.
+    """
     listed = []
     for program in micro_benchmarks():
         if program.trained != trained:
@@ -68,7 +85,11 @@ def cases(working_sets, *, trained):
 
 
 def build(folder, names=None):
-    """Compile the programs that are not there yet, or are older than a source."""
+    """Compile the programs that are not there yet, or are older than a source, into a folder; return it as a Path.
+
+    `names` are those of programs, by default of all, and "sweep". A CmlibError if there is no compiler, or it
+    fails.
+    """
     folder = Path(folder)
     compiler = find_compiler("CC", "cc", "the micro-benchmarks", "gcc and libc6-dev")
     folder.mkdir(parents=True, exist_ok=True)
@@ -78,13 +99,18 @@ def build(folder, names=None):
 
 
 def run(command, folder, environment=None):
-    """Run a program and read what it prints."""
+    """Run a program and read what it prints: a dict of numbers, such as checksum (int) and times.
+
+    `command` is of :meth:`MicroCase.argv`, `folder` that of :func:`build`; `environment` has further variables. A
+    CmlibError if it fails.
+    """
     printed = run_tool([Path(folder) / command[0], *command[1:]], env=os.environ | (environment or {}))
     pairs = dict(line.split("=") for line in printed.splitlines())
     return {key: int(value) if key == "checksum" else float(value) for key, value in pairs.items()}
 
 
 def _compile(compiler, name, target):
+    """Compile one program into a file."""
     program = next((program for program in micro_benchmarks() if program.name == name), None)
     stem, flags = (program.source or name, program.flags) if program else (name, ())
     source = next(
@@ -95,7 +121,11 @@ def _compile(compiler, name, target):
 
 
 def sweep(folder, *, smallest=8 << 10, largest=128 << 20, loads=400_000, repeats=3):
-    """Measure the latency of a load that waits for the one before it, by working-set size."""
+    """Measure the latency of a load that waits for the one before it, by working-set size: a DataFrame of size and ns.
+
+    `folder` is that of :func:`build`. Columns: size [bytes], from `smallest` to `largest`, and ns (latency [ns],
+    median of `repeats`); `loads` are made at each size.
+    """
     command = [str(Path(folder) / "sweep"), *map(str, (smallest, largest, loads))]
     rows = [line.split() for _ in range(repeats) for line in run_tool(command).splitlines()]
     frame = pd.DataFrame({"size": [int(size) for size, _ in rows], "ns": [float(ns) for _, ns in rows]})

@@ -1,4 +1,9 @@
-"""All recordings of the micro-benchmarks in one go, and of the programs that no model is trained on."""
+"""Record the micro-benchmarks in one go, and the programs that no model is trained on.
+
+:func:`record_cases` makes what is missing and yields names. There are two sets of runs, "all" (all events of the
+processor) and "key" (the few that classify best, found from the first set); pages of data are sized by a sweep of
+latencies.
+"""
 
 import json
 import math
@@ -37,7 +42,10 @@ _THREADS, _REPEATS = 2, 160  # of a parallel program: some twelve seconds
 
 
 def plan_cases(sizes):
-    """List what is recorded: cases, their set, and the number of runs."""
+    """List what is recorded: tuples of case (MicroCase), set ("all" or "key"), and number of runs.
+
+    `sizes` maps levels of memory to working sets [bytes].
+    """
     trained, unseen = micro.cases(sizes, trained=True), micro.cases(sizes, trained=False)
     parts = math.ceil(n_events() / ALL_PER_RUN)
     return [
@@ -47,13 +55,17 @@ def plan_cases(sizes):
 
 
 def n_events():
-    """How many events this processor has."""
+    """Number (int) of events that this processor has, by cmlib's tables or perf's list; 240 if neither knows it."""
     known = machine.known_events(machine.describe())
     return len(machine.all_events(known)) if len(known) else _N_EVENTS
 
 
 def stored_sizes(folder):
-    """Working sets by the latency sweep that is kept with the recordings; without one sizes are not known yet."""
+    """Working sets [bytes] by level of memory: a dict from "L2", "L3" and "M" to three sizes.
+
+    By the latency sweep that is stored with the recordings in `folder`; nominal ones if there is none yet. A
+    CmlibError if the sweep shows no levels.
+    """
     try:
         return working_sets(plateaus(stored_sweep(folder)))
     except NothingRecordedError:
@@ -61,7 +73,11 @@ def stored_sizes(folder):
 
 
 def read_slices(folder, set_name, kind="micro"):
-    """Read the slices of a kind of programs: `read_series`, then `cut`."""
+    """Read the slices of a kind of programs: a tuple of X (rates, a row a slice) and about (label, size, time_s).
+
+    `folder` holds the recordings, `set_name` is "all" or "key", `kind` as of
+    :func:`cmlib.experiments.micro_recordings.read_series`. A NothingRecordedError if there are none.
+    """
     series = read_series(folder, set_name, kind)
     if not series:
         raise NothingRecordedError(f"nothing recorded yet of the {kind} programs: run `{COMMAND}`")
@@ -69,14 +85,20 @@ def read_slices(folder, set_name, kind="micro"):
 
 
 def find_key_events(folder, n):
-    """Select the key events from the recordings of all events."""
+    """Select `n` key events (or all if there are fewer) from the recordings of all events: a list of names.
+
+    `folder` holds the recordings. A NothingRecordedError if there are none.
+    """
     X, about = read_slices(folder, ALL)
     candidates = X.loc[:, X.nunique() > 1].drop(columns="instructions")
     return select_key_events(candidates, about["label"], min(n, candidates.shape[1]))
 
 
 def recorded_events(folder, set_name, only="micro-*"):
-    """Events of a set of recordings that was begun before, in all runs of one program; empty if there is none."""
+    """Events of a set of recordings that was begun before, in all runs of one program: a list; empty if there is none.
+
+    `folder` holds the recordings, `set_name` is "all" or "key"; `only` is a pattern of the program's folder.
+    """
     for place in sorted(Path(folder).glob(f"{only}/")):
         metas = [meta for meta in readable_runs(place).values() if meta["set"] == set_name]
         if metas:
@@ -85,7 +107,12 @@ def recorded_events(folder, set_name, only="micro-*"):
 
 
 def record_cases(programs_folder, folder, counters):
-    """Make the recordings that are not there yet, one after the other, and yield their names."""
+    """Make the recordings that are not there yet, one after the other, and yield their names (str).
+
+    `programs_folder` is for the compiled programs, `folder` for the recordings; `counters` is a dict of offered and
+    good. A CmlibError if no hardware event can be counted, a program fails, or, at the end, if some could not run
+    here.
+    """
     if not counters["offered"]:
         raise CmlibError("no hardware event can be counted here: `cmlib doctor` tells why.")
     built = micro.build(programs_folder)
@@ -124,7 +151,10 @@ def _record(case, request, **how):
 
 @contextmanager
 def on_path(folder):
-    """Programs are called by name: no folder of this machine gets into what is recorded."""
+    """During a ``with`` block, put a folder on the path, so that programs are called by name.
+
+    So no folder of this machine gets into what is recorded.
+    """
     before = os.environ["PATH"]
     os.environ["PATH"] = os.pathsep.join([str(Path(folder).resolve()), before])
     try:
@@ -134,7 +164,11 @@ def on_path(folder):
 
 
 def applications(programs_folder):
-    """Programs of others that can run here, by name with their kind; and why the rest can't."""
+    """Find the programs of others that can run here: a dict from name to (kind, Program), and a list of reasons.
+
+    The latter are sentences (str) why the rest can't. `programs_folder` is for the compiled ones. Kinds are "CPU"
+    and "parallel".
+    """
     ready, left_out = {}, []
     for name in catalog.of_suites(_SUITE):
         if lacks := catalog.lacking()[name]:

@@ -1,4 +1,7 @@
-"""The micro-benchmarks under simulation: what is run, with which caches, and how their runs are read."""
+"""The micro-benchmarks under simulation (Valgrind's Callgrind): what is run, with which caches, and how long.
+
+:func:`simulated_cases` lists what there is, :func:`record_simulated_cases` makes it.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +27,11 @@ _NETLIST, _BYTES_A_LINE, _SWAPS, _NETLIST_BLOCKS = "netlist", 128, 1_000_000, 10
 
 @dataclass(frozen=True)
 class SimulatedCase:
-    """What is simulated of a case: a number of operations, with random numbers of one seed."""
+    """What is simulated of a case: a number of operations, with random numbers of one seed.
+
+    `case` is a MicroCase, `operations` and `seed` are its own; `every_blocks` is the length of an interval [basic
+    blocks].
+    """
 
     case: MicroCase
     operations: int
@@ -33,12 +40,12 @@ class SimulatedCase:
 
     @property
     def name(self):
-        """Of the recording: the case's, with the seed where it is not 1."""
+        """Name (str) of the recording: the case's, with the seed where it is not 1."""
         return self.case.name + (f"-{self.seed}" if self.seed > 1 else "")
 
 
 def simulated_cases():
-    """All cases to simulate."""
+    """List of all SimulatedCases."""
     listed = [case for trained in (True, False) for case in cases(WORKING_SETS, trained=trained)]
     return [
         SimulatedCase(case, *_length(case), seed)
@@ -48,7 +55,11 @@ def simulated_cases():
 
 
 def record_simulated_cases(programs_folder, folder):
-    """Simulate every case; only the function that executes is counted, not what prepares its data."""
+    """Simulate every case that is not there yet, and yield the names (str) of all.
+
+    `programs_folder` is for the compiled programs, `folder` for the recordings. Only the function that executes is
+    counted, not what prepares its data. A RecordError if Valgrind is missing or a program fails.
+    """
     with on_path(build(programs_folder)):
         for one in simulated_cases():
             record_case(
@@ -63,13 +74,19 @@ def record_simulated_cases(programs_folder, folder):
 
 
 def record_case(name, command, *, caches=CACHES, **how):
-    """Simulate a program once, with three levels of caches and prefetching; a run that exists is kept."""
+    """Simulate a program once, with three levels of caches and prefetching; a run that exists is kept.
+
+    `name` is the recording's, `command` a list of str, `caches` maps I1, D1, L2 and LL to ``SIZE,WAYS,LINE``; `how`
+    are further arguments of :func:`cmlib.collect.simulate.record_simulated`, folder among them. Errors are its own;
+    returns nothing.
+    """
     Path(how["folder"]).mkdir(parents=True, exist_ok=True)
     quiet = {"notify": lambda message: None}
     record_simulated(name, command, passes=1, caches=caches, set_name=SET, **quiet, **how)
 
 
 def _length(case):
+    """Operations of a case, and basic blocks of an interval: a tuple."""
     if case.program.name == _NETLIST:
         return case.size // _BYTES_A_LINE + _SWAPS, _NETLIST_BLOCKS
     blocks = case.program.blocks[_FORMS.index(case.form)]

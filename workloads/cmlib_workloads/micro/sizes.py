@@ -1,4 +1,7 @@
-"""Working sets that lie well inside each level of the memory."""
+"""Choose working sets that lie well inside each level of the memory.
+
+:func:`working_sets` takes the levels that a latency sweep showed, and gives sizes [bytes].
+"""
 
 import numpy as np
 
@@ -10,7 +13,11 @@ _PAGE = 4096
 
 
 def working_sets(levels, n=3):
-    """Choose working-set sizes well inside each level."""
+    """Choose `n` working-set sizes [bytes] well inside each level: a dict of lists by "L2", "L3" and "M" (main memory).
+
+    `levels` is a DataFrame of :func:`cmlib.fingerprint.cache_levels.plateaus` (index: level, column largest
+    [bytes]). A CmlibError if no size fits a level without fitting the one before.
+    """
     largest = levels["largest"]
     bounds = {
         "L2": (1.5 * largest["L1"], 0.75 * largest["L2"]),

@@ -1,4 +1,9 @@
-"""CloudSuite's servers, or what stands in for them, each with its load generator outside the count."""
+"""CloudSuite's servers, or programs in their place, each with its load generator outside the count.
+
+Each function takes `scale` (factor of the load) and `options` (not used), and is a context manager that yields a
+LaunchSpec: the command of the load, and the numbers of the server's processes, which are counted. A ServerError if
+a server does not start.
+"""
 
 import getpass
 import os
@@ -34,7 +39,10 @@ _CHECKED = (
 
 @contextmanager
 def datacaching(scale, options, *, port=CACHE_PORT, keys=400_000, seed=1):
-    """Get memcached ready, filled with every key; the client is ours, and draws keys by Zipf's law."""
+    """Get memcached ready, filled with every key; the client is ours, and draws keys by Zipf's law.
+
+    Yields a LaunchSpec. `port` is the server's, `keys` their number, `seed` that of the client's draws.
+    """
     client, connections = compiled(SOURCES / "zipf_client.c", "-lm"), 16
     with (
         scratch("datacaching") as folder,
@@ -47,7 +55,10 @@ def datacaching(scale, options, *, port=CACHE_PORT, keys=400_000, seed=1):
 
 @contextmanager
 def dataserving(scale, options):
-    """Get a filled database ready, each time the same one: RocksDB's own benchmark, reads and writes in halves."""
+    """Get a filled database ready, each time the same one: RocksDB's own benchmark, reads and writes in halves.
+
+    Yields a LaunchSpec without other processes: the benchmark itself is counted.
+    """
     keys = 1_000_000
     filled = cached_input(
         "rocksdb", lambda path: run_tool(_db_bench(path, keys, "fillrandom,compact"), timeout=900), keys=keys
@@ -62,6 +73,7 @@ def dataserving(scale, options):
 
 
 def _db_bench(database, keys, benchmarks):
+    """Command of RocksDB's benchmark."""
     return [
         *("db_bench", f"--db={database}", f"--benchmarks={benchmarks}", f"--num={keys}", "--value_size=1000"),
         *("--compression_ratio=0.5", "--seed=1", "--cache_size=67108864", "--max_background_jobs=1"),
@@ -78,7 +90,7 @@ def _link_or_copy(source, target):
 
 @contextmanager
 def mediastreaming(scale, options):
-    """Get nginx ready, which hands out ranges of forty videos."""
+    """Get nginx ready, which hands out ranges of forty videos; yields a LaunchSpec."""
     films = cached_input("videos", _make_films, videos=40, filter=_scene(0))
     with scratch("mediastreaming") as folder:
         listing = folder / "videos.txt"
@@ -91,6 +103,7 @@ def mediastreaming(scale, options):
 
 
 def _make_films(path):
+    """Encode forty videos of six seconds into a new folder."""
     path.mkdir()
     for number in range(40):
         encoded = ["-c:v", "libx264", "-preset", "ultrafast", "-threads", "1"]
@@ -99,12 +112,16 @@ def _make_films(path):
 
 
 def _scene(seed):
+    """ffmpeg's description of a moving test picture with noise."""
     return f"testsrc2=size=640x360:rate=25,noise=alls=25:allf=t:all_seed={seed}"
 
 
 @contextmanager
 def websearch(scale, options):
-    """Get Lucene, Solr's engine, ready behind a small HTTP server, its code compiled by a second of searches."""
+    """Get Lucene, Solr's engine, ready behind a small HTTP server, its code compiled by a second of searches.
+
+    Yields a LaunchSpec.
+    """
     source = SOURCES / "SearchServer.java"
     lucene = "/usr/share/java/lucene-core-8.7.0.jar:/usr/share/java/lucene-analyzers-common-8.7.0.jar"
     classes = cached_input(
@@ -130,7 +147,11 @@ def websearch(scale, options):
 
 @contextmanager
 def together(first, second, scale, options):
-    """Get two servers ready, counted together while both have their load, as CounterMiner's Fig. 16 has them."""
+    """Get two servers ready, counted together while both have their load, as CounterMiner's Fig. 16 has them.
+
+    `first` and `second` are functions such as :func:`datacaching`; `options` are the second one's. Yields a
+    LaunchSpec: the first load is repeated until the second ends.
+    """
     with first(scale, {}) as one, second(scale, options) as other:
         script = _BOTH.format(first=shlex.join(one.command), second=shlex.join(other.command))
         environment = {**one.environment, **other.environment}
@@ -138,14 +159,21 @@ def together(first, second, scale, options):
 
 
 def wrk(script, url, seconds, *, connections=8, arguments=()):
-    """Command line of wrk for at least a second, with a Lua script of ours; it fails if any answer is an error."""
+    """Command line (list of str) of wrk for at least a second, with a Lua script of ours.
+
+    It fails if any answer is an error. `script` is the script's file name, `arguments` are its own; `seconds` is
+    how long it lasts [s], `connections` how many are open.
+    """
     how = f"-t1 -c{connections} -d{max(1, round(seconds))}s --timeout 30s -s"
     command = ["wrk", *how.split(), str(SOURCES / script), url]
     return ["/bin/sh", "-c", _CHECKED, "load", *command, *(["--", *arguments] if arguments else [])]
 
 
 def nginx(folder, port, site):
-    """Write nginx's configuration for one site; the command that starts it."""
+    """Write nginx's configuration for one site, and return the command (list of str) that starts it.
+
+    `folder` (Path) is for its files, `port` that of 127.0.0.1, `site` text for the server's block.
+    """
     user = f"user {getpass.getuser()};" if os.geteuid() == 0 else ""
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     places = "\n".join(f"{kind}_temp_path {folder}/{kind};" for kind in kinds)
@@ -160,7 +188,7 @@ def nginx(folder, port, site):
 
 
 def answers(url):
-    """Whether a page is there: False for a refusal of the server's, OSError if there is none."""
+    """True if a page (URL) is there, False if the server refuses it; an OSError if there is no server."""
     try:
         with urllib.request.urlopen(url, timeout=30) as answer:
             return answer.status == 200

@@ -1,4 +1,8 @@
-"""WebServing: MediaWiki on nginx, PHP-FPM, MariaDB and memcached."""
+"""WebServing: MediaWiki on nginx, PHP-FPM, MariaDB and memcached.
+
+:func:`webserving` is a context manager that yields a LaunchSpec: the command of the load, and the servers'
+processes.
+"""
 
 import getpass
 import os
@@ -21,7 +25,11 @@ _WIKI = Path("/usr/share/mediawiki")
 
 @contextmanager
 def webserving(scale, options):
-    """Get the wiki's four servers ready, with its pages in them and two seconds of visits behind them."""
+    """Get the wiki's four servers ready, with its pages in them and two seconds of visits behind them.
+
+    `scale` is the factor of the load's time, `options` are not used. Yields a LaunchSpec; a ServerError if a server
+    does not start.
+    """
     filled = cached_input("wiki", _fill, pages=_PAGES, seed=_SEED)
     with ExitStack() as stack:
         folder = stack.enter_context(scratch("wiki"))
@@ -78,6 +86,7 @@ def _texts():
 
 
 def _database(folder):
+    """MariaDB on the data in a folder, as a Server."""
     socket, data = folder / "mariadb.sock", folder / "database"
     options = ["--skip-networking", f"--pid-file={folder}/mariadb.pid", "--innodb-buffer-pool-size=128M"]
     command = ["mariadbd", "--no-defaults", f"--datadir={data}", f"--socket={socket}", *options, *_as_root()]
@@ -85,11 +94,13 @@ def _database(folder):
 
 
 def _pings(socket):
+    """True if MariaDB answers at a socket."""
     command = ["mariadb-admin", "--no-defaults", f"--socket={socket}", "-u", "root", "ping"]
     return subprocess.run(command, capture_output=True).returncode == 0
 
 
 def _php(folder):
+    """PHP-FPM for the wiki, as a Server; a ServerError if it is not installed."""
     programs = sorted(Path("/usr/sbin").glob("php-fpm[0-9]*"))
     if not programs:
         raise ServerError("PHP-FPM is not in /usr/sbin: apt-get install php-fpm")
@@ -104,6 +115,7 @@ def _php(folder):
 
 
 def _nginx(folder):
+    """nginx for the wiki, as a Server."""
     site = (
         f"root {_WIKI}; index index.php;\nlocation ~ \\.php$ {{ include /etc/nginx/fastcgi_params; "
         f"fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name; fastcgi_pass unix:{folder}/php.sock; }}"
@@ -114,6 +126,7 @@ def _nginx(folder):
 
 
 def _variables(folder):
+    """Environment variables of the wiki's settings."""
     cache = folder / "cache"
     cache.mkdir(exist_ok=True)
     return {
@@ -126,4 +139,5 @@ def _variables(folder):
 
 
 def _as_root(*arguments):
+    """Options that servers need if this process is root's; else none."""
     return (arguments or ("--user=root",)) if os.geteuid() == 0 else ()

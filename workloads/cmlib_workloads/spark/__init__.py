@@ -1,4 +1,7 @@
-"""Programs on Spark, in one JVM or on a standalone cluster of this machine."""
+"""Programs on Spark, in one JVM or on a standalone cluster of this machine.
+
+:func:`prepare` yields a LaunchSpec of a job; :func:`submit` gives its command line, :func:`generated` its input.
+"""
 
 import importlib.util
 import os
@@ -17,7 +20,7 @@ _SEED, _PORT = 1, 17077
 
 
 def home():
-    """Folder of the installed pyspark, which is Spark's home."""
+    """Folder (Path) of the installed pyspark, which is Spark's home; a CmlibError if it is not installed."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None:
         raise CmlibError("Spark is not installed: pip install 'cmlib[spark]' (pyspark 3.5.5)")
@@ -25,12 +28,12 @@ def home():
 
 
 def environment():
-    """Variables that Spark's scripts need: any other Spark of this machine is left aside."""
+    """Variables (dict) that Spark's scripts need: any other Spark of this machine is left aside."""
     return {"SPARK_HOME": str(home()), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": str(_SOURCES)}
 
 
 def jar():
-    """Compile our programs with the Scala compiler among Spark's jars, once; path of the jar."""
+    """Compile our programs with the Scala compiler among Spark's jars, once; return the path of the jar."""
     sources = sorted(_SOURCES.glob("*.scala"))
 
     def compile_to(path):
@@ -47,7 +50,11 @@ def jar():
 
 
 def submit(main_class, arguments, *, master="local[2]", settings=None):
-    """Command line that runs one of our programs."""
+    """Command line (list of str) that runs one of our programs.
+
+    `main_class` is its name without package, `arguments` are its own; `master` is Spark's address of a cluster, or
+    "local[2]" for one JVM; `settings` maps Spark's settings to text.
+    """
     usual = {
         "spark.driver.memory": "2g",
         "spark.driver.host": "127.0.0.1",
@@ -64,7 +71,10 @@ def submit(main_class, arguments, *, master="local[2]", settings=None):
 
 
 def generated(kind, size):
-    """Folder of a generated input."""
+    """Folder (Path) of a generated input, which is made if it isn't there.
+
+    `kind` is its name, such as "documents", `size` a number of rows.
+    """
 
     def generate(path):
         command = submit("Inputs", [kind, str(path), str(size), str(_SEED)])
@@ -76,7 +86,7 @@ def generated(kind, size):
 
 @dataclass(frozen=True)
 class Cluster:
-    """A cluster that is up."""
+    """A cluster that is up: its address (`url`) for jobs, and the processes of its worker (`pids`)."""
 
     url: str
     pids: tuple[int, ...]
@@ -84,7 +94,10 @@ class Cluster:
 
 @contextmanager
 def standalone(folder):
-    """Start a master and a worker, and stop them with all executors."""
+    """Start a master and a worker, and stop them with all executors: a context manager that yields a Cluster.
+
+    `folder` (Path) is for their logs and files. A ServerError if one does not start, or a port is taken.
+    """
     start, url = home() / "bin/spark-class", f"spark://127.0.0.1:{_PORT}"
     package, local = "org.apache.spark.deploy", ["--host", "127.0.0.1", "--webui-port", "0"]
     variables = environment() | {"SPARK_DAEMON_MEMORY": "512m", "SPARK_LOCAL_DIRS": str(folder)}
@@ -110,7 +123,12 @@ def standalone(folder):
 
 @contextmanager
 def prepare(name, main_class, inputs, scale, options, *, cluster=None):
-    """Get a job on Spark ready."""
+    """Get a job on Spark ready: a context manager that yields a LaunchSpec.
+
+    `name` and `main_class` are the program's, `inputs` maps kinds of input to rows at scale 1, `scale` is the
+    factor of these. `options` are settings of Spark, and "master": "local[N]" (by default 2), or "standalone" for a
+    cluster, which is `cluster` (a Cluster) or started anew. A CmlibError for another master.
+    """
     settings = {key: value for key, value in options.items() if key != "master"}
     master = options.get("master", "local[2]")
     if master != "standalone" and not master.startswith("local["):
@@ -128,7 +146,10 @@ def prepare(name, main_class, inputs, scale, options, *, cluster=None):
 
 @contextmanager
 def prepare_mapreduce(scale, options):
-    """Get naive Bayes on Hadoop's LocalJobRunner ready; as :func:`prepare`, without options."""
+    """Get naive Bayes on Hadoop's LocalJobRunner ready: a context manager that yields a LaunchSpec.
+
+    `scale` is the factor of its documents; `options` are not used.
+    """
     folder_in = generated("documents", round(150_000 * scale))
     with scratch("dataanalytics") as folder:
         arguments = ["-Xmx2g", "-cp", f"{jar()}:{home()}/jars/*", "cmlib.DataAnalytics"]

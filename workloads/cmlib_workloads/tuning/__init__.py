@@ -1,4 +1,9 @@
-"""Spark programs under other settings than usual, as ``cmlib record-tuning`` records them."""
+"""Spark programs under other settings than usual, as ``cmlib record-tuning`` records them.
+
+:func:`at_random`, :func:`at_levels` and :func:`at_rates` list :class:`Run` objects (settings of Spark),
+:func:`record_runs` records them. Parameters are those of CounterMiner's Table IV, by abbreviation. Beside a program
+an emitter can run, which causes events (such as page faults) at set rates.
+"""
 
 import itertools
 import math
@@ -29,7 +34,11 @@ KERNEL_EVENTS = tuple(emitted_events().index)
 
 @dataclass(frozen=True)
 class Run:
-    """A program with its settings."""
+    """A program with its settings.
+
+    `name` is that of the recording; `options` maps settings of Spark to text; `emitted` maps events to the rate
+    [1/s, text] at which they are caused meanwhile.
+    """
 
     name: str
     options: dict
@@ -37,12 +46,15 @@ class Run:
 
     @property
     def noted(self):
-        """Options as they are noted with the recording: also the emitted rates, as ``emit.EVENT``."""
+        """Options (dict) as they are noted with the recording: also the emitted rates, as ``emit.EVENT``."""
         return self.options | {f"{EMIT}{event}": rate for event, rate in self.emitted.items()}
 
 
 def at_random(program, n, *, seed=0):
-    """Settings drawn at random, as both papers do to model the execution time (GBRT study, §4.3)."""
+    """List of `n` Runs with settings drawn at random, as both papers do to model the execution time (GBRT study, §4.3).
+
+    Values are drawn uniformly in their logarithm between each parameter's lowest and highest; `program` is a name.
+    """
     rng = np.random.default_rng(seed)
     runs = []
     for number in range(n):
@@ -53,7 +65,10 @@ def at_random(program, n, *, seed=0):
 
 
 def at_levels(program, parameters):
-    """One parameter at a time at its lowest and its highest value, and all at their defaults."""
+    """List of Runs: all parameters at their defaults, then one at a time at its lowest and its highest value.
+
+    `program` is a name, `parameters` are abbreviations of Table IV.
+    """
     runs = [Run(f"{program}-default", _options({}))]
     for abbr in parameters:
         setting = TABLE_IV[abbr]
@@ -64,7 +79,11 @@ def at_levels(program, parameters):
 
 
 def at_rates(program, highest, n, *, at="default"):
-    """One setting, and events emitted beside the program at rates drawn at random."""
+    """List of `n` Runs with one setting, beside which events are emitted at rates drawn at random.
+
+    `highest` maps events to their highest rate [1/s]; in a third of the runs an event is not emitted, else its rate
+    is at least a tenth of the highest. `at` names the setting as :func:`at_levels` does ("default", "exc-high").
+    """
     options = next(run.options for run in at_levels(program, TABLE_IV) if run.name == f"{program}-{at}")
     drawn = {event: _rates(event, top, n) for event, top in highest.items()}
     return [
@@ -80,6 +99,7 @@ def _rates(event, highest, n):
 
 
 def _between(setting, share):
+    """Value of a parameter (text) at a share (0-1) of the way from lowest to highest, in its logarithm."""
     low, high = quantity(setting.low), quantity(setting.high)
     value = math.exp(math.log(low) + share * math.log(high / low))
     unit = setting.low.lstrip("0123456789.")
@@ -89,12 +109,16 @@ def _between(setting, share):
 
 
 def _options(chosen):
+    """Options of a run on a cluster, with what some settings need."""
     return {"master": "standalone"} | ALWAYS | chosen
 
 
 @contextmanager
 def with_emitter(prepared, rates):
-    """A program with the emitter beside it, counted with it."""
+    """A program with the emitter beside it, counted with it: a context manager that yields a LaunchSpec.
+
+    `prepared` is the program's context manager, `rates` maps events to rates [1/s, text].
+    """
     command = [build_emitter(), *(f"{event}={rate}" for event, rate in rates.items())]
     with scratch("emit") as folder:
         log = folder / "emit.log"
@@ -107,12 +131,17 @@ def with_emitter(prepared, rates):
 
 
 def build_emitter():
-    """Compile the emitter, once; its path."""
+    """Compile the emitter, once; return its path."""
     return compiled(_SOURCE, "-pthread")
 
 
 def record_runs(program, runs, folder, *, scale=1.0, passes=1, counters):
-    """Make the recordings that are not there yet, each run once before any is made twice."""
+    """Make the recordings that are not there yet, each run once before any is made twice; yield the names of the runs.
+
+    `program` is a name, `runs` a list of Runs, `folder` that of their recordings, `scale` the factor of the work,
+    `passes` how often each is run, `counters` a dict of offered and good. Without counters software events are
+    counted. A CmlibError if the program is none of Spark, or something is not installed.
+    """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     chosen = recipe(program)
@@ -138,5 +167,6 @@ def record_runs(program, runs, folder, *, scale=1.0, passes=1, counters):
 
 
 def _prepare(chosen, scale, run, cluster):
+    """Get a run ready on a cluster, with its emitter: a context manager that yields a LaunchSpec."""
     prepared = chosen.prepare(scale, run.options, cluster=cluster)
     return with_emitter(prepared, run.emitted) if run.emitted else prepared
