@@ -1,4 +1,7 @@
-"""C4.5 decision trees: split by gain ratio, pruned by pessimistic errors."""
+"""C4.5 decision trees: split by gain ratio, pruned by pessimistic errors.
+
+:class:`C45Classifier` is a scikit-learn classifier: X is an array or DataFrame of numbers, a row a sample.
+"""
 
 import numpy as np
 import pandas as pd
@@ -88,13 +91,13 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         return self
 
     def apply(self, X):
-        """Return the number of the leaf each sample falls into, shape (n_samples,)."""
+        """Return the number of the leaf that each sample (row of X) falls into: ndarray of int, shape (n_samples,)."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return _leaves(X, self.feature_, self.threshold_, self.left_, self.right_)
 
     def predict(self, X):
-        """Return the class of each sample, shape (n_samples,): its leaf's most frequent one."""
+        """Return the class of each sample (row of X), its leaf's most frequent one: ndarray, shape (n_samples,)."""
         leaves = self.apply(X)
         return self.classes_[np.argmax(self.counts_, axis=1)[leaves]]
 
@@ -163,6 +166,7 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
 
 
 def _interval(name, low, high):
+    """A condition on one attribute as text, such as ``2 < x <= 3``."""
     if np.isinf(low):
         return f"{name} <= {high:.6g}"
     if np.isinf(high):

@@ -1,4 +1,8 @@
-"""Grow and prune the tree of C45Classifier, with the rules and tolerances of Weka's J48."""
+"""Grow and prune the tree of C45Classifier, with the rules and tolerances of Weka's J48.
+
+:func:`grow` takes samples and classes (arrays), and gives the root :class:`Node`; :func:`prune` changes it in
+place.
+"""
 
 from dataclasses import dataclass
 
@@ -18,7 +22,12 @@ _TOLERATED_IN_TRAINING = 1e-3
 
 @dataclass
 class Node:
-    """A node: row numbers of the training samples that reach it, and their counts by class; without sons a leaf."""
+    """A node: row numbers of the training samples that reach it, and their counts by class; without sons a leaf.
+
+    `rows` is an array of int, `counts` an array (n_classes,); `feature` is the number of the column that it splits
+    on, `threshold` the largest value that goes to the left son (-1 and NaN in a leaf); `sons` are the left and the
+    right Node.
+    """
 
     rows: np.ndarray
     counts: np.ndarray
@@ -41,12 +50,16 @@ class Node:
         return rows[goes_left], rows[~goes_left]
 
     def make_leaf(self):
+        """Make the node a leaf, in place."""
         self.feature, self.threshold, self.sons = -1, np.nan, ()
 
 
 def grow(X, codes, n_classes, *, min_leaf=2, midpoints=False):
-    """Grow an unpruned C4.5 tree: its root Node. `codes` are the classes as numbers from 0; the rest as
-    C45Classifier."""
+    """Grow an unpruned C4.5 tree, and return its root Node.
+
+    `X` is an array (n_samples, n_features), all finite; `codes` are the classes as numbers from 0 to `n_classes` -
+    1; `min_leaf` and `midpoints` are parameters of C45Classifier.
+    """
     columns = np.ascontiguousarray(X.T)
     order = np.argsort(columns, axis=1, kind="stable").astype(np.int32)
     sorted_columns = np.take_along_axis(columns, order, axis=1)
@@ -150,7 +163,11 @@ def _divide(order, goes_left):
 
 
 def prune(node, X, codes, *, confidence=0.25):
-    """Prune a grown tree in place, as C4.5 does."""
+    """Prune a grown tree in place, as C4.5 does.
+
+    `node` is its root, `X` and `codes` are those that it was grown from, `confidence` (0-0.5) is the confidence
+    level of the pessimistic errors: smaller prunes more.
+    """
     _collapse(node)
     _prune(node, X, codes, confidence)
 
@@ -176,7 +193,10 @@ def _prune(node, X, codes, confidence):
 
 
 def pessimistic_errors(counts, confidence):
-    """Upper confidence limit of the number of errors of a leaf with these counts by class."""
+    """Upper confidence limit (float) of the number of errors of a leaf with these counts by class (array of int).
+
+    `confidence` (0-0.5) is the probability of more errors.
+    """
     n = int(counts.sum())
     wrong = n - int(counts.max())
     if n == 0:

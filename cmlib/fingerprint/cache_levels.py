@@ -1,4 +1,7 @@
-"""Find the cache levels and main memory in load latencies measured over working-set sizes."""
+"""Find the cache levels and main memory in load latencies measured over working-set sizes.
+
+:func:`plateaus` takes a DataFrame, a row a size, and gives one of four rows, a level each.
+"""
 
 import itertools
 

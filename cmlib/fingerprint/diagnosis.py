@@ -1,4 +1,9 @@
-"""Label time slices by a fitted classifier, join them to phases, and explain the classes."""
+"""Label time slices by a fitted classifier, join them to phases, and explain the classes.
+
+Slices are rows of a DataFrame X of events per cycle; a class is a bottleneck (``P_…``) or none (``N_…``); a phase
+is a stretch of slices of the same class. :func:`label_slices` and :func:`phases` give DataFrames, :func:`advice`
+gives text.
+"""
 
 from functools import cache
 from pathlib import Path
@@ -11,9 +16,9 @@ UNKNOWN_RULE = "far from all training data"
 
 
 def label_slices(model, X):
-    """Label slices (rows of X) by a fitted C45Classifier or UnknownRejector: DataFrame of label and rule, index of X.
+    """Label slices (rows of X) by a fitted C45Classifier or UnknownRejector: a DataFrame of label and rule.
 
-    The rule is the condition of the tree's leaf as text, or "far from all training data".
+    Its index is that of X. The rule is the condition of the tree's leaf as text, or "far from all training data".
     """
     tree = getattr(model, "classifier_", model)
     label = model.predict(X)

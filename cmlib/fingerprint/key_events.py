@@ -1,4 +1,9 @@
-"""Select key events: few events that distinguish the classes and are not correlated with each other."""
+"""Select key events: few events that distinguish the classes and are not correlated with each other.
+
+:func:`select_key_events` takes rates (DataFrame, a row a time slice, a column an event) and classes, and gives a
+list of names; :func:`eliminate` gives the order in which events are removed. CFS is Hall's correlation-based
+feature selection.
+"""
 
 import numpy as np
 import pandas as pd
@@ -45,12 +50,11 @@ def select_key_events(X, y, n=40):
 
 
 def eliminate(X, y):
-    """Remove the event of worst average rank, step by step, until none is left: a row an event, the first removed
-    first.
+    """Remove the event of worst average rank, step by step, until none is left: a DataFrame, a row an event.
 
-    X and y are as of :func:`select_key_events`. Index: event. Columns: n_left (events before it was removed),
-    gain_ratio, its gain_rank and cfs_rank among these, and average_rank, their mean. A ValueError if X has no rows or
-    values that are not finite.
+    X and y are as of :func:`select_key_events`; the event that is removed first comes first. Index: event. Columns:
+    n_left (events before it was removed), gain_ratio, its gain_rank and cfs_rank among these, and average_rank,
+    their mean. A ValueError if X has no rows or values that are not finite.
     """
     X = pd.DataFrame(X)
     values = X.to_numpy(np.float64)

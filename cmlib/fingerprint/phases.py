@@ -1,4 +1,8 @@
-"""Split the estimated cycles of a simulated run by their causes, and cut the run into phases by these."""
+"""Split the estimated cycles of a simulated run by their causes, and cut the run into phases by these.
+
+The estimate charges a fixed number of cycles (`weights`) for each instruction, miss and misprediction. Functions
+take Callgrind's counts, a DataFrame with a row an interval and a column an event (``sim.…``), and give a DataFrame.
+"""
 
 import numpy as np
 import pandas as pd
@@ -65,9 +69,10 @@ def added_shares(counts, weights):
 def simulated_phases(counts, weights):
     """Cut a simulated run into phases in which the shares of the causes of estimated cycles are constant.
 
-    `counts` has a row an interval (index: its end, in progress), `weights` the cycles charged for each event. A row a
-    phase: first and last (row), start and end (progress), share (of all estimated cycles), label (its largest cause)
-    and estimate (cycles per instruction).
+    `counts` is a DataFrame, a row an interval (index: its end, in progress), `weights` a Series of the cycles
+    charged for each event. Returns a DataFrame, a row a phase: first and last (row), start and end (progress),
+    share (of all estimated cycles, 0-1), label (its largest cause that has at least 0.1 of them; else "instructions
+    only") and estimate (cycles per instruction).
     """
     parts, executed = contributions(counts, weights), counts["sim.instructions"].to_numpy()
     shares = parts.div(parts.sum(axis=1), axis=0)

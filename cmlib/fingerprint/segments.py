@@ -1,4 +1,7 @@
-"""Cut a series into segments of constant mean."""
+"""Cut a series into segments of constant mean.
+
+:func:`segment_starts` takes an array (n_samples, n_features), and gives the first sample of each segment.
+"""
 
 import numpy as np
 

@@ -1,4 +1,9 @@
-"""Cut a recorded run into time slices of equal length, with events per cycle in each."""
+"""Cut a recorded run into time slices of equal length, with events per cycle in each.
+
+:func:`slice_rates` takes the counts of a run, a DataFrame with a row an interval, and gives one with a row a slice.
+Of simulated runs, rates are of modelled events (misses and mispredictions, by Callgrind's model) and exact ones
+(loads, stores, branches), per 1,000 estimated cycles; :func:`simulated_counts` prepares them.
+"""
 
 import numpy as np
 import pandas as pd
@@ -19,11 +24,12 @@ EXACT_RATES = ("sim.loads", "sim.stores", "sim.conditional_branches", "sim.indir
 
 
 def slice_rates(counts, running=None, *, slice_s=0.4):
-    """Cut a run into slices of `slice_s` seconds: events per cycle, a row a slice (index: its end, s).
+    """Cut a run into slices of `slice_s` seconds: a DataFrame of events per cycle, a row a slice (index: its end [s]).
 
-    `counts` (index: ends of intervals, s) and `running` shares have a row an interval. The last slice, slices that lack
-    an event and events that were never counted are left out. A ValueError if no slice is left, there are no cycles, or
-    `slice_s` is no multiple of the interval.
+    `counts` (index: ends of intervals [s]; NaN where not counted) and `running` shares (0-1; by default 1) are
+    DataFrames, a row an interval, a column an event. The last slice, slices that lack an event and events that were
+    never counted are left out. A ValueError if no slice is left, there is no column cycles, or `slice_s` is no
+    multiple of the interval.
     """
     if "cycles" not in counts:
         raise ValueError(
@@ -45,7 +51,8 @@ def slice_rates(counts, running=None, *, slice_s=0.4):
 def join_parts(parts):
     """Join the rates of runs that counted different events of one steady program, slice by slice: one DataFrame.
 
-    As many slices as the shortest run has; an event in several runs is taken from the first.
+    `parts` is a list of DataFrames as of :func:`slice_rates`. The result has as many slices as the shortest run,
+    numbered from 0 (index: slice); an event in several runs is taken from the first.
     """
     n = min(map(len, parts))
     number = pd.RangeIndex(n, name="slice")

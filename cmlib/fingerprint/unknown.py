@@ -1,4 +1,8 @@
-"""A classifier that answers "unknown" for slices that are far from all training data."""
+"""Classify slices, and answer "unknown" for those that are far from all training data.
+
+:class:`UnknownRejector` is a scikit-learn classifier around another one; X has events per cycle, a row a time
+slice.
+"""
 
 import numpy as np
 import pandas as pd
@@ -92,7 +96,7 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         return self
 
     def distance(self, X):
-        """Return the distance of each slice to its nearest reference [standard deviations]."""
+        """Distance of each slice to its nearest reference [standard deviations]: ndarray, shape (n_slices,)."""
         return cdist(self._standardise(self._rates(X)), self.reference_).min(axis=1)
 
     def is_unknown(self, X):
@@ -106,14 +110,17 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         return labels
 
     def _rates(self, X):
+        """X as a checked array of rates; a ValueError if it is not fitted, or X does not have its columns."""
         check_is_fitted(self)
         return _non_negative(validate_data(self, X, dtype=np.float64, reset=False))
 
     def _standardise(self, rates):
+        """Logarithms of rates, standardised as in training."""
         return (np.log(rates + self.floor_) - self.mean_) / self.std_
 
 
 def _non_negative(rates):
+    """The rates themselves; a ValueError if one is below 0."""
     if rates.min(initial=0.0) < 0:
         raise ValueError(
             f"UnknownRejector: a rate of {rates.min():g} events per cycle; rates are never below 0."

@@ -1,4 +1,8 @@
-"""Cross-validate classifiers of slices, with folds of slices or of runs, and with fewer and fewer key events."""
+"""Cross-validate classifiers of slices, with folds of slices or of runs, and with fewer and fewer key events.
+
+Slices are rows of X (DataFrame of events per cycle), y their classes; each function takes an unfitted classifier,
+and gives a DataFrame of accuracies [%].
+"""
 
 import numpy as np
 import pandas as pd
@@ -60,8 +64,9 @@ def validate(estimator, X, y, *, runs=None, seed=0):
 def accuracy_curve(X, y, elimination, sizes, estimator):
     """Cross-validate an estimator (10 folds) with several numbers of key events, chosen once from all slices.
 
-    `elimination` is what :func:`cmlib.fingerprint.key_events.eliminate` returns, `sizes` numbers of events. A row a
-    size: n_events, accuracy [%], n_wrong, n_slices.
+    `X` (DataFrame) and `y` are slices and classes; `elimination` is what
+    :func:`cmlib.fingerprint.key_events.eliminate` returns, `sizes` numbers of events. Returns a DataFrame, a row a
+    size: n_events, accuracy [%], n_wrong, n_slices. A ValueError if no class has ten slices.
     """
     X, y = pd.DataFrame(X), np.asarray(y)
     folds = list(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y))
@@ -75,7 +80,8 @@ def accuracy_curve(X, y, elimination, sizes, estimator):
 def nested_accuracy_curve(X, y, sizes, estimator, folds):
     """Cross-validate an estimator with several numbers of key events, chosen in each fold from its training slices.
 
-    `folds` are pairs of row numbers for training and test. A row a size, as of :func:`accuracy_curve`.
+    `X` (DataFrame) and `y` are slices and classes; `folds` are pairs of row numbers for training and test. Returns
+    a DataFrame, a row a size (number of events): n_events, accuracy [%], n_wrong, n_slices.
     """
     X, y = pd.DataFrame(X), np.asarray(y)
     wrong, n_slices = dict.fromkeys(sizes, 0), 0
@@ -89,14 +95,17 @@ def nested_accuracy_curve(X, y, sizes, estimator, folds):
 
 
 def _curve(wrong, n_slices):
+    """The table of :func:`accuracy_curve`, from a dict from size to number of wrong slices."""
     curve = pd.DataFrame({"n_events": list(wrong), "n_wrong": list(wrong.values()), "n_slices": n_slices})
     curve.insert(1, "accuracy", 100 * (1 - curve["n_wrong"] / n_slices))
     return curve
 
 
 def leave_each_out(values):
-    """Yield for each value, such as a working-set size, a fold that leaves it out: row numbers for training and
-    test."""
+    """Yield a fold for each value, such as a working-set size, that leaves it out: row numbers for training and test.
+
+    `values` is array-like, one a row; rows whose value is NaN are always in training.
+    """
     values = pd.Series(np.asarray(values))
     for value in values.dropna().unique():
         yield np.flatnonzero(values != value), np.flatnonzero(values == value)
