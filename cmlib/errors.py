@@ -1,4 +1,7 @@
-"""Errors whose messages are written for users."""
+"""Errors whose messages are written for users.
+
+The command line shows their messages without a traceback; other errors are bugs.
+"""
 
 __all__ = ["CmlibError", "NothingRecordedError", "UnfitRecordingError"]
 

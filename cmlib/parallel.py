@@ -1,4 +1,8 @@
-"""Apply a function to many items, on the processors of this machine or of a Dask cluster."""
+"""Apply a function to many items, on the processors of this machine or of a Dask cluster.
+
+:func:`parallel_map` takes a function and items, and gives an iterator of results; :class:`Workers` says which
+processes compute.
+"""
 
 import contextlib
 import contextvars

@@ -1,4 +1,7 @@
-"""Hide passwords in the URLs of databases wherever a URL is shown."""
+"""Hide passwords in the URLs of databases wherever a URL is shown.
+
+:func:`hide` takes and returns text.
+"""
 
 import re
 
@@ -7,5 +10,5 @@ _AS_OPTION = re.compile(r"(password=)[^&\s'\"]*", re.IGNORECASE)
 
 
 def hide(text):
-    """The text with `***` in place of what may be a password in a URL, also a malformed one."""
+    """The text (str) with `***` in place of what may be a password in a URL, also a malformed one."""
     return _AS_OPTION.sub(r"\1***", _OF_USER.sub(lambda match: f"{match['user'] or ''}:***@", text))

@@ -1,4 +1,8 @@
-"""Folders of the package's files: in a checkout, or shipped inside an installed wheel; all return a Path."""
+"""Folders of the package's files: in a checkout, or shipped inside an installed wheel.
+
+Functions named ``…_dir`` return a Path, absolute or below the working folder; the environment variables CMLIB_DATA,
+CMLIB_RESULTS and CMLIB_PUBLIC name other folders of data, results and public recordings.
+"""
 
 import contextlib
 import os
@@ -23,7 +27,7 @@ def recordings_dir():
 
 
 def hardware_first(folder):
-    """The sub-folder of a folder that holds recordings of hardware events; the folder itself if there is none."""
+    """The sub-folder of a folder that holds recordings of hardware events, or the folder itself: a Path."""
     hardware = Path(folder) / HARDWARE
     return hardware if hardware.is_dir() else Path(folder)
 
@@ -92,7 +96,7 @@ def params_dir():
 def export_environment(results, **more):
     """During a ``with`` block, set variables so that child processes find the same data and write to `results`.
 
-    `more` are further variables.
+    `results` is a folder (path); `more` are further variables, by name (str). They are restored at the end.
     """
     variables = {
         "PYTHONSAFEPATH": "1",
@@ -135,6 +139,7 @@ def _environment(variables):
 
 
 def _writable(folder):
+    """True if this user may write to a folder."""
     return os.access(folder, os.W_OK)
 
 

@@ -1,4 +1,9 @@
-"""Find processors by name: the files of `data/processors`, one a microarchitecture, and the names that people use."""
+"""Find processors by name: the files of `data/processors`, one a microarchitecture, and the names that people use.
+
+:func:`find` takes what a user writes ("zen2", "i7-1260P"), and gives the name of a file ("amd_zen2");
+:func:`of_machine` takes the description of a machine (dict); :func:`read` gives a file's content as a dict,
+:func:`rows` its events. A PMU is a unit of counters as the kernel lists it.
+"""
 
 import difflib
 import json
@@ -23,18 +28,23 @@ class UnknownProcessorError(CmlibError, ValueError):
 
 @cache
 def known():
-    """Names of the processors that have a file, sorted."""
+    """Names (sorted list of str) of the processors that have a file, such as "amd_zen2"."""
     return sorted(file.name.removesuffix(_ENDING) for file in processors_dir().glob(f"*{_ENDING}"))
 
 
 @cache
 def read(name):
-    """The content of a processor's file (dict), as tools/make_processor_tables.py writes it."""
+    """The content of a processor's file, by its name: a dict, as tools/make_processor_tables.py writes it.
+
+    Among its keys: machines (lists of vendor, family, first and last model, PMU), names (patterns of names that
+    people use), fields (names of the columns) and events (rows), categories and slots (of the top-down table),
+    costs. A FileNotFoundError if there is no such file.
+    """
     return json.loads(lzma.decompress((processors_dir() / f"{name}{_ENDING}").read_bytes()))
 
 
 def rows(name):
-    """The events of a processor's file, a list of dicts; empty if it has no file."""
+    """The events of a processor's file, a list of dicts of event, code, umask and more; empty if it has no file."""
     if name not in known():
         return []
     about = read(name)
@@ -42,18 +52,19 @@ def rows(name):
 
 
 def of_machine(machine, core=""):
-    """The processor of a machine by vendor, family and model; of its kind of core, where it has several.
+    """Find the processor of a machine by vendor, family and model; of its kind of core, where it has several.
 
     Parameters
     ----------
     machine : dict
-        As ``cmlib doctor --json`` describes it, or :func:`machine_with`.
+        As ``cmlib doctor --json`` describes it (vendor, family, model), or as of :func:`machine_with`.
     core : str
         PMU of the cores, such as ``cpu_atom``; the fastest cores' if empty.
 
     Returns
     -------
     str or None
+        Name of the processor's file, such as ``intel_skylake``; None if it is not known.
     """
     if name := machine.get("processor"):
         kinds = read(name)["machines"] if name in known() else ()
@@ -69,14 +80,13 @@ def of_machine(machine, core=""):
 
 
 def core_pmu(name):
-    """Name of the PMU of a processor's cores if it always has other kinds beside them, such as ``cpu_atom``; else
-    ""."""
+    """PMU (str) of a processor's cores if it always has other kinds beside them, such as ``cpu_atom``; else ""."""
     kinds = {pmu for *_, pmu in read(name)["machines"]} if name in known() else {""}
     return kinds.pop() if len(kinds) == 1 else ""
 
 
 def machine_with(name):
-    """A machine's description (dict of processor and vendor) by the processor's name; empty without one."""
+    """A machine's description (dict of processor and vendor) by the processor's name; {} if the name is empty."""
     vendors = {"intel": "GenuineIntel", "amd": "AuthenticAMD", "arm": "ARM"}
     return {"processor": name, "vendor": vendors[name.partition("_")[0]]} if name else {}
 

@@ -1,4 +1,7 @@
-"""Make command lines for users to copy into a shell; words from a stranger's file are quoted."""
+"""Make command lines for users to copy into a shell; words from a stranger's file are quoted.
+
+:func:`command_line` takes words, and gives one line (str), which is "" if it can't be printed.
+"""
 
 import re
 import shlex
@@ -17,19 +20,19 @@ FILES = Quoted("FILE…")
 
 
 def command_line(*words):
-    """Words as one line that a shell takes apart into the same words; "" if one of them is unprintable."""
+    """Words as one line (str) that a shell takes apart into the same words; "" if one of them is unprintable."""
     if not all(str(word).isprintable() for word in words):
         return ""
     return " ".join(word if isinstance(word, Quoted) else shlex.quote(str(word)) for word in words)
 
 
 def command_of_report(program, profile="live"):
-    """The command line that makes a program's report."""
+    """The command line (str) that makes the report of a program (name): ``cmlib run PROFILE -p program=NAME``."""
     return command_line("cmlib", "run", profile, "-p", f"program={program}")
 
 
 def in_turn(lines):
-    """Command lines joined to one that runs them until one fails; "" if one of them is empty."""
+    """Join command lines to one (str) that runs them until one fails; "" if one of them is empty."""
     lines = list(lines)
     return " && ".join(lines) if all(lines) else ""
 
@@ -49,14 +52,16 @@ def recorded_words(command):
 
 
 def are_plain(events):
-    """Whether all events (names) can stand in a list of perf's or cmlib's without quotes."""
+    """True if all events (names) can stand in a list of perf's or cmlib's without quotes."""
     return all(map(_EVENT.fullmatch, events))
 
 
 def perf_stat(events, interval_ms, file="FILE"):
-    """The `perf stat` command line that counts events by interval, the first two on one option; "" for an odd name.
+    """The `perf stat` command line (str) that counts events by interval; "" for a name that would need quotes.
 
-    With Intel's slots, the other events are one group that slots leads, as perf asks.
+    `events` are at least two names, the first two on one option; `interval_ms` is the length of an interval [ms],
+    `file` what perf writes. The command to run stands as COMMAND. With Intel's slots, the other events are one
+    group that slots leads, as perf asks.
     """
     first, second, *others = events
     if not are_plain(events):
@@ -70,12 +75,12 @@ def perf_stat(events, interval_ms, file="FILE"):
 
 
 def command_code(*words):
-    """A command line as Markdown's code."""
+    """A command line of some words as Markdown's code (str)."""
     return as_code(command_line(*words))
 
 
 def as_code(line):
-    """A line as Markdown's code, between more backquotes than it holds in a row."""
+    """A line (str) as Markdown's code, between more backquotes than it holds in a row."""
     ticks = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
     space = " " * (len(ticks) > 1)
     return f"{ticks}{space}{line}{space}{ticks}"

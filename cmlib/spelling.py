@@ -1,4 +1,7 @@
-"""One name for all spellings of an event by perf, vendors and other tools."""
+"""Find one name for all spellings of an event by perf, vendors and other tools.
+
+:func:`spelling` takes and gives the name of an event; two names are of one event if their spellings are equal.
+"""
 
 import re
 from pathlib import Path
@@ -15,7 +18,7 @@ ALIASES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding=
 
 
 def letters(name):
-    """A name's letters and digits in lower case, and any ``*``, which stands in patterns."""
+    """A name's letters and digits in lower case (str), and any ``*``, which stands in patterns."""
     return re.sub(r"[^a-z0-9*]", "", name.lower())
 
 

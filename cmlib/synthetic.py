@@ -1,4 +1,8 @@
-"""Generate data with a known answer, to test methods on."""
+"""Generate data with a known answer, to test methods on.
+
+:func:`product_pair_data` gives rates of events (DataFrame), IPC (instructions per cycle, Series), and the pairs of
+events that act on IPC together.
+"""
 
 from typing import NamedTuple
 
@@ -9,7 +13,11 @@ __all__ = ["product_pair_data"]
 
 
 class PlantedPairs(NamedTuple):
-    """Rates of events, their IPC, and the pairs that act on it together."""
+    """Rates of events, their IPC, and the pairs that act on it together.
+
+    `X` is a DataFrame [events per cycle], a row a step, a column an event; `ipc` a Series of the same rows
+    [instructions per cycle]; `pairs` a tuple of pairs of names.
+    """
 
     X: pd.DataFrame
     ipc: pd.Series

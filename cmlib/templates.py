@@ -1,12 +1,16 @@
-"""Load the Jinja templates that lie beside a package's modules."""
+"""Load the Jinja templates that lie beside a package's modules.
+
+:func:`template` takes a package's name and a file's, and gives a Jinja template.
+"""
 
 import jinja2
 
 
 def template(package, name, *, autoescape=False, filters=()):
-    """A template of a package by its file's name; its blocks leave neither empty lines nor indents in the output.
+    """A Jinja template of a package (such as "cmlib.topdown") by its file's `name`.
 
-    `filters` maps names to functions.
+    An error of Jinja if there is no such file. Its blocks leave neither empty lines nor indents in the output.
+    `autoescape` is for HTML; `filters` maps names to functions.
     """
     settings = {"autoescape": autoescape, "trim_blocks": True, "lstrip_blocks": True}
     environment = jinja2.Environment(loader=jinja2.PackageLoader(package, "."), **settings)

@@ -1,4 +1,7 @@
-"""Print text so that what comes from a stranger's file can't control the terminal."""
+"""Print text so that what comes from a stranger's file can't control the terminal.
+
+:func:`say` prints; :func:`printable` and :func:`one_line` take and return text.
+"""
 
 import re
 
@@ -12,7 +15,7 @@ _ORDERS = re.compile(
 
 
 def printable(text):
-    """The text with control characters written as in JSON, such as ``\\u001b``."""
+    """The text (any object, by its str) with control characters written as in JSON, such as ``\\u001b``."""
     return _ORDERS.sub(lambda match: f"\\u{ord(match[0]):04x}", str(text))
 
 
@@ -26,7 +29,7 @@ _MOST_LEFT_OUT = 20  # lines
 
 
 def abridged(text):
-    """A message; of a long one (over 4,000 characters) its first 3,000 and last 1,000 characters."""
+    """A message (str); of a long one (over 4,000 characters) its first 3,000 and last 1,000 characters."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1000]} … {text[-1000:]}"
 
 

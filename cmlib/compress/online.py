@@ -162,10 +162,9 @@ class LineStream:
         return self.as_frame(self.feed(x, y))
 
     def finish(self):
-        """End the last line, and return it as a DataFrame of one row, as of `extend`; the next sample starts a new
-        stream.
+        """End the last line, and return it as a DataFrame of one row, as of `extend`.
 
-        Without a sample there are no rows.
+        The next sample starts a new stream. Without a sample there are no rows.
         """
         return self.as_frame(self.end())
 

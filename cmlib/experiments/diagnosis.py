@@ -220,8 +220,10 @@ def _of_interpreter(functions):
 
 
 def explain_simulated(names):
-    """Explain the names of classes or labels of simulated phases but the healthy one: a list of (name, meaning,
-    advice)."""
+    """Explain names of classes or labels of simulated phases: a list of (name, meaning, advice).
+
+    The healthy class is left out. A ValueError for another name.
+    """
     return [(name, *advice(_OF_CLASS.get(name, name))) for name in names if name != HEALTHY]
 
 

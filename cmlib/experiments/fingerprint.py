@@ -60,8 +60,7 @@ class Fingerprints:
 
     @property
     def tree(self):
-        """Unfitted C45Classifier; of simulated counts, which have no noise, its thresholds are half-way between
-        classes."""
+        """Unfitted C45Classifier; of simulated counts, without noise, its thresholds are half-way between classes."""
         return C45Classifier(midpoints=self.simulated)
 
     @property

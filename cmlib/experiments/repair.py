@@ -57,8 +57,7 @@ class RepairCase:
 
 
 def score_method(method, files=None, *, name="method"):
-    """Score a method of repairing multiplexed counts, with perf's counts, interpolation and CounterMiner for
-    comparison.
+    """Score a method of repairing multiplexed counts beside perf's counts, interpolation and CounterMiner.
 
     Parameters
     ----------

@@ -98,8 +98,7 @@ def _off_printed(computed, printed):
 
 
 def linux_tables(events):
-    """List of Linux's generic table alone if the `events` (names) are enough for all of its level 1, else an empty
-    list."""
+    """List of Linux's generic table if the `events` (names) are enough for all of its level 1; else an empty list."""
     table = read_table(_LINUX)
     return [table] if _computable(table, set(map(spelling, events))) == len(table.parts()) else []
 
