@@ -197,8 +197,8 @@ _CORE_PMU = re.compile(r"(?:cpu|cpu_core|armv\d\w*)/(?P<terms>[^/]*\bevent=[^/]*
 
 
 def from_perf_list(text):
-    """Event table (DataFrame as of :func:`table`) out of what ``perf list --details`` printed, as JSON or as plain
-    text.
+    """Event table (DataFrame as of :func:`table`) out of what ``perf list --json`` or ``perf list --details``
+    printed (str).
 
     Only events of the cores. EventError if there is none, or the JSON is malformed.
     """

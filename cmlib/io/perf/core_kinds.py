@@ -20,10 +20,11 @@ _METRIC = re.compile(
 
 
 def by_kind_of_core(text):
-    """Split perf's or toplev's output (str) by kind of core: dict from PMU, such as ``cpu_atom``, to a part of it.
+    """Split perf's or toplev's output (str) by kind of core: a dict of PMU, such as ``cpu_atom``, to a part of the
+    text.
 
-    A part has the lines of that kind and those of no kind. If lines name fewer than two kinds, or none has a count, it
-    is {"": text}; if they name several and only one has counts, {"": its part}. A ParseError if more than eight have
+    A part has the lines of that kind and those of no kind. If lines name fewer than two kinds, or none has a count,
+    it is {"": text}; if they name several and only one has counts, {"": its part}. ParseError if more than eight have
     counts.
     """
     if find_format(text).counts_a_line > 1 or not any(word in text for word in _WORDS):

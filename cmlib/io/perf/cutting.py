@@ -1,4 +1,8 @@
-"""Cut pieces out of a recording by marks: lines with the name, start and end of a program or phase."""
+"""Cut pieces out of a recording by marks: lines with the name, start and end of a program or phase.
+
+:func:`read_marks` reads a file of marks, :func:`cut` takes the text between two times, :func:`begin_ns` says when a
+recording began.
+"""
 
 import re
 from dataclasses import dataclass
@@ -23,9 +27,11 @@ _FORM = "A mark is a line `name,start,end`, in seconds, or in nanoseconds where 
 
 
 def cut(text, start_s, end_s):
-    """(Text of the whole intervals between two times with the heading, start of the first [s]), or None if none is.
+    """Cut the whole intervals between two times [s, since the start of the recording] out of a text.
 
-    A ParseError if lines of this form have no times.
+    A tuple of the text of these intervals below the heading, and the time that has to be taken off its times [s]: the
+    start of the first interval, or 0 in forms whose first row begins the time. None if no whole interval lies there.
+    ParseError if lines of this form have no times.
     """
     form = find_format(text)
     starts, stops, times = form.timed_lines
@@ -43,7 +49,10 @@ def cut(text, start_s, end_s):
 
 
 def begin_ns(text):
-    """Read when a recording started, where the file has that since 1970 or to a fraction of a second.
+    """Read when a recording began, where the file says so in a number or time since 1970.
+
+    That is a line ``Start: SECONDS`` near its beginning, or the times of a wide table; perf's ``# started on`` is not
+    read, as it knows no fractions of a second.
 
     Parameters
     ----------
@@ -70,7 +79,7 @@ class Mark:
     name : str
         Name of the program or phase; letters, digits and ._- only.
     start_ns, end_ns : int
-        Nanoseconds since the start of the recording, or since 1970 if 10¹⁷ or more.
+        Nanoseconds since the start of the recording, or since 1970 if the start is 10¹⁷ or more.
     """
 
     name: str
@@ -78,7 +87,11 @@ class Mark:
     end_ns: int
 
     def seconds(self, begin_ns):
-        """Start and end [s] since the start of the recording, which was `begin_ns` after 1970 (None if not known)."""
+        """Start and end [s] since the start of the recording (two float).
+
+        `begin_ns` is when that was, in nanoseconds since 1970 (None if not known); it is used if the mark's times are
+        since 1970.
+        """
         origin = begin_ns or 0 if self.is_since_1970() else 0
         return (self.start_ns - origin) / 1e9, (self.end_ns - origin) / 1e9
 
@@ -88,7 +101,12 @@ class Mark:
 
 
 def read_marks(file):
-    """List of the Marks in a file; a RecordError if it has none, or a line that is none."""
+    """List of the Marks in a file (path) of lines ``name,start,end``, in seconds, or in the unit that its heading
+    names.
+
+    Without a unit, numbers from 10¹⁷ on are nanoseconds. RecordError if the file can't be read, is larger than 4 MiB,
+    has no mark, or a line that is none.
+    """
     with errors_as(RecordError, file):
         content = decompress(read_file(Path(file)), file)
     if len(content) > _MOST_BYTES:
@@ -111,13 +129,17 @@ def read_marks(file):
 
 
 def _cells(line):
-    """Fields of a line, separated by comma, semicolon, tab or blanks."""
+    """Fields (list of str) of a line, separated by comma, semicolon, tab or blanks."""
     separator = next((mark for mark in (",", ";", "\t") if mark in line), None)
     return [cell.strip().strip('"') for cell in line.strip().split(separator)]
 
 
 def _mark(file, number, cells, unit):
-    """Mark of a line's fields; `unit` of the times, None for s or (large numbers) ns. A RecordError if it is none."""
+    """The Mark of a line's fields; RecordError if they are none.
+
+    `file` and `number` (of the line) are for the message; `unit` is that of the times, None for s, or ns for large
+    numbers.
+    """
     if len(cells) != 3 or not all(map(_NUMBER.fullmatch, cells[1:])):
         raise RecordError(f"{file}, line {number}: {' '.join(cells)[:80]!r} is no mark. {_FORM}")
     numbers = [Decimal(cell) for cell in cells[1:]]

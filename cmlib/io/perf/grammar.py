@@ -26,7 +26,9 @@ _JSON_PLACE = r'"(?:cpu|core|cluster|cache|die|socket|node|thread|cgroup)" *:'
 
 
 class ParseError(CmlibError, ValueError):
-    """Text is no output of `perf stat` or another readable form of counts."""
+    """Raised for text that is not output of `perf stat` or another readable form of counts; the message names the
+    line.
+    """
 
 
 class Grammar(NamedTuple):
@@ -50,7 +52,10 @@ class Grammar(NamedTuple):
 
 
 def find_grammar(text):
-    """Grammar of a file, by its first lines; None if it has no line. A ParseError if it is no output of perf stat."""
+    """The Grammar of a file, found out by its first lines; None if it has only comments and blank lines.
+
+    ParseError if its first line is not as of ``perf stat -x`` or ``-j``, or if no line counts an event.
+    """
     lines = (line for line in re.finditer(r"[^\n]+", text) if not re.fullmatch(_BLANK_OR_COMMENT, line[0]))
     first = next(lines, None)
     if first is None:
@@ -78,7 +83,9 @@ def find_grammar(text):
 
 
 def run_starts(text):
-    """List of the positions in a text at which runs begin, as ``perf stat --append`` writes several."""
+    """Positions (list of int) in a text at which runs begin, as ``perf stat --append`` writes several; the first is
+    0.
+    """
     starts, before = [0], 0
     if _STARTED not in text:  # found in a tenth of the time
         return starts
@@ -90,14 +97,17 @@ def run_starts(text):
 
 
 def where(text, start):
-    """Number and content of the line that begins at `start`, for messages."""
+    """Number and content of the line that begins at position `start` of a text, for messages (str)."""
     line = text[start:].partition("\n")[0]
     content = line if len(line) <= 120 else f"{line[:117]}…"
     return f"line {text.count(chr(10), 0, start) + 1}, {content!r},"
 
 
 def _separated(separator, decimal):
-    """Grammar of ``-x``: [time] count unit event [variation] runtime share [metric, its unit …]."""
+    """The Grammar of lines with a separator and a decimal mark, as ``-x`` writes them.
+
+    Fields: [time] count unit event [variation] runtime share [metric, its unit …].
+    """
     s, d = re.escape(separator), re.escape(decimal)
     decimals = "{2}" if separator == decimal else "+"
     time = rf" *+(?:({TIME}){s}|summary{s})?"
@@ -119,7 +129,7 @@ def _separated(separator, decimal):
 
 
 def _json():
-    """Grammar of ``-j``: a flat object with the same fields, always in this order."""
+    """The Grammar of ``-j``: a line is a flat object with the same fields, always in this order."""
     number = rf"{_WHOLE}(?:[.,][0-9]+)?"
     share = r"(100(?:[.,]0+)?|[0-9]{1,2}(?:[.,][0-9]+)?)"
     row = ", *".join(
@@ -140,7 +150,7 @@ def _json():
 
 
 def _key(name, value):
-    """Pattern of a key and its value in JSON."""
+    """Pattern (str) of a key and its value in JSON."""
     return rf'"{name}" *: *{value} *'
 
 

@@ -1,4 +1,7 @@
-"""Convert a table of readings to one series for each event, and find rows that were written twice."""
+"""Convert a table of readings to one series for each event, and find rows that were written twice.
+
+A reading is a row of the table of :func:`cmlib.io.perf.parse_stat`: what one counter counted in one interval.
+"""
 
 from collections import Counter
 
@@ -66,6 +69,11 @@ def without_copies(frame):
 
     Several rows of an event in an interval are several readings of it, if nearly every interval has as many.
 
+    Parameters
+    ----------
+    frame : DataFrame
+        As of :func:`cmlib.io.perf.parse_stat`.
+
     Returns
     -------
     frame : DataFrame
@@ -76,6 +84,8 @@ def without_copies(frame):
     ------
     ParseError
         If an interval has further rows of an event, with other counts.
+    ValueError
+        If rows have no time, or time goes back.
     """
     interval, codes, events, copy = _numbered(frame)
     if not copy.any():
@@ -114,7 +124,7 @@ def _is_further(rows, copy):
 
 
 def _numbered(frame):
-    """Of each row the numbers of its interval and event; the events' names; and its number among rows of both."""
+    """Four results: each row's numbers of interval and event, the events' names, and its number among rows of both."""
     time = frame["time_s"].to_numpy(float)
     _check_times(time)
     interval = np.cumsum(np.diff(time, prepend=time[:1]) > 0)
@@ -143,14 +153,17 @@ def _check_times(time):
 
 
 def _column_names(events):
-    """Names of events without modifiers, but with them where two would be equal."""
+    """Names of events without modifiers, but with them where two would be equal (list of str)."""
     bases = list(map(base_name, events))
     alike = Counter(bases)
     return [event if alike[base] > 1 else base for event, base in zip(events, bases, strict=True)]
 
 
 def _number_copies(codes, copy, names):
-    """Number of each row's column, and the columns' names, in order of appearance."""
+    """Number of each row's column (array), and the columns' names (list of str), in order of appearance.
+
+    `codes` are the rows' numbers of events, `copy` which reading of it a row is (from 0), `names` the events'.
+    """
     n_copies = copy.max(initial=0) + 1
     kinds, first_row, column = np.unique(codes * n_copies + copy, return_index=True, return_inverse=True)
     appearance = np.argsort(first_row)

@@ -1,4 +1,9 @@
-"""Counts in forms of people's own, as a wide table: JSON objects, a column of events, an event and a number a line."""
+"""Counts in forms that are no tool's: JSON objects, a column of event names, an event and a number a line.
+
+Functions take a text or a list of lines, and give a wide table as CSV (str), a column an event, a row a run or
+program, which :class:`~cmlib.io.perf.formats.wide.Wide` reads; "" if what they get is not in their form, or has fewer
+than two events.
+"""
 
 import contextlib
 import json
@@ -37,7 +42,9 @@ _OTHER_UNITS = frozenset(["task-clock", "cpu-clock", "duration_time"])
 
 
 def from_objects(text):
-    """JSON objects whose keys are events, one a run or one a program, with a row an object; empty if there are none."""
+    """The CSV of JSON objects whose keys are events, one for each run or program, with a row an object; "" if there
+    are none.
+    """
     if not text.lstrip().startswith(("{", "[")) or len(text) > _LONGEST_JSON:
         return ""
     objects = []
@@ -55,11 +62,17 @@ def from_objects(text):
 
 
 def _refuse(constant):
+    """Raise ValueError for a constant of JSON such as NaN, which is no count."""
     raise ValueError(f"{constant} is no count")
 
 
 def from_columns(lines):
-    """A table whose columns are events and their counts, with a column an event; empty if it is none."""
+    """The CSV of lines with a column of event names and one of their counts, with a column an event; "" if they are
+    none.
+
+    Rows of the same time, program or run are one row of the result; counts of several CPUs, cores or sockets are
+    added up.
+    """
     heading, rows = _table(lines)
     names = [name.lower() for name in heading]
     event, count = (next(filter(pattern.fullmatch, names), None) for pattern in (_EVENT, _COUNT))
@@ -78,7 +91,7 @@ def from_columns(lines):
 
 
 def from_rows(lines):
-    """A table with a row an event and a column a program, with a row a program; empty if it is none."""
+    """The CSV of lines with a row an event and a column a program, with a row a program; "" if they are none."""
     heading, rows = _table(lines)
     rows = list(rows)
     width = len(rows[0]) if rows else 0
@@ -103,7 +116,7 @@ def from_rows(lines):
 
 
 def from_lines(lines):
-    """Lines of an event and its count, with a row a program or run; empty if there are none."""
+    """The CSV of lines with an event and its count each, with a row a program or run; "" if there are none."""
     objects, program = [], ""
     for line in lines:
         line = line[:_LONGEST_LINE]
@@ -126,7 +139,9 @@ def from_lines(lines):
 
 
 def _table(lines):
-    """Cells of the first line, and an iterator over those of each further one, by the mark between cells, or blanks."""
+    """Cells of the first line, and an iterator over the cells of each further one, by the mark between cells, or
+    blanks.
+    """
     lines = [line for line in lines if line.strip() and not _RULE.match(line)] or [""]
     mark = max(_MARKS, key=lines[0].count)
     mark = mark if mark in lines[0] else None
@@ -135,7 +150,10 @@ def _table(lines):
 
 
 def _as_text(objects):
-    """A row an object, without empty columns; "" where fewer than two are events, or where there are too many."""
+    """The CSV of some objects (dicts), a row each, without empty columns.
+
+    "" if fewer than two keys are events, or there would be too many cells.
+    """
     names = set().union(*objects)
     if sum(map(is_event, names)) < 2 or len(names) * len(objects) > _MOST_CELLS:
         return ""

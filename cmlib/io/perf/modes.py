@@ -11,12 +11,13 @@ def add_modes(counts, running):
     Parameters
     ----------
     counts, running : DataFrame, shape (n_intervals, n_events)
-        As :func:`cmlib.io.perf.series` lays them out.
+        Counts and running shares (0 to 1) by event, as :func:`cmlib.io.perf.series` gives them.
 
     Returns
     -------
     counts, running : DataFrame
-        With the sums' columns; the share of a sum is the smaller one of its parts.
+        With the sums' columns before their parts; NaN where a part is NaN. The share of a sum is the smaller one of
+        its parts. The same objects if there is nothing to add up.
     """
     parts = {}
     for event in counts:

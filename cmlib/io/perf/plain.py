@@ -1,4 +1,7 @@
-"""Read separated output quickly, if all its lines have perf's usual eight fields."""
+"""Read separated output of perf quickly, if all its lines have the usual eight fields.
+
+:func:`read_plain` gives None for text of another form, which regular expressions read then.
+"""
 
 import io
 import re
@@ -53,7 +56,7 @@ def read_plain(text, grammar):
 
 
 def _read(encoded, grammar, names):
-    """Table of the text's fields; raises pyarrow.ArrowInvalid for lines of another form that have a count."""
+    """pyarrow.Table of the text's fields, as str; pyarrow.ArrowInvalid for lines of another form that have a count."""
 
     def without_count(row):
         match = grammar.line.fullmatch(row.text)
@@ -68,7 +71,7 @@ def _read(encoded, grammar, names):
 
 
 def _is_plain(table, grammar):
-    """True if every field has the form that the grammar asks for."""
+    """Whether every field of a table has the form that the grammar asks for."""
     decimal = re.escape(grammar.decimal)
     forms = {
         "time": "^ *[0-9]{1,12}[.,][0-9]{9}$",
@@ -88,5 +91,5 @@ def _is_plain(table, grammar):
 
 
 def _distinct(column):
-    """Chunks of a column; of a dictionary-encoded one, its distinct values."""
+    """List of the chunks of a column; of a dictionary-encoded one, of its distinct values."""
     return [chunk.dictionary if column.type == _TEXT else chunk for chunk in column.chunks]

@@ -1,4 +1,8 @@
-"""Shares of slots that perf or another tool computed itself, and for how long perf had counters on."""
+"""Shares of slots that perf or another tool computed itself, and for how long perf had counters on.
+
+Slots are a pipeline's places for operations, as many a cycle as it is wide; top-down analysis divides them into
+categories, such as "front end". Tools print the shares of these beside counts, or without any.
+"""
 
 import re
 from pathlib import Path
@@ -24,6 +28,7 @@ _NAME = "|".join(f"(?P<c{k}>{names})" for k, names in enumerate(_CATEGORIES.valu
 
 
 def _pattern(text):
+    """Regular expression (compiled) of a text in printed.yaml, with ``<NAME>``, ``<NUMBER>`` and the like filled in."""
     meanings = {"NAME": _NAME, "NUMBER": _NUMBER, "IPC": _CATEGORIES[IPC], "CPI": _CATEGORIES[CPI]}
     return re.compile(re.sub("<([A-Z]+)>", lambda word: meanings[word[1]], text), re.IGNORECASE)
 
@@ -48,7 +53,7 @@ _ON = re.compile(
 
 
 def printed(text):
-    """Read the shares of slots that were printed, and perf's IPC.
+    """Read the shares of slots that were printed, and the instructions per cycle.
 
     Parameters
     ----------
@@ -60,7 +65,8 @@ def printed(text):
     Returns
     -------
     dict of str to float
-        Mean over all lines: by category of the account, its share of the slots (0–1), and ``instructions a cycle``.
+        Mean over all lines: by category, such as ``front end``, its share of the slots (0–1), and ``instructions a
+        cycle``. Empty if nothing was printed.
     """
     rows, heading = [], []
     for line in _ESCAPE.sub("", text).split("\n"):
@@ -85,7 +91,12 @@ def printed(text):
 
 
 def shares_alone(text):
-    """What was printed of level 1, or of stalls, of each program in a text that counts nothing; none if nothing was."""
+    """Shares of slots that a tool printed without counts: a list of Totals, one for each program in a text; [] if
+    none.
+
+    Their rows are percentages as events: ``retiring``, ``bad_speculation``, ``frontend_bound`` and ``backend_bound``,
+    as far as they were printed, at least two; or ``cycles`` (100), ``stall_frontend`` and ``stall_backend``.
+    """
     tables = [*_TABLE.finditer(text)]
     ends = [*(table.start() for table in tables), len(text)][1:]
     parts = [(text[table.start() : end], table[1]) for table, end in zip(tables, ends, strict=False)]
@@ -96,7 +107,12 @@ def shares_alone(text):
 
 
 def cpus_utilized(text):
-    """CPUs that a run used on average: perf counts a program only while it runs; None where intervals don't tell."""
+    """CPUs that a run used on average (float), by how long its cycles or instructions were on a counter in each
+    interval.
+
+    perf counts a program only while it runs. None where the text (str) has no intervals with one of these counted all
+    the time.
+    """
     lines = sorted((float(line[3] or line[5]), as_number(line[1] or line[4])) for line in _ON.finditer(text))
     if not lines:
         return None
@@ -107,7 +123,11 @@ def cpus_utilized(text):
 
 
 def _named_rows(text):
-    """Each row of a table that names a function or program first and categories above, with the table's heading."""
+    """List of (text of a row with its heading, its first cell) for a table that names a function or program in each
+    row.
+
+    [] if the text is no such table with categories in its heading.
+    """
     heading, *rows = text.strip("\n").split("\n")
     mark = next((mark for mark in ";|\t," if heading.count(mark) >= _FEWEST_COLUMNS), None)
     named = len({named[0].lower() for named in _HEADED.finditer(heading)}) > 1
@@ -119,7 +139,11 @@ def _named_rows(text):
 
 
 def _column_sets(text):
-    """Each of several sets of the same columns, as kinds of core beside each other without their names have them."""
+    """List of (text, name) for each of several sets of the same columns, as kinds of core beside each other without
+    names.
+
+    [] if the heading repeats no category.
+    """
     sets, heading = [], []
     for line in text.split("\n"):
         headed = [next(filter(None, match.groups())) for match in _HEADED.finditer(line)]
@@ -137,6 +161,10 @@ def _column_sets(text):
 
 
 def _alone(text, command, remark):
+    """List of the Totals of the shares in a text, or of its stalled cycles; [] if there are none.
+
+    `command` and `remark` (str) become those of the Totals.
+    """
     shares = printed(text)
     rows = {_NAMES[name]: 100 * shares[name] for name in LEVEL_1 if name in shares}
     stalls = {f"stall_{match[1].lower()}end": as_number(match[2]) for match in _STALLS.finditer(text)}
@@ -147,20 +175,24 @@ def _alone(text, command, remark):
 
 
 def _valued(match, number):
-    """Category of a match, and its value: a share from percent."""
+    """Category of a match, and its value (float): a share is made of percent."""
     name = next(name for k, name in enumerate(_CATEGORIES) if match[f"c{k}"])
     return name, as_number(number) / (1 if name in (IPC, CPI) else 100)
 
 
 def _of_object(line):
-    """Metrics as keys of a JSON object, as ``-j --metric-only`` writes them."""
+    """Yield (category, value) of the metrics that are keys of a JSON object, as ``-j --metric-only`` writes them."""
     for match in re.finditer(rf'"([^"]*)" *: *"({_NUMBER})"', line):
         if named := _HEADED.search(match[1]):
             yield _valued(named, match[2])
 
 
 def _below(heading, line):
-    """What stands below the names of a heading: between the same separators, or where the names end."""
+    """Yield (category, value) of what stands below the names of a heading: between the same separators, or where
+    names end.
+
+    `heading` is a list of matches in one line, `line` a line below it.
+    """
     line = line.split("#")[0].rstrip()
     separator = next((mark for mark in ";|\t," if heading[0].string.count(mark) >= len(heading) - 1), None)
     if separator:
@@ -185,7 +217,11 @@ def _below(heading, line):
 
 
 def _means(rows):
-    """Over tables and intervals; a category of which only the parts were printed is their sum."""
+    """Mean by category over tables and intervals (dict); a category of which only the parts were printed is their
+    sum.
+
+    `rows` is a DataFrame with the columns category and value.
+    """
     shares = {name: float(value) for name, value in rows.groupby("category")["value"].mean().items()}
     if cpi := shares.pop(CPI, 0.0):
         shares.setdefault(IPC, 1 / cpi)

@@ -1,4 +1,7 @@
-"""Read counts by interval in any known form, as a table of readings or as series by event."""
+"""Read counts by interval in any known form, as a table of readings or as series by event.
+
+Functions take a file's text (str); :func:`parse_stat` gives the table, :func:`read_run` the series of a stored run.
+"""
 
 import contextlib
 import itertools
@@ -39,7 +42,7 @@ def parse_stat(text, *, interval_ms=None, columns=None):
         Length of an interval [ms]: of tables without a column of times, or where its unit is not told.
     columns : mapping of str to {"count", "level"}, optional
         Columns of a wide table that are kept though they name no event, such as power. A level comes times the
-        length of its interval.
+        length of its interval [s].
 
     Returns
     -------
@@ -94,9 +97,11 @@ def parse_stat(text, *, interval_ms=None, columns=None):
 
 
 def read_run(text, meta):
-    """Read a stored run by its metadata: (counts, running), as of :func:`series`, times since the start of the run.
+    """Read a stored run by its metadata: counts and running shares, two DataFrames as of :func:`series`.
 
-    The metadata (dict) have the interval, names for events, and whether rows are whole runs.
+    `text` is the run's file as it was recorded or imported, `meta` (dict) says the interval (interval_ms), the names
+    for events (names), and whether rows are whole runs (axis). Times are since the start of the run. ParseError if
+    the text can't be read.
     """
     columns = meta.get("columns")
     if meta.get("axis") == "runs":
@@ -115,7 +120,11 @@ def read_run(text, meta):
 
 
 def without_uncounted_zeros(counts, running):
-    """Counts and running shares with zeros of events that were never put on a counter as NaN, where shares are NaN."""
+    """Counts and running shares in which zeros of events that had no turn on a counter are NaN, and their shares 0.
+
+    Both are DataFrames, a row an interval, a column an event; only zeros whose share is not known (NaN) are changed,
+    as :func:`cmlib.clean.uncounted.zeros_without_turn` finds them.
+    """
     if not (counts == 0).any(axis=None):  # a check that is ten times as fast
         return counts, running
     hidden = zeros_without_turn(counts, running)
@@ -123,8 +132,11 @@ def without_uncounted_zeros(counts, running):
 
 
 def split_runs(text):
-    """List of a text for each run in a text, as ``perf stat --append`` or wide tables have several, with the
-    heading."""
+    """List of a text for each run in a text, each with the heading, as ``perf stat --append`` or wide tables have
+    several.
+
+    ParseError if there are more than 1,000.
+    """
     starts = find_format(text).run_starts()
     if len(starts) > MOST_PROGRAMS:
         raise ParseError(
@@ -135,16 +147,21 @@ def split_runs(text):
 
 
 def at_place(text, place):
-    """Text with the counts of one CPU, core, socket, node or kind of core (named `place`) alone."""
+    """Text with the counts of one CPU, core, socket, node or kind of core (named `place`, such as ``CPU3``) alone.
+
+    ParseError if the text does not count by place, or has none of that name.
+    """
     kinds = by_kind_of_core(text)
     return kinds[place] if place in kinds else find_format(text).at_place(place)
 
 
 def remarks(text, *, columns=None):
-    """List of sentences on what was left out, added up or assumed in reading a text."""
+    """List of sentences (str) on what was left out, added up or assumed in reading a text; `columns` as of
+    parse_stat.
+    """
     return find_format(as_unicode(text).replace("\r\n", "\n")).remarks(columns)
 
 
 def counts_a_line(text):
-    """Most counts that a line has, by the beginning of a text."""
+    """Most counts (int) that a line has, by the beginning of a text: the columns of a wide table, else 1."""
     return find_format(text).counts_a_line

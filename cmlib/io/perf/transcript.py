@@ -1,4 +1,8 @@
-"""Output of `perf stat` amid other text: a page in Markdown, a mail that quotes it, a log, what a terminal showed."""
+"""Output of `perf stat` amid other text: a page in Markdown, a mail that quotes it, a log, what a terminal showed.
+
+:func:`extract` takes the whole text and gives perf's lines alone, which :func:`cmlib.io.perf.parse_stat` or
+:func:`cmlib.io.perf.totals` can read.
+"""
 
 import itertools
 import re
@@ -38,7 +42,8 @@ _FIELDS = re.compile(
 
 
 def extract(text):
-    """Take out perf's lines, with perf's heading above each table, of the command where one was typed above it.
+    """Take out perf's lines, with perf's heading above each table, and in it the command where one was typed above
+    it.
 
     Parameters
     ----------
@@ -47,8 +52,8 @@ def extract(text):
     Returns
     -------
     str
-        Tables for people if there are any, or else fields and JSON, or tables of cells; empty if there are none, or
-        nothing around them.
+        Tables for people if there are any, or else fields and JSON, or tables of cells, or what
+        :mod:`cmlib.io.perf.loose` makes of the lines; empty if there are none, or nothing around them.
     """
     is_known = not isinstance(find_format(text), Separated)  # which any other text is taken for
     if not is_known and (objects := from_objects(as_unicode(text))):
@@ -69,6 +74,9 @@ def extract(text):
 
 
 def _plain_lines(text):
+    """Lines (list of str) of a text without quotation marks of mails, colours, and numbers or times in front of each
+    line.
+    """
     text = _MSEC.sub(" msec", _ESCAPE.sub("", text))
     text = text.replace("&lt;not ", "<not ").replace("ed&gt;", "ed>")
     if len(_SOFT_BREAK.findall(text)) >= _ENCODED_MAIL:
@@ -78,7 +86,7 @@ def _plain_lines(text):
 
 
 def _without_log(lines):
-    """Lines without who logged them and when, where nearly all have that and one wrote them all."""
+    """Lines without who logged them and when, where nearly all have that and the same one wrote them all."""
     matches = [_LOGGED.match(line) for line in lines]
     logged = [match for match in matches if match[0]]
     n_filled = sum(bool(line.strip()) for line in lines)
@@ -98,7 +106,10 @@ def _without_numbers(lines):
 
 
 def _by_cells(lines):
-    """Rows of an event and its count as perf's, and other tables in Markdown as fields below their heading."""
+    """Rows of an event and its count as in perf's table, and other tables in Markdown as fields below their heading.
+
+    A list of lines (str), [] if there is neither.
+    """
     marks = [next((mark for mark in "|;\t," if mark in line), "") for line in lines]
     cells = [
         [cell.strip(' *`\t"') for cell in line.strip().strip("|").split(mark)]
@@ -121,7 +132,9 @@ def _by_cells(lines):
 
 
 def _tables(lines):
-    """Rows with their headings, and how long the programs took."""
+    """List of the lines of perf's tables for people, with their headings, and how long the programs took; [] if
+    there are none.
+    """
     kept, command, is_headed, n_rows = [], "", False, 0
     for line in lines:
         if typed := _COMMAND.match(line):

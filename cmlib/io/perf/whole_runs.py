@@ -1,4 +1,8 @@
-"""Read totals of whole runs, join those of one program, and convert them to rows in time."""
+"""Read totals of whole runs, join those of one program, and convert them to rows in time.
+
+:func:`totals` gives a list of :class:`~cmlib.io.perf.formats.base.Totals`; :func:`as_intervals` makes a table of one
+of them in which each run is an interval.
+"""
 
 import itertools
 import re
@@ -32,7 +36,12 @@ MOST_PROGRAMS, _MOST_RUNS = 1000, 5000
 
 
 def totals(text, columns=None, *, rows_are_runs=True):
-    """List of Totals, one for each program and set of events; empty if the text has intervals."""
+    """List of Totals in a text, one for each program and list of events; empty if the text has intervals.
+
+    `columns` are those of :func:`cmlib.io.perf.parse_stat`; with `rows_are_runs` False, rows of a wide table without
+    times are taken for intervals, and not for runs. ParseError if the text can't be read, or has more than 1,000
+    programs or 5,000 runs.
+    """
     text = text.replace("\r\n", "\n")
     if _TABLE.search(text) and not TIMED_ROW.search(text):
         return _by_program(_tables(text))
@@ -40,7 +49,7 @@ def totals(text, columns=None, *, rows_are_runs=True):
 
 
 def _tables(text):
-    """Yield the Totals of each table for people."""
+    """Yield the Totals of each of perf's tables for people."""
     tables = list(_TABLE.finditer(text))
     starts = [0]
     for before, table in itertools.pairwise(tables):
@@ -66,7 +75,7 @@ def _tables(text):
 
 
 def _by_program(runs):
-    """List of Totals: those of the same command and events are joined."""
+    """List of Totals: those of the same command, heading and events are joined; ParseError if there are too many."""
     groups = {}
     for number, run in enumerate(runs, 1):
         groups.setdefault((run.command, run.heading, events_of(run)), []).append(run)
@@ -78,12 +87,14 @@ def _by_program(runs):
 
 
 def events_of(runs):
-    """Tuple of the names of the events in Totals."""
+    """Names (tuple of str) of the events in Totals, in order of appearance."""
     return tuple(runs.table["event"].unique().to_pylist())
 
 
 def joined(runs):
-    """Join Totals of the same events to one, whose runs are numbered from 1; a ParseError if there are none."""
+    """Join a list of Totals of the same events to one, whose runs are numbered from 1; ParseError if the list is
+    empty.
+    """
     if not runs:
         raise ParseError("line 1: there are no totals of a run here.")
     before = np.cumsum([0, *(len(run.seconds) for run in runs)])[:-1]
@@ -99,10 +110,11 @@ def joined(runs):
 
 
 def as_intervals(runs):
-    """DataFrame of all runs' rows, with ``time_s`` as if the runs had been made one after the other.
+    """DataFrame of all runs' rows (as of :func:`cmlib.io.perf.parse_stat`) in Totals, with times as if they ran one
+    by one.
 
-    Lengths of runs are those of the Totals, or of perf's event ``duration_time``, which is added if it was not counted.
-    If they are not known, each run is taken to last 1 s.
+    ``time_s`` is the end of a run. Lengths of runs are those of the Totals, or of perf's event ``duration_time``,
+    which is added as an event if it was not counted. If a length is not known, each run is taken to last 1 s.
     """
     frame, seconds = runs.table.to_pandas(), np.array(runs.seconds)
     counted = frame[frame["event"] == _DURATION].drop_duplicates("time_s")
@@ -120,7 +132,9 @@ def as_intervals(runs):
 
 
 def program_names(commands):
-    """Dict from each command to a unique name: that of the program, with its arguments if it is in several commands."""
+    """Dict from each command (str) to a unique name: that of the program, with its arguments if it is in several
+    commands.
+    """
     names = {command: _words(command) for command in dict.fromkeys(commands)}
     firsts = Counter(words[0] for words in names.values())
     named = {
@@ -135,7 +149,7 @@ def program_names(commands):
 
 
 def _words(command):
-    """Program and arguments of a command as plain words, without programs that start others."""
+    """Program and arguments of a command as plain words (list of str), without programs that start others."""
     try:
         words = shlex.split(command)
     except ValueError:

@@ -1,8 +1,9 @@
 """Readers of the forms in which tools write counts by interval, a module each; the form is recognised by content.
 
-A new form is a new module with a class below :class:`~cmlib.io.perf.formats.base.Format`, and its place in
-:data:`FORMATS`; `lines` is for those that are read line by line. All of them take time in proportion to the text's
-length, whatever the text is: `tests/test_linear_reading.py` has a text for each form and for each shape that hurts.
+:func:`find_format` takes a text and gives the reader. A new form is a new module with a class below
+:class:`~cmlib.io.perf.formats.base.Format`, and its place in :data:`FORMATS`; `lines` is for those that are read line
+by line. All of them take time in proportion to the text's length, whatever the text is:
+`tests/test_linear_reading.py` has a text for each form and for each shape that hurts.
 """
 
 import functools
@@ -38,7 +39,10 @@ FORMATS = (
 
 @functools.lru_cache(maxsize=1)  # a text is asked for its runs, its remarks and its counts
 def find_format(text):
-    """Format instance of a text: of the first class in FORMATS that recognises it."""
+    """The reader (Format) of a text (str): of the first class in FORMATS that recognises it.
+
+    The last one, Separated, recognises any text, and raises a ParseError when it reads one that is not perf's.
+    """
     lines = text.replace("\r\n", "\n")
     form = next(form for form in (kind(lines) for kind in FORMATS) if form.recognises())
     return form if lines == text else type(form)(text)

@@ -1,9 +1,10 @@
-"""What AWS's APerf records of counters: a time, then lines ``cpu metric; numerator; denominator;scale`` of that second.
+"""What AWS's APerf records of counters: a time, then lines ``cpu metric; numerator; denominator;scale`` of that
+second.
 
-Numerators and denominators may be sums of several counters, which are listed.
-Each line is a group of its own that took turns with the others, and is not scaled, so that only its ratio is meant.
-Cycles and instructions are those of line ``ipc``; the numerators of the others are their ratios times these: of cycles
-where the metric is ``-pkc``, per thousand cycles, else of instructions.
+Numerators and denominators may be sums of several counters, which are listed. Each line is a group of its own that
+took turns with the others, and is not scaled, so that only its ratio is meant. Cycles and instructions are those of
+line ``ipc``; the numerators of the others are their ratios times these: of cycles where the metric is ``-pkc``, per
+thousand cycles, else of instructions.
 """
 
 import bisect
@@ -27,7 +28,7 @@ _SUFFIX = re.compile(r"[-_](?:pkc|pki|mpki)$")
 
 
 class APerf(Format):
-    """Seconds of metrics, added up over CPUs."""
+    """Reader of seconds of metrics, which are added up over CPUs."""
 
     name = "APerf's perf_stat"
     notes = (
@@ -36,9 +37,13 @@ class APerf(Format):
     )
 
     def recognises(self):
+        """Whether a time and a line of a metric stand in the first 1,000 characters."""
         return bool(_TIME.search(self.text[:1000]) and _LINE.search(self.text[:1000]))
 
     def rows(self, interval_ms=None):
+        """Yield a row for each second and event, without running shares (NaN); ParseError for a second without
+        ``ipc``.
+        """
         times = list(_TIME.finditer(self.text))
         try:
             clock = pd.to_datetime([time[0] for time in times], format="ISO8601")
@@ -61,7 +66,10 @@ class APerf(Format):
 
 
 def _counts(sums):
-    """Counts of a second, of the sums of each metric's numerators and denominators."""
+    """Counts of a second (dict by event), of the sums of each metric's numerators and denominators (dict of pairs).
+
+    ParseError without ``ipc``.
+    """
     if "ipc" not in sums:
         raise ParseError(
             "line 1: APerf's file has a second without ipc, on which all its other metrics are based."

@@ -1,4 +1,7 @@
-"""Base class of the readers of forms of counts, with the defaults that most of them share."""
+"""Base class of the readers of forms of counts, with the defaults that most of them share.
+
+A :class:`Format` reads counts by interval; :class:`Totals` are the counts of whole runs.
+"""
 
 import functools
 import itertools
@@ -20,14 +23,15 @@ _TIMED = re.compile(rf'^ *(?:\{{ *"interval" *: *)?({TIME})[^\n]*\n', re.MULTILI
 
 @dataclass(frozen=True)
 class Totals:
-    """Counts of whole runs of one program.
+    """Counts of whole runs of one program, all of the same events.
 
     Attributes
     ----------
     text : str
         The lines that they were read from.
     table : pyarrow.Table
-        As of :meth:`Format.read`; ``time_s`` is the number of the run, from 1.
+        A row a reading, with the columns of :func:`cmlib.io.perf.parse_stat`; ``time_s`` is the number of the run,
+        from 1.
     command : str
         Command line of the program; empty if not known.
     seconds : tuple of float
@@ -49,9 +53,15 @@ class Totals:
 class Format:
     """Reader of a text in one form of counts; each form is a subclass.
 
-    A subclass has a method ``rows(interval_ms=None)`` that yields tuples: end of the interval [s] (str, or None if not
-    known), event, count (float, or "<not counted>" or "<not supported>"), running share (0-1, NaN if not known), unit
-    ("" for plain counts). It raises a ParseError, which names the line, for text that is not in the form.
+    A subclass has a method ``rows(interval_ms=None)`` that yields tuples: end of the interval [s] (str or float, or
+    None if not known), event, count (float, or "<not counted>" or "<not supported>"), running share (0-1, NaN if not
+    known), unit ("" for plain counts). It raises a ParseError, which names the line, for text that is not in the
+    form. Or it overrides :meth:`table`.
+
+    Parameters
+    ----------
+    text : str
+        The whole text.
 
     Attributes
     ----------
@@ -76,30 +86,32 @@ class Format:
         self.text = text
 
     def recognises(self):
-        """True if the text is in this form, by its first lines that are no heading or comment."""
+        """Whether the text is in this form, by its first lines that are no heading or comment."""
         return True
 
     def read(self, interval_ms=None, columns=None):
-        """Counts of the text as a pyarrow.Table with the columns of :func:`cmlib.io.perf.parse_stat`.
+        """Counts of the text: a pyarrow.Table with the columns of :func:`cmlib.io.perf.parse_stat`, a row a reading.
 
-        `columns` is for wide tables only.
+        `interval_ms` is the length of an interval where the text has no times. `columns` (dict of name to "count" or
+        "level") is for wide tables only: ParseError elsewhere, and for text that is not in the form.
         """
         if columns:
             raise ParseError(f"line 1: columns can be chosen of a wide table only, and this is {self.name}.")
         return self.table(interval_ms)
 
     def table(self, interval_ms=None):
-        """Table, as of :meth:`read`, of what :meth:`rows` yields."""
+        """The pyarrow.Table of what :meth:`rows` yields, with the columns of :func:`cmlib.io.perf.parse_stat`."""
         return with_times(as_table(self.rows(interval_ms)))
 
     def remarks(self, columns=None):
-        """List of sentences on what was left out, added up or assumed in reading the text."""
+        """List of sentences (str) on what was left out, added up or assumed in reading the text."""
         return list(self.notes)
 
     def totals(self, columns=None, *, rows_are_runs=True):
         """Yield the Totals of whole runs; none if lines have times.
 
-        A run begins at perf's "started on", or where the list of events is repeated.
+        A run begins at perf's "started on", or where the list of events is repeated. `columns` and `rows_are_runs`
+        are for wide tables.
         """
         first = first_line(self.text, _HEADING)
         timed = TIMED_ROW.match(first) or '"interval"' in first
@@ -119,24 +131,25 @@ class Format:
 
     @staticmethod
     def run_length(events):
-        """Number of rows after which the list of events is repeated; that of all rows if it is not."""
+        """Number of rows after which the list of events (list of str) is repeated; that of all rows if it is not."""
         n = len(events)
         return next((k for k in range(1, n) if n % k == 0 and events == events[:k] * (n // k)), n)
 
     def run_starts(self):
-        """List of the positions in the text at which runs begin, as ``perf stat --append`` writes several."""
+        """Positions (list of int) in the text at which runs begin, as ``perf stat --append`` writes several."""
         return run_starts(self.text)
 
     def at_place(self, place):
-        """Text with the counts of one CPU, core, socket or node (`place`) alone; a ParseError if there are no
-        places."""
+        """Text (str) with the counts of one CPU, core, socket or node (`place`, its name) alone; ParseError if there
+        is none.
+        """
         raise ParseError(
             f"line 1: a place is chosen of counts a CPU, core, socket or node, and this is {self.name}."
         )
 
     @functools.cached_property
     def timed_lines(self):
-        """Arrays with the start and end in the text of each line that has a time, and its time [s]."""
+        """Three arrays: start and end in the text of each line that has a time, and its time [s]."""
         rows = ((line.start(), line.end(), as_number(line[1])) for line in _TIMED.finditer(self.text))
         lines = np.fromiter(rows, np.dtype("i8,i8,f8"))
         return [lines[field] for field in lines.dtype.names]

@@ -1,4 +1,4 @@
-"""Counts of one cgroup (``-G``), with its name behind each event's."""
+"""Counts of one cgroup (``perf stat -G``), with its name behind each event's."""
 
 import re
 
@@ -18,14 +18,16 @@ _ROW = re.compile(
 
 
 class Cgroup(Format):
-    """Fields between separators, with a cgroup behind the event of the first line that is no comment."""
+    """Reader of fields between separators, with a cgroup behind the event of the first line that is no comment."""
 
     name, lists_runs = "perf stat -G", True
 
     def recognises(self):
+        """Whether the first line that is no comment has a cgroup."""
         return _ROW.match(first_line(self.text, _HEADING)) is not None
 
     def table(self, interval_ms=None):
+        """Counts without the cgroup's name: a pyarrow.Table; ParseError if the text counts several cgroups."""
         groups = ((row[3], row.start()) for row in _ROW.finditer(self.text))
         first, _ = next(groups, ("", 0))
         for group, start in groups:
@@ -37,4 +39,5 @@ class Cgroup(Format):
         return Separated(_ROW.sub(r"\1", self.text)).table()
 
     def remarks(self, columns=None):
+        """A sentence that names the cgroup, in a list."""
         return [f"Counts are those of cgroup {_ROW.search(self.text)[3]}."]

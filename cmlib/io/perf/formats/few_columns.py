@@ -24,16 +24,20 @@ _LABEL = re.compile(
 
 
 class FewColumns(Format):
-    """Lines of three columns or four, the last a name."""
+    """Reader of lines of three columns or four, the last a name of an event."""
 
     name, notes, lists_runs = "perf stat -x without running shares", (NO_SHARES,), True
 
     def recognises(self):
+        """Whether the first line that is no heading has these columns, and a time or a known event."""
         row = _ROW.match(first_line(self.text, _HEADING))
         event = row[5].strip() if row else ","
         return "," not in re.sub(r"/[^/]*/", "", event) and bool(row[1] or is_event(event))
 
     def rows(self, interval_ms=None):
+        """Yield a row for each line, without running shares (NaN), raw codes by their labels; ParseError for another
+        line.
+        """
         names = {code: label for label, code in _LABEL.findall(self.text)}
         expected = "has not the columns of the lines before it: time, count, (unit,) event."
         for _, row in match_lines(self.text, _ROW, _HEADING, expected):

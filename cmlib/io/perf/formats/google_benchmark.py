@@ -23,19 +23,22 @@ _BLANKS = re.compile(r"\s*+")
 
 
 class GoogleBenchmark(Format):
-    """Benchmarks with their times, and counters an iteration."""
+    """Reader of benchmarks with their times, and counters an iteration."""
 
     name = "google-benchmark's JSON"
 
     def recognises(self):
+        """Whether the text is a JSON object with ``benchmarks`` and ``real_time`` in it."""
         return (
             self.text.lstrip().startswith("{") and '"benchmarks"' in self.text and '"real_time"' in self.text
         )
 
     def rows(self, interval_ms=None):
+        """Yield a row for each event of each repetition, without time (None) and running share (NaN)."""
         return (row for entry in self._entries for row in _rows(entry))
 
     def remarks(self, columns=None):
+        """Sentences on running shares, iterations, and counters that name no event."""
         names = dict.fromkeys(
             name
             for entry in self._entries
@@ -47,7 +50,11 @@ class GoogleBenchmark(Format):
         return notes + [f"Counters that name no event are left out: {', '.join(unnamed)}."] * bool(unnamed)
 
     def totals(self, columns=None, *, rows_are_runs=True):
-        """Each repetition of each benchmark as a run."""
+        """Yield the Totals of each repetition of each benchmark, a run each; ParseError for one without counters of
+        events.
+
+        The command is the benchmark's name, with dashes for slashes.
+        """
         notes = tuple(self.remarks())
         for entry in self._entries:
             name = str(entry.get("run_name") or entry.get("name") or "unnamed")
@@ -63,7 +70,9 @@ class GoogleBenchmark(Format):
 
     @functools.cached_property
     def _entries(self):
-        """Repetitions; where there are aggregates only, their means."""
+        """Repetitions (list of dicts); where there are aggregates only, their means. ParseError if the JSON is
+        damaged.
+        """
         documents, decoder, text = [], json.JSONDecoder(), self.text.rstrip()
         try:
             end = _BLANKS.match(text).end()
@@ -90,10 +99,14 @@ class GoogleBenchmark(Format):
 
 
 def _is_number(value):
+    """Whether a value is a number from 0 to 10^18."""
     return type(value) in (int, float) and 0 <= value <= _MOST
 
 
 def _rows(entry):
+    """List of the rows (as of :meth:`Format.rows`) of one repetition (dict); ParseError for a counter that is no
+    number.
+    """
     named = (
         (name.rpartition("::")[2], mean) for name, mean in entry.items() if not _NO_COUNTER.fullmatch(name)
     )

@@ -1,4 +1,4 @@
-"""The table that `perf stat` prints for people, with and without ``-I``."""
+"""The table that `perf stat` prints for people, with and without ``-I``: a line an event, its count first."""
 
 import re
 
@@ -34,21 +34,29 @@ _HEADING = re.compile(
 
 
 def row_of(line):
-    """A line of such a table that counts an event: its time, count, unit and event among others; None of another."""
+    """Match of a line (str) of such a table that counts an event; None for another line.
+
+    Its groups are time, count (as written), unit, event, unit behind the event, and running share [%]; None if
+    missing.
+    """
     row = _ROW.match(line)
     return row if row and (row[2][0] == "<" or _NUMBER.fullmatch(row[2])) else None
 
 
 class HumanReadable(Format):
-    """Rows of such a table below its headings."""
+    """Reader of the rows of such a table below its headings."""
 
     name, lists_runs = "perf stat's table for people", True
 
     def recognises(self):
+        """Whether the first line that is no heading is a row, without marks between fields."""
         row = _ROW.match(first_line(self.text, _HEADING))
         return bool(row and not re.search(r"[,;|\t]", row[4].split("/")[0]))
 
     def rows(self, interval_ms=None):
+        """Yield a row for each line that counts an event, its running share 1 if none is printed; ParseError for
+        another line.
+        """
         expected = (
             "is no line of the table that `perf stat` prints for whole programs. Metrics alone (--topdown) "
             "can't be read; keep perf's output apart from the program's: -o FILE."
@@ -68,6 +76,7 @@ class HumanReadable(Format):
             yield time, event, count, running, unit
 
     def _count(self, start, cell, unit):
+        """A count (float) of what a cell has, in any locale's marks; ParseError if that is no count."""
         number = _NUMBER.fullmatch(cell)
         if not number or (number[4] and not unit) or number[4] in (number[2] or "-", number[3] or "-"):
             raise ParseError(

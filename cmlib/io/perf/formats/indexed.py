@@ -1,8 +1,8 @@
 """Counters as statements of Lua or Python: ``core_counts[3]["INST_RETIRED.ANY"][17] = 140747545137405``.
 
 So John McCalpin's periodic-performance-counters writes what it reads of cores, caches and memory controllers: places,
-the event, the number of the sample; and ``walltime[0][17]``, ``walltime[1][17]``, its time [s, µs]. Counters run on, so
-that counts are differences of neighbouring samples.
+the event, the number of the sample; and ``walltime[0][17]``, ``walltime[1][17]``, its time [s, µs]. Counters run on,
+so that counts are differences of neighbouring samples.
 """
 
 import functools
@@ -27,15 +27,22 @@ _STATEMENT = re.compile(f"{_COUNT.pattern}|{_TIME.pattern}")
 
 
 class Indexed(Format):
-    """Form of counts as statements: differences of the counters, summed over places (cores, sockets and so on)."""
+    """Reader of counts as statements: differences of the counters, summed over places (cores, sockets and so on)."""
 
     name = "name[place][event][sample] = count"
 
     def recognises(self):
+        """Whether the text has a statement of a count."""
         # Finding a few characters takes a tenth of the time.
         return ('"][' in self.text or "'][" in self.text) and bool(_COUNT.search(self.text))
 
     def rows(self, interval_ms=None):
+        """Yield a row for each sample but the first and each event: counted all the time (1.0), or ``<not
+        counted>``.
+
+        ParseError for a statement of another form, two counts of one sample, one sample only, or if times are not
+        known.
+        """
         expected = "is no statement of a count or a time, of whole numbers."
         for _ in match_lines(self.text, _STATEMENT, _OTHER, expected):
             pass
@@ -47,6 +54,7 @@ class Indexed(Format):
                 yield f"{ends[sample]:.9f}", event, "<not counted>" if np.isnan(count) else count, 1.0, ""
 
     def remarks(self, columns=None):
+        """Sentences on differences and sums, and on counters that were smaller than at the sample before."""
         _, fell = self._counts
         notes = [
             "Counters run on: counts are their differences. Those of all CPUs, sockets and boxes are added up."
@@ -59,7 +67,7 @@ class Indexed(Format):
         return notes
 
     def _ends(self, interval_ms):
-        """Series by sample but the first: its time since the first sample [s]; a ParseError if times are not known."""
+        """Series by sample but the first: its time since the first sample [s]; ParseError if times are not known."""
         parts = pd.DataFrame(
             [map(int, time.groups()) for time in _TIME.finditer(self.text)], columns=["unit", "sample", "n"]
         )
@@ -80,7 +88,8 @@ class Indexed(Format):
 
     @functools.cached_property
     def _counts(self):
-        """(Counts by sample and event, summed over places; dict from event to the first sample with a decrease).
+        """(Counts by sample and event, summed over places: a DataFrame; dict from event to the first sample with a
+        decrease).
 
         Counters decrease if they are reset or programmed by another tool; counts from there on are NaN.
         """

@@ -1,10 +1,10 @@
 """What `likwid-perfctr -t` writes: a line an interval, after headings that name what each group measures.
 
-``# GID|EventCount|CpuCount|Total runtime [s]|INSTR_RETIRED_ANY|…`` comes once for each group of events, then lines such
-as ``1 2 4 0.500 …`` or, with ``-O`` or in a file, ``1,2,4,0.500,…``: the group, how many events and hardware threads,
-the time, and of each event a count for every hardware thread (likwid-perfctr 5.2, ``likwid-perfctr.lua``). A group of
-likwid's own prints metrics in place of counts, from which counts are worked out, and before likwid 4.3 no heading.
-Groups take turns, a line each: a turn of all is an interval here, extrapolated from what was counted of it.
+``# GID|EventCount|CpuCount|Total runtime [s]|INSTR_RETIRED_ANY|…`` comes once for each group of events, then lines
+such as ``1 2 4 0.500 …`` or, with ``-O`` or in a file, ``1,2,4,0.500,…``: the group, how many events and hardware
+threads, the time, and of each event a count for every hardware thread (likwid-perfctr 5.2, ``likwid-perfctr.lua``). A
+group of likwid's own prints metrics in place of counts, from which counts are worked out, and before likwid 4.3 no
+heading. Groups take turns, a line each: a turn of all is an interval here, extrapolated from what was counted of it.
 """
 
 import functools
@@ -54,26 +54,32 @@ class _Line(NamedTuple):
 
 
 class Likwid(Format):
-    """Lines of counts or metrics; what a program printed between them is left out."""
+    """Reader of lines of counts or metrics; what a program printed between them is left out."""
 
     name = "likwid-perfctr -t"
 
     def recognises(self):
+        """Whether a heading of a group, or of the hardware threads, stands in the first 100,000 characters."""
         return bool(_HEADING.search(self.text[:100_000]) or _THREADS.search(self.text[:100_000]))
 
     @functools.cached_property
     def names(self):
-        """What each group measures, as headings say."""
+        """What each group measures, as headings say: a dict of its number, from 1, to a list of str."""
         return {k: line[3].rstrip().split(line[2]) for k, line in enumerate(_HEADING.finditer(self.text), 1)}
 
     @functools.cached_property
     def in_metrics(self):
-        """Whether that is metrics."""
+        """Whether lines hold metrics, and not counts."""
         heading = _HEADING.search(self.text)
         return heading is None or heading[1].lower() == "metricscount"
 
     def rows(self, interval_ms=None):
-        """Rows of turns in which all groups were counted, extrapolated from what was counted of each event."""
+        """Yield rows of the turns in which all groups were counted, extrapolated from what was counted of each
+        event.
+
+        A row's running share is the share of the turn in which its event was counted. ParseError for a line that is
+        damaged.
+        """
         groups, begin, turn = {line.group for line in self._lines}, 0.0, {}
         measured = self._counts_of_metrics() if self.in_metrics else self._counts()
         for line, counts_and_seconds in zip(self._lines, measured, strict=True):
@@ -92,6 +98,7 @@ class Likwid(Format):
             begin, turn = line.end, {}
 
     def remarks(self, columns=None):
+        """Sentences on what was added up, extrapolated, worked out of metrics, or left out."""
         n = len({line.group for line in self._lines})
         names = dict.fromkeys(itertools.chain(*self.names.values()))
         unused = [name for name in names if not _is_used(name.lower())]
@@ -114,7 +121,7 @@ class Likwid(Format):
 
     @functools.cached_property
     def _lines(self):
-        """Lines of counts; of a last line without its end, nothing is known."""
+        """List of _Line in the text; a last line without its end is left out."""
         lines, start = [], 0
         while (end := self.text.find("\n", start)) >= 0:
             if row := _ROW.match(self.text, start, end):
@@ -131,7 +138,9 @@ class Likwid(Format):
         return lines
 
     def _counts(self):
-        """Counts of each line, added up over threads, and for how long they were counted [s]."""
+        """Yield for each line its counts (dict by event), added up over threads, and for how long they were counted
+        [s].
+        """
         begin = 0.0
         for line in self._lines:
             nothing = np.isnan(line.values).all(axis=1)
@@ -140,7 +149,9 @@ class Likwid(Format):
             begin = line.end
 
     def _counts_of_metrics(self):
-        """The same of lines of metrics."""
+        """List of what :meth:`_counts` yields, worked out of lines of metrics; ParseError if a metric for that is
+        missing.
+        """
         names = self.names or _guessed(self.text, self._lines)
         for group, metrics in names.items():
             if lacking := set(_ALWAYS) - {name.lower() for name in metrics}:
@@ -156,7 +167,11 @@ class Likwid(Format):
 
 
 def read_count(text, start, cell, nothing=_NOTHING):
-    """A count as likwid writes it; NaN where there is none."""
+    """A count (float) as likwid writes it in a `cell` of the line that begins at `start`; NaN for a cell in
+    `nothing`.
+
+    ParseError for other text.
+    """
     if cell.lower() in nothing:
         return np.nan
     if not _COUNT.fullmatch(cell):
@@ -165,7 +180,7 @@ def read_count(text, start, cell, nothing=_NOTHING):
 
 
 def _guessed(text, lines):
-    """Names of unnamed metrics, as far as their values bear them out."""
+    """Names of unnamed metrics (dict of group to list), where their values can be those; else ParseError."""
     names = {}
     for line in lines:
         values, more = np.nan_to_num(line.values), len(line.values) - len(_ALWAYS)
@@ -178,6 +193,7 @@ def _guessed(text, lines):
 
 
 def _nominal_hz(text, measured):
+    """The processor's nominal clock rate [Hz]: as the text says it, or else the median of what its metrics imply."""
     if clock := _NOMINAL.search(text):
         return 1e9 * float(clock[1])
     clock, time, busy = (
@@ -188,6 +204,10 @@ def _nominal_hz(text, measured):
 
 
 def _counts(values, nominal):
+    """Counts (dict by event, of all threads) of a line's metrics, and for how long they were counted [s].
+
+    `values` are a dict of metric to an array by thread, `nominal` is the nominal clock rate [Hz].
+    """
     seconds = float(np.nanmax(values[_TIME]))
     cycles = np.nan_to_num(values[_BUSY]) * nominal
     cpi = np.nan_to_num(values[_CPI])
@@ -204,8 +224,10 @@ def _counts(values, nominal):
 
 
 def _event(name):
+    """A metric's name as a name of an event: lower case, underscores for all that is no letter or digit."""
     return re.sub(r"[^a-z0-9]+", "_", name).strip("_")
 
 
 def _is_used(name):
+    """Whether counts are worked out of a metric of that name (in lower case)."""
     return name in _ALWAYS or name.endswith(" rate") or bool(_PER_SECOND.search(name))

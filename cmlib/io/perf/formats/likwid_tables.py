@@ -25,19 +25,21 @@ _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")
 
 
 class LikwidTables(Format):
-    """Tables of counts, without times."""
+    """Reader of tables of counts, without times."""
 
     name = "likwid-perfctr's tables"
     notes = ("Counts of all hardware threads are added up, and of an event that several counters count.",)
 
     def recognises(self):
+        """Whether the text has the heading of such a table."""
         return "Counter" in self.text and bool(_TABLE.search(self.text))
 
     def rows(self, interval_ms=None):
+        """Iterator over a row for each event of each table, without a time (None)."""
         return (row for table, end in self._tables for row in _rows(self.text, table, end)[0])
 
     def totals(self, columns=None, *, rows_are_runs=True):
-        """Each table as a run."""
+        """Yield the Totals of each table, as a run; the command is the region's name, "" outside of regions."""
         text, tables = self.text, self._tables
         regions = {region.start(): (region[1] or region[2]).strip() for region in _REGION.finditer(text)}
         begins = list(regions)
@@ -68,7 +70,7 @@ def _last_between(begins, start, end):
 
 
 def _start(text, before, table, begins):
-    """Where a table begins that follows another: with its region, or its group."""
+    """Position in the text at which a table begins that follows another: with its region, or its group."""
     region = _last_between(begins, before.end() + 1, table.start())
     group = max(
         text.rfind(f"\n{word}", before.end(), table.start()) + 1 for word in ("Group", "TABLE", "STRUCT")
@@ -77,9 +79,10 @@ def _start(text, before, table, begins):
 
 
 def _rows(text, table, most):
-    """Return a table's rows, a row an event, how long it was counted [s], and whether counts are missing.
+    """Three results: a table's rows, a row an event; how long it was counted [s], NaN if unknown; whether counts are
+    missing.
 
-    The table ends at `most` at the latest.
+    `table` is the match of its heading; the table ends at position `most` at the latest.
     """
     start = text.find("\n", table.start()) + 1
     n_threads = sum(map(bool, _cells(text[table.start() : start - 1]))) - 2
@@ -107,6 +110,7 @@ def _rows(text, table, most):
 
 
 def _cells(line):
+    """Cells (list of str) of a line of a drawn table or of CSV."""
     line = line.rstrip()
     parts = line.strip("|").split("|") if line.startswith("|") else line.split(",")
     return [part.strip() for part in parts]

@@ -1,4 +1,7 @@
-"""Lines and cells of counts, and the rows that forms make of them."""
+"""Lines and cells of counts, and the rows that forms make of them.
+
+:func:`as_table` makes of rows (time, event, count, share, unit) the table that all forms give.
+"""
 
 import re
 
@@ -29,12 +32,17 @@ TIMED_ROW = re.compile(rf"^ *{TIME}(?! (?:\+-|\(|seconds))", re.MULTILINE)
 
 
 def first_line(text, heading):
-    """The first line that `heading`, a pattern, does not match; empty if there is none near the beginning."""
+    """The first line (str) that the pattern `heading` does not match; empty if there is none in the first 10,000
+    characters.
+    """
     return next((line for line in text[:_HEAD].split("\n") if not heading.match(line)), "")
 
 
 def match_lines(text, row, heading, expected):
-    """Match every line that is no heading; yields its start and the match of `row`."""
+    """Yield (start in the text, match of `row`) for every line that the pattern `heading` does not match.
+
+    ParseError, whose message ends with `expected`, for a line that `row` does not match; a last one may be cut off.
+    """
     start = 0
     for line in text.split("\n"):
         if not heading.match(line):
@@ -46,7 +54,9 @@ def match_lines(text, row, heading, expected):
 
 
 def whole_count(text, start, cell):
-    """A count as counters hold it, in the line that begins at `start`; a ParseError for any other text."""
+    """A count (int) as counters hold it, of a `cell` in the line that begins at `start`; ParseError for any other
+    text.
+    """
     if not re.fullmatch("[0-9]{1,20}", cell):
         raise ParseError(
             f"{where(text, start)} has {cell[:40]!r} for a count, which is no whole number from 0 to 10^20."
@@ -55,17 +65,21 @@ def whole_count(text, start, cell):
 
 
 def as_unicode(text):
-    """Replace lone surrogates, which Python makes of bytes that are no text."""
+    """The text with replacement characters for lone surrogates, which Python makes of bytes that are no text."""
     return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 def as_number(text):
-    """A number with either decimal mark."""
+    """A number (float) of a text with either decimal mark."""
     return float(text.replace(",", "."))
 
 
 def as_table(rows):
-    """The columns of :func:`cmlib.io.perf.parse_stat`, of time, event, count or "<not …>", share and unit."""
+    """A pyarrow.Table with the columns of :func:`cmlib.io.perf.parse_stat`.
+
+    `rows` are tuples: time (None if not known), event, count (number, "<not counted>" or "<not supported>"), running
+    share and unit. Where nothing was counted, the value is NaN and the share 0.
+    """
     rows = list(rows)
     times, events, counts, shares, units = zip(*rows, strict=True) if rows else ((),) * 5
     columns = [
@@ -80,19 +94,19 @@ def as_table(rows):
 
 
 def with_types(columns):
-    """Columns in the order of `SCHEMA` as a table of its types."""
+    """A pyarrow.Table of columns (lists) in the order of `SCHEMA`, with its names and types."""
     typed = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
     return pa.table(typed, SCHEMA)
 
 
 def with_times(table):
-    """Leave out rows without a time where others have one, as of totals behind intervals."""
+    """The table without rows that have no time, if others have one, as totals behind intervals; else unchanged."""
     timed = pc.is_finite(table["time_s"])
     return table.filter(timed) if pc.any(timed).as_py() else table
 
 
 def check_density(n_intervals, n_events, n_counts):
-    """Raise ParseError before a table is made that is far larger than what was counted."""
+    """Raise ParseError before a table is made that is far larger than what was counted, from three numbers."""
     if n_intervals * n_events > max(_ALWAYS, _MOST_CELLS_A_COUNT * n_counts):
         raise ParseError(
             f"line 1: {n_intervals:,} intervals of {n_events:,} events would have {n_intervals * n_events:,} counts, "

@@ -1,4 +1,5 @@
-"""Counts of PAPI's events, a line each: ``PAPI_L1_LDM : 159958``, or ``"PAPI_L1_LDM":"159958",``; the rest is left out.
+"""Counts of PAPI's events, a line each: ``PAPI_L1_LDM : 159958``, or ``"PAPI_L1_LDM":"159958",``; the rest is left
+out.
 
 The second is how PAPI's high-level interface writes a region.
 """
@@ -19,19 +20,23 @@ _LINE = re.compile(
 
 
 class Papi(Format):
-    """Lines of an event and its count, without times."""
+    """Reader of lines of an event and its count, without times."""
 
     name, notes = "lines of PAPI's events", (NO_SHARES,)
 
     def recognises(self):
+        """Whether the text has such a line."""
         return "PAPI_" in self.text and bool(_LINE.search(self.text))
 
     def rows(self, interval_ms=None):
+        """Yield a row for each line, without time (None) and running share (NaN); ParseError for a count that is no
+        whole number.
+        """
         for line in _LINE.finditer(self.text):
             yield None, line[1], whole_count(self.text, line.start(), line[2]), np.nan, ""
 
     def totals(self, columns=None, *, rows_are_runs=True):
-        """A run begins where an event comes again."""
+        """Yield the Totals of each run; a run begins where an event comes again."""
         starts, runs = [0], [{}]
         for line, row in zip(_LINE.finditer(self.text), self.rows(), strict=True):
             if line[1] in runs[-1]:

@@ -1,4 +1,4 @@
-"""Counts a CPU, core, die, socket, node or thread (``-A``, ``--per-…``), added up."""
+"""Counts a CPU, core, die, socket, node or thread (``perf stat -A``, ``--per-…``), each called a place, added up."""
 
 import re
 
@@ -31,15 +31,21 @@ _DATA = re.compile(r"^ *[^ #\n][^\n]*", re.MULTILINE)
 
 
 class PerPlace(Format):
-    """Lines that name a place before their count, added up over all places."""
+    """Reader of lines that name a place before their count; counts are added up over all places."""
 
     name, lists_runs = "perf stat -A or --per-…", True
 
     def recognises(self):
+        """Whether the first line that is no comment names a place."""
         first = _DATA.search(self.text)
         return first is not None and _place_of(first[0]) is not None
 
     def table(self, interval_ms=None):
+        """Counts over all places: a pyarrow.Table, its running shares the mean of the places'.
+
+        An event that was not counted at one place is not counted, with share 0; places that do not support it are
+        left out.
+        """
         first = _DATA.search(self.text)
         if _PLACE_IN_TABLE.match(first[0]):
             rows = HumanReadable(_PLACE_IN_TABLE.sub(r"\1", self.text)).table().to_pandas()
@@ -54,6 +60,7 @@ class PerPlace(Format):
         return pa.Table.from_pandas(added.reset_index()[SCHEMA.names], SCHEMA)
 
     def remarks(self, columns=None):
+        """A sentence, in a list, that names the place, or says how many are added up."""
         places = list(dict.fromkeys(filter(None, map(_place_of, self.text.split("\n")))))
         if len(places) == 1:
             return [f"Counts are those of {places[0]}."]
@@ -61,10 +68,13 @@ class PerPlace(Format):
 
     @staticmethod
     def run_length(events):
-        """All rows: each is one of several places."""
+        """Number of all rows: each is one of several places, so that repeated events are no further run."""
         return len(events)
 
     def at_place(self, place):
+        """Text (str) with the counts of one place (its name, such as ``CPU3``) alone; ParseError if no line names
+        it.
+        """
         lines = self.text.splitlines(keepends=True)
         places = [_place_of(line) for line in lines]
         if place not in places:
@@ -74,7 +84,7 @@ class PerPlace(Format):
 
 
 def _place_of(line):
-    """The place that a line counts; None of a comment and the like."""
+    """The place (str) that a line counts; None for a comment and the like."""
     if line.lstrip().startswith("{"):
         key = _KEY.search(line)
         return key[1] if key else None

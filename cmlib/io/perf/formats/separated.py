@@ -1,4 +1,4 @@
-"""What `perf stat -x` and `-j` write for one program."""
+"""What `perf stat -x` (fields between separators) and `-j` (JSON) write for one program."""
 
 import re
 
@@ -16,18 +16,26 @@ _FIELDS = ["time", "count", "unit", "event", "share"]
 
 
 class Separated(Format):
-    """Fields between separators, or JSON: what no other form recognises is read so, or refused with the line."""
+    """Reader of fields between separators, or JSON: what no other form recognises is read so, or refused with the
+    line.
+    """
 
     name, lists_runs = "perf stat -x or -j", True
 
     def table(self, interval_ms=None):
+        """Counts as a pyarrow.Table; ParseError for a line that perf does not write, or that counts one thread or
+        cgroup.
+        """
         grammar = find_grammar(self.text)
         chunks = _chunks(self.text, grammar) if grammar else []
         return with_times(pa.concat_tables([SCHEMA.empty_table(), *map(_columns, chunks)]))
 
 
 def _chunks(text, grammar):
-    """Fields, as written, of all rows that count an event; in chunks, as strings of Python take gigabytes."""
+    """Yield pyarrow.Tables of the fields, as written, of all rows that count an event.
+
+    In chunks, as strings of Python take gigabytes.
+    """
     start, found_any = 0, False
     while start < len(text):
         end = text.find("\n", start + _CHUNK)
@@ -40,6 +48,10 @@ def _chunks(text, grammar):
 
 
 def _fields(text, grammar, start, end, found_any):
+    """pyarrow.Table of the fields, as written, of the rows between two positions, read by regular expressions.
+
+    `found_any`: whether earlier chunks have rows, after which a last line may be cut off.
+    """
     lines = grammar.line.findall(text, start, end)
     rows = [fields for fields in lines if fields[3]]
     if len(lines) <= text.count("\n", start, end):
@@ -49,6 +61,7 @@ def _fields(text, grammar, start, end, found_any):
 
 
 def _columns(rows):
+    """pyarrow.Table with the columns of SCHEMA, of one with the fields as written."""
     counted = pc.invert(pc.starts_with(rows["count"], "<"))
     values = [
         _numbers(rows["time"]),
@@ -62,7 +75,7 @@ def _columns(rows):
 
 
 def _check_only_cut_off(text, grammar, start, end, found_any):
-    """Raise unless the only line that does not read is the last one, and has no end."""
+    """Raise ParseError unless the only line that can't be read is the last one, and has no end."""
     for line in _LINE.finditer(text, start, end):
         if grammar.line.fullmatch(line[0]) or (line.end() == len(text) and found_any):
             continue
@@ -78,6 +91,6 @@ def _check_only_cut_off(text, grammar, start, end, found_any):
 
 
 def _numbers(column):
-    """Read numbers with either decimal mark; NaN where there is none."""
+    """Numbers (pyarrow array of float) of a column of texts with either decimal mark; NaN where a text is empty."""
     written = pc.replace_substring(pc.ascii_trim(column.cast(pa.string()), " "), ",", ".")
     return pc.cast(pc.if_else(pc.equal(written, ""), "nan", written), pa.float64())

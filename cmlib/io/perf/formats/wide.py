@@ -63,15 +63,28 @@ _LONGEST_PAUSE = 10
 
 
 class Wide(Format):
-    """A heading that names events, and rows of as many numbers.
+    """Reader of a heading that names events, and rows of as many cells.
 
-    As they are written: `names` of columns, `places` where they were counted, `cells` by column. The heading begins at
-    `start`, the rows at `starts`; `times` [s] are None where no column tells them.
+    Attributes
+    ----------
+    names : tuple of str
+        Of the columns, without units; `scales` (tuple of float) is how many one of each unit is.
+    places : list of str
+        Where each column was counted, such as ``CPU 3``; empty in a heading of one row.
+    start, end_of_heading : int
+        Positions of the heading in the text.
+    starts : list of int
+        Positions of the rows.
+    cells : list of tuple of str
+        By column, the cells of all rows.
+    times : ndarray or None
+        Time of each row [s]; None where no column tells it.
     """
 
     name, first_row_begins = "wide table", True
 
     def recognises(self):
+        """Whether the text begins with a heading that names an event, and a row of numbers."""
         return self.counts_a_line > 1
 
     def __init__(self, text):
@@ -82,6 +95,13 @@ class Wide(Format):
             self.counts_a_line = len(self.names)
 
     def read(self, interval_ms=None, columns=None):
+        """Counts of the text, a row a reading: a pyarrow.Table with the columns of :func:`cmlib.io.perf.parse_stat`.
+
+        `interval_ms` is the length of an interval, needed where no column tells times; `columns` (dict of name to
+        "count" or "level") are kept though they name no event. Running shares are not known (NaN). If all counts only
+        rise over 20 rows or more, they are taken for running totals, and counts are their differences. ParseError for
+        cells that are no numbers, times that go back, or an unknown column.
+        """
         columns = columns or {}
         names, counts = self._counts(columns)
         if self.times is None and interval_ms is None:
@@ -102,6 +122,7 @@ class Wide(Format):
         return _as_table(ends, names, np.where(is_level, counts * lengths[:, None], counts))
 
     def remarks(self, columns=None):
+        """Sentences (list of str) on running shares, places, running totals, levels, and columns left out."""
         columns = columns or {}
         notes = {
             NO_SHARES: True,
@@ -116,7 +137,11 @@ class Wide(Format):
         return notes + self._left_out(columns)
 
     def totals(self, columns=None, *, rows_are_runs=True):
-        """A run a row; of several programs, where a column names them."""
+        """Yield the Totals of each program, a run a row; a column of programs names them.
+
+        None if rows are intervals: if a column tells times and not how long programs took, there are places, or
+        `rows_are_runs` is False.
+        """
         columns_of_cells = zip(self.names, self.cells, strict=True)
         named = next((cells for name, cells in columns_of_cells if _PROGRAM.fullmatch(name)), ())
         # Of programs that come once each, a time is how long they took.
@@ -141,7 +166,11 @@ class Wide(Format):
             )
 
     def run_starts(self):
-        """Where time goes back, or makes a pause of more than ten intervals."""
+        """Positions (list of int) of the rows at which runs begin: where time goes back, or makes a pause of over
+        ten intervals.
+
+        The first position is that behind the heading; without times the list is [0].
+        """
         if self.times is None:
             return [0]
         steps = np.diff(self.times)
@@ -151,25 +180,32 @@ class Wide(Format):
 
     @property
     def begin_ns(self):
+        """Start of the first interval [ns since 1970] (int); None if times are not since 1970."""
         if self.times is None or not len(self.times) or self.times[0] < _EPOCH:
             return None
         return round((self.times[0] - _step(self.times)) * 1e9)
 
     @property
     def timed_lines(self):
+        """Three arrays: start and end in the text of each row, and its end since the beginning of the first interval
+        [s].
+        """
         times = [] if self.times is None else self._ends()
         return [np.array(column) for column in (self.starts, [*self.starts[1:], len(self.text)], times)]
 
     @functools.cached_property
     def starts(self):
+        """Positions (list of int) of the rows in the text."""
         return list(self._cells_by_start)
 
     @functools.cached_property
     def cells(self):
+        """For each column, the tuple of its cells (str)."""
         return list(zip(*self._cells_by_start.values(), strict=True)) or [()] * len(self.names)
 
     @functools.cached_property
     def _cells_by_start(self):
+        """Dict from a row's position to its cells (list of str); ParseError for a row of another length."""
         rows = {}
         for line, start, end in _lines(self.text, self.end_of_heading):
             if not line.strip() or line.startswith("#"):
@@ -186,6 +222,7 @@ class Wide(Format):
 
     @functools.cached_property
     def times(self):
+        """Time of each row [s], as written or since 1970: an array; None where no column tells it."""
         column, unit = next(
             ((k, match[1]) for k, name in enumerate(self.names) if (match := _TIME.fullmatch(name))),
             (None, None),
@@ -201,6 +238,7 @@ class Wide(Format):
         )
 
     def _time(self, cell, start):
+        """A time [s] of a cell: a number, a clock's time, or a date since 1970; ParseError for other text."""
         if (seconds := _number(cell.replace(",", "."))) is not None and np.isfinite(seconds):
             return seconds
         if clock := _CLOCK.fullmatch(cell):
@@ -226,7 +264,11 @@ class Wide(Format):
         return self.times if len(begins) and -step < begins[0] <= 0.5 * step else self.times - begins
 
     def _counts(self, columns):
-        """Names of the events and of other columns that are kept, and a row of counts an interval."""
+        """Names of the events and of other columns that are kept (list), and an array with a row of counts an
+        interval.
+
+        Counts of several places are added up; ParseError for an unknown column, or a cell that is no count.
+        """
         if unknown := [name for name in columns if name not in self.names]:
             listed = ", ".join(self.names)
             raise ParseError(
@@ -242,7 +284,7 @@ class Wide(Format):
         return names, counts.T
 
     def _column(self, k):
-        """Counts of a column, whose commas are all between groups of digits, or else all before decimals."""
+        """Counts of column `k`, whose commas are all between groups of digits, or else all before decimals."""
         cells = self.cells[k]
         if all(map(str.isdecimal, cells)) and all(map(str.isascii, cells)):
             return np.array(cells).astype(float)
@@ -265,6 +307,7 @@ class Wide(Format):
             )
 
     def _left_out(self, columns):
+        """Sentences (list of str) on columns left out, and on cells that are taken for not counted."""
         used = [is_event(name) or _TIME.fullmatch(name) or name in columns for name in self.names]
         unused = [name or "(no name)" for name, is_used in zip(self.names, used, strict=True) if not is_used]
         cells = set().union(*itertools.compress(self.cells, used))
@@ -277,7 +320,9 @@ class Wide(Format):
 
 
 def _find_heading(text):
-    """Separator ("" for blanks), names, places where there are two rows, start and end of a heading; None if none."""
+    """Separator ("" for blanks), names, places where there are two rows, start and end of a heading; None if there
+    is none.
+    """
     lines = [line for line in itertools.islice(_lines(text[:_HEAD]), 4) if line[0].strip("# \t\r")]
     if len(lines) < 2:
         return None
@@ -299,7 +344,9 @@ def _find_heading(text):
 
 
 def _without_unit(name):
-    """A column's name without the unit of its counts, and how many one of it is."""
+    """A column's name without the unit of its counts, and how many one of it is (float): ``cycles [Mio]`` gives
+    cycles, 1e6.
+    """
     name = _PMCSTAT.sub("", name, count=1) if _PMCSTAT.match(name) else name
     match = _UNIT.fullmatch(name)
     if not match or not is_event(match[1]):
@@ -309,7 +356,7 @@ def _without_unit(name):
 
 
 def _number(cell):
-    """A cell as a number: NaN where nothing was counted, None where it is none."""
+    """A cell as a number (float): NaN where nothing was counted, None where it is no number."""
     if _NUMBER.fullmatch(cell):
         return float(cell)
     if scaled := _SCALED.fullmatch(cell):
@@ -318,7 +365,7 @@ def _number(cell):
 
 
 def _lines(text, start=0):
-    """Lines with their beginnings and ends, the line feed included."""
+    """Yield (line, its start, its end) in a text from a position on, the end with the line feed."""
     while start < len(text):
         end = text.find("\n", start) + 1 or len(text)
         yield text[start:end].rstrip("\r\n"), start, end
@@ -326,6 +373,7 @@ def _lines(text, start=0):
 
 
 def _cells(line, separator):
+    """Cells (list of str) of a line; quotes are taken off."""
     if not separator:
         return line.split()
     cells = line.split(separator)
@@ -336,7 +384,7 @@ def _cells(line, separator):
 
 
 def _step(times):
-    """The usual time from a row to the next [s]."""
+    """The usual time from a row to the next [s]: the median; 1.0 if there is only one."""
     steps = np.diff(times)
     return float(np.median(steps[steps > 0])) if (steps > 0).any() else 1.0
 
@@ -348,7 +396,10 @@ def _are_totals(counts):
 
 
 def _as_table(ends, names, counts):
-    """A row an interval and event, with rows of nothing counted where the table has a pause."""
+    """pyarrow.Table with a row an interval and event, and rows of nothing counted where the table has a pause.
+
+    `counts` is an array with a row for each of `ends` [s], a column for each of `names`.
+    """
     step = _step(ends)
     pauses = np.flatnonzero(np.diff(ends) > 1.5 * step) + 1
     ends = np.insert(ends, pauses, ends[pauses] - step)
