@@ -17,12 +17,15 @@ _IN_CHECKOUT = not _WHEEL.is_dir() and (_CHECKOUT / "pyproject.toml").is_file()
 
 
 def data_dir():
-    """Folder that holds `recordings/` and `results/`."""
+    """Folder (Path) that holds `recordings/` and `results/`.
+
+    It is CMLIB_DATA if that is set, else ``data`` in the checkout, or of an installed wheel in the working folder.
+    """
     return _chosen("CMLIB_DATA") or (_CHECKOUT if _IN_CHECKOUT else Path.cwd()) / "data"
 
 
 def recordings_dir():
-    """Folder of the raw recordings, one sub-folder a program. A wheel brings none."""
+    """Folder (Path) of the raw recordings, one sub-folder a program. A wheel brings none."""
     return data_dir() / "recordings"
 
 
@@ -33,7 +36,7 @@ def hardware_first(folder):
 
 
 def results_dir():
-    """Folder of everything made from the recordings: store, figures, tables, report."""
+    """Folder (Path) of all made from recordings (store, figures, tables, report): CMLIB_RESULTS, or in the data."""
     return _chosen("CMLIB_RESULTS") or data_dir() / "results"
 
 

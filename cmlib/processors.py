@@ -44,7 +44,7 @@ def read(name):
 
 
 def rows(name):
-    """The events of a processor's file, a list of dicts of event, code, umask and more; empty if it has no file."""
+    """The events of a processor (`name`): a list of dicts of event, code, umask and more; empty if it has no file."""
     if name not in known():
         return []
     about = read(name)
@@ -80,7 +80,10 @@ def of_machine(machine, core=""):
 
 
 def core_pmu(name):
-    """PMU (str) of a processor's cores if it always has other kinds beside them, such as ``cpu_atom``; else ""."""
+    """PMU (str) of a processor's cores if it always has other kinds beside them, such as ``cpu_atom``; else "".
+
+    `name` is the processor's.
+    """
     kinds = {pmu for *_, pmu in read(name)["machines"]} if name in known() else {""}
     return kinds.pop() if len(kinds) == 1 else ""
 

@@ -27,7 +27,10 @@ def command_line(*words):
 
 
 def command_of_report(program, profile="live"):
-    """The command line (str) that makes the report of a program (name): ``cmlib run PROFILE -p program=NAME``."""
+    """The command line (str) that makes the report of a program (name): ``cmlib run PROFILE -p program=NAME``.
+
+    `profile` names a folder of parameters, such as "live".
+    """
     return command_line("cmlib", "run", profile, "-p", f"program={program}")
 
 
@@ -38,7 +41,10 @@ def in_turn(lines):
 
 
 def output_of(*words):
-    """A word for a command line that stands for the output of another command: ``"$(WORDS)"``."""
+    """A word (Quoted) for a command line that stands for the output of another command: ``"$(WORDS)"``.
+
+    `words` are that command's.
+    """
     return Quoted(f'"$({command_line(*words)})"')
 
 

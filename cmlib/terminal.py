@@ -29,12 +29,15 @@ _MOST_LEFT_OUT = 20  # lines
 
 
 def abridged(text):
-    """A message (str); of a long one (over 4,000 characters) its first 3,000 and last 1,000 characters."""
+    """A message (`text`, str); of a long one (over 4,000 characters) its first 3,000 and last 1,000 characters."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1000]} … {text[-1000:]}"
 
 
 def say_left_out(reasons):
-    """Print on standard error why things were left out (a list), a line each; of more than 20 how many more."""
+    """Print on standard error why things were left out, a line each; of more than 20 how many more.
+
+    `reasons` is a list of errors or text.
+    """
     for reason in reasons[:_MOST_LEFT_OUT]:
         say(f"left out: {one_line(str(reason)[:1000])}", err=True)
     if more := len(reasons[_MOST_LEFT_OUT:]):
@@ -49,5 +52,8 @@ def say_above_bars(text):
 
 
 def say(text="", *, err=False, nl=True, **style):
-    """Print text without control characters, on standard error if `err`; `style` is click's, such as fg="red"."""
+    """Print text without control characters, on standard error if `err`; without a line feed at its end unless `nl`.
+
+    `style` is click's, such as fg="red".
+    """
     click.secho(printable(text), err=err, nl=nl, **style)

@@ -312,7 +312,10 @@ class PrincipalComponents(BaseEstimator):
     random_state: object = None
 
     def fit(self, X, y=None):
-        """Fit to good samples, X of shape (n_samples, n_features); return self."""
+        """Fit to good samples, X of shape (n_samples, n_features), and return self; `y` is ignored.
+
+        A ValueError if X has fewer than two rows or values that are not finite.
+        """
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         self.low_, self.range_ = usual_range(X, self.smallest_range)
         self.pca_ = PCA(0.95, svd_solver="full").fit((X - self.low_) / self.range_)
@@ -325,5 +328,5 @@ class PrincipalComponents(BaseEstimator):
         return (x - self.pca_.inverse_transform(self.pca_.transform(x))) ** 2
 
     def score_samples(self, X):
-        """Minus the reconstruction error of each sample, shape (n_samples,): higher is more normal."""
+        """Minus the reconstruction error of each row of X: ndarray, shape (n_samples,); higher is more normal."""
         return -self.squared_errors(X).sum(axis=1)

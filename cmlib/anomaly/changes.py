@@ -40,7 +40,7 @@ class Function:
 
     @property
     def last_name(self):
-        """The name without its scopes."""
+        """The name (str) without its scopes."""
         return self.name.replace("::", ".").rsplit(".", 1)[-1]
 
 
@@ -105,7 +105,7 @@ def mark_named(changed, names):
 
 
 def read_functions(tree):
-    """Read the functions in a folder or file (path): a dict from name to the list of Functions of that name.
+    """Read the functions in a folder or file (`tree`, a path): a dict from name to the list of Functions of that name.
 
     A ValueError if there is no source.
     """

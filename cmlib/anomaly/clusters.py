@@ -47,10 +47,11 @@ def cluster_functions(samples, functions, k, *, random_state=0):
 def select_n_clusters(samples, functions, fit, *, max_clusters, random_state=0):
     """Raise the number of clusters k from 1 until the rate of false positives stops falling.
 
-    `samples` and `functions` are those of :func:`cluster_functions`. ``fit(clusters)`` gets a dict from function to
-    number of its cluster, and returns a list of models and their false-positive rate (0-1). Returns the clusters (such
-    a dict) and models of the best k, and a DataFrame of k, autoencoders (number of clusters that have a function) and
-    false_positive_rate, a row a k; at most `max_clusters` are tried.
+    `samples` and `functions` are those of :func:`cluster_functions`, `random_state` is the seed of k-means.
+    ``fit(clusters)`` gets a dict from function to number of its cluster, and returns a list of models and their
+    false-positive rate (0-1). Returns the clusters (such a dict) and models of the best k, and a DataFrame of k,
+    autoencoders (number of clusters that have a function) and false_positive_rate, a row a k; at most
+    `max_clusters` are tried.
     """
     trained, history = [], []
     for k in range(1, min(max_clusters, len(set(functions))) + 1):

@@ -169,6 +169,11 @@ class AutoPerf(BaseEstimator):
         -------
         DataFrame
             Columns run (number), function, exceeding, samples, distance_p50, distance_p90, as in `held_out_`.
+
+        Raises
+        ------
+        ValueError
+            As of `distances`.
         """
         samples = self._known(runs)
         return summarize(samples, distances(samples, self.clusters_, self.models_))
@@ -205,6 +210,12 @@ class AutoPerf(BaseEstimator):
         Returns
         -------
         bool
+            True if it is anomalous.
+
+        Raises
+        ------
+        ValueError
+            If the rule is unknown; and as of `distances`.
         """
         return self.predict_runs([run])[0]
 
@@ -219,6 +230,12 @@ class AutoPerf(BaseEstimator):
         Returns
         -------
         list of bool
+            One a run; empty if there is no run.
+
+        Raises
+        ------
+        ValueError
+            If the rule is unknown; and as of `distances`.
         """
         self._check_rule()
         if not len(runs):

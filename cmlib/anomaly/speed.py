@@ -170,11 +170,12 @@ def explain_by_code(verdict, same, instructions):
 
 
 def limits(verdict, *, paired=True, code_known=True, libc=False, repeats=True):
-    """List of the keywords for what limits a verdict, for JSON output; empty if nothing does.
+    """List the keywords (str) for what limits a verdict, for JSON output; empty if nothing does.
 
     ``runs`` if it is inconclusive, ``layout`` if it is "moved", ``not in pairs`` if runs were not `paired`, ``code
-    unknown`` unless `code_known` (both versions' machine code could be compared), ``libc`` if it depends on routines
-    that `libc` chooses by processor, ``varying work`` unless the count of instructions `repeats` from run to run.
+    unknown`` unless `code_known` (both versions' machine code could be compared), ``libc`` if it depends on
+    routines that `libc` chooses by processor, ``varying work`` unless the count of instructions `repeats` from run
+    to run.
     """
     holds = {
         "runs": verdict == INCONCLUSIVE and repeats,

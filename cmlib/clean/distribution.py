@@ -13,9 +13,9 @@ _CRITICAL = 0.752
 
 
 def is_gaussian(values):
-    """True if samples (ndarray, all finite) pass the Anderson-Darling test of a Gaussian at 5 %.
+    """True if samples pass the Anderson-Darling test of a Gaussian at 5 %.
 
-    Constants and empty arrays pass.
+    `values` is an array, all finite; constants and empty arrays pass.
     """
     return len(values) == 0 or gaussian_statistic(values) < _CRITICAL
 

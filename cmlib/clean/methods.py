@@ -1,7 +1,7 @@
 """Register the methods that clean multiplexed counts.
 
-A method added to `REGISTERED` is offered by notebooks, panels and commands; unless it is a variant of another one, by
-comparisons of methods, too.
+REGISTERED is a dict from name to :class:`Method`. A method added to it is offered by notebooks, panels and
+commands; unless it is a variant of another one, by comparisons of methods, too. METHODS has all names.
 """
 
 from collections.abc import Callable
@@ -92,7 +92,8 @@ def clean_counterminer(values, running, *, n_gaussian=3.0, n_long_tail=5.0, k=5,
 def clean_as_printed(values, running, **options):
     """CounterMiner's cleaning of one series without its running shares, which the paper does not use; returns an array.
 
-    Arguments and options are those of :func:`clean_counterminer`; `running` is ignored.
+    `values` (array, NaN where nothing was counted) and `options` are those of :func:`clean_counterminer`; `running`
+    is ignored.
     """
     return clean_counterminer(values, None, **options)
 

@@ -108,7 +108,10 @@ def _checked(values, running, name):
 
 
 def changed_mask(cleaned, values):
-    """Mask of the places where two arrays or DataFrames of one shape differ: bool, of their shape; NaN equals NaN."""
+    """Mask (bool) of the places where `cleaned` and `values` differ, two arrays or DataFrames of one shape.
+
+    NaN equals NaN.
+    """
     return (cleaned != values) & ~(np.isnan(cleaned) & np.isnan(values))
 
 

@@ -47,11 +47,11 @@ HARDWARE_GROUP = ("cycles", "cache-misses", "instructions")
 
 @contextlib.contextmanager
 def sampled(command, encodings, period, folder):
-    """Run a program (list of str) under ``perf record``, a sample each `period` counts of the first event.
+    """Run a program under ``perf record``, a sample each `period` counts of the first event: a context manager.
 
-    Yields an iterator of bytes, perf's stream as it is written. `encodings` maps each event's name to what perf is
-    given for it; all are counted as one group. `folder` takes perf's and the program's standard error. SampleError,
-    at the end of the block, if the program or perf failed.
+    `command` is a list of str. Yields an iterator of bytes, perf's stream as it is written. `encodings` are what
+    perf is given for each event (str); all are counted as one group. `folder` takes perf's and the program's
+    standard error. SampleError, at the end of the block, if the program or perf failed.
     """
     program_stderr, recorder_stderr = folder / "program.stderr", folder / "perf.stderr"
     quiet = f'exec "$@" >/dev/null 2>{shlex.quote(str(program_stderr))}'
@@ -119,7 +119,8 @@ def read_samples(source, events=None):
 def parsed(pieces, parser):
     """Yield an int64 array of shape (n_samples, n_events) for each piece of perf's output, and one for its end.
 
-    `parser` is a SampleReader; its arrays hold counts since the sample before, and may have no rows.
+    `pieces` are bytes, as of :func:`sampled`; `parser` is a SampleReader; the arrays hold counts since the sample
+    before, and may have no rows.
     """
     for piece in pieces:
         yield parser.feed(piece)

@@ -39,7 +39,7 @@ class Plan:
 
     @property
     def events(self):
-        """The events of all groups in order, without the pinned ones."""
+        """Names (tuple of str) of the events of all groups in order, without the pinned ones."""
         return tuple(chain.from_iterable(self.groups))
 
 

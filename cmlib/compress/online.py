@@ -53,7 +53,7 @@ SPAN, FIT = (np.dtype([(name, float) for name in kind._fields]) for kind in (Spa
 
 @njit(cache=True)
 def start(span, fits, x, y):
-    """Start a line with its first sample: set `span`, and `fits` by event, in place."""
+    """Start a line with its first sample, x and y (one value an event): set `span`, and `fits` by event, in place."""
     span.n, span.x_start, span.x_last, span.mean, span.scatter = 1.0, x, x, 0.0, 0.0
     for j in range(len(fits)):
         fit = fits[j]
@@ -63,7 +63,7 @@ def start(span, fits, x, y):
 
 @njit(cache=True, error_model="numpy")
 def include(span, fits, x, y):
-    """Add a sample to the line: update `span` and `fits` in place."""
+    """Add a sample, x and y (one value an event), to the line: update `span` and `fits` in place."""
     step, (span.n, span.x_last, span.mean, span.scatter) = include_x(span, x)
     for j in range(len(fits)):
         fit = fits[j]
@@ -72,7 +72,10 @@ def include(span, fits, x, y):
 
 @njit(cache=True, error_model="numpy")
 def include_x(span, x):
-    """Update for a sample at x: factors for :func:`include_y`, and the new n, x_last, mean and scatter."""
+    """Sums over x with a further sample: a tuple of factors for :func:`include_y`, and of the new sums.
+
+    These are n, x_last, mean and scatter; `span` has the sums (a Span) without the sample.
+    """
     share = 1.0 / (span.n + 1.0)
     weight = span.n * share
     run = (x - span.x_start) - span.mean
@@ -84,7 +87,10 @@ def include_x(span, x):
 
 @njit(cache=True, error_model="numpy")
 def include_y(fit, step, y):
-    """The new y_last, mean, joint, slope and sse of an event with a sample; `step` is from :func:`include_x`."""
+    """Sums of one event with a further sample: a tuple of the new y_last, mean, joint, slope and sse.
+
+    `fit` has the sums (a Fit) without it; `step` is from :func:`include_x`, `y` the event's value.
+    """
     run, share, weighted, inverse, shrink = step
     rise = (y - fit.y_start) - fit.mean
     off = rise - fit.slope * run
@@ -94,13 +100,16 @@ def include_y(fit, step, y):
 
 @njit(cache=True, error_model="numpy")
 def sigma(span, fit):
-    """Standard deviation of the line (Eq. 7); 0 for fewer than three samples."""
+    """Standard deviation (float) of the line of a `span` and a `fit` (Eq. 7); 0 for fewer than three samples."""
     return np.sqrt(fit.sse / (span.n - 2.0)) if span.n > 2.0 else 0.0
 
 
 @njit(cache=True)
 def write(span, fits, row):
-    """Write a finished line to `row`: x_start, x_end, n, and slope, intercept, sigma of each event (Eq. 3, 4, 7)."""
+    """Write a finished line to `row`: x_start, x_end, n, and slope, intercept, sigma of each event (Eq. 3, 4, 7).
+
+    `span` and `fits` (one for each event) are its sums; `row` is an array of 3 + 3 n_events.
+    """
     row[0], row[1], row[2] = span.x_start, span.x_last, span.n
     for j in range(len(fits)):
         fit = fits[j]
@@ -171,7 +180,8 @@ class LineStream:
     def feed(self, x, y):
         """Take many samples, as `extend` does; return finished lines as an array, a row a line as of :func:`write`.
 
-        A ValueError if shapes differ or x does not grow; samples that are not finite are left out.
+        `x` has shape (n,), `y` (n,) or (n, n_events). A ValueError if shapes differ or x does not grow; samples
+        that are not finite are left out.
         """
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         table = y[:, np.newaxis] if y.ndim == 1 else y
@@ -196,7 +206,10 @@ class LineStream:
         return rows
 
     def as_frame(self, rows):
-        """Lines from `feed` and `end` as a DataFrame, in the form of :func:`cmlib.compress.compress`."""
+        """Lines as a DataFrame, in the form of :func:`cmlib.compress.compress`.
+
+        `rows` is an array from `feed` or `end`.
+        """
         suffixes = [""] if self.events is None else [f":{event}" for event in self.events]
         fitted = [f"{what}{suffix}" for suffix in suffixes for what in ("slope", "intercept", "sigma")]
         columns = {"x_start": rows[:, 0], "x_end": rows[:, 1]}

@@ -116,7 +116,7 @@ class PooledCost(RegressorMixin, BaseEstimator):
         return np.maximum(self.posterior(X)["cost"].to_numpy() * self._change(X), self._floor(X))
 
     def predict_interval(self, X):
-        """Lower and upper ends of the prediction interval of each row: two ndarrays [cycles per instruction]."""
+        """Lower and upper ends of the prediction interval of each row of X: two ndarrays [cycles per instruction]."""
         fewer, more = self.quantiles_
         middle, half = self.predict(X), np.where(X["change"] > 0, more, fewer) * self._scale(X)
         return np.maximum(middle - half, self._floor(X)), middle + half
@@ -127,6 +127,11 @@ class PooledCost(RegressorMixin, BaseEstimator):
 
     def posterior(self, X):
         """Posterior distribution of the cost of a miss, for each row's program.
+
+        Parameters
+        ----------
+        X : DataFrame
+            As of :meth:`fit`; ``change`` is not used.
 
         Returns
         -------

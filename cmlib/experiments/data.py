@@ -129,8 +129,9 @@ def interval_runs(url, programs):
 def timed_runs(url, programs):
     """Runs of some programs whose intervals are stretches of time: a DataFrame, a row a run.
 
-    Columns are those of :func:`interval_runs`. Left out are totals of whole runs (recordings in which an interval
-    is a run). An UnfitRecordingError if there are no other runs; empty if there are none at all.
+    `programs` is a list of names in the store at `url`; columns are those of :func:`interval_runs`. Left out are
+    totals of whole runs (recordings in which an interval is a run). An UnfitRecordingError if there are no other
+    runs; empty if there are none at all.
     """
     runs = interval_runs(url, programs)
     timed = runs[runs["axis"] == TIME].reset_index(drop=True)
@@ -142,7 +143,7 @@ def timed_runs(url, programs):
 
 
 def is_simulated(url, programs):
-    """True if some programs (list of names), which are all measured or all simulated, are simulated."""
+    """True if some programs (list of names in the store at `url`) are simulated; all are, or all are measured."""
     return VALGRIND in set(interval_runs(url, programs)["source"])
 
 
@@ -257,7 +258,10 @@ def _cleaned(url, run_id, *, method):
 
 
 def suites(programs):
-    """Dict from each of the `programs` (names) to its suite, such as HiBench; "own" for programs of no known suite."""
+    """Suites of programs: a dict from each of the `programs` (names) to its suite, such as "HiBench".
+
+    It is "own" for programs of no known suite.
+    """
     known = program_tables.suites()
     return {name: known.get(name, "own") for name in programs}
 

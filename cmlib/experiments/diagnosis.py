@@ -116,7 +116,10 @@ def find(name, recordings):
 
 
 def explain(profile):
-    """The `phases` of a Profile without n_slices, with two more columns: meaning and remedy (advice) of each class."""
+    """Phases of a measured run, with what to do: the `phases` (DataFrame) of a Profile with columns meaning and remedy.
+
+    These are text on each phase's class; the column n_slices is left out.
+    """
     explained = profile.phases.drop(columns="n_slices")
     advised = [advice(label) for label in explained["label"]]
     return explained.join(pd.DataFrame(advised, explained.index, columns=["meaning", "remedy"]))
@@ -228,11 +231,12 @@ def explain_simulated(names):
 
 
 def answer_simulated(name, profile):
-    """Answer on a simulated run (SimulatedProfile) for terminal, pages and JSON: a dict.
+    """Answer on a simulated run for terminal, pages and JSON: a dict.
 
-    Keys: schema, name, simulated (True), about, caveat, limited_by (what most cycles are charged for), split (percent
-    of the estimated cycles by cause), classes (dicts of name, percent, functions), phases (dicts), advice (dicts of
-    name, meaning, remedy), text (sentences in Markdown).
+    `name` is the program's, `profile` its SimulatedProfile. Keys: schema, name, simulated (True), about, caveat,
+    limited_by (what most cycles are charged for), split (percent of the estimated cycles by cause), classes (dicts
+    of name, percent, functions), phases (dicts), advice (dicts of name, meaning, remedy), text (sentences in
+    Markdown).
     """
     shares = 100 * added_shares(profile.counts.sum().to_frame().T, simulated_events()["weight"]).iloc[0]
     split = {INSTRUCTIONS: 100 - shares.sum()} | shares[shares >= 1].sort_values(ascending=False).to_dict()

@@ -74,7 +74,10 @@ class Fingerprints:
 
     @property
     def unmultiplexed(self):
-        """Number of events that can be counted at once beside the pinned ones; of a simulation, of modelled rates."""
+        """Number (int) of events that can be counted at once beside the pinned ones.
+
+        Of a simulation it is the number of modelled rates.
+        """
         if self.simulated:
             return len(MODELLED_RATES)
         return self.meta["counters"]["good"] - len(self.meta["pinned"])
@@ -96,9 +99,10 @@ def load(folder=None, *, kinds=KINDS, with_all=True):
 
 
 def load_simulated(folder=None, *, kinds=("micro", "unseen", "own")):
-    """Fingerprints of the simulated recordings, whose key events are the modelled ones; arguments as of :func:`load`.
+    """Fingerprints of the simulated recordings, whose key events are the modelled ones (misses and mispredictions).
 
-    Programs whose forms a simulation can't distinguish are left out of those for training (kind "micro"). A
+    `folder` holds them among others (path; by default that of all recordings); `kinds` are those of programs to
+    read. Programs whose forms a simulation can't distinguish are left out of those for training (kind "micro"). A
     NothingRecordedError if there are none.
     """
     folder = Path(folder or places.recordings_dir()) / micro_recordings.SIMULATED_FOLDER
@@ -163,9 +167,9 @@ def table_2(micro, everything, others, tree, *, seed=0):
     """Cross-validate `tree` by random folds as in the paper's Table 2, by whole runs, and by working-set sizes.
 
     `micro` (key events), `everything` (all events) and each of `others` (dict by kind of program) are pairs (X,
-    about); `tree` is an unfitted classifier. With folds by size, the key events are chosen without the held-out
-    size, too. Returns a DataFrame, a row for each kind of program and of folds: benchmarks, folds, accuracy [%],
-    correct and incorrect (numbers of slices).
+    about); `tree` is an unfitted classifier, `seed` that of the folds. With folds by size, the key events are
+    chosen without the held-out size, too. Returns a DataFrame, a row for each kind of program and of folds:
+    benchmarks, folds, accuracy [%], correct and incorrect (numbers of slices).
     """
     named = {f"{kind[0].upper()}{kind[1:]} programs": sliced for kind, sliced in others.items()}
     parts = {

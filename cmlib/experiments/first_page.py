@@ -173,11 +173,11 @@ def describe_estimate(answer, profile):
 
 
 def describe_saved_misses(profile):
-    """What would be saved of a simulated program's (SimulatedProfile's) estimated cycles without misses: a dict.
+    """What would be saved of a simulated program's estimated cycles without misses: a dict.
 
-    Keys: misses, a list of dicts of without (last-level data misses, or those of any level), percent (of the
-    estimated cycles), event, low, high and reason (empty or None); misses_text, the same as a list of clauses
-    (str).
+    `profile` is its SimulatedProfile. Keys: misses, a list of dicts of without (last-level data misses, or those of
+    any level), percent (of the estimated cycles), event, low, high and reason (empty or None); misses_text, the
+    same as a list of clauses (str).
     """
     shares = added_shares(profile.counts.sum().to_frame().T, simulated_events()["weight"]).iloc[0]
     last, first = (100 * shares[f"{level}-level data misses"] for level in ("last", "first"))
@@ -188,7 +188,10 @@ def describe_saved_misses(profile):
 
 
 def describe_simulation(meta):
-    """Sentences on simulated counts, by a run's metadata (dict): a dict of sure, and lacking (what needs counters)."""
+    """Sentences on simulated counts: a dict of sure, and lacking (what needs a processor's counters).
+
+    `meta` is the metadata (dict) of a simulated run.
+    """
     caches = "; ".join(f"{name} {shape}" for name, shape in meta["simulator"]["caches"].items())
     words = recorded_words(meta["command"])
     diagnose = command_line("cmlib", "diagnose", "--simulate", "--", *words)

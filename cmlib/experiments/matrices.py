@@ -196,12 +196,13 @@ _STEPS = 4  # in which all events are dropped, at least
 def refine(data, *, step=10, test_share=0.2, seed=0):
     """Refine the events of a Matrix: fit a model, drop the least important events, and fit again; a Refinement.
 
-    It is :func:`cmlib.rank.refine` (event importance refinement), with the Matrix's hold-out. `step` events are
-    dropped at a time, but at most a quarter of all; the share `test_share` (0-1) of the rows is for tests; `seed`
-    is that of models and folds. The Refinement has history (DataFrame, a row a model: errors by number of events),
-    chosen (row of the best), model and importances (Series by event, percent). All but the model is read from the
-    cache if another notebook has computed it. Errors of IPC are relative (Eq. 14); those of another rate, which may
-    be 0, are in percent of its mean.
+    It is :func:`cmlib.rank.refine` (event importance refinement) of the Matrix `data`, with its hold-out. `step`
+    events are dropped at a time, but at most a quarter of all; the share `test_share` (0-1) of the rows is for
+    tests; `seed` is that of models and folds. The Refinement has history (DataFrame, a row a model: errors by
+    number of events), chosen (row of the best), model and importances (Series by event, percent). All but the model
+    is read from the cache if another notebook has computed it. Errors of IPC are relative (Eq. 14); those of
+    another rate, which may be 0, are in percent of its mean. An UnfitRecordingError if there are fewer than 20
+    rows.
     """
     step = min(step, max(1, data.X.shape[1] // _STEPS))
     options = {"step": step, "test_share": test_share, "seed": seed}

@@ -73,10 +73,11 @@ class Series:
     events: tuple = ()  # of the slices, where not all
 
     def rates(self, slice_s):
-        """Events per cycle, a row a slice of `slice_s` seconds, as of :func:`cmlib.fingerprint.slices.slice_rates`.
+        """Rates by slice of `slice_s` seconds: a DataFrame of events per cycle, a row a slice (index: its end [s]).
 
-        Of a simulated run a slice is `slice_s` intervals, and rates are per 1,000 estimated cycles. A ValueError if no
-        slice is left, or the length is no multiple of the intervals'.
+        It is that of :func:`cmlib.fingerprint.slices.slice_rates`. Of a simulated run a slice is `slice_s`
+        intervals, and rates are per 1,000 estimated cycles. A ValueError if no slice is left, or the length is no
+        multiple of the intervals'.
         """
         rates = self._slices(slice_s)
         return rates[list(self.events)] if self.events else rates
@@ -133,10 +134,11 @@ def _about(meta, file):
 
 
 def cut(series, *, slice_s=0.4):
-    """Cut recorded runs (Series) into slices of `slice_s` seconds: (X, about), both indexed by program, pass and slice.
+    """Cut recorded runs into slices of `slice_s` seconds: two DataFrames, X and about, a row a slice.
 
-    X has events per cycle, a column for each event that all runs counted; runs that are parts of one pass are joined.
-    about has label (class), size and time_s (end of the slice). A ValueError if a run has no slice.
+    `series` is a list of Series. Both are indexed by program, pass and slice. X has events per cycle, a column for
+    each event that all runs counted; runs that are parts of one pass are joined. about has label (class), size and
+    time_s (end of the slice). A ValueError if a run has no slice.
     """
     parts, notes = {}, {}
     for run in series:

@@ -68,10 +68,10 @@ def counts_of(name):
 
 
 def files_like(set_name, pattern):
-    """Files of the published set `set_name` whose names match `pattern`, a regular expression, as a whole.
+    """Files of the published set `set_name` whose names match `pattern`, a regular expression, as a whole: a DataFrame.
 
-    A DataFrame, a row a file: file (name with its folder), and a column for each named group of the pattern; empty and
-    without columns if none matches.
+    It has a row a file: file (name with its folder), and a column for each named group of the pattern; empty and
+    without columns if none matches. A file may be listed that is not here. A PublicError for an unknown set.
     """
     listed = public.files(set_name)["file"]
     matches = {name: re.fullmatch(pattern, name.rpartition("/")[2]) for name in listed}
@@ -79,7 +79,7 @@ def files_like(set_name, pattern):
 
 
 def how_to_get(set_name):
-    """A sentence (Markdown) on how to get a published set that is not here."""
+    """A sentence (Markdown) on how to get a published set (`set_name`) that is not here."""
     return (
         f"Not shown: the recordings `{set_name}` are not here. {command_code('cmlib', 'fetch', set_name)} has them, or "
         "CMLIB_PUBLIC names a folder with them; then run this notebook again."
@@ -104,10 +104,11 @@ def pooled(runs):
 
 
 def cloudsuite(program="all"):
-    """Dict from (program, processor) to the PublishedMatrix of CloudSuite's recordings that are here.
+    """Read CloudSuite's published recordings: a dict from (program, processor) to a PublishedMatrix.
 
-    `program` is "all" or names separated by commas; a NothingRecordedError for one that is not here, a ValueError if
-    there is none. Runs of one interval are left out.
+    `program` is "all" or names separated by commas; a NothingRecordedError for a name that is none of CloudSuite's
+    programs, a ValueError if there is no name. Runs of one interval are left out; empty if none of the files is
+    here.
     """
     files = files_like("cloudsuite", r"(?P<processor>.+)\.(?P<program>\w+)\.csv")
     todo = "Notebooks 09a and 09e are about recordings that others have published."

@@ -24,7 +24,7 @@ HIGHEST = _EVENTS["highest"].dropna().to_dict()
 
 
 def emitted_of(options):
-    """Dict from event to the rate [1/s] at which it was caused during a run, from the run's options."""
+    """Rates at which events were caused during a run, from its `options`: a dict from event to rate [1/s, float]."""
     return {key.removeprefix(EMIT): float(rate) for key, rate in options.items() if key.startswith(EMIT)}
 
 

@@ -41,23 +41,23 @@ class Target:
 
     @property
     def name(self):
-        """Such as ``IPC``, ``branches per second``, or ``sim.loads per 1,000 instructions``."""
+        """Name (str), such as ``IPC``, ``branches per second``, or ``sim.loads per 1,000 instructions``."""
         base = THOUSAND_INSTRUCTIONS if self.per == INSTRUCTIONS else self.per or SECOND
         return "IPC" if self == IPC else f"{self.event}{_PER}{base}"
 
     @property
     def label(self):
-        """The name in two lines, for the axis of a figure."""
+        """The name (str) in two lines, for the axis of a figure."""
         return self.name.replace(_PER, f"\n{_PER.strip()} ", 1)
 
     @property
     def factor(self):
-        """Factor of the ratio of counts: 1000 for a target per 1,000 instructions, else 1."""
+        """Factor (int) of the ratio of counts: 1000 for a target per 1,000 instructions, else 1."""
         return 1000 if self.per == INSTRUCTIONS else 1
 
     @property
     def events(self):
-        """Set of the events that a run must have counted."""
+        """Names (set of str) of the events that a run must have counted."""
         return {self.event, self.per} - {""}
 
     def leaks_target(self, event):

@@ -37,7 +37,7 @@ class Node:
 
     @property
     def wrong(self):
-        """Number of its samples that are not of the most frequent class."""
+        """Number (int) of its samples that are not of the most frequent class."""
         return int(self.counts.sum() - self.counts.max())
 
     def below(self):
@@ -45,7 +45,10 @@ class Node:
         return [self, *(node for son in self.sons for node in son.below())]
 
     def split(self, rows, X):
-        """Row numbers that go to the left son, and those that go to the right one."""
+        """Divide rows of X: two arrays of row numbers, of those that go to the left son and to the right one.
+
+        `rows` are numbers of rows, X an array (n_samples, n_features).
+        """
         goes_left = X[rows, self.feature] <= self.threshold
         return rows[goes_left], rows[~goes_left]
 

@@ -16,9 +16,10 @@ UNKNOWN_RULE = "far from all training data"
 
 
 def label_slices(model, X):
-    """Label slices (rows of X) by a fitted C45Classifier or UnknownRejector: a DataFrame of label and rule.
+    """Label slices (rows of X) by a fitted classifier: a DataFrame of label and rule, with the index of X.
 
-    Its index is that of X. The rule is the condition of the tree's leaf as text, or "far from all training data".
+    `model` is a fitted C45Classifier or UnknownRejector. The rule is the condition of the tree's leaf as text, or
+    "far from all training data".
     """
     tree = getattr(model, "classifier_", model)
     label = model.predict(X)
@@ -29,9 +30,10 @@ def label_slices(model, X):
 
 
 def phases(labelled):
-    """Join neighbouring slices of the same label and rule: a row a phase, start_s, end_s, n_slices, label, rule.
+    """Join neighbouring slices of the same label and rule: a DataFrame, a row a phase.
 
-    `labelled` is what :func:`label_slices` returns, indexed by the slices' ends [s].
+    `labelled` is what :func:`label_slices` returns, indexed by the slices' ends [s]. Columns: start_s and end_s
+    [s], n_slices, label, rule.
     """
     changed = (labelled != labelled.shift()).any(axis=1).cumsum()
     ends = labelled.index.to_numpy(dtype=float)

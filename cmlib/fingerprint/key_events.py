@@ -142,23 +142,29 @@ def _entropy(counts):
 
 
 def gain_ratio(information):
-    """Gain ratio of every attribute about the class, array; `information` is what `mutual_information` returns."""
+    """Gain ratio (0-1) of every attribute about the class: an array.
+
+    `information` is what :func:`mutual_information` returns.
+    """
     entropies = np.diag(information)[:-1]
     return np.divide(information[-1, :-1], entropies, out=np.zeros(len(entropies)), where=entropies > 0)
 
 
 def symmetric_uncertainty(information):
-    """Twice the mutual information over the sum of both entropies, matrix; `information` as of `mutual_information`."""
+    """Twice the mutual information of two attributes over the sum of both entropies (0-1): an array, as `information`.
+
+    That is the matrix of :func:`mutual_information`.
+    """
     entropies = np.diag(information)
     sums = entropies[:, None] + entropies
     return np.divide(2 * information, sums, out=np.zeros_like(information), where=sums > 0)
 
 
 def mutual_information(intervals, codes):
-    """Mutual information of every two discrete attributes and of each with the class, which is last [bits]: matrix.
+    """Mutual information [bits] of every two discrete attributes and of each with the class: a square array.
 
-    `intervals` are the attributes' values as numbers from 0, (n_samples, n_features), `codes` the classes. The diagonal
-    has the entropies.
+    `intervals` are the attributes' values as numbers from 0, (n_samples, n_features), `codes` the classes. The
+    class is the last row and column; the diagonal has the entropies.
     """
     columns, n = np.c_[intervals, codes], len(codes)
     sizes = columns.max(axis=0) + 1

@@ -96,15 +96,18 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         return self
 
     def distance(self, X):
-        """Distance of each slice to its nearest reference [standard deviations]: ndarray, shape (n_slices,)."""
+        """Distance of each slice (row of X) to its nearest reference [standard deviations]: ndarray, (n_slices,).
+
+        A ValueError if a rate is below 0 or X has other columns than in training.
+        """
         return cdist(self._standardise(self._rates(X)), self.reference_).min(axis=1)
 
     def is_unknown(self, X):
-        """True for each slice that is farther than `threshold_` from all references, shape (n_slices,)."""
+        """Mask of the slices (rows of X) that are farther than `threshold_` from all references: ndarray of bool."""
         return self.distance(X) > self.threshold_
 
     def predict(self, X):
-        """Return the class of each slice, or "unknown", shape (n_slices,)."""
+        """Class of each slice (row of X), or "unknown": ndarray of str, shape (n_slices,)."""
         labels = self.classifier_.predict(X).astype(object)
         labels[self.is_unknown(X)] = _UNKNOWN
         return labels

@@ -80,8 +80,8 @@ def accuracy_curve(X, y, elimination, sizes, estimator):
 def nested_accuracy_curve(X, y, sizes, estimator, folds):
     """Cross-validate an estimator with several numbers of key events, chosen in each fold from its training slices.
 
-    `X` (DataFrame) and `y` are slices and classes; `folds` are pairs of row numbers for training and test. Returns
-    a DataFrame, a row a size (number of events): n_events, accuracy [%], n_wrong, n_slices.
+    `X` (DataFrame) and `y` are slices and classes; `sizes` are numbers of events, `folds` pairs of row numbers for
+    training and test. Returns a DataFrame, a row a size: n_events, accuracy [%], n_wrong, n_slices.
     """
     X, y = pd.DataFrame(X), np.asarray(y)
     wrong, n_slices = dict.fromkeys(sizes, 0), 0

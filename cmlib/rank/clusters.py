@@ -101,15 +101,15 @@ class ClusterRegression(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        """Prediction of each row: mean of y and the contributions of all clusters; Series [unit of y]."""
+        """Prediction for each row of X: mean of y and the contributions of all clusters; Series [unit of y]."""
         return self.level_ + self.contributions(X).sum(axis=1)
 
     def event_contributions(self, X):
-        """What each event adds to the mean of y in each row: DataFrame (n_rows, n_events) [unit of y]."""
+        """What each event adds to the mean of y in each row of X: DataFrame (n_rows, n_events) [unit of y]."""
         return (self._standardized(X) - self.centre_) * self.slopes_
 
     def contributions(self, X):
-        """What each cluster adds to the mean of y in each row: DataFrame (n_rows, n_clusters) [unit of y]."""
+        """What each cluster adds to the mean of y in each row of X: DataFrame (n_rows, n_clusters) [unit of y]."""
         return by_cluster(self.event_contributions(X), self.clusters)
 
     def _standardized(self, X):
@@ -147,7 +147,10 @@ def held_out(clusters, X, y, groups):
 
 
 def by_cluster(contributions, clusters):
-    """Sum the columns of a frame of events' contributions by cluster: DataFrame (n_rows, n_clusters)."""
+    """Sum the columns of a frame of events' contributions by cluster: DataFrame (n_rows, n_clusters).
+
+    `clusters` is a Series from event to the number of its cluster.
+    """
     return contributions @ pd.get_dummies(clusters, dtype=float).loc[contributions.columns]
 
 
@@ -163,7 +166,7 @@ def importances(contributions, clusters):
 def resample_blocks(n_rows, seed, *, n_blocks=20):
     """Row numbers (array) of a block bootstrap: blocks of neighbouring rows drawn with replacement.
 
-    As many blocks are drawn as there are: `n_blocks`, or `n_rows` if there are fewer.
+    As many blocks are drawn as there are: `n_blocks`, or `n_rows` if there are fewer; `seed` is that of the draw.
     """
     blocks = np.array_split(np.arange(n_rows), min(n_blocks, n_rows))
     drawn = np.random.default_rng(seed).integers(len(blocks), size=len(blocks))
@@ -173,8 +176,9 @@ def resample_blocks(n_rows, seed, *, n_blocks=20):
 def shuffle_members(clusters, kinds, seed):
     """Clusters of the same sizes, whose members are drawn at random within each kind: the baseline for comparisons.
 
-    `clusters` is a Series from event to the number of its cluster, `kinds` a Series from event to its kind (str).
-    Returns a Series as `clusters`, whose numbers are permuted among the events of one kind.
+    `clusters` is a Series from event to the number of its cluster, `kinds` a Series from event to its kind (str),
+    `seed` that of the draw. Returns a Series as `clusters`, whose numbers are permuted among the events of one
+    kind.
     """
     rng = np.random.default_rng(seed)
     by_kind = clusters.groupby(kinds[clusters.index])
@@ -182,9 +186,10 @@ def shuffle_members(clusters, kinds, seed):
 
 
 def overlap(draws, *, n_first=5):
-    """Share (0–1) of the `n_first` most important clusters that two models have in common, mean over all pairs.
+    """Share (float, 0–1) of the most important clusters that two models have in common, mean over all pairs of models.
 
-    `draws` has a row a model, a column a cluster, and importances as values.
+    `draws` is a DataFrame, a row a model, a column a cluster, importances as values; the first `n_first` clusters
+    are compared.
     """
     n_first = min(n_first, draws.shape[1])
     places = (-draws).rank(axis=1, method="first").to_numpy()

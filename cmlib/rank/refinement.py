@@ -61,7 +61,7 @@ class Refinement:
 
     @property
     def events(self):
-        """List of the events of `model`, the most important first."""
+        """Names (list of str) of the events of `model`, the most important first."""
         return list(self.importances.index)
 
     @property
@@ -71,13 +71,13 @@ class Refinement:
 
     @property
     def nested_error(self):
-        """Error [%] of nested cross-validation, mean over rows; NaN if `nested` is empty."""
+        """Error [%] (float) of nested cross-validation, mean over rows; NaN if `nested` is empty."""
         rows = self.nested["rows"]
         return float((self.nested["error"] * rows).sum() / rows.sum()) if len(rows) else np.nan
 
     @property
     def as_printed(self):
-        """Row of `history` with the smallest ``error``, as the papers report; too good, as these rows chose it."""
+        """Row (Series) of `history` with the smallest ``error``, as papers report; too good, as these rows chose it."""
         return self.history.loc[self.history["error"].idxmin()]
 
 

@@ -351,7 +351,10 @@ def _changed_events(phase, reference):
 
 
 def format_number(value):
-    """A number (0 or more) as text, three significant digits and the prefix M, G or T: ``1.23 G``, ``45,600``."""
+    """A number as text, three significant digits and the prefix M, G or T: ``1.23 G``, ``45,600``.
+
+    `value` is 0 or more.
+    """
     for prefix, size in (("T", 1e12), ("G", 1e9), ("M", 1e6)):
         if value >= size:
             return f"{value / size:.3g} {prefix}"

@@ -88,16 +88,16 @@ class TopdownTable:
 
     @property
     def parents(self):
-        """Dict from each category below level 1 to its parent."""
+        """Parent of each category below level 1: a dict of str."""
         return {category.name: category.parent for category in self.categories if category.parent}
 
     def takes(self, events):
-        """List of those `events` (names) that a formula of the table names, in any spelling; cycles and slots, too."""
+        """List of those `events` (names) that a formula of the table names, in any spelling, with cycles and slots."""
         named = set(map(spelling, [*self.events(), "topdown.slots", "cycles"]))
         return [event for event in events if spelling(event) in named]
 
     def events(self):
-        """List of all events that the formulas name, each once."""
+        """Names (list of str) of all events in the formulas, each once."""
         formulas = [*self.slots, *(text for category in self.categories for text in category.formulas)]
         named = dict.fromkeys(name for text in formulas for name in names_in(text))
         return [name for name in named if name not in ("parent", "slots")]

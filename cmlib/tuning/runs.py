@@ -49,7 +49,7 @@ class Runs:
         return pd.concat([self.rates, self.parameters], axis=1)
 
     def take(self, rows):
-        """Runs with some of the runs alone, by position (list or array of int)."""
+        """Some of the runs alone, as Runs; `rows` are their positions (list or array of int)."""
         names = self.seconds.index[rows]
         by_run = self.parameters.loc[names], self.rates.loc[names], self.seconds.loc[names]
         return Runs(*by_run, self.examples.loc[names], self.performance.loc[names])

@@ -50,7 +50,7 @@ def of_suites(*suites):
 
 
 def recipe(name):
-    """The Recipe of one program (name); a CmlibError if there is none."""
+    """The Recipe of one program (`name`); a CmlibError if there is none."""
     known = recipes()
     if name not in known:
         raise CmlibError(f"there is no recipe for {name!r}; there are {', '.join(known)}")
@@ -78,7 +78,7 @@ def prepared(name, *, scale=1.0, options: Mapping[str, str] | None = None):
 def to_record(name, *, scale=1.0, options: Mapping[str, str] | None = None):
     """A Program as :func:`cmlib.collect.record.record_program` takes it: got ready anew for every run.
 
-    Arguments and errors are those of :func:`prepared`; they are checked at once.
+    `name`, `scale`, `options` and errors are those of :func:`prepared`; they are checked at once.
     """
     prepared(name, scale=scale, options=options)
     anew = partial(prepared, name, scale=scale, options=options)
@@ -155,7 +155,7 @@ class ProgramInput:
 
     @property
     def name(self):
-        """Such as ``bzip2-1``."""
+        """Name (str) of the case, such as ``bzip2-1``."""
         return f"{self.program}-{self.number}"
 
     @property

@@ -46,7 +46,7 @@ def cached_input(name, make, **about):
 
 
 def compiled(source, *options):
-    """Compile a C program of one file (path), once, and return the path of the program.
+    """Compile a C program of one file (`source`, a path), once, and return the path of the program.
 
     `options` are further ones of the compiler (str). A CmlibError if there is no compiler, or it fails.
     """

@@ -87,7 +87,7 @@ class Server:
         return tuple(descendants(self._supervisor.pid))
 
     def check_alive(self):
-        """Raise ServerError if it has died."""
+        """Raise a ServerError, with the last lines that it wrote, if it has died."""
         if self._supervisor.poll() is not None:
             raise self._failure(f"died with exit code {self._supervisor.returncode}")
 
@@ -132,7 +132,7 @@ def memcached(folder, port, *, megabytes, threads):
 
 
 def check_free(port, name):
-    """Raise ServerError if something listens at `port` of 127.0.0.1 already."""
+    """Raise ServerError if something listens at `port` of 127.0.0.1 already; `name` is the server's, for the text."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

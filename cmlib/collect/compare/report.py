@@ -33,7 +33,7 @@ def report(old, new, verdict, **results):
 
 
 def as_rows(frame, *, unbounded=np.inf):
-    """List of the rows of a DataFrame as dicts for JSON.
+    """List of the rows of a DataFrame (`frame`) as dicts for JSON.
 
     NaN, infinite numbers, and numbers whose absolute value is `unbounded` or more, become None.
     """

@@ -132,8 +132,8 @@ def check_free(folder):
 def save_pair(pair, folder):
     """Write the recordings of a VersionPair's commands into `folder` (path).
 
-    Files are ``old.json``, ``new.json`` and their samples. A version that was itself read from a recording is not
-    written.
+    `pair` is the VersionPair. Files are ``old.json``, ``new.json`` and their samples. A version that was itself
+    read from a recording is not written.
     """
     for form in FORMS:
         recording = getattr(pair, form)
@@ -308,10 +308,10 @@ def _count_regions(argv, events, file, timeout):
 
 
 def time_whole(argv, timeout=None):
-    """Run a command (list of str) once under ``perf stat``: a tuple of its elapsed and its processor time [s].
+    """Run a command (`argv`, list of str) once under ``perf stat``: a tuple of its elapsed and its processor time [s].
 
-    `timeout` [s] is None for no limit. A RecordError if perf is missing, TooLongError after `timeout`, CmlibError if
-    the command fails.
+    `timeout` [s] is None for no limit. A RecordError if perf is missing, TooLongError after `timeout`, CmlibError
+    if the command fails.
     """
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         return _count_whole(argv, [], Path(folder) / "regions.csv", timeout)
@@ -350,8 +350,8 @@ def _count_whole(argv, events, file, timeout):
 def heading(run, part, elapsed_s, processor_s):
     """The line (str) that stands above the regions of one execution in a recording.
 
-    `run` and `part` (which of the run's executions, each with other events) are numbers, the times are those of the
-    whole program [s].
+    `run` and `part` (which of the run's executions, each with other events) are numbers; `elapsed_s` and
+    `processor_s` are the times of the whole program [s].
     """
     return f"# run={run:03d} part={part} elapsed_s={elapsed_s:.9f} processor_s={processor_s:.9f}\n"
 

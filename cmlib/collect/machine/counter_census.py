@@ -56,7 +56,7 @@ class Census:
         return {"offered": self.offered, "good": self.good}
 
     def checked(self, advice="`cmlib doctor` tells why."):
-        """This census itself, or a CmlibError, which ends with `advice`, if no hardware event was counted."""
+        """This Census itself; or a CmlibError, whose text ends with `advice`, if no hardware event was counted."""
         if not self.offered:
             raise CmlibError(f"no hardware event can be counted here: {self.complaint}. {advice}")
         return self

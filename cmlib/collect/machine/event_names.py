@@ -42,9 +42,10 @@ def known_events(about):
 
 
 def all_events(known):
-    """Names (list of str) of the events in a table made by :func:`known_events`, each event once.
+    """Names (list of str) of the events in a table, each event once.
 
-    perf gives many events two names; the table's column `named` tells which of them to leave out.
+    `known` is the DataFrame of :func:`known_events`. perf gives many events two names; the table's column `named`
+    tells which of them to leave out.
     """
     return known.index[known["named"] == known["named"].min()].to_list()
 
@@ -60,8 +61,8 @@ def software_events():
 def default_events(known, modifier="u"):
     """Names (list of str) of the hardware events to record where a user names none.
 
-    Those that the table `known` marks as core set, else the general events that this machine counts; CmlibError if
-    there are none.
+    They are those that the table `known` (of :func:`known_events`) marks as core set, else the general events that
+    this machine counts, with perf's `modifier`; CmlibError if there are none.
     """
     general = {name: events.encode(name, known, modifier) for name in GENERAL}
     chosen = events.core_events(known) or supported(general)
@@ -90,7 +91,7 @@ class Countable:
 
     @property
     def hardware(self):
-        """Whether this event takes a counter of the processor."""
+        """True if this event takes a counter of the processor."""
         return _numbers(self.config)[0] not in (1, 2)
 
 
@@ -98,10 +99,10 @@ INSTRUCTIONS = Countable("instructions", "0:1", "instructions:u")
 
 
 def countable(text, table=None):
-    """A list of Countables from text: names or ``NAME=CODE``, with commas between.
+    """Read a list of events from text: names or ``NAME=CODE``, with commas between; a list of Countables.
 
-    `table` (DataFrame by event) holds the codes of named hardware events. CmlibError if an event is unknown or named
-    twice.
+    `table` (DataFrame by event, as of :func:`known_events`) holds the codes of named hardware events. CmlibError if
+    the text has no event, or one is unknown, has a malformed code or is named twice.
     """
     wanted = [_read_event(item.strip(), table) for item in text.split(",") if item.strip()]
     names = [event.name for event in wanted]

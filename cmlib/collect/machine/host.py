@@ -71,7 +71,10 @@ def describe(root="/"):
 
 
 def load_1min(root="/"):
-    """Number (float) of processes that ran or waited to run, mean of the last minute; None if the host doesn't say."""
+    """Number (float) of processes that ran or waited to run, mean of the last minute; None if the host doesn't say.
+
+    `root` is the folder that holds proc.
+    """
     load = _read(Path(root) / "proc/loadavg")
     return float(load.split()[0]) if load else None
 
@@ -112,7 +115,10 @@ def metric_group():
 
 
 def core_pmus(root="/"):
-    """Names (sorted list of str) of the PMUs of the processor's cores: ``cpu``, ``cpu_core``, ``armv8_pmuv3_0``."""
+    """Names (sorted list of str) of the PMUs of the processor's cores: ``cpu``, ``cpu_core``, ``armv8_pmuv3_0``.
+
+    `root` is the folder that holds sys; empty if there is none.
+    """
     devices = Path(root) / "sys/bus/event_source/devices"
     named = ("cpu", "cpu_core", "cpu_atom")
     return sorted(
@@ -125,9 +131,9 @@ def core_pmus(root="/"):
 
 
 def raw_config(code, umask, root="/"):
-    """perf_event_open's number (int) for a raw event of a core, from its code and umask.
+    """perf_event_open's number (int) for a raw event of a core, from its code and umask (int).
 
-    The bits go where /sys says; CmlibError if the machine's format has no place for them.
+    The bits go where /sys (below `root`) says; CmlibError if the machine's format has no place for them.
     """
     folders = [Path(root) / "sys/bus/event_source/devices" / name / "format" for name in core_pmus(root)]
     parts = {"event": (code, "config:0-7,32-35"), "umask": (umask, "config:8-15")}
@@ -152,19 +158,28 @@ def _placed(value, layout):
 
 
 def tracepoint_id(name, root="/"):
-    """The kernel's number (int) of a tracepoint such as ``sched:sched_wakeup``; None if it is unknown or hidden."""
+    """The kernel's number (int) of a tracepoint; None if it is unknown or hidden.
+
+    `name` is such as ``sched:sched_wakeup``; `root` is the folder that holds sys.
+    """
     folders = [Path(root) / "sys/kernel" / place / "events" for place in ("tracing", "debug/tracing")]
     known = (_integer(_read(folder.joinpath(*name.split(":")) / "id")) for folder in folders)
     return next((number for number in known if number is not None), None)
 
 
 def paranoid_level(root="/"):
-    """The kernel's setting perf_event_paranoid (int); None if the kernel has no perf events at all."""
+    """The kernel's setting perf_event_paranoid (int); None if the kernel has no perf events at all.
+
+    `root` is the folder that holds proc.
+    """
     return _integer(_read(Path(root) / "proc/sys/kernel/perf_event_paranoid"))
 
 
 def is_privileged(root="/"):
-    """True if this process may count at any paranoid level (it has CAP_PERFMON or CAP_SYS_ADMIN)."""
+    """True if this process may count at any paranoid level (it has CAP_PERFMON or CAP_SYS_ADMIN).
+
+    `root` is the folder that holds proc.
+    """
     status = _read(Path(root) / "proc/self/status") or ""
     match = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.M)
     effective = int(match[1], 16) if match else 0
@@ -172,12 +187,15 @@ def is_privileged(root="/"):
 
 
 def has_watchdog(root="/"):
-    """True if the NMI watchdog is on, which keeps one counter for itself."""
+    """True if the NMI watchdog is on, which keeps one counter for itself; `root` is the folder that holds proc."""
     return _read(Path(root) / "proc/sys/kernel/nmi_watchdog") == "1"
 
 
 def counting_processes(root="/"):
-    """List other processes, as ``name (pid)``, that are perf or hold perf events open, as far as this user can see."""
+    """List other processes, text such as ``perf (123)``, that are perf or hold perf events open.
+
+    As far as this user can see; `root` is the folder that holds proc.
+    """
     processes = []
     for folder in sorted((Path(root) / "proc").glob("[0-9]*"), key=lambda path: int(path.name)):
         name = _read(folder / "comm")
@@ -234,7 +252,10 @@ def _integer(text):
 
 
 def describe_arm(cpu):
-    """An ARM processor's part of :func:`describe`, from its fields in /proc/cpuinfo (`cpu`); empty for any other."""
+    """An ARM processor's part of :func:`describe`: a dict of vendor, model_name, family, model and microarchitecture.
+
+    `cpu` is a dict of the fields in /proc/cpuinfo; {} for any other processor.
+    """
     try:
         implementer, part = (int(cpu[f"CPU {key}"], 16) for key in ("implementer", "part"))
     except (KeyError, ValueError):

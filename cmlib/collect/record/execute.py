@@ -233,7 +233,7 @@ class TooLongError(CmlibError):
 
 
 def run_timed(argv, *, environment, timeout=None):
-    """Run a command (list of str) to its end, end what it left running, and return its times.
+    """Run a command (`argv`, list of str) to its end, end what it left running, and return its times.
 
     They are elapsed and processor time [s], a tuple of floats. `environment` is a dict of variables; of those named
     CMLIB_* the command gets no others. CmlibError if it fails, TooLongError after `timeout` [s] (None for no

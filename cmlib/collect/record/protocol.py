@@ -56,12 +56,12 @@ def record_program(
     """Record the sets that a Request asks for of one program: a dict from a set's name to its new files.
 
     Values are lists of the metadata files (paths) of new runs, empty where all were there already, as these are not
-    repeated. `name` is the program's, `command` a list of str or a Program, `folder` that of all recordings (by
-    default of the data), `note` text for the metadata. `lock` (descriptor of the counters' lock) and `counters`
-    (dict of offered and good) come from a caller that holds the counters already; else they are locked here, and
-    with `wait` another recording is waited for. `on_demand` programs turn counting on and off themselves.
-    RecordError if the program fails, perf refuses, or what is there was recorded otherwise; CountersBusy if another
-    recording is made.
+    repeated. `name` is the program's, `command` a list of str or a Program, `request` a Request, `folder` that of
+    all recordings (by default of the data), `note` text for the metadata. `lock` (descriptor of the counters' lock)
+    and `counters` (dict of offered and good) come from a caller that holds the counters already; else they are
+    locked here, and with `wait` another recording is waited for. `on_demand` programs turn counting on and off
+    themselves. RecordError if the program fails, perf refuses, or what is there was recorded otherwise;
+    CountersBusy if another recording is made.
     """
     recordings = Path(folder or places.recordings_dir())
     target = recordings / name

@@ -142,7 +142,7 @@ def _record_one(plan, meta, run_once, notify):
 
 
 def beginning(meta):
-    """A copy of a run's metadata (dict) with the present time and load of the machine."""
+    """A copy of a run's metadata (`meta`, dict) with the present time and load of the machine."""
     return meta | {"date": now(), "machine": meta["machine"] | {"load_1min": machine.load_1min()}}
 
 
@@ -177,7 +177,7 @@ def check_room(folder):
 
 
 def planned_metadata(plan, pass_number, encodings, about):
-    """The metadata (dict) of a run that are known before it is made: `about` (dict), and what the Plan says.
+    """The metadata (dict) of a run that are known before it is made: `about` (dict), and what its Plan (`plan`) says.
 
     `pass_number` is the run's (int), `encodings` a dict from event to what perf is given for it.
     """

@@ -55,9 +55,9 @@ _NAMES_FOR_PERF = "/tmp/perf-{pid}.map"
 def cache_options(caches, *, prefetch=False, root="/"):
     """Valgrind's options (list of str) for the caches of the first level and the last level.
 
-    `caches` maps Valgrind's names (I1, D1, LL) to text ``SIZE,WAYS,LINE``; those not named are this machine's, as
-    far as Valgrind can simulate them. With `prefetch` a prefetcher of streams is simulated, too. CmlibError for a
-    shape that can't be simulated.
+    `caches` maps Valgrind's names (I1, D1, LL) to text ``SIZE,WAYS,LINE``; those not named are this machine's (of
+    /sys below `root`), as far as Valgrind can simulate them. With `prefetch` a prefetcher of streams is simulated,
+    too. CmlibError for a shape that can't be simulated.
     """
     return _options(_chosen(caches, root), _LAST, prefetch)
 
@@ -65,8 +65,8 @@ def cache_options(caches, *, prefetch=False, root="/"):
 def second_level_options(caches, *, prefetch=False, root="/"):
     """Valgrind's options (list of str) for a simulation with the second-level cache in the place of the last one.
 
-    Arguments as of :func:`cache_options`, with L2 among the names. Empty if there is no second-level cache smaller
-    than LL.
+    `caches` (I1, D1, L2, LL), `prefetch`, `root` and errors are as of :func:`cache_options`. Empty if there is no
+    second-level cache smaller than LL.
     """
     chosen = _chosen(caches, root)
     # Without an option Valgrind rounds the machine's last level to one that it can simulate: its true size is compared.
@@ -78,7 +78,7 @@ def second_level_options(caches, *, prefetch=False, root="/"):
 def machine_caches(root="/"):
     """This machine's caches, as /sys tells: a dict from I1, D1, L2 and LL to (size [bytes], ways, line [bytes]).
 
-    Caches that /sys does not tell are absent.
+    Caches that /sys (below `root`) does not tell are absent.
     """
     shapes, last = {}, 0
     for place in sorted(Path(root, "sys/devices/system/cpu/cpu0/cache").glob("index*")):
@@ -176,8 +176,8 @@ def simulate(
     Files go into `folder` (Path); an interval ends after `every_blocks` basic blocks (None: one interval).
     `options` are further ones of Valgrind, `env` has variables for the program. `progress` is called with the
     number of blocks so far. With `python` the interpreter's instructions are split by Python functions.
-    TooLongError after `limit_s` [s], RecordError if Valgrind is missing, the program fails or Valgrind can't run
-    it.
+    TooLongError after `limit_s` [s], RecordError if Valgrind is missing, the program fails, Valgrind can't run it,
+    or the disk is full.
     """
     intervals = [] if every_blocks is None else [f"--dump-every-bb={every_blocks}"]
     verbose = ["-v"] if PREFETCHING in options else []  # its log then tells the number of lines prefetched
@@ -197,8 +197,8 @@ def simulate(
 def count_blocks(command, folder, *, limit_s):
     """Run a command under Valgrind without a simulation: a tuple of its basic blocks (int) and its elapsed time [s].
 
-    The number is that which Valgrind's statistics tell. TooLongError after `limit_s` [s], RecordError if the
-    command fails.
+    The number is that which Valgrind's statistics tell; files go into `folder` (Path). TooLongError after `limit_s`
+    [s], RecordError if the command fails.
     """
     log, seconds = _run(command, folder, _BARE, limit_s=limit_s)
     checks = re.findall(r"scheduler: ([0-9,]+) event checks", log)

@@ -132,8 +132,9 @@ def record(recording, binaries, folder, machine, *, paces=None):
 def record_overhead(program, binaries, events, folder, machine, *, threads=2, scale=8, pairs=10):
     """Time a program with and without its regions counted, and write the ratios to a file beside its recordings.
 
-    Returns the file's path; None if it is there already. `program` is a Kernel, `events` pairs of name and code,
-    `machine` a dict; `pairs` executions of each are made.
+    Returns the file's path; None if it is there already. `program` is a Kernel, `binaries` the folder of the
+    programs, `events` pairs of name and code, `folder` that of the recordings, `machine` a dict to note; `pairs`
+    executions of each are made, with so many `threads` and work (`scale`).
     """
     target = Path(folder) / program.name / OVERHEAD_FILE
     if target.exists():

@@ -42,7 +42,7 @@ class MicroCase:
 
     @property
     def label(self):
-        """Class of its slices, such as ``P_Mem_L2`` or ``N_CPU``."""
+        """Class (str) of its slices, such as ``P_Mem_L2`` or ``N_CPU``."""
         return "_".join(filter(None, [self.form, self.program.bound, self.level]))
 
     @property

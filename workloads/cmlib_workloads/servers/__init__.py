@@ -41,7 +41,8 @@ _CHECKED = (
 def datacaching(scale, options, *, port=CACHE_PORT, keys=400_000, seed=1):
     """Get memcached ready, filled with every key; the client is ours, and draws keys by Zipf's law.
 
-    Yields a LaunchSpec. `port` is the server's, `keys` their number, `seed` that of the client's draws.
+    Yields a LaunchSpec; `scale` is the factor of its requests, `options` are not used. `port` is the server's,
+    `keys` their number, `seed` that of the client's draws.
     """
     client, connections = compiled(SOURCES / "zipf_client.c", "-lm"), 16
     with (
@@ -57,7 +58,8 @@ def datacaching(scale, options, *, port=CACHE_PORT, keys=400_000, seed=1):
 def dataserving(scale, options):
     """Get a filled database ready, each time the same one: RocksDB's own benchmark, reads and writes in halves.
 
-    Yields a LaunchSpec without other processes: the benchmark itself is counted.
+    Yields a LaunchSpec without other processes: the benchmark itself is counted. `scale` is the factor of its
+    operations, `options` are not used.
     """
     keys = 1_000_000
     filled = cached_input(
@@ -90,7 +92,10 @@ def _link_or_copy(source, target):
 
 @contextmanager
 def mediastreaming(scale, options):
-    """Get nginx ready, which hands out ranges of forty videos; yields a LaunchSpec."""
+    """Get nginx ready, which hands out ranges of forty videos; yields a LaunchSpec.
+
+    `scale` is the factor of the load's time, `options` are not used.
+    """
     films = cached_input("videos", _make_films, videos=40, filter=_scene(0))
     with scratch("mediastreaming") as folder:
         listing = folder / "videos.txt"
@@ -120,7 +125,7 @@ def _scene(seed):
 def websearch(scale, options):
     """Get Lucene, Solr's engine, ready behind a small HTTP server, its code compiled by a second of searches.
 
-    Yields a LaunchSpec.
+    Yields a LaunchSpec; `scale` is the factor of the load's time, `options` are not used.
     """
     source = SOURCES / "SearchServer.java"
     lucene = "/usr/share/java/lucene-core-8.7.0.jar:/usr/share/java/lucene-analyzers-common-8.7.0.jar"
@@ -149,8 +154,8 @@ def websearch(scale, options):
 def together(first, second, scale, options):
     """Get two servers ready, counted together while both have their load, as CounterMiner's Fig. 16 has them.
 
-    `first` and `second` are functions such as :func:`datacaching`; `options` are the second one's. Yields a
-    LaunchSpec: the first load is repeated until the second ends.
+    `first` and `second` are functions such as :func:`datacaching`; `scale` is given to both, `options` to the
+    second one. Yields a LaunchSpec: the first load is repeated until the second ends.
     """
     with first(scale, {}) as one, second(scale, options) as other:
         script = _BOTH.format(first=shlex.join(one.command), second=shlex.join(other.command))
@@ -161,8 +166,8 @@ def together(first, second, scale, options):
 def wrk(script, url, seconds, *, connections=8, arguments=()):
     """Command line (list of str) of wrk for at least a second, with a Lua script of ours.
 
-    It fails if any answer is an error. `script` is the script's file name, `arguments` are its own; `seconds` is
-    how long it lasts [s], `connections` how many are open.
+    It fails if any answer is an error. `script` is the script's file name, `url` that of the server, `arguments`
+    are the script's; `seconds` is how long it lasts [s], `connections` how many are open.
     """
     how = f"-t1 -c{connections} -d{max(1, round(seconds))}s --timeout 30s -s"
     command = ["wrk", *how.split(), str(SOURCES / script), url]
@@ -188,7 +193,7 @@ def nginx(folder, port, site):
 
 
 def answers(url):
-    """True if a page (URL) is there, False if the server refuses it; an OSError if there is no server."""
+    """True if a page (`url`) is there, False if the server refuses it; an OSError if there is no server."""
     try:
         with urllib.request.urlopen(url, timeout=30) as answer:
             return answer.status == 200

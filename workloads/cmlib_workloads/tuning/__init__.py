@@ -53,7 +53,8 @@ class Run:
 def at_random(program, n, *, seed=0):
     """List of `n` Runs with settings drawn at random, as both papers do to model the execution time (GBRT study, §4.3).
 
-    Values are drawn uniformly in their logarithm between each parameter's lowest and highest; `program` is a name.
+    Values are drawn uniformly in their logarithm between each parameter's lowest and highest; `program` is a name,
+    `seed` that of the draw.
     """
     rng = np.random.default_rng(seed)
     runs = []
@@ -81,8 +82,9 @@ def at_levels(program, parameters):
 def at_rates(program, highest, n, *, at="default"):
     """List of `n` Runs with one setting, beside which events are emitted at rates drawn at random.
 
-    `highest` maps events to their highest rate [1/s]; in a third of the runs an event is not emitted, else its rate
-    is at least a tenth of the highest. `at` names the setting as :func:`at_levels` does ("default", "exc-high").
+    `program` is a name; `highest` maps events to their highest rate [1/s]; in a third of the runs an event is not
+    emitted, else its rate is at least a tenth of the highest. `at` names the setting as :func:`at_levels` does
+    ("default", "exc-high").
     """
     options = next(run.options for run in at_levels(program, TABLE_IV) if run.name == f"{program}-{at}")
     drawn = {event: _rates(event, top, n) for event, top in highest.items()}
