@@ -1,4 +1,8 @@
-"""Answers from hardware performance counters: record, clean and rank events, and explain where cycles go."""
+"""Answers from hardware performance counters: record, clean and rank events, and explain where cycles go.
+
+`cmlib.load_example` gives a recording that comes with the package; everything else is in sub-packages, which
+CONTRIBUTING.md describes. What users can mend is raised as :class:`cmlib.errors.CmlibError` or ValueError.
+"""
 
 __all__ = ["load_example"]
 __version__ = "0.3.0"

@@ -1,4 +1,4 @@
-"""Run the command line by `python -m cmlib`."""
+"""Run the command line by `python -m cmlib`: arguments and exit codes are those of `cmlib`."""
 
 from cmlib.cli import main
 

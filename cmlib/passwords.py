@@ -1,6 +1,6 @@
 """Hide passwords in the URLs of databases wherever a URL is shown.
 
-:func:`hide` takes and returns text.
+:func:`hide` takes and returns text (str); any text is accepted.
 """
 
 import re

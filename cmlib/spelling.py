@@ -1,6 +1,7 @@
 """Find one name for all spellings of an event by perf, vendors and other tools.
 
-:func:`spelling` takes and gives the name of an event; two names are of one event if their spellings are equal.
+:func:`spelling` takes and gives the name of an event (str); two names are of one event if their spellings are
+equal. Any name is accepted.
 """
 
 import re

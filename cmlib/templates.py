@@ -1,6 +1,7 @@
 """Load the Jinja templates that lie beside a package's modules.
 
-:func:`template` takes a package's name and a file's, and gives a Jinja template.
+:func:`template` takes the names of a package and of a file, and gives a Jinja template; an error of Jinja if there
+is no such file.
 """
 
 import jinja2

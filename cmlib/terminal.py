@@ -1,6 +1,7 @@
 """Print text so that what comes from a stranger's file can't control the terminal.
 
-:func:`say` prints; :func:`printable` and :func:`one_line` take and return text.
+:func:`say` prints; :func:`printable` and :func:`one_line` take and return text. Any text is accepted: control
+characters are written as ``\\u001b``.
 """
 
 import re

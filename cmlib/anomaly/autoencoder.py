@@ -1,7 +1,8 @@
 """Autoencoders trained on good samples, and the number of runs to train them on (AutoPerf, Algorithm 1).
 
 :class:`Autoencoder` is a scikit-learn estimator: it is fitted to an array (n_samples, n_features), and gives the
-reconstruction error of samples. :func:`stopping_run` takes variances of errors, and gives a number of runs.
+reconstruction error of samples. :func:`stopping_run` takes variances of errors, and gives a number of runs. A
+ValueError if a value is not finite, or a topology is not strictly falling from below the number of counters.
 """
 
 import itertools

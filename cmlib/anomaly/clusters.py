@@ -2,6 +2,7 @@
 
 :func:`select_n_clusters` finds how many clusters, :func:`fit_clusters` gives a list of :class:`FittedCluster`, and
 :func:`distances` how far samples are from their models. A sample has the counts of one passage through a function.
+Inputs are checked by `AutoPerf`, not here.
 """
 
 from dataclasses import dataclass, replace

@@ -1,7 +1,8 @@
 """Compare counters of several runs of a new version with those of the version before, by rank tests.
 
 :func:`compare_versions` takes two lists of runs (DataFrames, a row a sample: function, location, and a column a
-counter), and gives a :class:`VersionComparison`. Times are compared in :mod:`cmlib.anomaly.speed`.
+counter), and gives a :class:`VersionComparison`. Times are compared in :mod:`cmlib.anomaly.speed`. What can't be
+compared is not raised, but told in its `refused`.
 """
 
 import math

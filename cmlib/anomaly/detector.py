@@ -1,7 +1,8 @@
 """Detect performance anomalies by a detector that is trained on good runs only (AutoPerf).
 
 :class:`AutoPerf` is a scikit-learn estimator. A run is a DataFrame, a row a sample (a passage through a region of
-code): columns function, location, and the counters, divided by instructions or by work.
+code): columns function, location, and the counters, divided by instructions or by work. A ValueError if there are
+fewer than two good runs, for counters or functions that these do not have, and for values that are not finite.
 """
 
 from collections import Counter

@@ -1,6 +1,7 @@
 """Find change points in the history of a program's metrics: commits at which the level of one or more metrics steps.
 
 :func:`find_groups` takes a DataFrame, a row a commit, a column a metric, and gives a list of :class:`Group`.
+Nothing is refused: NaN are left out, and a metric with fewer than twelve values has no steps.
 
 A rank sum is tested at every split of seeded intervals (Kovács et al. 2023, Biometrika 110, 249), narrowest first.
 Its p-value is bounded by its moment generating function: no distribution of the noise is assumed, ties may occur,

@@ -1,6 +1,7 @@
 """Estimate the ratio of the run times of two versions, with confidence intervals and p-values by rank tests.
 
-:func:`paired_ratio` (runs in pairs) and :func:`unpaired_ratio` take arrays of times, and give a :class:`Ratio`.
+:func:`paired_ratio` (runs in pairs) and :func:`unpaired_ratio` take arrays of times, and give a :class:`Ratio`. A
+ValueError if an array is empty or a time is not above 0.
 """
 
 import math

@@ -2,7 +2,8 @@
 
 A sample has the counts of one passage through a region of code (usually a function), divided by its instructions or
 its work; a run is a DataFrame, a row a sample: function, location (file and line), and a column a counter.
-:func:`gather` joins runs, :func:`summarize` gives the distances of samples by run and function.
+:func:`gather` joins runs, :func:`summarize` gives the distances of samples by run and function. A ValueError if
+runs differ in their counters, or hold values that are not finite.
 """
 
 import numpy as np

@@ -1,7 +1,8 @@
 """Compare run times of two versions of a program by function, and say whether layout or work explains a change.
 
 :func:`compare_times` takes the times of both, DataFrames with a row a run, and gives a :class:`Speed` with the
-verdict. Layout is where code and data lie in memory; work is the number of instructions executed.
+verdict. Layout is where code and data lie in memory; work is the number of instructions executed. A ValueError if
+nothing was timed in both, or all in too few runs for any change to be significant.
 """
 
 import math

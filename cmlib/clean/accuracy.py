@@ -2,7 +2,8 @@
 
 OCOE is one counter, one event. :func:`references` takes runs (Recordings) of both kinds, and gives a
 :class:`Reference` by event, which compares a series of counts; :func:`noise_floor` gives a table of the errors that
-are left where nothing is multiplexed. MEASURES names the errors.
+are left where nothing is multiplexed. MEASURES names the errors. An UnfitRecordingError if no event was counted by
+two OCOE runs.
 """
 
 import itertools

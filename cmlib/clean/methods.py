@@ -1,7 +1,8 @@
 """Register the methods that clean multiplexed counts.
 
 REGISTERED is a dict from name to :class:`Method`. A method added to it is offered by notebooks, panels and
-commands; unless it is a variant of another one, by comparisons of methods, too. METHODS has all names.
+commands; unless it is a variant of another one, by comparisons of methods, too. METHODS has all names. Inputs are
+checked by `clean_series` and `clean_run`, not here.
 """
 
 from collections.abc import Callable

@@ -3,7 +3,7 @@
 :func:`estimate_counts` takes counts and running shares (share of each interval in which an event was counted),
 DataFrames with a row an interval, a column an event, and gives two such frames, estimates and their standard
 errors. A run's events are put together in slots: those of one slot have the same running shares, so were counted
-together.
+together. Inputs are checked by `clean_run`, not here.
 """
 
 import numpy as np

@@ -1,7 +1,8 @@
 """Adjust estimates of events so that known sums between the events hold.
 
 :func:`reconcile_sums` takes and returns a DataFrame of counts, a row an interval, a column an event. Such sums
-follow from how a processor's events are coded: one event counts all loads, two others its parts.
+follow from how a processor's events are coded: one event counts all loads, two others its parts. Nothing is
+refused; a sum with an event that was not counted is left out.
 """
 
 import numpy as np

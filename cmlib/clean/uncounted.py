@@ -1,6 +1,7 @@
 """Mark intervals and zeros that are no full counts: a last interval cut short, and events never put on a counter.
 
-Each function takes arrays or DataFrames of intervals and returns as many values, of lengths or of bool.
+Each function takes arrays or DataFrames of intervals and returns as many values, of lengths or of bool. Nothing is
+refused.
 """
 
 import numpy as np

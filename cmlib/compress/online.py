@@ -4,7 +4,8 @@
 a count that grows from sample to sample, such as the cumulative count of the event that triggers the samples; y are
 cumulative counts of one or several events at the same moments. Sums are stored relative to the line's first sample,
 as means and centred sums: the paper's plain sums (Eq. 3-8) lose precision when counts become large, so that ends of
-lines late in a long run are missed.
+lines late in a long run are missed. A ValueError if x does not grow or a tolerance is negative; samples that are
+not finite are left out.
 """
 
 from typing import NamedTuple

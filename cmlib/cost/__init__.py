@@ -2,7 +2,8 @@
 
 `rates` gives cycles and misses per instruction by interval, `slope` the cycles that come with one miss more,
 `predict_change` the change of cycles per instruction if misses change; `savings_without_misses` gives the cycles
-that would be saved without the misses of each cache.
+that would be saved without the misses of each cache. A ValueError if a column of counts is missing, or nothing was
+counted.
 """
 
 import lazy_loader

@@ -1,7 +1,9 @@
 """Predict how a program's cycles change if its cache misses change.
 
 :func:`predict_change` takes the counts of a run by interval (DataFrame) and a change of misses per instruction, and
-gives a :class:`Prediction`: change of cycles per instruction with an interval, and cost of a miss [cycles].
+gives a :class:`Prediction`: change of cycles per instruction with an interval, and cost of a miss [cycles]. A
+ValueError if a column is missing, or nothing was counted; a prediction that is not reliable says why in its
+`reason`.
 """
 
 from typing import NamedTuple

@@ -1,7 +1,8 @@
 """Model the cost of a cache miss: a program's slope of cycles on misses, pooled with changes of other programs.
 
 :class:`PooledCost` is a scikit-learn regressor, fitted to programs whose misses were changed;
-:func:`default_cost_model` gives one that is fitted to the 29 programs of :func:`changes`.
+:func:`default_cost_model` gives one that is fitted to the 29 programs of :func:`changes`. A KeyError if a column of
+X is missing.
 """
 
 from functools import cache

@@ -2,7 +2,8 @@
 
 `programs` lists what is recorded; `recorded_matrix` gives a program's events and its IPC (instructions per cycle)
 as a Matrix; `refine` ranks the events of one; `event_clusters` groups them. Names are imported when they are first
-used, so that a user of one does not load the models of all.
+used, so that a user of one does not load the models of all. A NothingRecordedError if nothing is recorded of what
+is asked for, an UnfitRecordingError if what is recorded is not enough.
 """
 
 import lazy_loader

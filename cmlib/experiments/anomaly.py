@@ -4,7 +4,7 @@ A kernel is a small program of this project that stands for one of the fifteen p
 good form and in a bad one, which has a fault of performance. A run is a DataFrame, a row a sample: normalized
 counts of a passage through a region of code; columns function, location, and one for each counter.
 :func:`recorded_programs` gives a :class:`ProgramRuns` by kernel, :func:`train_detector` a :class:`TrainedDetector`
-of one.
+of one. A NothingRecordedError if no kernel is recorded.
 """
 
 from dataclasses import dataclass

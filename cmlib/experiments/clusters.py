@@ -1,6 +1,7 @@
 """Cluster a recorded program's events, name the clusters, and estimate what each adds to cycles per instruction.
 
-:func:`event_clusters` takes a program in the store, and gives an :class:`EventClusters` of four DataFrames.
+:func:`event_clusters` takes a program in the store, and gives an :class:`EventClusters` of four DataFrames. None if
+there are too few steps or no event varies; a NothingRecordedError if there is no recording.
 """
 
 from dataclasses import dataclass

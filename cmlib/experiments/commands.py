@@ -1,6 +1,7 @@
 """Make shell command lines that record a program again as it was recorded before.
 
-Both functions take the metadata (dict) of one of the program's runs and return text to copy into a shell.
+Both functions take the metadata (dict) of one of the program's runs and return text to copy into a shell. The text
+is "" if a name can't be given to a shell or perf.
 """
 
 import itertools

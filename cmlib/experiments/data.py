@@ -5,7 +5,8 @@ is a named plan of the events to count, and one pass of it the runs that togethe
 mode is ``ocoe`` (one counter, one event: each event is counted all the time), ``mlpx`` (multiplexing: events take
 turns on the counters) or ``lines`` (samples, stored as piecewise-linear segments). :func:`programs` lists names of
 programs, :func:`interval_runs` their runs, and :func:`cleaned_runs` gives the cleaned counts of one program, a
-DataFrame for each run.
+DataFrame for each run. A NothingRecordedError if a program is not recorded, an UnfitRecordingError if its recording
+is not enough.
 """
 
 import functools

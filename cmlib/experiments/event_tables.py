@@ -2,7 +2,7 @@
 
 An event table lists the events of a processor: a DataFrame, a row an event, with columns code, umask, abbr (short
 name), unit (part of the processor), description and more, as :func:`cmlib.io.events.table` reads it. Programs are
-in the store, a database named by its URL (`url`).
+in the store, a database named by its URL (`url`). Nothing is refused: what is not known is None, or empty.
 """
 
 import functools

@@ -1,8 +1,9 @@
 """Write what the report's first page says of a program: of measured ones, of simulated ones, and of those without IPC.
 
-Functions return dicts of sentences, in Markdown and without a full stop, by the heading that they stand under: limits
-(what limits the program), varies (what changes over time), sure (how sure that is), advice, and lacking (what it takes
-to know more).
+IPC is instructions per cycle. Functions take what was computed (an answer, a profile, rates by event), and return
+dicts of sentences, in Markdown and without a full stop, by the heading that they stand under: limits (what limits
+the program), varies (what changes over time), sure (how sure that is), advice, and lacking (what it takes to know
+more). Nothing is refused; a sentence is "" where there is nothing to say.
 """
 
 import numpy as np

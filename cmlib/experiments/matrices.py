@@ -3,7 +3,8 @@
 The target is the rate that a model explains by events, usually IPC (instructions per cycle). Progress is the share
 of a run's instructions that are retired, and a step one of equal shares of it. One pass is the runs that together
 count all events of a plan once. :func:`recorded_matrix` takes the store and a program and gives a :class:`Matrix`
-of X (events) and `ipc` (target); :func:`refine` ranks its events.
+of X (events) and `ipc` (target); :func:`refine` ranks its events. A NothingRecordedError if there is no run, an
+UnfitRecordingError if there are too few rows or no event that could explain the target.
 """
 
 from dataclasses import dataclass, field, replace

@@ -2,7 +2,8 @@
 
 Multiplexed events take turns on the counters, and perf scales what it counted; a method gets the scaled counts and
 the running shares (share of each interval in which an event was counted, 0-1). :func:`score_method` takes such a
-method and files, and gives a table of its errors. Kinds of truth:
+method and files, and gives a table of its errors (a DataFrame), or a ValueError if none of the files is there. Kinds
+of truth:
 
 - ``replayed``: runs that counted every event all the time, of which simulated rotations hide a part; the truth is
   exact.

@@ -1,6 +1,7 @@
 """Check the names of programs in a notebook's parameter against those that are recorded.
 
-:func:`resolve_names` takes a text, "all" or names separated by commas, and gives the list of names.
+:func:`resolve_names` takes a text, "all" or names separated by commas, and gives the list of names. A ValueError if
+it holds no name, a NothingRecordedError for an unknown one.
 """
 
 import difflib

@@ -1,7 +1,9 @@
 """Load streams of cumulative counts, sampled by cmlib or published, by case: a program with its input, such as "gcc-1".
 
-A stream has a row a sample, taken whenever the timing event (the first column) has happened a fixed number of times,
-and a column an event: how often it has happened since the start.
+A stream has a row a sample, taken whenever the timing event (the first column) has happened a fixed number of
+times, and a column an event: how often it has happened since the start. :func:`load_streams` gives a dict from case
+to such a DataFrame. A NothingRecordedError if nothing is recorded, an UnfitRecordingError if there are fewer than
+ten samples.
 """
 
 from cmlib.collect.sampling import read_samples

@@ -3,7 +3,8 @@
 The tree is a decision tree that tells bottlenecks apart, trained on micro-benchmarks; key events are the few that
 it uses. :func:`record_once` and :func:`load_recorded` return a :class:`cmlib.experiments.micro_recordings.Series`
 (one recorded run: its counts and running shares by interval, not pandas' Series); :func:`simulate_once` returns
-Callgrind's output as text.
+Callgrind's output as text. A CmlibError if this machine is not the one of the training, a RecordError if the run
+fails, a NothingRecordedError if there is none.
 """
 
 import json

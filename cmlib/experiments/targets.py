@@ -3,7 +3,8 @@
 IPC is instructions per cycle. Of a simulated program, which has neither cycles nor seconds, the target is an event
 per 1,000 instructions. :func:`choose_target` takes the parameters `program` and `target` of a notebook (text) and
 gives the list of programs and a :class:`Target`. Programs are in the store, a database named by its URL (`url`);
-`runs` is a DataFrame, a row a run, as of :func:`cmlib.io.store.runs`.
+`runs` is a DataFrame, a row a run, as of :func:`cmlib.io.store.runs`. A NothingRecordedError if a program is not
+recorded, an UnfitRecordingError if it can't be studied.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Grow and prune the tree of C45Classifier, with the rules and tolerances of Weka's J48.
 
 :func:`grow` takes samples and classes (arrays), and gives the root :class:`Node`; :func:`prune` changes it in
-place.
+place. Inputs are checked by C45Classifier, not here.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
 """Find the cache levels and main memory in load latencies measured over working-set sizes.
 
-:func:`plateaus` takes a DataFrame, a row a size, and gives one of four rows, a level each.
+:func:`plateaus` takes a DataFrame, a row a size, and gives one of four rows, a level each. A CmlibError if there
+are fewer than twelve sizes, or latencies don't rise from level to level.
 """
 
 import itertools

@@ -2,7 +2,7 @@
 
 Slices are rows of a DataFrame X of events per cycle; a class is a bottleneck (``P_…``) or none (``N_…``); a phase
 is a stretch of slices of the same class. :func:`label_slices` and :func:`phases` give DataFrames, :func:`advice`
-gives text.
+gives text. A ValueError for an unknown class.
 """
 
 from functools import cache

@@ -2,7 +2,7 @@
 
 :func:`select_key_events` takes rates (DataFrame, a row a time slice, a column an event) and classes, and gives a
 list of names; :func:`eliminate` gives the order in which events are removed. CFS is Hall's correlation-based
-feature selection.
+feature selection. A ValueError for values that are not finite.
 """
 
 import numpy as np

@@ -2,6 +2,7 @@
 
 The estimate charges a fixed number of cycles (`weights`) for each instruction, miss and misprediction. Functions
 take Callgrind's counts, a DataFrame with a row an interval and a column an event (``sim.…``), and give a DataFrame.
+A KeyError if a simulated event is missing.
 """
 
 import numpy as np

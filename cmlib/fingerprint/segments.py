@@ -1,6 +1,7 @@
 """Cut a series into segments of constant mean.
 
-:func:`segment_starts` takes an array (n_samples, n_features), and gives the first sample of each segment.
+:func:`segment_starts` takes an array (n_samples, n_features), and gives the first sample of each segment. A
+ValueError if there is no sample, or a weight or the penalty is not above 0.
 """
 
 import numpy as np

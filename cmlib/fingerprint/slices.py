@@ -2,7 +2,8 @@
 
 :func:`slice_rates` takes the counts of a run, a DataFrame with a row an interval, and gives one with a row a slice.
 Of simulated runs, rates are of modelled events (misses and mispredictions, by Callgrind's model) and exact ones
-(loads, stores, branches), per 1,000 estimated cycles; :func:`simulated_counts` prepares them.
+(loads, stores, branches), per 1,000 estimated cycles; :func:`simulated_counts` prepares them. A ValueError if no
+slice is left, no cycles were counted, or a slice is no multiple of the intervals.
 """
 
 import numpy as np

@@ -1,6 +1,7 @@
 """Measure the interaction of pairs of events in a model of IPC (instructions per cycle), by three published measures.
 
-:func:`rank_pairs` takes rates, IPC and events, and gives a DataFrame, a row a pair, the strongest first.
+:func:`rank_pairs` takes rates, IPC and events, and gives a DataFrame, a row a pair, the strongest first. A
+ValueError if an event is no column of the model, or there is nothing to pair.
 """
 
 from itertools import chain, combinations, product

@@ -2,7 +2,9 @@
 
 Progress is the share of a run's instructions that are retired; IPC is instructions per cycle; a pass is the runs
 that together count all events once. :func:`stack_runs` and :func:`align_runs` take the counts of each run,
-DataFrames, and give X (DataFrame, a row an interval or a step of progress, a column an event) and ipc (Series).
+DataFrames, and give X (DataFrame, a row an interval or a step of progress, a column an event) and ipc (Series). An
+UnfitRecordingError (a ValueError) if a run lacks instructions or cycles, has gaps, or (to be aligned) did not do
+the same work.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Gradient-boosted regression trees that predict IPC (instructions per cycle) from event rates, fitted by LightGBM.
 
 :func:`regressor` gives an unfitted model with `fit(X, y)` and `predict(X)`; :func:`predict_held_out` predicts each
-fold by a model of the others.
+fold by a model of the others. A ValueError if both a model and settings are given.
 """
 
 import re

@@ -1,7 +1,8 @@
 """Cluster events whose rates are correlated, and estimate what each cluster adds to cycles per instruction.
 
 :func:`cluster_events` takes a DataFrame of rates, and gives a Series from event to the number of its cluster;
-:class:`ClusterRegression` is a scikit-learn regressor whose contributions are added up by cluster.
+:class:`ClusterRegression` is a scikit-learn regressor whose contributions are added up by cluster. No event may be
+constant, which is not checked.
 """
 
 import numpy as np

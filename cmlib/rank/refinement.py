@@ -2,7 +2,7 @@
 
 :func:`refine` takes X (DataFrame of rates, a column an event) and y (Series of IPC, instructions per cycle), and
 gives a :class:`Refinement`: errors at each number of events, the model that was kept, and the importances of its
-events.
+events. A ValueError if X holds an event that contains IPC (target leakage), a gap, or fewer than 20 rows.
 """
 
 from dataclasses import dataclass

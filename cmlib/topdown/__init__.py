@@ -3,7 +3,8 @@
 A slot is a place for one operation that the processor can begin in a cycle. Level 1 divides all slots into retired
 (used), and lost to front end, back end and bad speculation. `summarize` takes counts of a program's runs
 (DataFrames), and gives a dict that says what limits it; `totals` and `bounds` give the rates and the bounds behind
-it; `account` gives exact shares where all events of a table were counted.
+it; `account` gives exact shares where all events of a table were counted. What is not known is None or has wide
+bounds; `account` raises a ValueError if the slots were not counted.
 """
 
 from cmlib.topdown.answers import describe_misses, summarize

@@ -4,7 +4,8 @@ A slot is a place for one operation that the processor can begin in a cycle; the
 into categories: level 1 is retired, front end, back end and bad speculation, level 2 their parts. An account is
 these shares. :func:`bounds` takes the totals of events (DataFrame), and gives a :class:`Bounds`. An event that
 counts cycles or slots is itself a share of them. One that counts misses, page walks or mispredictions costs between
-0 cycles (hidden by other work) and its latency on the processor.
+0 cycles (hidden by other work) and its latency on the processor. Nothing is refused: counts that contradict each
+other are told in its `contradiction`.
 """
 
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
 """Read what events cost on each processor [cycles], such as a cache miss.
 
 :func:`read_costs` takes a processor's name, and gives :class:`Costs`. The files are described in
-`data/topdown/README.md`, "Costs".
+`data/topdown/README.md`, "Costs". An unknown processor has the widest ranges.
 """
 
 from dataclasses import dataclass

@@ -3,7 +3,8 @@
 A level is a quantity that describes how a run went: its speed, clock, processors used, and rates per second. A
 phase is a stretch of the run in which they are constant. Functions take the counts of a run, a DataFrame with a row
 an interval (index: its end [s]) and a column an event; :func:`totals` gives a DataFrame by event, :func:`levels` a
-dict, :func:`phases` a DataFrame, a row a phase.
+dict, :func:`phases` a DataFrame, a row a phase. A KeyError if cycles are missing for :func:`totals`; what was not
+counted is left out of the others.
 """
 
 import numpy as np

@@ -2,7 +2,7 @@
 
 :func:`runtime_of` takes a command line (str), and gives a runtime's name; :func:`advice_for` takes that name, and
 gives a dict. Programs, patterns and advice are in ``runtimes.yaml``, which describes its keys; a new runtime is an
-entry there.
+entry there. An unknown program has the name "" and no advice.
 """
 
 import re

@@ -1,7 +1,8 @@
 """Choose the top-down table whose formulas can be computed from the events of a recording.
 
-:func:`choose_table` takes names of events, and gives a TopdownTable or None. Level 1 are the categories that all
-slots (places for one operation in a cycle) are divided into: retired, front end, back end, bad speculation.
+:func:`choose_table` takes names of events, and gives a TopdownTable, or None if nothing fits;
+:func:`fitting_tables` gives a list of several equal ones. Level 1 are the categories that all slots (places for one
+operation in a cycle) are divided into: retired, front end, back end, bad speculation.
 """
 
 import pandas as pd

@@ -1,7 +1,7 @@
 """Find the parameters of a program that matter for its run time, directly and through events.
 
 `Runs` holds runs of a program under different settings; `rank_directly` and `important_events` take it, and give
-importances [%], a Series by parameter or event.
+importances [%], a Series by parameter or event. Inputs are not checked.
 """
 
 import lazy_loader

@@ -1,7 +1,7 @@
 """Rank a program's parameters by their effect on its run time, and its events by theirs (CounterMiner, §V-D).
 
 :func:`rank_directly` and :func:`important_events` take :class:`Runs` (DataFrames with a row a run), and give
-Series.
+Series. Inputs are not checked.
 """
 
 from dataclasses import dataclass

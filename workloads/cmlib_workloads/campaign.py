@@ -2,7 +2,7 @@
 
 A :class:`Part` is what a notebook reads, a :class:`CampaignPart` a job of it; :func:`all_parts` gives the parts,
 :func:`run_parts` makes what is missing. A sweep is a set of runs that counts all events of the processor, a pass
-one repetition.
+one repetition. A job that fails ends none of the others; a CmlibError at the end says which did.
 """
 
 import math

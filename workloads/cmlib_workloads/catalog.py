@@ -1,7 +1,8 @@
 """All programs that can be recorded by name: `cmlib programs` lists them and what they lack here.
 
 :func:`recipe` gives the Recipe of a program; :func:`to_record` gives a Program, which cmlib.collect records;
-:func:`cases` lists programs with their inputs.
+:func:`cases` lists programs with their inputs. A CmlibError for an unknown program or option, or if something is
+not installed.
 """
 
 import functools

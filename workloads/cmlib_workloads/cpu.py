@@ -1,7 +1,8 @@
 """Programs of one process: those of SPEC CPU2006 that Debian ships, and bzip2 and gcc.
 
 :func:`prepare` takes a program's name, and yields a LaunchSpec; each function in MAKERS takes `scale` (factor of
-the work; at 1 some ten seconds) and `folder` (for what it writes), and gives the command as a list.
+the work; at 1 some ten seconds) and `folder` (for what it writes), and gives the command as a list. A CmlibError if
+a tool that makes an input fails.
 """
 
 import random

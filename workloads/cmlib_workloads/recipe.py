@@ -1,7 +1,8 @@
 """What recipes are made of: inputs made once, compilers, tools and packages that are needed.
 
 A :class:`Recipe` describes a program to record; its `prepare` takes scale and options, and gives a context manager
-that yields a LaunchSpec (the command, and the processes of a server).
+that yields a LaunchSpec (the command, and the processes of a server). A CmlibError if something is not installed,
+or a compiler fails.
 """
 
 import fcntl

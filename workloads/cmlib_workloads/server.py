@@ -1,6 +1,7 @@
 """Servers to be measured: started, ready, stopped, with nothing left of them.
 
-:class:`Server` is a context manager; while it is open, `pids` are the numbers of the server's processes.
+:class:`Server` is a context manager; while it is open, `pids` are the numbers of the server's processes. A
+ServerError if it does not become ready, or dies.
 """
 
 import contextlib

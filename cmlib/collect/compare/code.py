@@ -1,6 +1,7 @@
 """Compare the machine code of two commands: did the code that ran change, or only its addresses?
 
-:func:`compare_code` takes two Versions (commands), and gives a :class:`CodeComparison`.
+:func:`compare_code` takes two Versions (commands), and gives a :class:`CodeComparison`. What can't be compared is
+not raised, but told in its `reason`.
 """
 
 import filecmp

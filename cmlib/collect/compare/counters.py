@@ -1,7 +1,8 @@
 """Choose the events by which two versions are compared if a user names none, by processor (data/events/autoperf.csv).
 
 :func:`usual_events` takes a machine's description (dict), and gives a list of Countables: events with their name
-and code for the kernel (:mod:`cmlib.collect.machine.event_names`).
+and code for the kernel (:mod:`cmlib.collect.machine.event_names`). A CmlibError if an event that is listed has no
+code here.
 """
 
 import pandas as pd

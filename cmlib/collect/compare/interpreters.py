@@ -1,6 +1,7 @@
 """Find the command that starts an interpreter without its script, to measure what start-up alone executes.
 
-:func:`without_script` takes a command (list of str), and gives another one, or None.
+:func:`without_script` takes a command (list of str), and gives another one, or None. A FileNotFoundError if the
+program is not there.
 """
 
 import re

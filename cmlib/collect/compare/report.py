@@ -1,6 +1,6 @@
 """Put the result of comparing two versions into a dict for JSON, the same for measured and simulated versions.
 
-Its entries are described in docs/compare.md.
+Its entries are described in docs/compare.md. Nothing is refused here.
 """
 
 import numpy as np

@@ -2,7 +2,8 @@
 
 :func:`compare_simulated` runs both commands under Valgrind's Callgrind, and gives the result as a dict. Exact
 counts are of what was executed (instructions, loads, stores, branches); modelled ones are misses and mispredictions
-of Callgrind's model of caches and of a branch predictor.
+of Callgrind's model of caches and of a branch predictor. A CmlibError if a command fails or is a recording, or
+Valgrind is missing.
 """
 
 import contextlib

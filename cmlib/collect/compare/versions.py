@@ -3,7 +3,7 @@
 A region is a stretch of a program's code, usually a function, that it counts by itself with `cmlib_region.h`; each
 time that it is executed ("passed") gives a sample. A program without regions is counted as a whole.
 :func:`open_pair` takes two commands or files, and yields a :class:`VersionPair`: runs (DataFrames of counts) and
-times [s] of both.
+times [s] of both. A CmlibError if a command fails, or they can't be compared.
 """
 
 import contextlib

@@ -2,7 +2,7 @@
 
 `examine` gives an Examination with findings, `describe` a dict of the machine for metadata, `census` the number of
 good counters, `known_events` the table of the events that can be counted; `counters_lock` keeps others from
-counting.
+counting. CountersBusy, a CmlibError, if another process counts.
 """
 
 import lazy_loader

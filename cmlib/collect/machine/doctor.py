@@ -1,6 +1,7 @@
 """Examine whether and how well this machine can count: a list of findings, each with its numbers and what to do.
 
-:func:`examine` asks the host and gives an :class:`Examination`, which `cmlib doctor` prints.
+:func:`examine` asks the host and gives an :class:`Examination`, which `cmlib doctor` prints. What is wrong with the
+machine is a finding, not an error.
 """
 
 from dataclasses import dataclass

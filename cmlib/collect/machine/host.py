@@ -1,7 +1,8 @@
 """Describe the host: what /proc and /sys tell of processor, kernel and counters, and which perf is installed.
 
 :func:`describe` gives all of it as a dict, the part `machine` of a recording's metadata. The functions' `root`
-(path, default "/") is the folder that holds proc and sys; a PMU is a unit of counters as the kernel lists it.
+(path, default "/") is the folder that holds proc and sys; a PMU is a unit of counters as the kernel lists it. What
+the host doesn't tell is None.
 """
 
 import contextlib

@@ -2,8 +2,8 @@
 
 cmlib starts this file by itself, as `python -I -S supervisor.py COMMAND…`, with a pipe as its standard input that
 only cmlib holds open. When the command has ended, or the pipe closes (cmlib was stopped or killed), every process
-that descends from this one is ended too: it is their "subreaper", which inherits orphans. SIGINT is passed on to the
-command, which may end in its own way.
+that descends from this one is ended too: it is their "subreaper", which inherits orphans. SIGINT is passed on to
+the command, which may end in its own way. Its exit code is the command's.
 """
 
 import contextlib

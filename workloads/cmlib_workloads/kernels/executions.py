@@ -3,7 +3,8 @@
 :func:`plan` lists the recordings to make, :func:`record` makes one. A run executes a program once for each part
 (the events that fit on the counters together). Neighbours on one host slow each other down without taking
 processors: they share caches, memory, and the two threads of a core. Nothing counts that from inside a virtual
-machine; a program that does the same again tells it.
+machine; a program that does the same again tells it. A CmlibError if events are not counted all the time, or a form
+computes something else.
 """
 
 import math

@@ -2,7 +2,7 @@
 
 A :class:`MicroCase` is one form of a program (P with the bottleneck, N without) at one size of its data;
 :func:`cases` lists them, :func:`build` compiles the programs, :func:`sweep` measures latencies. Some programs are
-for training, others (unseen) test what was learned.
+for training, others (unseen) test what was learned. A CmlibError if the compiler or a program fails.
 """
 
 import json

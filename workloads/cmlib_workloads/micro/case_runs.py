@@ -2,7 +2,7 @@
 
 :func:`record_cases` makes what is missing and yields names. There are two sets of runs, "all" (all events of the
 processor) and "key" (the few that classify best, found from the first set); pages of data are sized by a sweep of
-latencies.
+latencies. A CmlibError if no hardware event can be counted or a program fails.
 """
 
 import json

@@ -1,6 +1,7 @@
 """The micro-benchmarks under simulation (Valgrind's Callgrind): what is run, with which caches, and how long.
 
-:func:`simulated_cases` lists what there is, :func:`record_simulated_cases` makes it.
+:func:`simulated_cases` lists what there is, :func:`record_simulated_cases` makes it. A RecordError if Valgrind is
+missing or a program fails.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """WebServing: MediaWiki on nginx, PHP-FPM, MariaDB and memcached.
 
 :func:`webserving` is a context manager that yields a LaunchSpec: the command of the load, and the servers'
-processes.
+processes. A ServerError if a server does not start.
 """
 
 import getpass

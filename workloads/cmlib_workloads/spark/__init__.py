@@ -1,6 +1,7 @@
 """Programs on Spark, in one JVM or on a standalone cluster of this machine.
 
-:func:`prepare` yields a LaunchSpec of a job; :func:`submit` gives its command line, :func:`generated` its input.
+:func:`prepare` yields a LaunchSpec of a job; :func:`submit` gives its command line, :func:`generated` its input. A
+CmlibError if Spark is not installed, a ServerError if a cluster does not start.
 """
 
 import importlib.util

@@ -2,7 +2,8 @@
 
 :func:`at_random`, :func:`at_levels` and :func:`at_rates` list :class:`Run` objects (settings of Spark),
 :func:`record_runs` records them. Parameters are those of CounterMiner's Table IV, by abbreviation. Beside a program
-an emitter can run, which causes events (such as page faults) at set rates.
+an emitter can run, which causes events (such as page faults) at set rates. A CmlibError if the program is none of
+Spark, or something is not installed.
 """
 
 import itertools

@@ -1,6 +1,6 @@
 """Find at which rates events are emitted beside a program on Spark, by its runs under settings drawn at random.
 
-Both functions give a dict from event to its highest rate [1/s].
+Both functions give a dict from event to its highest rate [1/s]. A NothingRecordedError if the program has no runs.
 """
 
 from cmlib import tuning
