@@ -89,9 +89,10 @@ def changed_functions(old, new):
 
 
 def mark_named(changed, names):
-    """Rows (dicts) of :func:`changed_functions`, here `changed`, each with a further key ``in_verdict``.
+    """Mark the changed functions that a comparison names: a list of dicts with a further key ``in_verdict`` (bool).
 
-    True if `names` (of functions that a comparison found) has the function or one of its targets; scopes are ignored.
+    `changed` are rows of :func:`changed_functions` (function, change, location, targets). True if `names` (of
+    functions that a comparison found) has the function or one of its targets; scopes are ignored.
     """
 
     def last_names(functions):

@@ -48,11 +48,11 @@ def cluster_functions(samples, functions, k, *, random_state=0):
 def select_n_clusters(samples, functions, fit, *, max_clusters, random_state=0):
     """Raise the number of clusters k from 1 until the rate of false positives stops falling.
 
-    `samples` and `functions` are those of :func:`cluster_functions`, `random_state` is the seed of k-means.
-    ``fit(clusters)`` gets a dict from function to number of its cluster, and returns a list of models and their
-    false-positive rate (0-1). Returns the clusters (such a dict) and models of the best k, and a DataFrame of k,
-    autoencoders (number of clusters that have a function) and false_positive_rate, a row a k; at most
-    `max_clusters` are tried.
+    `samples` is an array (n_samples, n_counters), `functions` has the function (str) of each, `random_state` is the
+    seed of k-means. ``fit(clusters)`` gets a dict from function to number of its cluster, and returns a list of
+    models and their false-positive rate (0-1). Returns the clusters (such a dict) and models of the best k, and a
+    DataFrame of k, autoencoders (number of clusters that have a function) and false_positive_rate, a row a k; at
+    most `max_clusters` are tried.
     """
     trained, history = [], []
     for k in range(1, min(max_clusters, len(set(functions))) + 1):
@@ -120,10 +120,12 @@ def fit_clusters(samples, clusters, model):
 
 
 def cross_val_distances(samples, clusters, models, model, *, folds):
-    """Distance of each sample, as of :func:`distances`, by models trained on the runs of the other folds only: ndarray.
+    """Distance of each sample by models that were trained on the runs of the other folds only: ndarray, (n_samples,).
 
-    `samples`, `clusters` and `model` are those of :func:`fit_clusters`, `models` what it returned: the new ones have
-    their topologies and thresholds. `folds` is the number of folds, at most one a run.
+    It is the root of the reconstruction error over the threshold; above 1 a sample is anomalous. `samples` is a
+    DataFrame, a column a counter, indexed by run and function; `clusters` a dict from function to number; `models`
+    are the FittedClusters of all runs, whose topologies and thresholds the new ones have; `model` is the unfitted
+    Autoencoder. `folds` is the number of folds, at most one a run.
     """
     runs = samples.index.get_level_values("run")
     fold = runs % min(folds, runs.max() + 1)

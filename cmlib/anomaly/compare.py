@@ -93,7 +93,12 @@ def compare_runs(detector, new_runs, *, alpha=0.01):
     Returns
     -------
     VersionComparison
-        As of :func:`compare_versions`; never refused.
+        `anomalous`, `p_value`, and the functions and counters that differ; never refused.
+
+    Raises
+    ------
+    ValueError
+        If a run has other counters or functions than the good ones, or values that are not finite.
     """
     new, good = detector.summarize(new_runs), detector.held_out_
     n_tests, rows = 2 * new["function"].nunique(), []
@@ -122,8 +127,9 @@ def compare_runs(detector, new_runs, *, alpha=0.01):
 def check_comparable(good_runs, new_runs, *, alpha=0.01, good_machine=None, new_machine=None):
     """Reasons why two versions can't be compared, a tuple of sentences; empty if they can.
 
-    `good_runs`, `new_runs` and `alpha` are those of :func:`compare_versions`; `good_machine` and `new_machine` are
-    metadata (dict) of the machines that recorded them, which are not compared if None.
+    `good_runs` and `new_runs` are lists of runs (DataFrames, a row a sample: function, location, and the counters),
+    `alpha` is the false-alarm probability; `good_machine` and `new_machine` are metadata (dict) of the machines
+    that recorded them, which are not compared if None.
     """
     reasons = []
     good, new = good_machine or {}, new_machine or {}

@@ -174,7 +174,7 @@ class AutoPerf(BaseEstimator):
         Raises
         ------
         ValueError
-            As of `distances`.
+            If a counter or a function was not in the good runs, or a value is not finite.
         """
         samples = self._known(runs)
         return summarize(samples, distances(samples, self.clusters_, self.models_))
@@ -216,7 +216,7 @@ class AutoPerf(BaseEstimator):
         Raises
         ------
         ValueError
-            If the rule is unknown; and as of `distances`.
+            If the rule is unknown, a counter or a function was not in the good runs, or a value is not finite.
         """
         return self.predict_runs([run])[0]
 
@@ -236,7 +236,7 @@ class AutoPerf(BaseEstimator):
         Raises
         ------
         ValueError
-            If the rule is unknown; and as of `distances`.
+            If the rule is unknown, a counter or a function was not in the good runs, or a value is not finite.
         """
         self._check_rule()
         if not len(runs):

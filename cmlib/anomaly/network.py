@@ -20,10 +20,11 @@ def train(x, topologies, seeds, *, epochs, batch_size, learning_rate, order_seed
     """Train a tied-weight sigmoid autoencoder for each pair of topology and seed, on the same samples.
 
     `x` is an array (n_samples, n_features) of samples scaled to 0-1. `topologies` (widths of the encoding layers
-    without the input) and `seeds` (of the initial weights) are lists of one length; `epochs` is how often all samples
-    are used, `batch_size` the samples after which the weights are changed, `learning_rate` that of Adam; `order_seed`
-    decides the order of the samples. Returns a list of models, each a list of layers as of :func:`reconstruct`, and an
-    array of their mean reconstruction errors (squared, summed over features) in the last epoch.
+    without the input) and `seeds` (of the initial weights) are lists of one length; `epochs` is how often all
+    samples are used, `batch_size` the samples after which the weights are changed, `learning_rate` that of Adam;
+    `order_seed` decides the order of the samples. Returns a list of models, each a list of layers (weight (n_in,
+    n_out), bias (n_out,), back_bias (n_in,)), and an array of their mean reconstruction errors (squared, summed
+    over features) in the last epoch.
     """
     x = np.ascontiguousarray(x, dtype=np.float32)
     rng = np.random.default_rng(order_seed)

@@ -202,8 +202,8 @@ def verdict_over_layouts(here, layouts):
 def layout_range(old, new):
     """Least and most processor time of either version in any layout, as multiples of its median over layouts.
 
-    `old` and `new` are DataFrames of times, a row a layout, columns (function, measure) as of
-    :func:`compare_times`. Returns a tuple of two floats.
+    `old` and `new` are DataFrames of times [s], a row a layout; columns are pairs of function and measure, of which
+    ("whole program", "processor time") is used. Returns a tuple of two floats.
     """
     relative = [times[WHOLE, PROCESSOR] / times[WHOLE, PROCESSOR].median() for times in (old, new)]
     return float(min(map(np.min, relative))), float(max(map(np.max, relative)))

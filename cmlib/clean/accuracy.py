@@ -66,7 +66,7 @@ def noise_floor(ocoe_runs, mlpx_runs, always="instructions"):
     Raises
     ------
     UnfitRecordingError
-        As of :func:`references`.
+        If no multiplexed event was counted by two OCOE runs.
     """
     rows = []
     for event in _multiplexed(ocoe_runs, mlpx_runs):

@@ -93,8 +93,8 @@ def clean_counterminer(values, running, *, n_gaussian=3.0, n_long_tail=5.0, k=5,
 def clean_as_printed(values, running, **options):
     """CounterMiner's cleaning of one series without its running shares, which the paper does not use; returns an array.
 
-    `values` (array, NaN where nothing was counted) and `options` are those of :func:`clean_counterminer`; `running`
-    is ignored.
+    `values` is an array of counts (NaN where nothing was counted), all of whose zeros are taken as missing unless
+    it is below `true_zero_max` everywhere; `running` is ignored, `options` are those of :func:`clean_counterminer`.
     """
     return clean_counterminer(values, None, **options)
 

@@ -172,17 +172,17 @@ class LineStream:
         return self.as_frame(self.feed(x, y))
 
     def finish(self):
-        """End the last line, and return it as a DataFrame of one row, as of `extend`.
+        """End the last line, and return it as a DataFrame of one row; the next sample starts a new stream.
 
-        The next sample starts a new stream. Without a sample there are no rows.
+        Columns: x_start, x_end, slope, intercept, sigma, n, as of `extend`. Without a sample there are no rows.
         """
         return self.as_frame(self.end())
 
     def feed(self, x, y):
-        """Take many samples, as `extend` does; return finished lines as an array, a row a line as of :func:`write`.
+        """Take many samples, as `extend` does; return finished lines as an array, a row a line.
 
-        `x` has shape (n,), `y` (n,) or (n, n_events). A ValueError if shapes differ or x does not grow; samples
-        that are not finite are left out.
+        Columns: x_start, x_end, n, and slope, intercept, sigma of each event. `x` has shape (n,), `y` (n,) or (n,
+        n_events). A ValueError if shapes differ or x does not grow; samples that are not finite are left out.
         """
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         table = y[:, np.newaxis] if y.ndim == 1 else y
@@ -199,7 +199,10 @@ class LineStream:
         return rows[: self._advance(x, table, rows)]
 
     def end(self):
-        """End the last line, as `finish` does; return it as an array of one row (or none), as of `feed`."""
+        """End the last line, as `finish` does; return it as an array of one row, or none without a sample.
+
+        Columns: x_start, x_end, n, and slope, intercept, sigma of each event.
+        """
         rows = np.empty((int(self._span["n"][0] > 0), 3 + 3 * len(self._fits)))
         if len(rows):
             self._write(rows[0])
@@ -207,7 +210,7 @@ class LineStream:
         return rows
 
     def as_frame(self, rows):
-        """Lines as a DataFrame, in the form of :func:`cmlib.compress.compress`.
+        """Lines as a DataFrame, a row a line: x_start, x_end, slope, intercept and sigma of each event, n.
 
         `rows` is an array from `feed` or `end`.
         """

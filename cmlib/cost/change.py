@@ -69,7 +69,7 @@ def predict_change(cycles_run, misses_run, change, *, stores_change=None, misses
     Raises
     ------
     ValueError
-        As of :func:`cmlib.cost.rates`.
+        If a column is missing, or nothing was counted.
 
     Notes
     -----
@@ -87,10 +87,11 @@ def predict_change(cycles_run, misses_run, change, *, stores_change=None, misses
 
 
 def rates_row(intervals):
-    """One row of what :class:`PooledCost` takes, without the changes: a DataFrame.
+    """Summarize a program's intervals in a row that :class:`PooledCost` takes, without the changes: a DataFrame.
 
-    `intervals` is a DataFrame of :func:`cmlib.cost.rates`. Columns: cycles, misses and stores (0 if not counted),
-    means per instruction; slope [cycles a miss] and its stderr; intervals (number).
+    `intervals` is a DataFrame of :func:`cmlib.cost.rates`: cycles, misses and maybe stores per instruction, a row
+    an interval. Columns: cycles, misses and stores (0 if not counted), means per instruction; slope [cycles a miss]
+    and its stderr; intervals (number).
     """
     steepness, stderr = slope(intervals["cycles"], intervals["misses"])
     means = intervals.mean().reindex(["cycles", "misses", "stores"], fill_value=0.0)

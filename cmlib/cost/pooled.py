@@ -243,18 +243,19 @@ def held_out(X, y, *, by="suite", other_processor=False):
     Parameters
     ----------
     X : DataFrame
-        As of :func:`changes`; without ``stores_change``, misses of stores are assumed to change in proportion.
+        The first result of :func:`changes`, a row a change; without its column ``stores_change``, misses of stores
+        are assumed to change in proportion.
     y : Series
-        As of :func:`changes`.
+        Measured change of cycles per instruction.
     by : {"suite", "program"}, default "suite"
         Column whose values are left out one after the other.
     other_processor : bool, default False
-        As of :func:`default_cost_model`.
+        True if the costs in the other programs are not to be used, as for another processor.
 
     Returns
     -------
     DataFrame
-        A row as of X: ``program``, ``suite``, ``setting``; ``measured``, ``predicted``, ``low`` and ``high`` in
+        A row for each of X: ``program``, ``suite``, ``setting``; ``measured``, ``predicted``, ``low`` and ``high`` in
         percent of the cycles before the change, positive where cycles are saved; and ``cost`` of a miss [cycles].
     """
     parts = []

@@ -39,7 +39,7 @@ def savings_without_misses(runs, costs, *, ghz=None, shares=None):
     Parameters
     ----------
     runs : sequence of (DataFrame, DataFrame)
-        Counts of each run, a row an interval in order, and running shares, as of :func:`cmlib.topdown.summarize`.
+        Of each run its counts and its running shares (0–1): a row an interval in order, a column an event.
     costs : Costs
         Of the processor: :func:`cmlib.topdown.read_costs`.
     ghz : float, optional

@@ -102,7 +102,7 @@ def recorded_programs(folder="", wanted="all"):
 def describe_recordings(programs):
     """Markdown paragraph (str) on the data of a page: numbers of kernels and runs, counts and machine.
 
-    `programs` is a dict from kernel's name to ProgramRuns, not empty, as of :func:`recorded_programs`.
+    `programs` is a dict from kernel's name to ProgramRuns, not empty.
     """
     kinds = ("training", "again", "good", "bad")
     numbers = [sum(len(getattr(runs, kind)) for runs in programs.values()) for kind in kinds]
@@ -122,7 +122,7 @@ def describe_recordings(programs):
 def synthetic_origin(programs):
     """A sentence for captions if some recordings are synthetic; "" if all were measured.
 
-    `programs` is a dict as of :func:`recorded_programs`.
+    `programs` is a dict from kernel's name to ProgramRuns.
     """
     synthetic = any(program.machine.get("synthetic") for program in programs.values())
     return "Synthetic counts, nothing was measured." if synthetic else ""

@@ -80,9 +80,9 @@ def explain(data, table, *, cycles=None, costs=None, n_models=20, seed=0):
     """EventClusters of a Matrix of events per instruction (`data`).
 
     `table` is the event table (DataFrame). `cycles` (DataFrame, a row a step, a column a category) are cycles per
-    instruction in each top-down category, if known; `costs` what events cost (of :func:`cmlib.topdown.read_costs`, by
-    default those of any processor); `n_models` and `seed` as of :func:`event_clusters`. An UnfitRecordingError if there
-    are fewer than 20 steps, or no event varies.
+    instruction in each top-down category, if known; `costs` what events cost (a Costs, by default those of any
+    processor); `n_models` models are fitted to resampled rows, from `seed` on. An UnfitRecordingError if there are
+    fewer than 20 steps, or no event varies.
     """
     cycles = pd.DataFrame(index=data.X.index) if cycles is None else cycles
     costs = costs or topdown.read_costs()

@@ -117,9 +117,10 @@ def find(name, recordings):
 
 
 def explain(profile):
-    """Phases of a measured run, with what to do: the `phases` (DataFrame) of a Profile with columns meaning and remedy.
+    """Explain the phases of a measured run: the DataFrame `phases` of a Profile with further columns meaning and
+    remedy.
 
-    These are text on each phase's class; the column n_slices is left out.
+    `profile` is the Profile. The two are text on each phase's class; the column n_slices is left out.
     """
     explained = profile.phases.drop(columns="n_slices")
     advised = [advice(label) for label in explained["label"]]

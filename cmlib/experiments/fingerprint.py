@@ -123,8 +123,9 @@ def load_simulated(folder=None, *, kinds=("micro", "unseen", "own")):
 def table_1(about):
     """The micro-benchmarks of the paper's Table 1: DataFrame, a row a program.
 
-    `about` is as of :func:`cmlib.experiments.micro_recordings.cut`. Columns: in the paper, program, pathology, working
-    sets [KiB] (text), and P and N (numbers of slices in the pathological and in the healthy form).
+    `about` is a DataFrame, a row a slice, indexed by program, pass and slice, with column size [bytes]. Columns: in
+    the paper, program, pathology, working sets [KiB] (text), and P and N (numbers of slices in the pathological and
+    in the healthy form).
     """
     names = about.index.get_level_values("program").str.split("-")
     frame = about.assign(program=names.str[1], form=names.str[2])

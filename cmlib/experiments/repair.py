@@ -110,9 +110,10 @@ def score_method(method, files=None, *, name="method"):
 def score_cases(methods, cases):
     """Score methods and the baselines on RepairCases: a DataFrame, a row for each case, method and event.
 
-    `methods` is a dict from name to callable, as of :func:`score_method`; `cases` a list of RepairCases. Columns: case,
-    method, event; error, covered and noise [%] as of :func:`score_method`; printed (perf's error [%]); ratio (error
-    over printed, 1 if that is 0).
+    `methods` is a dict from name to callable, ``method(counts, shares)`` as of :func:`score_method`; `cases` a list
+    of RepairCases. Columns: case, method, event; error (mean distance from the truth [% of the mean count]);
+    covered (true counts in 90 % intervals [%], NaN without standard errors); noise [%]; printed (perf's error [%]);
+    ratio (error over printed, 1 if that is 0).
     """
     rows = []
     for case in cases:

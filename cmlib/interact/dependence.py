@@ -47,8 +47,9 @@ def partial_dependence(fitted, X, points):
 def partial_dependences(fitted, X, point_sets):
     """Yield the partial dependence at each of many sets of points, an ndarray (n_points,) each.
 
-    `fitted` and `X` are those of :func:`partial_dependence`; `point_sets` are pairs of column numbers in X and
-    values (n_points, n_held), all of as many points. Several sets are predicted in one call of the model.
+    `fitted` is a model with `predict`, `X` a DataFrame of its columns in its order; `point_sets` are pairs of
+    column numbers in X and values (n_points, n_held), all of as many points. Several sets are predicted in one call
+    of the model.
     """
     values, rest = X.to_numpy(), iter(point_sets)
     while held := list(islice(rest, 1)):

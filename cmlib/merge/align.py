@@ -161,23 +161,26 @@ def align_passes(runs, passes, n_steps=None, **options):
     Parameters
     ----------
     runs : sequence of DataFrame
-        Cleaned counts of one run each, as in :func:`align_runs`.
+        Cleaned counts of one run each: a row an interval, a column an event, among them
+        ``instructions`` and ``cycles``.
     passes : sequence of hashable, shape (n_runs,)
         The pass that each run belongs to.
     n_steps : int >= 2, optional
-        Rows of each matrix, the same for all passes. By default as in :func:`align_runs` for all runs.
+        Rows of each matrix, the same for all passes. By default as many as the shortest run has intervals,
+        but 200 at most.
     **options
-        `per` and `leave_out` of :func:`align_runs`.
+        `per` (by default "cycles") and `leave_out` of :func:`align_runs`.
 
     Returns
     -------
     dict of hashable to (DataFrame, Series)
-        By pass: X, with the events that all passes counted, and ipc, as of :func:`align_runs`.
+        By pass: X, a row a step, a column an event that all passes counted, and ipc, as of :func:`align_runs`.
 
     Raises
     ------
     UnfitRecordingError
-        If no event was counted in every pass; also as in :func:`align_runs`.
+        If no event was counted in every pass; a run lacks instructions or cycles, or has gaps; or it retired less
+        than half or more than twice the median run's instructions.
     """
     runs = _checked(runs)
     n_steps = n_steps or _steps_for(runs)

@@ -122,11 +122,11 @@ def refine(
         Random share of rows that are predicted for the column ``error``: a fifth, as in both papers (CounterMiner,
         §V-B: m training examples and a quarter of m for the test; GBRT paper, §4.2: 80 % for training).
     model : estimator, optional
-        As of :func:`regressor`.
+        A scikit-learn regressor to clone. Default: LightGBM's gradient boosting.
     boosting : Boosting, optional
-        As of :func:`regressor`.
+        Settings of the default model.
     importance : {"friedman", "printed"}, default "friedman"
-        As `method` of :func:`influence`.
+        Formula of importance, as `method` of :func:`influence` describes it.
     n_blocks : int, default 12
         Number of blocks: equal parts of the index level ``progress`` if there is one, else of
         the rows in their order.
@@ -318,7 +318,7 @@ def drop_least(blank, X, y, *, step, importance="friedman", reusable=True):
     step : int
         Events dropped at a time.
     importance : {"friedman", "printed"}, default "friedman"
-        As `method` of :func:`influence`.
+        Formula of importance, as `method` of :func:`influence` describes it.
     reusable : bool, default True
         True to drop events that no split uses without fitting again: valid if the model tries all events at every
         split, in a fixed order.

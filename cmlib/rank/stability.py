@@ -43,11 +43,11 @@ def draw_importances(
     n_blocks : int, default 20
         Blocks that the rows are cut into.
     importance : {"friedman", "printed"}, default "friedman"
-        As `method` of :func:`influence`.
+        Formula of importance, as `method` of :func:`influence` describes it.
     model : estimator, optional
-        As of :func:`regressor`.
+        A scikit-learn regressor to clone. Default: LightGBM's gradient boosting.
     boosting : Boosting, optional
-        As of :func:`regressor`.
+        Settings of the default model.
 
     Returns
     -------

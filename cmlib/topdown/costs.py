@@ -86,7 +86,8 @@ class Costs:
     def most(self, event, ghz=None):
         """The most cycles (float) that one event can cost; NaN if that is not known or has no limit.
 
-        `event` is its name, `ghz` the clock as of :meth:`cycles`.
+        `event` is its name, `ghz` the clock [GHz], by which nanoseconds become cycles; by default the processor's
+        fastest.
         """
         costs = common()["kinds"].get(self.kind(event), {})
         cycles = [self.cycles(most, ghz)[1] for _, most in costs.values()]

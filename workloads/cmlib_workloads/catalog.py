@@ -79,7 +79,8 @@ def prepared(name, *, scale=1.0, options: Mapping[str, str] | None = None):
 def to_record(name, *, scale=1.0, options: Mapping[str, str] | None = None):
     """A Program as :func:`cmlib.collect.record.record_program` takes it: got ready anew for every run.
 
-    `name`, `scale`, `options` and errors are those of :func:`prepared`; they are checked at once.
+    `name` is the program's, `scale` (above 0) the factor of its work, `options` a dict of str. A CmlibError, at
+    once, if there is no such program or option, or something that it needs is not installed.
     """
     prepared(name, scale=scale, options=options)
     anew = partial(prepared, name, scale=scale, options=options)

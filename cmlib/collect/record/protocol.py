@@ -129,10 +129,11 @@ def counted_in_probe(folder):
 
 
 def plan_options(request, counters, table):
-    """Two dicts of keyword arguments of :func:`make_plans`: the machine's counters, and what `request` says.
+    """Options for planning runs: two dicts of keyword arguments of :func:`cmlib.collect.schedule.make_plans`.
 
-    `request` is a Request, `counters` a dict of offered and good, `table` that of :func:`known_events`. The first has
-    n_counters and counters_of, the second pinned, interval_ms and modifier.
+    `request` is a Request, `counters` a dict of offered and good, `table` the event table of this machine
+    (DataFrame of :func:`cmlib.collect.machine.known_events`). The first dict has n_counters and counters_of, the
+    second pinned, interval_ms and modifier.
     """
     available = {"n_counters": counters["good"], "counters_of": table["counters"].to_dict()}
     settings = {"pinned": request.pinned, "interval_ms": request.interval_ms, "modifier": request.modifier}
@@ -140,10 +141,11 @@ def plan_options(request, counters, table):
 
 
 def encodings(chosen, table, modifier):
-    """A dict of each event's name to what perf is given for it.
+    """What perf is given for each event: a dict of str by event.
 
-    `chosen` is "all", "core" or names with commas between, `table` that of :func:`known_events`, `modifier` perf's
-    (str, such as "u"). RecordError if "all" or "core" has no events on this machine.
+    `chosen` is "all", "core" or names with commas between; `table` is the event table of this machine (DataFrame of
+    :func:`cmlib.collect.machine.known_events`), `modifier` perf's (str, such as "u"). RecordError if "all" or
+    "core" has no events on this machine.
     """
     if chosen == "all":
         names = machine.all_events(table)

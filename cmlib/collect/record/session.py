@@ -150,7 +150,8 @@ def beginning(meta):
 def outcome_metadata(frame, outcome):
     """What a run's metadata tell of its outcome: a dict of duration_s, exit_code and warnings (perf's lines).
 
-    `frame` is perf's output (DataFrame of :func:`parse_stat`), `outcome` the PerfOutcome.
+    `frame` is perf's output (DataFrame of :func:`cmlib.io.perf.parse_stat`, a row an interval and event), `outcome`
+    the PerfOutcome.
     """
     return {
         "duration_s": float(frame["time_s"].max()),

@@ -66,8 +66,9 @@ def cache_options(caches, *, prefetch=False, root="/"):
 def second_level_options(caches, *, prefetch=False, root="/"):
     """Valgrind's options (list of str) for a simulation with the second-level cache in the place of the last one.
 
-    `caches` (I1, D1, L2, LL), `prefetch`, `root` and errors are as of :func:`cache_options`. Empty if there is no
-    second-level cache smaller than LL.
+    `caches` maps I1, D1, L2 and LL to text ``SIZE,WAYS,LINE``; those not named are this machine's (of /sys below
+    `root`). With `prefetch` a prefetcher of streams is simulated, too. Empty if there is no second-level cache
+    smaller than LL; CmlibError for a shape that can't be simulated.
     """
     chosen = _chosen(caches, root)
     # Without an option Valgrind rounds the machine's last level to one that it can simulate: its true size is compared.

@@ -73,10 +73,11 @@ def stored_sizes(folder):
 
 
 def read_slices(folder, set_name, kind="micro"):
-    """Read the slices of a kind of programs: a tuple of X (rates, a row a slice) and about (label, size, time_s).
+    """Read the slices of a kind of programs: a tuple of X and about, DataFrames with a row a slice.
 
-    `folder` holds the recordings, `set_name` is "all" or "key", `kind` as of
-    :func:`cmlib.experiments.micro_recordings.read_series`. A NothingRecordedError if there are none.
+    X has rates of events per cycle, about label (class), size [bytes] and time_s. `folder` holds the recordings,
+    `set_name` is "all" or "key", `kind` "micro", "unseen", "CPU", "parallel" or "own". A NothingRecordedError if
+    there are none.
     """
     series = read_series(folder, set_name, kind)
     if not series:

@@ -78,8 +78,8 @@ def record_case(name, command, *, caches=CACHES, **how):
     """Simulate a program once, with three levels of caches and prefetching; a run that exists is kept.
 
     `name` is the recording's, `command` a list of str, `caches` maps I1, D1, L2 and LL to ``SIZE,WAYS,LINE``; `how`
-    are further arguments of :func:`cmlib.collect.simulate.record_simulated`, folder among them. Errors are its own;
-    returns nothing.
+    are further arguments of :func:`cmlib.collect.simulate.record_simulated`, folder among them. Returns nothing; a
+    RecordError if Valgrind is missing or the program fails.
     """
     Path(how["folder"]).mkdir(parents=True, exist_ok=True)
     quiet = {"notify": lambda message: None}

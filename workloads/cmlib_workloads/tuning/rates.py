@@ -14,8 +14,7 @@ def important_rates(folder, program, at):
     """Highest rates [1/s] of those events to emit that matter most in the runs at random: a dict by event.
 
     `folder` holds the recordings, `program` is a name, `at` the setting beside which they are emitted ("default",
-    "exc-high"). At most ten; those that can't be emitted are left out. Errors of
-    :func:`cmlib.experiments.tuned_runs.load_tuned`.
+    "exc-high"). At most ten; those that can't be emitted are left out. A NothingRecordedError if there are no runs.
     """
     one = load_tuned(folder, program)[program]
     ranked = tuning.important_events(one.runs).index[:_IMPORTANT]
