@@ -121,7 +121,11 @@ _UNCHANGED = ("no change", "same", "inconclusive")  # verdicts that are no chang
 def compare(
     context, old, new, history, page, any_change, strict, markdown, as_json, simulated, recordings, **settings
 ):
-    """Compare the NEW version of a program with the OLD one."""
+    """Compare the NEW version of a program with the OLD one.
+
+    OLD and NEW are commands, each in quotes, or files that --keep wrote. Prints whether NEW is slower, and what
+    explains it; the exit code is 1 if it is, 0 if it is not, and 2 if they can't be compared.
+    """
     asked = {_HISTORY: history is not None, _RECORDINGS: recordings, SIMULATED: simulated is not None}
     source = choose_source(context, asked)
     settings = {name: value for name, value in settings.items() if value is not None}

@@ -39,7 +39,12 @@ _TAKES = (
 @simulating_options
 @click.pass_context
 def diagnose(context, command, recorded, keep, html, every_blocks, as_json, simulated):
-    """Tell what keeps COMMAND from running faster, interval by interval."""
+    """Tell what keeps COMMAND from running faster, interval by interval.
+
+    Runs it once, counted by perf or simulated, and prints the share of each class of intervals, such as bound by
+    memory, and what to do about it. Counting takes hardware counters, and the processor on which the classifier was
+    trained.
+    """
     if bool(command) == bool(recorded):
         raise click.UsageError("give either a command after --, or --recorded NAME.")
     if keep and recorded:

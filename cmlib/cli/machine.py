@@ -17,7 +17,10 @@ _COLOURS = {"ok": "green", "note": "blue", "warning": "yellow", "error": "red"}
 @click.command(epilog="Example: cmlib doctor --json")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def doctor(as_json):
-    """Examine this machine: is there a PMU, who may count, which counters tell the truth."""
+    """Examine this machine: is there a PMU, who may count, which counters tell the truth.
+
+    Prints a line a finding, what to do about it, and how many counters are offered and good.
+    """
     from cmlib.collect import machine
 
     examination = machine.examine()
@@ -35,7 +38,10 @@ def doctor(as_json):
 
 @click.command(epilog="Example: cmlib programs")
 def programs():
-    """List the programs that `cmlib record --program` takes, and what they lack here."""
+    """List the programs that `cmlib record --program` takes, and what they lack here.
+
+    Prints name, suite and what is missing, and on a second line framework and input.
+    """
     from cmlib_workloads.catalog import lacking, recipes
 
     for name, lacks in lacking().items():

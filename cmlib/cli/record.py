@@ -118,6 +118,7 @@ def record(context, name, command, samples, simulated, **settings):
     """Record program NAME: run COMMAND under perf, once for each handful of events and each pass.
 
     Instead: --samples samples it, --simulate simulates it, and --pid, --cgroup and --system count what runs already.
+    Prints how many runs were made. A NAME that has runs of another command or machine is refused.
     """
     running = {key: settings.pop(key) for key in ("pids", "cgroup", "system")}
     running = {key: value for key, value in running.items() if value not in (None, False)}

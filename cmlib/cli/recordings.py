@@ -62,6 +62,7 @@ def import_(name, files, about, counts, levels, processor, **known):
 
     Output of `perf stat` in any form, by interval or totals, tables of a column an event, and other tools' files, as
     docs/import.md lists them; plain or packed. A file with the same events as an earlier one becomes the next pass.
+    Prints the runs made, as PROGRAM/RUN; if one file can't be read, none is imported.
     """
     from cmlib.collect.record import import_files
 
@@ -130,7 +131,11 @@ def read_machine(file):
     help="Import this program of the set among the recordings, or all; may be repeated.",
 )
 def fetch(name, listed, wanted):
-    """Download the public set NAME into the cache, and check its SHA-256."""
+    """Download the public set NAME into the cache, and check its SHA-256.
+
+    Prints how many files came, whom to credit, the licence, and the programs in the set. What is there is not
+    downloaded again.
+    """
     if listed or name is None:
         if not listed or name:
             raise click.UsageError("name a set of recordings, or give --list.")
@@ -180,7 +185,10 @@ def store():
 @store.command(epilog="Example: cmlib store rebuild --url postgresql+psycopg://me@127.0.0.1/counters")
 @click.option("--url", help="SQLAlchemy URL.  [default: an SQLite file among the results]")
 def rebuild(url):
-    """Make the store anew from the raw recordings."""
+    """Make the store anew from the raw recordings.
+
+    Prints how many runs it holds. Recordings that can't be read are left out, and named on standard error.
+    """
     from cmlib.io.store import rebuild as rebuild_store
     from cmlib.io.store import refused
 

@@ -35,7 +35,10 @@ _WITH_COMMAND = "To know more"  # label of a line that holds a command to copy, 
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON, as in answers.json.")
 def run(profile, notebooks, assignments, jobs, processor, as_json):
-    """Run the notebooks of PROFILE (smoke, paper or live), all or those named, and make their report."""
+    """Run the notebooks of PROFILE (smoke, paper or live), all or those named, and make their report.
+
+    Prints the path of the report's page. Notebooks for which nothing is recorded are left out, unless they are named.
+    """
     from cmlib.report import run_profile
     from cmlib.report.page import ANSWERS
 

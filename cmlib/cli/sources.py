@@ -31,6 +31,9 @@ class BySource(click.Command):
         self.sources = sources
 
     def format_options(self, ctx, formatter):
+        """Write the options into the help, in a section for each source, one for those of several, and one for all
+        others.
+        """
         sections = {"Options": [], "Options of several": []}
         for option in (param for param in self.get_params(ctx) if isinstance(param, click.Option)):
             sources = getattr(option, "sources", None)
@@ -50,6 +53,9 @@ class _SourceOption(click.Option):
         self.sources = sources
 
     def get_help_record(self, ctx):
+        """The option's names and help (two str); of an option of several sources the help names the sources that
+        lack it.
+        """
         names, text = super().get_help_record(ctx)
         others = [source for source in ctx.command.sources if source not in self.sources]
         return names, text if len(self.sources) == 1 else f"{text}  [not with {', '.join(others)}]"

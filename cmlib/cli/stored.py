@@ -33,7 +33,10 @@ def set_names(ctx, param, incomplete):
 
 @click.command("list", epilog="Example: cmlib list")
 def list_():
-    """List the programs recorded, with what there is of each."""
+    """List the programs recorded, with what there is of each.
+
+    A line a program: numbers of runs and events, size, sets of runs, and whether it was recorded here or imported.
+    """
     from cmlib.io.archive.programs import RecordError, existing_runs
     from cmlib.io.archive.runs import events_of
 
@@ -61,7 +64,10 @@ def list_():
 @click.argument("name", shell_complete=recorded_names)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def remove(name, yes):
-    """Remove the program NAME: its recordings and its report."""
+    """Remove the program NAME: its recordings and its report.
+
+    Asks before. Refused if nothing is recorded of it, or its folder is a link.
+    """
     from cmlib.io.archive import locked
     from cmlib.io.archive.programs import RecordError
 

@@ -328,9 +328,10 @@ def difference(last, second):
 
 
 def as_events(costs):
-    """The costs (DataFrame by Callgrind's short names) as floats under the names of simulated events.
+    """The costs as floats under the names of simulated events, such as ``sim.loads`` for ``Dr``.
 
-    CallgrindError if one of them was not simulated.
+    `costs` is a DataFrame by Callgrind's short names; other columns are left out, the index stays. CallgrindError if
+    an event was not simulated.
     """
     names = simulated_events()["callgrind"]
     lacking = [short for short in names if short not in costs]

@@ -96,7 +96,7 @@ class Recording:
 
     @property
     def axis(self):
-        """The :class:`Axis` along which its intervals lie."""
+        """The :class:`Axis` along which its intervals lie: a label, and the unit of rates."""
         axis = AXES[self.counts.index.name]
         # Runs whose length is not known have intervals of one second each, so that rates are counts per run.
         timed = not self.holds_totals or "duration_time" in self.counts

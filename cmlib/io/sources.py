@@ -65,7 +65,7 @@ class ForeignRecording:
     mark: str = ""
 
     def noted(self, remark="", mark=""):
-        """The same run with a further remark, and a further part of the program's name."""
+        """The same run with a further remark, and a further part of the program's name (a new ForeignRecording)."""
         marks, remarks = filter(None, [self.mark, mark]), filter(None, [self.remark, remark])
         return replace(self, mark="-".join(marks), remark=" ".join(remarks))
 
@@ -122,7 +122,7 @@ def read_sources(files, machine, *, marks=(), place="", **options):
 
 
 def _as_utf8(raw):
-    """The file's bytes as UTF-8: converted from UTF-16, without a byte order mark."""
+    """The file's bytes (`raw`) as UTF-8: converted from UTF-16, without a byte order mark."""
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raw = raw.decode("utf-16", "replace").encode()
     return raw.removeprefix(codecs.BOM_UTF8)

@@ -69,13 +69,16 @@ def read_stream(path):
     Returns
     -------
     DataFrame
-        A row a sample, a column an event. The first event times the samples; samples in which its count has not
-        grown are left out.
+        Counts since the start of the run: a row a sample, a column an event, under perf's name, such as ``cycles``.
+        The first event times the samples; samples in which its count has not grown, or a count is missing, are left
+        out.
 
     Raises
     ------
     PublicError
         If the file is of neither form.
+    ArchiveError
+        If it can't be read or unpacked.
     """
     return parse_stream(decompress(read_file(Path(path)), Path(path)).decode("latin-1"), path)
 

@@ -1,4 +1,4 @@
-"""Diagrams of a method: boxes from left to right, and arrows between them."""
+"""Diagrams of a method: boxes from left to right, and arrows between them (:func:`flow`)."""
 
 import matplotlib.patches as patches
 

@@ -1,7 +1,7 @@
 """The Markdown that captions, findings and notes may hold (bold, emphasis, code), as HTML or as plain text.
 
-Names of events and programs stand in these sentences, and come from files that may be anybody's: what looks like HTML
-or a link in them stays text.
+:func:`to_html` and :func:`strip_markup` take a str and give one. Names of events and programs stand in these
+sentences, and come from files that may be anybody's: what looks like HTML or a link in them stays text.
 """
 
 import html

@@ -66,7 +66,7 @@ class Notebook:
 def begin(name, settings, **parameters):
     """Begin a notebook: ``notebook = begin("03_ranking", settings, program=program, step=step)``.
 
-    Its title and its question are read from its first cell, what its parameters may be from its ``limits``.
+    Its title and its question are read from its Markdown, what its parameters may be from its ``limits``.
 
     Parameters
     ----------
@@ -80,6 +80,7 @@ def begin(name, settings, **parameters):
     Returns
     -------
     Notebook
+        With empty results, and all shared settings.
 
     Raises
     ------

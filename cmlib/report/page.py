@@ -101,8 +101,11 @@ def answers(folder):
     Returns
     -------
     dict
-        ``schema``, ``profile``, ``made`` (UTC), ``programs`` (by name the dictionary of its card) and ``left_out``
-        (why notebooks were).
+        ``schema`` (1), ``profile``, ``made`` (UTC), ``left_out`` (list of str: why notebooks were) and ``programs``:
+        by name a dict of ``simulated`` (bool), ``limits``, ``varies`` and ``advice`` (str, "" if unknown),
+        ``confidence`` and ``missing`` (lists of str), ``bars`` (dict or None), ``findings`` (list of dicts of
+        notebook and text) and what notebooks added by :meth:`Results.overview_summary`. Without results, programs is
+        empty.
     """
     results = read_manifests(Path(folder))
     programs = {}
@@ -188,7 +191,7 @@ def _table(file):
 
 @functools.lru_cache(maxsize=1000)  # the page is made again for each notebook that ends
 def _table_html(file, _changed):
-    """As :func:`_table`, cached until the file changes."""
+    """What :func:`_table` gives, cached until the file's time (`_changed`) changes; FileNotFoundError if it is gone."""
     try:
         frame = pd.read_csv(file, nrows=_ROWS_SHOWN)
     except pd.errors.EmptyDataError:  # neither rows nor columns

@@ -277,6 +277,7 @@ class Results:
 
 
 def _has_named_index(frame):
+    """Whether a DataFrame's index has a name, or several levels."""
     return frame.index.name is not None or frame.index.nlevels > 1
 
 

@@ -54,7 +54,8 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
     Parameters
     ----------
     profile : str
-        A folder of `params`: ``smoke``, ``paper`` or ``live``; or any other that holds such files.
+        A folder of `params`: ``smoke`` (small), ``paper`` (full) or ``live`` (a user's own programs); or any other
+        that holds such files.
     notebooks : sequence of str, optional
         Names such as ``02_cleaning`` or ``02``; empty means all of the profile.
     parameters : dict, optional

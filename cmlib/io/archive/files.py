@@ -56,7 +56,7 @@ def in_recording(file, read, *content, **settings):
 
 
 def readable(read, files):
-    """Read some files, and leave out with a warning each of which the reader raises anything.
+    """Read some files, and leave out with a warning each for which the reader raises any error.
 
     Parameters
     ----------

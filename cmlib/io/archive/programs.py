@@ -17,7 +17,7 @@ _PLAN = ("mode", "pinned", "groups", "modifier", "interval_ms", "encodings")
 
 
 class RecordError(CmlibError):
-    """Raised when a recording can't be made, or must not be."""
+    """Raised when a recording can't be made, read or imported, or must not be."""
 
 
 def check_names(program, set_name):
@@ -34,7 +34,10 @@ def check_names(program, set_name):
 
 
 def existing_runs(folder):
-    """Metadata (dict) of all runs in a program's folder, by run name; RecordError if one can't be read."""
+    """Metadata (dict) of all runs in a program's folder (path): a dict by run name, such as ``ocoe-p0-00``.
+
+    RecordError if one can't be read; empty if there is none.
+    """
     with errors_as(RecordError, folder):
         return {file.stem: runs.read_run_metadata(file) for file in sorted(Path(folder).glob("*.json"))}
 

@@ -60,7 +60,7 @@ def now():
 
 @functools.cache
 def _schemas():
-    """By kind of metadata (metadata.yaml), its JSON schema and the function that checks it."""
+    """Schemas of metadata: a dict of kind, as in metadata.yaml, to its JSON schema and the function that checks it."""
     read = yaml.safe_load(Path(__file__).with_name("metadata.yaml").read_text(encoding="utf-8"))
     del read["kinds"]
     return {name: (schema, fastjsonschema.compile(schema)) for name, schema in read.items()}
@@ -133,7 +133,9 @@ def recording_draft(description, *, schema, suffix=".csv.gz"):
 def write_recording(description, packed, meta, *, schema, suffix=".csv.gz"):
     """Write a recording: its packed content (bytes), then its metadata (dict) with the content's SHA-256.
 
-    `description`, `schema` and `suffix` are those of :func:`recording_draft`.
+    `description` is the path of the metadata, the content's has `suffix` instead; `schema` is the version number of
+    the metadata. A recording that was there is replaced. ArchiveError if the metadata can't be JSON, OSError if
+    nothing can be written.
     """
     with recording_draft(description, schema=schema, suffix=suffix) as (content, metadata):
         content.write_bytes(packed)
@@ -174,7 +176,9 @@ _HOW = (
 
 
 def run_name(set_name, pass_number, part):
-    """Name (str) of a run: ``ocoe-p0-03`` is part 3 of the first pass (0) over set ``ocoe``."""
+    """Name (str) of a run by its set, pass and part: ``ocoe-p0-03`` is part 3 of the first pass (0) over set
+    ``ocoe``.
+    """
     return f"{set_name}-p{pass_number}-{part:02d}"
 
 

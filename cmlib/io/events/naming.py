@@ -151,7 +151,7 @@ _LONGEST = 200  # characters of an event's name
 
 
 def is_event(heading):
-    """True if the heading of a column is the name of a known event, or has the form of one."""
+    """Whether the heading of a column (str) is the name of a known event, or has the form of one."""
     if not 0 < len(heading) <= _LONGEST:
         return False
     name = base_name(heading)

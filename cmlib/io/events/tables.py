@@ -23,7 +23,7 @@ _NO_TABLES = (_PROCESSORS, _OLDER, _GENERAL, "autoperf", "generic", "generic_pro
 
 
 class EventError(CmlibError, ValueError):
-    """An event or a table of events is unknown or malformed."""
+    """Raised for an event that is not known, and a table of events that is not there or malformed."""
 
 
 def table(name="amd_zen5"):

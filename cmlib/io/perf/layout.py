@@ -37,8 +37,8 @@ def series(frame):
     Raises
     ------
     ValueError
-        If rows have no time, or time goes back; as of :func:`without_copies`; if the series were far larger than
-        the frame, as where each event was counted in an interval of its own.
+        If rows have no time, or time goes back; if an interval has further rows of an event, with other counts; if
+        the series were far larger than the frame, as where each event was counted in an interval of its own.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def _numbered(frame):
 
 
 def _check_times(time):
-    """Raise a ValueError if a time is NaN or smaller than the one before it."""
+    """Raise ValueError if a time is NaN or smaller than the one before it."""
     if np.isnan(time).any():
         raise ValueError(
             "the counts have no times: they are totals of whole runs. Record with an interval, `perf stat -I 100`."

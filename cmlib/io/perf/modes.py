@@ -1,4 +1,4 @@
-"""Add up events that were counted in user mode and in the kernel separately."""
+"""Add up events that were counted in user mode and in the kernel separately, as ``cycles:u`` and ``cycles:k``."""
 
 import re
 

@@ -1,4 +1,7 @@
-"""Make the store, a database, from all recordings: runs by interval, and piecewise-linear segments ("lines")."""
+"""Make the store, a database, from all recordings: runs by interval, and piecewise-linear segments ("lines").
+
+:func:`rebuild` makes it anew, :func:`refresh` only if it does not hold the recordings on disk.
+"""
 
 import json
 import re

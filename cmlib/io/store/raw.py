@@ -114,14 +114,16 @@ def read_counts(file, meta):
     Returns
     -------
     counts : DataFrame, shape (n_intervals, n_events)
-        Counts per interval, NaN where not counted; the index ``time_s`` is the interval's end [s].
+        Counts per interval, NaN where not counted; the index ``time_s`` is the interval's end [s], or, of a simulated
+        run, the instructions executed until then [10⁹].
     running : DataFrame, shape (n_intervals, n_events)
-        Shares of the time that each event was counted (0 to 1).
+        Shares of the time that each event was counted (0 to 1); NaN where they are not known.
 
     Raises
     ------
     StoreError
-        If the file is not what was recorded, or can't be read.
+        If the file is not what was recorded, or can't be read; if a count is below zero or infinite, or there are
+        more than 480 events.
     """
     suffix = runs.content_suffix(meta)
     raw = file.with_suffix(suffix)

@@ -28,13 +28,14 @@ def runs(url=None, *, program=None, set=None, mode=None):
     Returns
     -------
     DataFrame
-        A row a run, by program, set, pass and part: run_id (such as
-        ``gcc/ocoe-p0-00``), program, set, mode, pass, part, run, command, date,
-        interval_ms, duration_s, exit_code, source (``perf``, or ``valgrind`` where counts are simulated),
-        axis (``time``, or ``runs`` where an interval is a whole run), condition (empty, or what the program's name
-        ends with), running_shares, imported, n_intervals, n_events, events (a tuple of names), series_table.
-        Date and exit code may be missing in runs imported from elsewhere; running_shares is False where the file told
-        none.
+        A row a run, by program, set, pass and part. Columns: run_id (such as ``gcc/ocoe-p0-00``), program; set (a
+        named plan of events); mode (``ocoe``: one counter, one event, each counted all the time; ``mlpx``:
+        multiplexed, events took turns; ``unknown``; ``lines``: piecewise-linear segments of samples); pass
+        (repetition of the plan) and part (which of the events), numbers from 0; run (its name), command, date,
+        interval_ms, duration_s, exit_code, source (``perf``, or ``valgrind`` where counts are simulated), axis
+        (``time``, or ``runs`` where an interval is a whole run), condition (empty, or what the program's name ends
+        with), running_shares, imported, n_intervals, n_events, events (a tuple of names), series_table. Date and exit
+        code may be missing in runs imported from elsewhere; running_shares is False where the file told none.
 
     Raises
     ------

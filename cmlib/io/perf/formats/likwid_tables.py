@@ -58,7 +58,7 @@ class LikwidTables(Format):
 
     @functools.cached_property
     def _tables(self):
-        """Headings of tables, and where the rows of each end at the latest."""
+        """List of (match of a table's heading, position in the text where its rows end at the latest)."""
         tables = list(_TABLE.finditer(self.text))
         return list(zip(tables, [*(table.start() for table in tables[1:]), len(self.text)], strict=True))
 

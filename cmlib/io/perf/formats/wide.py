@@ -253,7 +253,7 @@ class Wide(Format):
             ) from error
 
     def _ends(self):
-        """Ends of the intervals since the beginning of the first [s]; a ParseError where time goes back."""
+        """Ends of the intervals since the beginning of the first [s] (array); ParseError where time goes back."""
         if len(back := np.flatnonzero(np.diff(self.times) <= 0)):
             raise ParseError(
                 f"{where(self.text, self.starts[back[0] + 1])} goes back in time, or stays where it was, so another "
@@ -390,7 +390,9 @@ def _step(times):
 
 
 def _are_totals(counts):
-    """Whether all counts rise from row to row, at least two of them, which counts by interval do not do for long."""
+    """Whether counts (array, a row an interval) are running totals: none falls, and at least two columns rise, over
+    20 rows.
+    """
     rises = np.diff(counts, axis=0)
     return bool(len(counts) >= _FEWEST_TOTALS and (rises >= 0).all() and (rises > 0).any(axis=0).sum() > 1)
 
