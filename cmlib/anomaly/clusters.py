@@ -143,8 +143,8 @@ def cross_val_distances(samples, clusters, models, model, *, folds):
 def distances(samples, clusters, models):
     """Distance of each sample from its cluster's model: ndarray, root of the reconstruction error over the threshold.
 
-    `samples` is a DataFrame indexed by run and function, `clusters` a dict from function to number, `models` a list of
-    FittedClusters. Above 1 a sample is anomalous.
+    `samples` is a DataFrame indexed by run and function, `clusters` a dict from function to number, `models` a list
+    of FittedClusters (autoencoder and threshold). Above 1 a sample is anomalous.
     """
     scaled, places = np.empty(len(samples)), _places(samples, clusters)
     for number, model in enumerate(models):

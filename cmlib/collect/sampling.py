@@ -120,8 +120,8 @@ def read_samples(source, events=None):
 def parsed(pieces, parser):
     """Yield an int64 array of shape (n_samples, n_events) for each piece of perf's output, and one for its end.
 
-    `pieces` are bytes, as of :func:`sampled`; `parser` is a SampleReader; the arrays hold counts since the sample
-    before, and may have no rows.
+    `pieces` are bytes, as of :func:`sampled`; `parser` is a SampleReader (which reads perf's stream); the arrays
+    hold counts since the sample before, and may have no rows.
     """
     for piece in pieces:
         yield parser.feed(piece)
@@ -259,11 +259,12 @@ def record_stream(
 ):
     """Sample a program once, and store its samples, or with `compress` only their lines, among the samples of `name`.
 
-    `command` is a list of str or a Program. `group` are the names of the events of one counter group, the first one
-    sampled each `period` counts; `modifier` is perf's, "u" for user mode. With `wait`, waits while another process
-    uses the counters; else CountersBusy. Returns a tuple of the new recording's path without its suffix (such as
-    ``…/NAME/hardware-00``), and its metadata (dict). SampleError if the program fails, is a server or ends before
-    the first sample; CmlibError if no hardware event can be counted; RecordError if perf or the program is missing.
+    `command` is a list of str or a Program (a command with its preparation). `group` are the names of the events of
+    one counter group, the first one sampled each `period` counts; `modifier` is perf's, "u" for user mode. With
+    `wait`, waits while another process uses the counters; else CountersBusy. Returns a tuple of the new recording's
+    path without its suffix (such as ``…/NAME/hardware-00``), and its metadata (dict). SampleError if the program
+    fails, is a server or ends before the first sample; CmlibError if no hardware event can be counted; RecordError
+    if perf or the program is missing.
     """
     check_names(name, "samples")
     table = machine.known_events(machine.describe())

@@ -72,10 +72,10 @@ def make_plans(
 def with_second_reading(plan, n_counters, *, counters_of=None):
     """A Plan in which one event of another group is counted again, as ``EVENT#2``, half a rotation apart.
 
-    How far the two readings of an event are apart tells how large the error of multiplexing is. `plan` is the Plan,
-    `n_counters` the number of good counters, `counters_of` maps events that need more than one counter to how many.
-    The plan is returned unchanged if all events fit on the counters, so that nothing is multiplexed, or if no event
-    can be counted again.
+    How far the two readings of an event are apart tells how large the error of multiplexing is. `plan` is the Plan
+    (events of one run), `n_counters` the number of good counters, `counters_of` maps events that need more than one
+    counter to how many. The plan is returned unchanged if all events fit on the counters, so that nothing is
+    multiplexed, or if no event can be counted again.
     """
     needed = {event: (counters_of or {}).get(event, 1) for event in plan.events}
     width = n_counters - sum(map(needs_counter, plan.pinned))

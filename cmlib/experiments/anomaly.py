@@ -79,9 +79,10 @@ class ProgramRuns(Kernel):
 def recorded_programs(folder="", wanted="all"):
     """Read the recordings in a folder: dict from kernel's name (str) to ProgramRuns.
 
-    `folder` is a path; by default that of the data, of hardware events before software ones. `wanted` is "all" or names
-    separated by commas. Kernels whose recordings can't be read are left out with a warning. A NothingRecordedError if
-    none is left, or a wanted name is no kernel's; a ValueError if `wanted` holds no name.
+    `folder` is a path; by default that of the data, of hardware events before software ones. `wanted` is "all" or
+    names separated by commas. Kernels (of AutoPerf's Table 2) whose recordings can't be read are left out with a
+    warning. A NothingRecordedError if none is left, or a wanted name is no kernel's; a ValueError if `wanted` holds
+    no name.
     """
     folder = Path(folder or places.hardware_first(places.data_dir() / "regions"))
     known = [program.name for program in kernels()]
@@ -172,8 +173,8 @@ class TrainedDetector:
 def train_detector(recorded, *, max_runs=100, seed=0):
     """Train a detector on as many good runs as Algorithm 1 of AutoPerf says, or on all where it never stops.
 
-    `recorded` is a ProgramRuns, `max_runs` the most runs to learn, `seed` that of all random choices. Returns a
-    TrainedDetector.
+    `recorded` is a ProgramRuns (a kernel's recordings), `max_runs` the most runs to learn, `seed` that of all
+    random choices. Returns a TrainedDetector.
     """
     runs = [*recorded.training, *recorded.again][:max_runs]
     variance = error_variance_by_run(runs, seed=seed)["variance"]

@@ -80,8 +80,8 @@ def explain(data, table, *, cycles=None, costs=None, n_models=20, seed=0):
     """EventClusters of a Matrix of events per instruction (`data`).
 
     `table` is the event table (DataFrame). `cycles` (DataFrame, a row a step, a column a category) are cycles per
-    instruction in each top-down category, if known; `costs` what events cost (a Costs, by default those of any
-    processor); `n_models` models are fitted to resampled rows, from `seed` on. An UnfitRecordingError if there are
+    instruction in each top-down category, if known; `costs` is a Costs (what events cost), by default that of any
+    processor; `n_models` models are fitted to resampled rows, from `seed` on. An UnfitRecordingError if there are
     fewer than 20 steps, or no event varies.
     """
     cycles = pd.DataFrame(index=data.X.index) if cycles is None else cycles

@@ -189,9 +189,10 @@ def table_2(micro, everything, others, tree, *, seed=0):
 
 
 def train(X, about, tree, **settings):
-    """UnknownRejector with `tree` (an unfitted classifier), fitted to slices, with programs as groups.
+    """Fit an UnknownRejector to slices, with programs as groups, and return it.
 
-    `X` and `about` are the slices' rates and labels; `settings` are parameters of UnknownRejector.
+    `X` is the DataFrame of the slices' rates, `about` that of their labels; `tree` is an unfitted classifier;
+    `settings` are parameters of UnknownRejector. A ValueError if all slices are of one program.
     """
     return UnknownRejector(tree, **settings).fit(X, about["label"], groups=program_of(X))
 
@@ -237,7 +238,11 @@ def program_of(run):
 
 
 def train_for_one_run():
-    """Fitted C45Classifier for a single simulated run, which has counts of the first and the last cache level only."""
+    """Fit a C45Classifier for a single simulated run, and return it.
+
+    Such a run has counts of the first and the last cache level only. A NothingRecordedError if no micro-benchmark
+    is simulated.
+    """
     series = load_simulated(kinds=("micro",)).all
     rates = [rates_of_one_run(run.counts.iloc[:-1]) for run in series]
     labels = [_OF_ONE_RUN.get(run.about["label"], run.about["label"]) for run in series]

@@ -57,10 +57,10 @@ class Matrix:
 def recorded_matrix(url, program, target=IPC, *, method="shrinkage", workers=None):
     """Matrix of a recorded program's cleaned runs: the runs of :func:`recorded_runs`, joined by :func:`matrix`.
 
-    `url` names the store, `program` the program, `target` is a Target; `method` is one of
-    :data:`cmlib.clean.METHODS`, `workers` a Workers (by default one process). A NothingRecordedError if the program
-    has no run that counts the target in 20 intervals; an UnfitRecordingError if too few rows are left or no event
-    could explain the target.
+    `url` names the store, `program` the program, `target` is a Target (the rate that is explained); `method` is one
+    of :data:`cmlib.clean.METHODS`, `workers` a Workers (by default one process). A NothingRecordedError if the
+    program has no run that counts the target in 20 intervals; an UnfitRecordingError if too few rows are left or no
+    event could explain the target.
     """
     return matrix(recorded_runs(url, program, target, method=method, workers=workers), target=target)
 
@@ -69,10 +69,11 @@ def recorded_runs(url, program, target=IPC, *, method="shrinkage", workers=None)
     """Cleaned runs of a program in the store at `url` that count the target: a DataFrame, a row a run.
 
     Columns as of :func:`cmlib.experiments.data.cleaned_runs`: set, pass, counts (a DataFrame, a row an interval, a
-    column an event) and seconds (a Series, length of each interval [s]). `target` is a Target, `method` the name of
-    a cleaning method (:data:`cmlib.clean.METHODS`), `workers` a Workers (by default one process). Runs of fewer
-    than 20 intervals are left out. If there are sets whose runs can be aligned by progress ("ocoe", "sweep"), only
-    those; runs by interval rather than totals of whole runs. A NothingRecordedError if there is none.
+    column an event) and seconds (a Series, length of each interval [s]). `target` is a Target (the rate that is
+    explained), `method` the name of a cleaning method (:data:`cmlib.clean.METHODS`), `workers` a Workers (by
+    default one process). Runs of fewer than 20 intervals are left out. If there are sets whose runs can be aligned
+    by progress ("ocoe", "sweep"), only those; runs by interval rather than totals of whole runs. A
+    NothingRecordedError if there is none.
     """
     runs = store.runs(url, program=program).query("mode != 'lines'")
     able = runs[target.counted_in(runs) & (runs["n_intervals"] >= FEWEST_INTERVALS)]
@@ -87,11 +88,12 @@ def matrix(runs, *, target=IPC, per=None):
     """Matrix of a program's cleaned runs.
 
     `runs` is a DataFrame with columns set, pass, counts and seconds, as of :func:`recorded_runs`. `target` is a
-    Target; `per` is the event by which the counts of X are divided, the target's divisor by default. For IPC, where
-    a pass has several runs, the rows are steps of progress, means over the runs of the first complete pass; the
-    second one is held out. Else the rows are intervals of those runs that counted the most events, neighbours added
-    up where there are more than 1,000; of several measured runs the last is held out, of simulated ones only the
-    first is used. An UnfitRecordingError if there are too few rows, or no event that could explain the target.
+    Target (the rate that is explained); `per` is the event by which the counts of X are divided, the target's
+    divisor by default. For IPC, where a pass has several runs, the rows are steps of progress, means over the runs
+    of the first complete pass; the second one is held out. Else the rows are intervals of those runs that counted
+    the most events, neighbours added up where there are more than 1,000; of several measured runs the last is held
+    out, of simulated ones only the first is used. An UnfitRecordingError if there are too few rows, or no event
+    that could explain the target.
     """
     sets_of = runs.groupby("pass")["set"].agg(set)
     complete = [number for number, sets in sets_of.items() if sets == sets_of.iloc[0]]
@@ -128,8 +130,8 @@ def core_runs(url, programs, target=IPC, *, workers=None):
 
     A dict from program to a DataFrame, a row a run, with columns set, pass, counts (DataFrame) and seconds
     (Series), as of :func:`cmlib.experiments.data.cleaned_runs`. `programs` are names in the store at `url`,
-    `workers` is a Workers. Gaps are interpolated, nothing else is cleaned. Runs that did not count the `target` are
-    no pass.
+    `workers` is a Workers (which processes compute). Gaps are interpolated, nothing else is cleaned. Runs that did
+    not count the `target` are no pass.
     """
     runs = store.runs(url).query("set == 'ocoe'")
     passes = runs[target.counted_in(runs)].groupby("program")["pass"].nunique()

@@ -111,9 +111,9 @@ def score_cases(methods, cases):
     """Score methods and the baselines on RepairCases: a DataFrame, a row for each case, method and event.
 
     `methods` is a dict from name to callable, ``method(counts, shares)`` as of :func:`score_method`; `cases` a list
-    of RepairCases. Columns: case, method, event; error (mean distance from the truth [% of the mean count]);
-    covered (true counts in 90 % intervals [%], NaN without standard errors); noise [%]; printed (perf's error [%]);
-    ratio (error over printed, 1 if that is 0).
+    of RepairCases (counts with known truth). Columns: case, method, event; error (mean distance from the truth [%
+    of the mean count]); covered (true counts in 90 % intervals [%], NaN without standard errors); noise [%];
+    printed (perf's error [%]); ratio (error over printed, 1 if that is 0).
     """
     rows = []
     for case in cases:

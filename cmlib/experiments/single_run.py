@@ -78,6 +78,7 @@ def record_once(command, trained, counters, *, keep=None):
 def load_recorded(name):
     """First recorded run of a program with the key events: a :class:`cmlib.experiments.micro_recordings.Series`.
 
+    That is an object with program, number, about (dict), and counts and running (DataFrames, a row an interval).
     `name` is the program's name in the recordings ("own-gcc") or the part after the first hyphen ("gcc"). A
     NothingRecordedError, with the command to run, if there is none.
     """

@@ -107,7 +107,7 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         return self.distance(X) > self.threshold_
 
     def predict(self, X):
-        """Class of each slice (row of X), or "unknown": ndarray of str, shape (n_slices,)."""
+        """Class of each slice (row of X), or "unknown": ndarray of object (str), shape (n_slices,)."""
         labels = self.classifier_.predict(X).astype(object)
         labels[self.is_unknown(X)] = _UNKNOWN
         return labels

@@ -53,10 +53,10 @@ class CodeComparison:
 def compare_code(old, new, notify=say):
     """Compare what two commands execute, by the files that they load and the functions in these: a CodeComparison.
 
-    `old` and `new` are Versions. Each is run once, to see which files it maps. Where functions differ, each is run
-    once more under Callgrind, to see which of them were executed. Where a command fails or the code can't be
-    compared no CmlibError is raised: `same` is None and `reason` says why. `notify`, a callable, gets a sentence
-    before the second run.
+    `old` and `new` are Versions (commands to run). Each is run once, to see which files it maps. Where functions
+    differ, each is run once more under Callgrind, to see which of them were executed. Where a command fails or the
+    code can't be compared no CmlibError is raised: `same` is None and `reason` says why. `notify`, a callable, gets
+    a sentence before the second run.
     """
     try:
         return _compared(old, new, notify)

@@ -132,8 +132,8 @@ def check_free(folder):
 def save_pair(pair, folder):
     """Write the recordings of a VersionPair's commands into `folder` (path).
 
-    `pair` is the VersionPair. Files are ``old.json``, ``new.json`` and their samples. A version that was itself
-    read from a recording is not written.
+    `pair` is the VersionPair (recordings of both). Files are ``old.json``, ``new.json`` and their samples. A
+    version that was itself read from a recording is not written.
     """
     for form in FORMS:
         recording = getattr(pair, form)
@@ -247,10 +247,10 @@ def find_version(command, *, timeout=None):
 def plan_parts(events, good_counters):
     """Distribute events over executions, as not all fit on the counters together.
 
-    `events` are Countables, `good_counters` the number of counters that count right. Returns what counts are divided by
-    ("instructions", or "work" if there is no hardware event), and a list of lists of Countables, each counted in an
-    execution of its own. CmlibError if there are not two good counters for hardware events, or nothing but instructions
-    to count.
+    `events` are Countables (events with their codes), `good_counters` the number of counters that count right.
+    Returns what counts are divided by ("instructions", or "work" if there is no hardware event), and a list of
+    lists of Countables, each counted in an execution of its own. CmlibError if there are not two good counters for
+    hardware events, or nothing but instructions to count.
     """
     hardware = [event for event in events if event.hardware]
     if hardware and good_counters < 2:

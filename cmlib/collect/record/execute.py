@@ -118,11 +118,11 @@ def check_perf():
 def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
     """Run a program once under ``perf stat``; a PerfOutcome, whatever the exit codes.
 
-    `plan` is the Plan of events to count, `encodings` a dict from event to what perf is given for it. `counted` is a
-    LaunchSpec; if it has `pids`, perf counts those processes while the command, their load, runs. Files go into
-    `folder` (Path). With `on_demand` the program turns counting on and off through FIFOs, whose paths it finds in the
-    variables CMLIB_CONTROL and CMLIB_ACK. `lock` is the descriptor of the counters' lock, kept open in perf. A
-    RecordError if the program or perf is missing.
+    `plan` is the Plan of events to count, `encodings` a dict from event to what perf is given for it. `counted` is
+    a LaunchSpec (the command, and the processes to count); if it has `pids`, perf counts those processes while the
+    command, their load, runs. Files go into `folder` (Path). With `on_demand` the program turns counting on and off
+    through FIFOs, whose paths it finds in the variables CMLIB_CONTROL and CMLIB_ACK. `lock` is the descriptor of
+    the counters' lock, kept open in perf. A RecordError if the program or perf is missing.
     """
     command = resolve(counted.command)
     output, errors, status = (folder / name for name in ("perf.csv", "program.stderr", "status"))
@@ -151,7 +151,8 @@ def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
 def check_outcome(outcome, plan, command):
     """Raise RecordError if perf refused the events, or the program or perf failed, as no repetition helps there.
 
-    `outcome` is a PerfOutcome, `plan` the Plan that was counted, `command` the program's, as text.
+    `outcome` is a PerfOutcome (what perf and the program wrote), `plan` the Plan (events of one run) that was
+    counted, `command` the program's, as text.
     """
     if outcome.exit_code is None:
         nothing = f"perf wrote nothing, and ended with exit code {outcome.perf_code}"

@@ -57,12 +57,12 @@ def record_program(
     """Record the sets that a Request asks for of one program: a dict from a set's name to its new files.
 
     Values are lists of the metadata files (paths) of new runs, empty where all were there already, as these are not
-    repeated. `name` is the program's, `command` a list of str or a Program, `request` a Request, `folder` that of
-    all recordings (by default of the data), `note` text for the metadata. `lock` (descriptor of the counters' lock)
-    and `counters` (dict of offered and good) come from a caller that holds the counters already; else they are
-    locked here, and with `wait` another recording is waited for. `on_demand` programs turn counting on and off
-    themselves. RecordError if the program fails, perf refuses, or what is there was recorded otherwise;
-    CountersBusy if another recording is made.
+    repeated. `name` is the program's, `command` a list of str or a Program (a command with its preparation),
+    `request` a Request (what is to be recorded), `folder` that of all recordings (by default of the data), `note`
+    text for the metadata. `lock` (descriptor of the counters' lock) and `counters` (dict of offered and good) come
+    from a caller that holds the counters already; else they are locked here, and with `wait` another recording is
+    waited for. `on_demand` programs turn counting on and off themselves. RecordError if the program fails, perf
+    refuses, or what is there was recorded otherwise; CountersBusy if another recording is made.
     """
     recordings = Path(folder or places.recordings_dir())
     target = recordings / name
@@ -131,9 +131,9 @@ def counted_in_probe(folder):
 def plan_options(request, counters, table):
     """Options for planning runs: two dicts of keyword arguments of :func:`cmlib.collect.schedule.make_plans`.
 
-    `request` is a Request, `counters` a dict of offered and good, `table` the event table of this machine
-    (DataFrame of :func:`cmlib.collect.machine.known_events`). The first dict has n_counters and counters_of, the
-    second pinned, interval_ms and modifier.
+    `request` is a Request (what is to be recorded), `counters` a dict of offered and good, `table` the event table
+    of this machine (DataFrame of :func:`cmlib.collect.machine.known_events`). The first dict has n_counters and
+    counters_of, the second pinned, interval_ms and modifier.
     """
     available = {"n_counters": counters["good"], "counters_of": table["counters"].to_dict()}
     settings = {"pinned": request.pinned, "interval_ms": request.interval_ms, "modifier": request.modifier}

@@ -39,8 +39,8 @@ def validate_run(frame, plan):
 
     Only OCOE runs (each event counted all the time) are repeated, where an event was not on its counter all the
     time. `frame` is perf's output (DataFrame of :func:`cmlib.io.perf.parse_stat`, a row an interval and event),
-    `plan` the Plan that was counted. RecordError if it is no run of this plan: too short, an event refused, rows
-    missing.
+    `plan` the Plan (events of one run) that was counted. RecordError if it is no run of this plan: too short, an
+    event refused, rows missing.
     """
     duration = frame["time_s"].max() if len(frame) else 0.0
     if duration < plan.interval_ms / 1000:
@@ -80,13 +80,13 @@ def record(
 ):
     """Record a program, a run for each plan and pass that is not there yet; return the new metadata files (paths).
 
-    `name` is the program's, `command` a list of str or a Program, `plans` a list of Plans of one set. `encodings`
-    maps events to what perf is given for them, `counters` are the machine's (dict of offered and good), `passes` is
-    how often each plan is run, `folder` that of all recordings (by default of the data), `lock` the descriptor of
-    the counters' lock if it is held. `on_demand` programs turn counting on and off themselves. `about` is further
-    metadata: `note` (str), `counting` (names of the events that counted in the probe). RecordError if the program
-    fails, a run is thrown away three times, or what is there was recorded otherwise; CountersBusy if another
-    process counts.
+    `name` is the program's, `command` a list of str or a Program (a command with its preparation), `plans` a list
+    of Plans (events of one run each) of one set. `encodings` maps events to what perf is given for them, `counters`
+    are the machine's (dict of offered and good), `passes` is how often each plan is run, `folder` that of all
+    recordings (by default of the data), `lock` the descriptor of the counters' lock if it is held. `on_demand`
+    programs turn counting on and off themselves. `about` is further metadata: `note` (str), `counting` (names of
+    the events that counted in the probe). RecordError if the program fails, a run is thrown away three times, or
+    what is there was recorded otherwise; CountersBusy if another process counts.
     """
     recordings = Path(folder or places.recordings_dir())
     check_names(name, plans[0].set)
@@ -151,7 +151,7 @@ def outcome_metadata(frame, outcome):
     """What a run's metadata tell of its outcome: a dict of duration_s, exit_code and warnings (perf's lines).
 
     `frame` is perf's output (DataFrame of :func:`cmlib.io.perf.parse_stat`, a row an interval and event), `outcome`
-    the PerfOutcome.
+    the PerfOutcome (what perf and the program wrote).
     """
     return {
         "duration_s": float(frame["time_s"].max()),

@@ -35,9 +35,9 @@ def build(folder, names=None):
 def argv_of(program, folder, form, *, threads, scale=1, repeats=20, sharing=1.0):
     """Command line (list of str) of one execution of a kernel.
 
-    `program` is a Kernel, `folder` that of :func:`build`, `form` "good" or "bad"; `threads` is the number of
-    threads, `scale` the factor of the work, `repeats` how often it is done, `sharing` the share (0-1) of updates
-    that have the fault.
+    `program` is a Kernel (of AutoPerf's Table 2), `folder` that of :func:`build`, `form` "good" or "bad"; `threads`
+    is the number of threads, `scale` the factor of the work, `repeats` how often it is done, `sharing` the share
+    (0-1) of updates that have the fault.
     """
     size = round(program.size * scale ** (1 / program.exponent))
     return [str(Path(folder) / program.name), form, str(threads), str(size), str(repeats), f"{sharing:g}"]

@@ -63,9 +63,10 @@ def plan(programs, events, *, good_counters=0, nodes=1, max_threads=4, diluted_r
     """List the recordings (PlannedRecordings) to make of some programs.
 
     They are those of Table 2, of the dilution curve, and of the good forms once more, after all others. `programs`
-    are Kernels, `events` Countables, which are divided into parts for `good_counters`; programs that need more than
-    `nodes` NUMA nodes are left out. Threads are 2 to `max_threads`; `diluted_runs` and `runs_again` are numbers of
-    runs, none if 0. A CmlibError if the counters are too few.
+    are Kernels (of AutoPerf's Table 2), `events` Countables (events with their codes), which are divided into parts
+    for `good_counters`; programs that need more than `nodes` NUMA nodes are left out. Threads are 2 to
+    `max_threads`; `diluted_runs` and `runs_again` are numbers of runs, none if 0. A CmlibError if the counters are
+    too few.
     """
     per, groups = plan_parts(events, good_counters)
     parts = tuple(
@@ -133,9 +134,9 @@ def record(recording, binaries, folder, machine, *, paces=None):
 def record_overhead(program, binaries, events, folder, machine, *, threads=2, scale=8, pairs=10):
     """Time a program with and without its regions counted, and write the ratios to a file beside its recordings.
 
-    Returns the file's path; None if it is there already. `program` is a Kernel, `binaries` the folder of the
-    programs, `events` pairs of name and code, `folder` that of the recordings, `machine` a dict to note; `pairs`
-    executions of each are made, with so many `threads` and work (`scale`).
+    Returns the file's path; None if it is there already. `program` is a Kernel (of AutoPerf's Table 2), `binaries`
+    the folder of the programs, `events` pairs of name and code, `folder` that of the recordings, `machine` a dict
+    to note; `pairs` executions of each are made, with so many `threads` and work (`scale`).
     """
     target = Path(folder) / program.name / OVERHEAD_FILE
     if target.exists():

@@ -41,8 +41,8 @@ _CHECKED = (
 def datacaching(scale, options, *, port=CACHE_PORT, keys=400_000, seed=1):
     """Get memcached ready, filled with every key; the client is ours, and draws keys by Zipf's law.
 
-    Yields a LaunchSpec; `scale` is the factor of its requests, `options` are not used. `port` is the server's,
-    `keys` their number, `seed` that of the client's draws.
+    Yields a LaunchSpec (the command, and the processes to count); `scale` is the factor of its requests, `options`
+    are not used. `port` is the server's, `keys` their number, `seed` that of the client's draws.
     """
     client, connections = compiled(SOURCES / "zipf_client.c", "-lm"), 16
     with (
@@ -58,7 +58,7 @@ def datacaching(scale, options, *, port=CACHE_PORT, keys=400_000, seed=1):
 def dataserving(scale, options):
     """Get a filled database ready, each time the same one: RocksDB's own benchmark, reads and writes in halves.
 
-    Yields a LaunchSpec without other processes: the benchmark itself is counted. `scale` is the factor of its
+    Yields a LaunchSpec with the command of the benchmark, which itself is counted. `scale` is the factor of its
     operations, `options` are not used.
     """
     keys = 1_000_000
@@ -92,9 +92,10 @@ def _link_or_copy(source, target):
 
 @contextmanager
 def mediastreaming(scale, options):
-    """Get nginx ready, which hands out ranges of forty videos; yields a LaunchSpec.
+    """Get nginx ready, which hands out ranges of forty videos.
 
-    `scale` is the factor of the load's time, `options` are not used.
+    Yields a LaunchSpec (the command of the load, and the processes to count); `scale` is the factor of the load's
+    time, `options` are not used.
     """
     films = cached_input("videos", _make_films, videos=40, filter=_scene(0))
     with scratch("mediastreaming") as folder:
@@ -125,7 +126,8 @@ def _scene(seed):
 def websearch(scale, options):
     """Get Lucene, Solr's engine, ready behind a small HTTP server, its code compiled by a second of searches.
 
-    Yields a LaunchSpec; `scale` is the factor of the load's time, `options` are not used.
+    Yields a LaunchSpec (the command, and the processes to count); `scale` is the factor of the load's time,
+    `options` are not used.
     """
     source = SOURCES / "SearchServer.java"
     lucene = "/usr/share/java/lucene-core-8.7.0.jar:/usr/share/java/lucene-analyzers-common-8.7.0.jar"
@@ -155,7 +157,8 @@ def together(first, second, scale, options):
     """Get two servers ready, counted together while both have their load, as CounterMiner's Fig. 16 has them.
 
     `first` and `second` are functions such as :func:`datacaching`; `scale` is given to both, `options` to the
-    second one. Yields a LaunchSpec: the first load is repeated until the second ends.
+    second one. Yields a LaunchSpec (the command, and the processes to count): the first load is repeated until the
+    second ends.
     """
     with first(scale, {}) as one, second(scale, options) as other:
         script = _BOTH.format(first=shlex.join(one.command), second=shlex.join(other.command))

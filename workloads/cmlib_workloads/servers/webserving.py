@@ -27,8 +27,8 @@ _WIKI = Path("/usr/share/mediawiki")
 def webserving(scale, options):
     """Get the wiki's four servers ready, with its pages in them and two seconds of visits behind them.
 
-    `scale` is the factor of the load's time, `options` are not used. Yields a LaunchSpec; a ServerError if a server
-    does not start.
+    `scale` is the factor of the load's time, `options` are not used. Yields a LaunchSpec (the command, and the
+    processes to count); a ServerError if a server does not start.
     """
     filled = cached_input("wiki", _fill, pages=_PAGES, seed=_SEED)
     with ExitStack() as stack:

@@ -25,7 +25,8 @@ def rates_to_emit(one, events, *, at="default"):
     """Highest rate [1/s] at which each event is emitted: a dict by event.
 
     It brings the program's usual rate up to the largest in its runs at random, or to a tenth of their range, but
-    not above what can be emitted. `one` is a TuningRuns, `events` are names, `at` the setting.
+    not above what can be emitted. `one` is a TuningRuns (a program's recordings), `events` are names, `at` the
+    setting.
     """
     seen, pace = one.runs.rates, one.pace.median()
     lacking = seen.max() - one.usual.get(at, seen.median())
