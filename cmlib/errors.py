@@ -1,6 +1,7 @@
 """Errors whose messages are written for users.
 
-The command line shows their messages without a traceback; other errors are bugs.
+:class:`CmlibError` is the base of all: the command line shows their messages without a traceback; other errors are
+bugs. :class:`NothingRecordedError` and :class:`UnfitRecordingError` (also a ValueError) are about recordings.
 """
 
 __all__ = ["CmlibError", "NothingRecordedError", "UnfitRecordingError"]

@@ -1,8 +1,9 @@
 """Find the functions that differ between two source trees, and where to put regions for them (AutoPerf, §3.1).
 
-:func:`changed_functions` takes two folders or files, and gives a list of dicts, one for each function. A region is
-a stretch of code whose events are counted by themselves. A ValueError if a tree holds no source; a file that can't
-be parsed has no functions.
+:func:`changed_functions` takes two folders or files, and gives a list of dicts, one for each function: function
+(name), change, location (file:line) and targets (functions to put regions around). A region is a stretch of code
+whose events are counted by themselves. A ValueError if a tree holds no source; a file that can't be parsed has no
+functions.
 """
 
 import ast

@@ -1,8 +1,9 @@
 """Compare counters of several runs of a new version with those of the version before, by rank tests.
 
 :func:`compare_versions` takes two lists of runs (DataFrames, a row a sample: function, location, and a column a
-counter), and gives a :class:`VersionComparison`. Times are compared in :mod:`cmlib.anomaly.speed`. What can't be
-compared is not raised, but told in its `refused`.
+counter), and gives a :class:`VersionComparison`: whether they differ, the p-value, and DataFrames of the functions
+and counters that do. Times are compared in :mod:`cmlib.anomaly.speed`. What can't be compared is not raised, but
+told in its `refused`.
 """
 
 import math

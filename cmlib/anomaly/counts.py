@@ -2,7 +2,8 @@
 
 Events are Callgrind's: exact ones (instructions, loads, stores, branches, as they were executed) and modelled ones
 (cache misses and mispredictions, by its model of caches and of a branch predictor). :func:`compare_counts` takes
-the counts of both versions, a row a run, and gives a row an event; :func:`compare_estimates` gives the verdict. A
+the counts of both versions (DataFrames, a row a run), and gives a DataFrame with a row an event;
+:func:`compare_estimates` gives the verdict ("slower", "may be slower", "faster", "same" or "inconclusive"). A
 KeyError if an event is missing from the counts.
 """
 

@@ -1,8 +1,10 @@
 """Detect performance anomalies by a detector that is trained on good runs only (AutoPerf).
 
-:class:`AutoPerf` is a scikit-learn estimator. A run is a DataFrame, a row a sample (a passage through a region of
-code): columns function, location, and the counters, divided by instructions or by work. A ValueError if there are
-fewer than two good runs, for counters or functions that these do not have, and for values that are not finite.
+:class:`AutoPerf` is a scikit-learn estimator: ``fit`` takes good runs, ``predict`` tells whether a run is anomalous
+(bool), ``causes`` which counters differ (DataFrame). A run is a DataFrame, a row a sample (a passage through a
+region of code): columns function, location, and the counters, divided by instructions or by work. A ValueError if
+there are fewer than two good runs, for counters or functions that these do not have, and for values that are not
+finite.
 """
 
 from collections import Counter

@@ -1,7 +1,8 @@
 """Estimate the ratio of the run times of two versions, with confidence intervals and p-values by rank tests.
 
-:func:`paired_ratio` (runs in pairs) and :func:`unpaired_ratio` take arrays of times, and give a :class:`Ratio`. A
-ValueError if an array is empty or a time is not above 0.
+:func:`paired_ratio` (runs in pairs) and :func:`unpaired_ratio` take two arrays of times, in one unit, and give a
+:class:`Ratio`: new over old time, an interval, and p-values for slower and faster. A ValueError if an array is
+empty, a time is not above 0, or pairs are not complete.
 """
 
 import math

@@ -1,9 +1,10 @@
 """Compare cleaned series of multiplexed runs with runs that counted the same events all the time (OCOE).
 
-OCOE is one counter, one event. :func:`references` takes runs (Recordings) of both kinds, and gives a
-:class:`Reference` by event, which compares a series of counts; :func:`noise_floor` gives a table of the errors that
-are left where nothing is multiplexed. MEASURES names the errors. An UnfitRecordingError if no event was counted by
-two OCOE runs.
+OCOE is one counter, one event; a Recording has the counts and running shares of one run by interval.
+:func:`references` takes runs of both kinds, and gives a dict from event to :class:`Reference`, which compares a
+series of counts; :func:`noise_floor` gives a DataFrame of the errors that are left where nothing is multiplexed.
+MEASURES names the errors: Eq. 4 of CounterMiner [%], the ratio of distances, errors of total [%] and distribution.
+An UnfitRecordingError if no event was counted by two OCOE runs.
 """
 
 import itertools

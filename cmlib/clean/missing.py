@@ -1,8 +1,8 @@
 """Find missing samples of a series and fill them from neighbours in time.
 
-A series is an array of an event's counts by interval. :func:`missing_samples` gives a mask, :func:`fill_missing`
-(means of neighbours) and :func:`interpolate` (lines) give the filled series. An UnfitRecordingError (a ValueError)
-if no sample is known.
+A series is an array of an event's counts by interval, NaN where nothing was counted. :func:`missing_samples` gives
+a mask, :func:`fill_missing` (means of neighbours) and :func:`interpolate` (lines) give the filled series, an array.
+An UnfitRecordingError (a ValueError) if no sample is known.
 """
 
 import numba

@@ -1,7 +1,8 @@
 """Compress a series of samples to piecewise-linear segments, called lines, and reconstruct it from these.
 
-:func:`compress` takes cumulative counts (arrays x and y), and gives the lines, a DataFrame with a row for each; the
-other functions take such a frame. A ValueError if x does not increase, or a value is wanted outside the lines.
+:func:`compress` takes cumulative counts (arrays x and y), and gives the lines, a DataFrame with a row for each:
+x_start, x_end, slope, intercept, sigma (standard deviation), n; the other functions take such a frame. A ValueError
+if x does not increase, or a value is wanted outside the lines.
 """
 
 import numpy as np

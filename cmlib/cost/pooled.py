@@ -1,8 +1,9 @@
 """Model the cost of a cache miss: a program's slope of cycles on misses, pooled with changes of other programs.
 
-:class:`PooledCost` is a scikit-learn regressor, fitted to programs whose misses were changed;
-:func:`default_cost_model` gives one that is fitted to the 29 programs of :func:`changes`. A KeyError if a column of
-X is missing.
+:class:`PooledCost` is a scikit-learn regressor. Its X is a DataFrame, a row a change: program, cycles, misses and
+stores per instruction before it, slope and stderr [cycles a miss], and change of misses per instruction; it
+predicts the change of cycles per instruction. :func:`default_cost_model` gives one that is fitted to the 29
+programs of :func:`changes`. A KeyError if a column of X is missing.
 """
 
 from functools import cache

@@ -1,8 +1,8 @@
 """Compute cycles and misses per instruction of each interval of a run, and the slope of the former on the latter.
 
-:func:`rates` takes counts by interval, a DataFrame, and gives another one; :func:`slope` takes two of its columns,
-and gives the cycles that come with one miss more, with their standard error. A ValueError if a column is missing,
-or nothing was counted.
+:func:`rates` takes counts by interval, a DataFrame with instructions, cycles and misses, and gives one with cycles
+and misses per instruction; :func:`slope` takes two such columns, and gives the cycles that come with one miss more,
+and their standard error (floats). A ValueError if a column is missing, or nothing was counted.
 """
 
 import numpy as np

@@ -1,7 +1,8 @@
 """Cluster a recorded program's events, name the clusters, and estimate what each adds to cycles per instruction.
 
-:func:`event_clusters` takes a program in the store, and gives an :class:`EventClusters` of four DataFrames. None if
-there are too few steps or no event varies; a NothingRecordedError if there is no recording.
+:func:`event_clusters` takes a program in the store (a database of recordings, named by its URL), and gives an
+:class:`EventClusters` of four DataFrames: clusters, members, errors of the model, stability. None if there are too
+few steps or no event varies; a NothingRecordedError if there is no recording.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,9 @@
 """Load the recordings of the micro-benchmarks, and compute the tables and models of notebooks 05 and 05a from them.
 
-A micro-benchmark has a pathological form (P), with one known bottleneck, and a healthy one (N), on several sizes of
-data. Runs are cut into time slices; X is a DataFrame of rates of events, a row a slice, indexed by program, pass
-and slice, and `about` has columns label (class), size and time_s of the same rows, both as of
+:func:`load` gives :class:`Fingerprints`, the runs of all programs; other functions take X and `about`, and give
+DataFrames. A micro-benchmark has a pathological form (P), with one known bottleneck, and a healthy one (N), on
+several sizes of data. Runs are cut into time slices; X is a DataFrame of rates of events, a row a slice, indexed by
+program, pass and slice, and `about` has columns label (class), size [bytes] and time_s of the same rows, both as of
 :func:`cmlib.experiments.micro_recordings.cut`. Key events are the few that classify best. Kinds of programs are
 "micro" (for training), "unseen" (micro-benchmarks left out of it), "CPU", "parallel" (other benchmarks) and "own".
 A NothingRecordedError if no micro-benchmark is recorded.

@@ -1,7 +1,9 @@
 """Read counts from recordings that others published: from the package, a folder or the cache, without the store.
 
-A set is a group of such files under one name, as ``cmlib fetch`` downloads it, such as "cloudsuite". A file that is
-not here is left out; a NothingRecordedError for a program that is not listed.
+A set is a group of such files under one name, as ``cmlib fetch`` downloads it, such as "cloudsuite".
+:func:`counts_of` gives the counts and running shares of a file's runs (DataFrames, a row an interval),
+:func:`cloudsuite` a dict of :class:`PublishedMatrix`. A file that is not here is left out; a NothingRecordedError
+for a program that is not listed.
 """
 
 import functools

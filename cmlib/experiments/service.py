@@ -1,9 +1,9 @@
 """Compare two recordings of a service, before and after a change, over intervals in which both had equal loads.
 
-:func:`compare_services` takes the counts of both by interval, and gives a dict: a verdict, and ratios of rates with
-95 % intervals. Levels are quantities such as instructions per cycle or clock; the account is the shares of the
-pipeline's slots by category (front end, back end, bad speculation, retired). A CmlibError if a recording has no
-intervals, or did not count the load.
+:func:`compare_services` takes the counts and metadata of both, and gives a dict: the verdict ("differs", "no
+change", "not comparable"), and ratios of levels and rates with 95 % intervals. Levels are quantities such as
+instructions per cycle or clock; the account is the shares of the pipeline's slots by category (front end, back end,
+bad speculation, retired). A CmlibError if a recording has no intervals, or did not count the load.
 """
 
 import numpy as np

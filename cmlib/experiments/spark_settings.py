@@ -1,7 +1,8 @@
 """Convert the settings of Spark that are stored with a recording to numbers.
 
 A run's options are a dict from the name of a setting, such as "spark.memory.fraction", to its value as text.
-:func:`settings_of` takes such a dict, and gives a dict of floats; a ValueError for a value that is no quantity.
+:func:`settings_of` takes such a dict, and gives a dict of floats [bytes, seconds or as it is] by abbreviation of
+CounterMiner's Table IV; a ValueError for a value that is no quantity.
 """
 
 import re

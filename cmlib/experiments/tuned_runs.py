@@ -1,7 +1,8 @@
 """Read the recordings of Spark programs that ran under different settings (parameters of Spark drawn at random).
 
-:func:`load_tuned` reads a folder of recordings, and gives a dict from program to its :class:`TuningRuns`. A
-NothingRecordedError if there are none; a CmlibError if a program's are of several machines or scales.
+:func:`load_tuned` reads a folder of recordings, and gives a dict from program to its :class:`TuningRuns`:
+parameters, rates of events and run times [s], DataFrames with a row a run. A NothingRecordedError if there are
+none; a CmlibError if a program's are of several machines or scales.
 """
 
 from dataclasses import dataclass, field

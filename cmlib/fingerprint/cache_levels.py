@@ -1,7 +1,8 @@
 """Find the cache levels and main memory in load latencies measured over working-set sizes.
 
-:func:`plateaus` takes a DataFrame, a row a size, and gives one of four rows, a level each. A CmlibError if there
-are fewer than twelve sizes, or latencies don't rise from level to level.
+:func:`plateaus` takes a DataFrame, a row a size (size [bytes], ns), and gives one of four rows, L1, L2, L3 and M
+(main memory): ns, smallest and largest size. A CmlibError if there are fewer than twelve sizes, or latencies don't
+rise from level to level.
 """
 
 import itertools

@@ -1,7 +1,8 @@
 """Cut a series into segments of constant mean.
 
-:func:`segment_starts` takes an array (n_samples, n_features), and gives the first sample of each segment. A
-ValueError if there is no sample, or a weight or the penalty is not above 0.
+:func:`segment_starts` takes an array (n_samples, n_features), maybe with weights, and gives the numbers of the
+first sample of each segment, an array of int. A ValueError if there is no sample, or a weight or the penalty is not
+above 0.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 """Measure how much a ranking of events changes with the model's seed and with the rows that it was trained on.
 
-:func:`draw_importances` gives importances [%], a row a model, a column an event; :func:`importance_spread`
-summarizes them by event, :func:`rank_agreement` compares those of two rankings. X is a DataFrame of rates of
-events, y a Series of IPC (instructions per cycle). An UnfitRecordingError if two rankings have fewer than three
-events in common.
+:func:`draw_importances` takes X (DataFrame of rates of events) and y (Series of IPC, instructions per cycle), and
+gives importances [%], a row a model, a column an event; :func:`importance_spread` summarizes them by event,
+:func:`rank_agreement` compares those of two rankings; all give DataFrames. An UnfitRecordingError if two rankings
+have fewer than three events in common.
 """
 
 import numpy as np

@@ -1,7 +1,8 @@
 """Read what events cost on each processor [cycles], such as a cache miss.
 
-:func:`read_costs` takes a processor's name, and gives :class:`Costs`. The files are described in
-`data/topdown/README.md`, "Costs". An unknown processor has the widest ranges.
+:func:`read_costs` takes a processor's name, and gives :class:`Costs`: width, latencies, and kinds of events, by
+which it tells the most cycles that an event costs. The files are described in `data/topdown/README.md`, "Costs".
+Nothing is refused: an unknown processor has the widest ranges.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,9 @@
 """Choose the top-down table whose formulas can be computed from the events of a recording.
 
-:func:`choose_table` takes names of events, and gives a TopdownTable, or None if nothing fits;
-:func:`fitting_tables` gives a list of several equal ones. Level 1 are the categories that all slots (places for one
-operation in a cycle) are divided into: retired, front end, back end, bad speculation.
+:func:`choose_table` takes names of events, and gives a TopdownTable (categories of slots with formulas of events),
+or None if nothing fits; :func:`fitting_tables` gives a list of several equal ones, empty if there is none. Level 1
+are the categories that all slots (places for one operation in a cycle) are divided into: retired, front end, back
+end, bad speculation. Nothing is refused.
 """
 
 import pandas as pd

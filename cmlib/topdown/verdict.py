@@ -1,8 +1,9 @@
 """Find the category of lost slots that limits a program, from bounds of each, and how certain that is.
 
-:func:`find_bottleneck` takes the bounds of the slots' shares, and gives a :class:`Bottleneck`. Slots are places for
-one operation in a cycle; they are lost by front end, back end or bad speculation. Where the bounds decide nothing
-it is "open"; nothing is refused.
+:func:`find_bottleneck` takes the bounds of the slots' shares, and gives a :class:`Bottleneck`: certainty
+("counted", "decided", "likely", "open", "little lost"), limits (categories), and events that would decide it. Slots
+are places for one operation in a cycle; they are lost by front end, back end or bad speculation. Nothing is
+refused.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """All programs that can be recorded by name: `cmlib programs` lists them and what they lack here.
 
-:func:`recipe` gives the Recipe of a program; :func:`to_record` gives a Program, which cmlib.collect records;
-:func:`cases` lists programs with their inputs. A CmlibError for an unknown program or option, or if something is
-not installed.
+:func:`recipe` takes a name, and gives the Recipe of the program (how it is prepared, and what it needs);
+:func:`to_record` gives a Program (a command with its preparation), which cmlib.collect records; :func:`cases` lists
+programs with their inputs. A CmlibError for an unknown program or option, or if something is not installed.
 """
 
 import functools

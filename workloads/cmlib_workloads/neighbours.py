@@ -1,7 +1,7 @@
 """Find how much of the processors' time other programs take, the hypervisor among them.
 
-:func:`processor_times` reads clocks; :func:`taken_by_others` takes two such readings, and gives a share. The share
-is of all processors' time, 0 to 1.
+:func:`processor_times` reads clocks (three times [s]); :func:`taken_by_others` takes two such readings, and gives a
+share of all processors' time, 0 to 1. Nothing is refused.
 """
 
 import os

@@ -1,7 +1,8 @@
 """Compare the machine code of two commands: did the code that ran change, or only its addresses?
 
-:func:`compare_code` takes two Versions (commands), and gives a :class:`CodeComparison`. What can't be compared is
-not raised, but told in its `reason`.
+:func:`compare_code` takes two Versions (commands to run), and gives a :class:`CodeComparison`: same (True, False,
+or None if that can't be told), the functions that differ (names), and the ratio of instructions. What can't be
+compared is not raised, but told in its `reason`.
 """
 
 import filecmp

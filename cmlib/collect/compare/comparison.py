@@ -1,8 +1,9 @@
 """Compare two versions of a program by times and counts: is the new one slower, and in which functions?
 
-:func:`compare_programs` takes two commands or recordings, and gives the result as a dict. A look is a moment at
-which a verdict is asked for: after a quarter, a half and all of the runs, until it is clear. A CmlibError if a
-command fails or the two can't be compared.
+:func:`compare_programs` takes two commands or recordings (text), and gives the result as a dict: verdict, times by
+function with intervals, counters that differ, and more. A look is a moment at which a verdict is asked for: after a
+quarter, a half and all of the runs, until it is clear. A CmlibError if a command fails or the two can't be
+compared.
 """
 
 from contextlib import closing

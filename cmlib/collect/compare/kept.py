@@ -1,7 +1,7 @@
 """Read the recordings that `cmlib compare --keep FOLDER/COMMIT` wrote as a history: run times by commit.
 
-:func:`read_kept` takes the folder, and gives a DataFrame, a row a commit, a column a function and measure. A
-CmlibError if nothing can be read.
+:func:`read_kept` takes the folder, and gives a DataFrame of median times [s], a row a commit, a column a function
+and measure, and a list of the commits' subjects (""). A CmlibError if nothing can be read.
 """
 
 from pathlib import Path

@@ -1,8 +1,8 @@
 """Time two versions in random memory layouts: relinked with functions in another order, or with the stack moved.
 
-Where code and data lie in memory changes run times by itself. :func:`time_layouts` takes two Versions (commands),
-and gives their times [s] in each layout, a DataFrame for each. A CmlibError if a command or the build fails, or no
-linker can shuffle functions.
+Where code and data lie in memory changes run times by itself. :func:`time_layouts` takes two Versions (commands to
+run), and gives a DataFrame for each: a row a layout, columns elapsed and processor time [s]. A CmlibError if a
+command or the build fails, or no linker can shuffle functions.
 """
 
 import os

@@ -1,6 +1,7 @@
 """Put the result of comparing two versions into a dict for JSON, the same for measured and simulated versions.
 
-Its entries are described in docs/compare.md. Nothing is refused here.
+:func:`report` takes both versions, the verdict and further entries, :func:`refusal` the reason why there is none.
+The entries are described in docs/compare.md. Nothing is refused here.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 """Compare two versions of a program by simulated counts: does the new one execute more, and in which functions?
 
-:func:`compare_simulated` runs both commands under Valgrind's Callgrind, and gives the result as a dict. Exact
-counts are of what was executed (instructions, loads, stores, branches); modelled ones are misses and mispredictions
-of Callgrind's model of caches and of a branch predictor. A CmlibError if a command fails or is a recording, or
-Valgrind is missing.
+:func:`compare_simulated` runs both commands (text) under Valgrind's Callgrind, and gives the result as a dict:
+verdict, counts by event, functions that changed, and more. Exact counts are of what was executed (instructions,
+loads, stores, branches); modelled ones are misses and mispredictions of Callgrind's model of caches and of a branch
+predictor. A CmlibError if a command fails or is a recording, or Valgrind is missing.
 """
 
 import contextlib

@@ -1,8 +1,8 @@
 """Find which events can be counted on this machine, by name: perf's, those of data/events, and those given as codes.
 
-:func:`known_events` gives the table of a processor's events (DataFrame); :func:`countable` reads a user's list of
-events, and gives :class:`Countable` objects with the numbers that the kernel takes. A CmlibError for an unknown
-event.
+:func:`known_events` takes a machine's description (dict), and gives the table of its processor's events (DataFrame:
+code, umask and more); :func:`countable` reads a user's list of events (text), and gives a list of
+:class:`Countable` objects with the numbers that the kernel takes. A CmlibError for an unknown event.
 """
 
 from dataclasses import dataclass

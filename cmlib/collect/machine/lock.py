@@ -1,7 +1,7 @@
 """Lock this host's counters, as two recordings at the same time would spoil each other's counts.
 
-:func:`counters_lock` is a context manager for all that counts hardware events; the lock is on a file that all users
-share. CountersBusy if another process holds it, unless this one is to wait.
+:func:`counters_lock` is a context manager for all that counts hardware events, which yields the lock's descriptor;
+the lock is on a file that all users share. CountersBusy if another process holds it, unless this one is to wait.
 """
 
 import contextlib

@@ -1,9 +1,10 @@
 """Record the runs of plans that are not there yet; a run that was not counted as planned is repeated.
 
 A Plan (:mod:`cmlib.collect.schedule`) has the events of one run; a part is the plan's number in its set, a pass the
-number of the repetition. :func:`record` takes a command and Plans, and gives the metadata files of the new runs. In
-an OCOE run (one counter, one event) every event must have been counted all the time. RecordError if the program or
-perf fails, or a run was not counted as planned three times.
+number of the repetition. :func:`record` takes a command and Plans, and gives the metadata files (paths) of the new
+runs. In an OCOE run (one counter, one event) every event must have been counted all the time. RecordError if the
+program or perf fails, a run was not counted as planned three times, or what is there was recorded otherwise;
+CountersBusy if another process counts.
 """
 
 import errno

@@ -1,7 +1,8 @@
 """Record runs of a program under Callgrind: estimate their time, make missing ones, and tell whether they repeat.
 
-:func:`record_simulated` takes a name and a command, stores the runs among the recordings, and gives the metadata
-files of the new ones. RecordError if Valgrind or the program fails, or what is there was simulated otherwise.
+:func:`record_simulated` takes a name and a command (list of str), stores the runs among the recordings, and gives
+the metadata files (paths) of the new ones. RecordError if Valgrind or the program fails, or what is there was
+simulated otherwise.
 """
 
 import tempfile

@@ -1,7 +1,7 @@
 """Choose working sets that lie well inside each level of the memory.
 
-:func:`working_sets` takes the levels that a latency sweep showed, and gives sizes [bytes]. A CmlibError if no size
-fits a level without fitting the one before.
+:func:`working_sets` takes the levels that a latency sweep showed (DataFrame), and gives a dict from level to sizes
+[bytes]. A CmlibError if no size fits a level without fitting the one before.
 """
 
 import numpy as np

@@ -1,7 +1,8 @@
 """Programs on Spark, in one JVM or on a standalone cluster of this machine.
 
-:func:`prepare` yields a LaunchSpec of a job; :func:`submit` gives its command line, :func:`generated` its input. A
-CmlibError if Spark is not installed, a ServerError if a cluster does not start.
+:func:`prepare` is a context manager that yields a LaunchSpec (the command of a job, and the processes to count);
+:func:`submit` gives a job's command line, :func:`generated` the folder of its input. A CmlibError if Spark is not
+installed, a ServerError if a cluster does not start.
 """
 
 import importlib.util
