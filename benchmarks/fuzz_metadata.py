@@ -20,7 +20,7 @@ from collections import Counter
 from pathlib import Path
 
 from cmlib.errors import CmlibError
-from cmlib.experiments import anomaly, data, micro_recordings, tuned_runs
+from cmlib.experiments import data, micro_recordings
 from cmlib.experiments.commands import command_again, command_to_count
 from cmlib.experiments.event_tables import known_sums, table_name
 from cmlib.io import events, regions, samples, store
@@ -28,7 +28,9 @@ from cmlib.io.archive import digest, read_object
 from cmlib.io.archive.programs import readable_runs
 from cmlib.io.imports import import_notes
 from cmlib.topdown.answers import summarize
+from cmlib_workloads.kernels import recordings
 from cmlib_workloads.micro.case_runs import recorded_events
+from cmlib_workloads.tuning.recordings import load_tuned
 
 _BATCH = 40
 ABSURD = {
@@ -182,7 +184,7 @@ def check_loaders(root, metas):
         assert "micro-0" in {one.program for one in series}
         micro_recordings.read_simulated_series(Path(root) / "micro")
         recorded_events(Path(root) / "micro", "ocoe")
-        assert "spark0" in tuned_runs.load_tuned(Path(root) / "spark") or not metas
+        assert "spark0" in load_tuned(Path(root) / "spark") or not metas
 
 
 def check_regions(root, meta):
@@ -203,7 +205,7 @@ def check_regions(root, meta):
                 (folder / f"{form}.json").write_text(json.dumps(forged))
         (folder / "overhead.json").write_text('{"ratios": [1.0]}')
     with contextlib.redirect_stderr(io.StringIO()):
-        programs = anomaly.recorded_programs(Path(root) / "regions")
+        programs = recordings.recorded_programs(Path(root) / "regions")
         assert "reverse_index" in programs
         for program in programs.values():
             assert isinstance(program.diluted, dict)

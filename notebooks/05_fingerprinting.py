@@ -40,13 +40,14 @@ from cmlib.errors import NothingRecordedError
 from cmlib.experiments import diagnosis, fingerprint
 from cmlib.experiments.micro_recordings import cut
 from cmlib.fingerprint.c45 import C45Classifier
-from cmlib.fingerprint.cache_levels import plateaus
 from cmlib.fingerprint.diagnosis import score_programs
 from cmlib.fingerprint.unknown import UnknownRejector
 from cmlib.fingerprint.validation import validate
 from cmlib.plot.style import single, styled
 from cmlib.report import paper
 from cmlib.report.notebook import begin
+from cmlib_workloads.micro import table_1
+from cmlib_workloads.micro.cache_levels import plateaus
 
 # %%
 limits = {
@@ -77,7 +78,7 @@ X.head()
 
 # %%
 results.table(
-    fingerprint.table_1(about),
+    table_1(about),
     "table1",
     "**Table 1.** The micro-benchmarks: what the pathological form (P) suffers from, working sets, "
     f"and slices recorded of each form.{caveat}",

@@ -47,11 +47,11 @@ from cmlib.fingerprint.key_events import discretize
 from cmlib.fingerprint.unknown import UnknownRejector
 from cmlib.io.archive import readable
 from cmlib.io.archive.programs import readable_runs
-from cmlib.io.programs import micro_benchmarks
 from cmlib.io.store.raw import read_counts
 from cmlib.plot import flow
 from cmlib.report import paper
 from cmlib.report.notebook import begin
+from cmlib_workloads.micro import micro_benchmarks, table_1
 
 # %%
 limits = {"quantile": (0.5, 1.0), "margin": (0.1, 10.0), "seed": (0, 1_000_000)}
@@ -103,7 +103,7 @@ X.head()
 
 # %%
 results.table(
-    fingerprint.table_1(about), "table1",
+    table_1(about), "table1",
     "**Fingerprinting, Table 1.** The micro-benchmarks that the tree learns: what the pathological "
     f"form (P) suffers from, working sets, and slices recorded of each form.{caveat}")
 

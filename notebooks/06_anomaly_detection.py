@@ -43,11 +43,11 @@ from cmlib.anomaly.samples import LOCATION_COLUMNS, smallest_range
 from cmlib.collect.compare.counters import CONTENTION, counters_with_role
 from cmlib.experiments import anomaly as study
 from cmlib.experiments.targets import CLOCKS
-from cmlib.io.programs import kernels
 from cmlib.parallel import parallel_map
 from cmlib.plot.style import PAPER, blank, palette
 from cmlib.report import paper
 from cmlib.report.notebook import begin
+from cmlib_workloads.kernels import kernels, recordings
 
 # %%
 TYPES = {"fs": "false sharing", "ts": "true sharing", "np": "NUMA"}
@@ -55,9 +55,9 @@ limits = {"max_runs": (2, 1000), "seed": (0, 1_000_000)}
 notebook = begin("06_anomaly_detection", settings, program=program, folder=folder,
                  max_runs=max_runs, seed=seed)
 results, workers = notebook.results, notebook.workers
-autoperf, programs = paper("autoperf"), study.recorded_programs(folder, program)
-results.mark(study.synthetic_origin(programs))
-Markdown(study.describe_recordings(programs))
+autoperf, programs = paper("autoperf"), recordings.recorded_programs(folder, program)
+results.mark(recordings.synthetic_origin(programs))
+Markdown(recordings.describe_recordings(programs))
 
 # %% [markdown]
 # ## The anomalies

@@ -45,6 +45,7 @@ from cmlib.parallel import parallel_map
 from cmlib.plot.style import GREY, PAPER, blank, palette
 from cmlib.report import paper
 from cmlib.report.notebook import begin
+from cmlib_workloads.kernels import recordings
 
 # %%
 limits = {"k_max": (2, 13), "seed": (0, 1_000_000)}
@@ -53,12 +54,12 @@ notebook = begin(
     seed=seed,
 )
 results, workers = notebook.results, notebook.workers
-autoperf, programs = paper("autoperf"), study.recorded_programs(folder, program)
-results.mark(study.synthetic_origin(programs))
+autoperf, programs = paper("autoperf"), recordings.recorded_programs(folder, program)
+results.mark(recordings.synthetic_origin(programs))
 SEVEN = ["scalar_sum", "vector_sum", "dot_product", "matrix_mult", "matrix_comp"]
 SEVEN = [f"parallel_{name}" for name in SEVEN] + ["histogram", "linear_regression"]
 chosen = {name: programs[name] for name in SEVEN if name in programs} or programs
-Markdown(study.describe_recordings(chosen))
+Markdown(recordings.describe_recordings(chosen))
 
 # %%
 def join(parts):

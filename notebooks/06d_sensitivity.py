@@ -45,6 +45,7 @@ from cmlib.parallel import parallel_map
 from cmlib.plot.style import palette
 from cmlib.report import paper
 from cmlib.report.notebook import begin
+from cmlib_workloads.kernels import recordings
 
 limits = {"max_runs": (2, 1000), "n_pairs": (1, 5000), "seed": (0, 1_000_000)}
 notebook = begin(
@@ -52,15 +53,15 @@ notebook = begin(
     n_pairs=n_pairs, seed=seed,
 )
 results, workers = notebook.results, notebook.workers
-autoperf, programs = paper("autoperf"), study.recorded_programs(folder, program)
-results.mark(study.synthetic_origin(programs))
+autoperf, programs = paper("autoperf"), recordings.recorded_programs(folder, program)
+results.mark(recordings.synthetic_origin(programs))
 first = next(iter(programs.values()))
 
 # %%
 n_diluted = sum(len(runs) for of in programs.values() for both in of.diluted.values()
                 for runs in both)
 kind = "software events" if first.per == "work" else "hardware events"
-Markdown(f"{study.describe_recordings(programs)} Beside these, {n_diluted} runs of kernels with a "
+Markdown(f"{recordings.describe_recordings(programs)} Beside these, {n_diluted} runs of kernels with a "
          "diluted fault, and of the good forms that they are held against (below).")
 
 # %% [markdown]

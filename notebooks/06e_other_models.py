@@ -47,6 +47,7 @@ from cmlib.parallel import parallel_map
 from cmlib.plot.style import PAPER, blank, palette
 from cmlib.report import paper
 from cmlib.report.notebook import begin
+from cmlib_workloads.kernels import recordings
 
 # %%
 limits = {"max_runs": (2, 1000), "seed": (0, 1_000_000)}
@@ -55,9 +56,9 @@ notebook = begin(
     seed=seed,
 )
 results, workers = notebook.results, notebook.workers
-autoperf, programs = paper("autoperf"), study.recorded_programs(folder, program)
-results.mark(study.synthetic_origin(programs))
-Markdown(study.describe_recordings(programs))
+autoperf, programs = paper("autoperf"), recordings.recorded_programs(folder, program)
+results.mark(recordings.synthetic_origin(programs))
+Markdown(recordings.describe_recordings(programs))
 
 # %% [markdown]
 # ## The runs, and the autoencoder

@@ -43,17 +43,16 @@ from cmlib.parallel import parallel_map
 from cmlib.plot.style import PAPER
 from cmlib.report import paper
 from cmlib.report.notebook import begin
+from cmlib_workloads.kernels import recordings
 
 limits = {"max_runs": (2, 1000), "eps_share": (0.00001, 10), "seed": (0, 1_000_000)}
-notebook = begin(
-    "06f_training_runs", settings, program=program, folder=folder, max_runs=max_runs,
-    eps_share=eps_share, seed=seed,
-)
+notebook = begin("06f_training_runs", settings, program=program, folder=folder,
+                 max_runs=max_runs, eps_share=eps_share, seed=seed)
 results, workers = notebook.results, notebook.workers
-autoperf, programs = paper("autoperf"), study.recorded_programs(folder, program)
-results.mark(study.synthetic_origin(programs))
+autoperf, programs = paper("autoperf"), recordings.recorded_programs(folder, program)
+results.mark(recordings.synthetic_origin(programs))
 published = {name: pd.Series(values) for name, values in autoperf["variances"].items()}
-Markdown(f"{study.describe_recordings(programs)} The paper's own are only the {len(published)} "
+Markdown(f"{recordings.describe_recordings(programs)} The paper's own are only the {len(published)} "
          f"series of {len(published['MySQL'])} variances each in the next section, by hardware "
          "events, which its authors published.")
 

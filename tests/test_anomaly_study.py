@@ -15,6 +15,7 @@ from cmlib.anomaly.samples import smallest_range
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments import anomaly as study
 from cmlib.report import paper
+from cmlib_workloads.kernels import recordings
 from tests.made_up_regions import make
 from tests.notebook_functions import functions_of
 
@@ -39,7 +40,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def programs(folder):
-    return study.recorded_programs(folder)
+    return recordings.recorded_programs(folder)
 
 
 def test_recordings_become_subjects(programs):
@@ -69,14 +70,14 @@ def test_errors_settle_over_all_runs_up_to_each(programs):
 def test_without_recordings_the_command_to_run_is_told(tmp_path, folder):
     for where, wanted in ((tmp_path, "all"), (folder, "row_counters")):
         with pytest.raises(NothingRecordedError, match="cmlib record-kernels"):
-            study.recorded_programs(where, wanted)
+            recordings.recorded_programs(where, wanted)
 
 
 def test_a_program_that_is_none_is_told_from_one_that_is_not_recorded(folder):
     with pytest.raises(
         NothingRecordedError, match="'histogramm' is not among AutoPerf's .*did you mean histogram"
     ):
-        study.recorded_programs(folder, "histogram, histogramm")
+        recordings.recorded_programs(folder, "histogram, histogramm")
 
 
 def test_every_value_of_the_paper_names_its_section_table_or_figure():

@@ -19,6 +19,7 @@ from cmlib.experiments.micro_recordings import FOLDER, cut
 from cmlib.explore import fingerprint as explore
 from cmlib.fingerprint.diagnosis import advice, score_programs
 from cmlib.plot import fingerprint as plot
+from cmlib_workloads.micro import table_1
 from tests import planted_recordings
 
 pytestmark = pytest.mark.slow
@@ -72,7 +73,7 @@ def test_everything_that_was_recorded_is_read(found, micro):
 
 
 def test_table_1_has_every_program_with_as_many_slices_of_both_forms(micro):
-    table = fingerprint.table_1(micro[1])
+    table = table_1(micro[1])
     assert table["in the paper"].tolist() == ["Array", "LL", "Pointer", "BranchMis", "RS", "RS", "FPU"]
     assert (table["P"] == table["N"]).all() and table[["P", "N"]].to_numpy().sum() == len(micro[0])
 

@@ -10,12 +10,14 @@ from click.testing import CliRunner
 from cmlib import places
 from cmlib.cli import main
 from cmlib.errors import CmlibError
-from cmlib.experiments import anomaly, diagnosis, micro_recordings, tuned_runs
+from cmlib.experiments import diagnosis, micro_recordings
 from cmlib.io import perf
 from cmlib.io.archive import in_recording
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.regions import read_runs
 from cmlib.io.sources import read_sources
+from cmlib_workloads.kernels import recordings
+from cmlib_workloads.tuning.recordings import load_tuned
 from tests.small_runs import add_run
 
 ROOT = Path(__file__).parent.parent
@@ -58,7 +60,7 @@ def test_programs_with_regions_go_on_without_one_that_can_t_be_read(tmp_path, ca
     for program in ("histogram", "cache_server"):
         shutil.copytree(regions / program, tmp_path / program)
     (tmp_path / "histogram" / broken).write_text('{"ratios": [[]]}')
-    assert list(anomaly.recorded_programs(tmp_path)) == ["cache_server"]
+    assert list(recordings.recorded_programs(tmp_path)) == ["cache_server"]
     assert str(tmp_path / "histogram" / broken) in capsys.readouterr().err
 
 
@@ -71,7 +73,7 @@ def test_tuning_goes_on_without_runs_that_can_t_be_read(tmp_path, capsys):
         add(number)
     odd = "cmlib record --program sort --scale 1 --option spark.executor.cores="
     bad = [add(3, command="x"), add(4, duration_s="x"), add(5, text="1;2;3"), add(6, command=f"{odd}x")]
-    assert len(tuned_runs.load_tuned(tmp_path)["sort"].runs) == 3
+    assert len(load_tuned(tmp_path)["sort"].runs) == 3
     told = capsys.readouterr().err
     assert all(file.parent.name in told for file in bad)
 

@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cmlib.experiments import tuned_runs
-from cmlib.experiments.spark_settings import TABLE_IV
+from cmlib_workloads.tuning.recordings import load_tuned
+from cmlib_workloads.tuning.settings import TABLE_IV
 from tests.notebook_functions import functions_of
 
 
 @pytest.fixture(scope="module")
 def tuned():
-    return tuned_runs.load_tuned()
+    return load_tuned()
 
 
 def read_manifest(folder):

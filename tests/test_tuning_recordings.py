@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from cmlib.cli import main
 from cmlib.errors import CmlibError, NothingRecordedError
-from cmlib.experiments import tuned_runs
-from cmlib.experiments.spark_settings import TABLE_IV, emitted_of, quantity, settings_of
-from cmlib.io.programs import parse_program_label, program_label
+from cmlib_workloads.labels import parse_program_label, program_label
 from cmlib_workloads.tuning import (
     at_levels,
     at_random,
@@ -20,6 +18,8 @@ from cmlib_workloads.tuning import (
     record_runs,
 )
 from cmlib_workloads.tuning.rates import important_rates, rates_to_emit
+from cmlib_workloads.tuning.recordings import load_tuned
+from cmlib_workloads.tuning.settings import TABLE_IV, emitted_of, quantity, settings_of
 from tests.notebook_functions import functions_of
 from tests.small_runs import add_run
 
@@ -120,7 +120,7 @@ def write(tmp_path):
 def test_without_cycles_events_are_rates_of_processor_time_and_a_run_is_an_example(write, tmp_path):
     for number, run in enumerate(at_random("sort", 3)):
         write(run, {"task-clock": 50, "page-faults": 100 * (number + 1)}, seconds=10.0 + number)
-    tuned = tuned_runs.load_tuned(tmp_path)["sort"]
+    tuned = load_tuned(tmp_path)["sort"]
     assert tuned.per == "task-clock" and tuned.scale == 1 and tuned.machine == MACHINE
     assert tuned.runs.rates["page-faults"].tolist() == [2, 4, 6]
     assert tuned.runs.seconds.tolist() == tuned.runs.performance.tolist() == [10, 11, 12]
@@ -131,7 +131,7 @@ def test_without_cycles_events_are_rates_of_processor_time_and_a_run_is_an_examp
 def test_with_cycles_every_whole_interval_is_an_example_of_ipc(write, tmp_path):
     for run in at_random("sort", 2):
         write(run, {"instructions:uD": 300, "cycles:uD": 200, "page-faults": 20})
-    runs = tuned_runs.load_tuned(tmp_path)["sort"].runs
+    runs = load_tuned(tmp_path)["sort"].runs
     assert runs.examples.index.tolist() == ["sort-000"] * 2 + ["sort-001"] * 2
     assert runs.performance.tolist() == [1.5] * 4 and runs.examples["page-faults"].tolist() == [0.1] * 4
     assert list(runs.rates) == ["page-faults"]
@@ -141,7 +141,7 @@ def test_levels_stand_beside_the_defaults(write, tmp_path):
     for run, seconds in zip(at_levels("sort", ["bbs", "dpl"]), (10, 12, 11, 20, 9), strict=True):
         write(run, {"task-clock": 50, "page-faults": 1}, seconds=float(seconds))
     write(at_random("sort", 1)[0], {"task-clock": 50, "page-faults": 1})
-    levels = tuned_runs.load_tuned(tmp_path)["sort"].levels
+    levels = load_tuned(tmp_path)["sort"].levels
     assert levels.groupby("parameter")["seconds"].apply(sorted).to_dict() == {
         "bbs": [10, 11, 12],
         "dpl": [9, 10, 20],
@@ -153,7 +153,7 @@ def test_runs_with_emitted_events_are_an_experiment_of_their_own(write, tmp_path
         write(run, {"task-clock": 500, "page-faults": 500 + 1000 * number, "cpu-migrations": 5}, seconds=10.0)
     for run in at_levels("sort", ["exc"])[::2]:
         write(run, {"task-clock": 500, "page-faults": 1500, "cpu-migrations": 5}, seconds=9.0)
-    one = tuned_runs.load_tuned(tmp_path)["sort"]
+    one = load_tuned(tmp_path)["sort"]
     assert one.emitted == {} and list(one.usual) == ["default", "exc-high"] and (one.pace == 150).all()
     highest = rates_to_emit(one, ["page-faults", "cpu-migrations"], at="exc-high")
     assert highest == pytest.approx({"page-faults": 150 * (9 - 3), "cpu-migrations": 0})
@@ -162,7 +162,7 @@ def test_runs_with_emitted_events_are_an_experiment_of_their_own(write, tmp_path
     for run in at_rates("sort", {"page-faults": 900.0}, 30, at="exc-high"):
         faults = 1500 + float(run.emitted["page-faults"])
         write(run, {"task-clock": 500, "page-faults": faults, "cpu-migrations": 5}, seconds=9.0)
-    tuned = tuned_runs.load_tuned(tmp_path)["sort"]
+    tuned = load_tuned(tmp_path)["sort"]
     emitted = tuned.emitted["exc-high"]
     assert len(tuned.runs) == 5 and len(emitted) == 30 and tuned.levels.equals(one.levels)
     expected = 3 + emitted.parameters["page-faults"] / 500
@@ -180,20 +180,20 @@ def test_times_that_cannot_be_compared_are_refused(write, tmp_path, change):
     write(one, {"task-clock": 50, "page-faults": 1})
     write(other, {"task-clock": 50, "page-faults": 1}, **change)
     with pytest.raises(CmlibError, match="sort at scale .* times can't be compared"):
-        tuned_runs.load_tuned(tmp_path)
+        load_tuned(tmp_path)
 
 
 def test_what_is_not_recorded_is_told_with_its_command(write, tmp_path):
     with pytest.raises(NothingRecordedError, match=r"run `cmlib record-tuning`"):
-        tuned_runs.load_tuned(tmp_path)
+        load_tuned(tmp_path)
     write(at_random("sort", 1)[0], {"task-clock": 50, "page-faults": 1})
     with pytest.raises(
         NothingRecordedError,
         match="'pagerank' is not among .* of Spark .sort.*record-tuning --program pagerank`",
     ):
-        tuned_runs.load_tuned(tmp_path, "sort, pagerank")
+        load_tuned(tmp_path, "sort, pagerank")
     write(at_levels("kmeans", ["dpl"])[1], {"task-clock": 50, "page-faults": 1})
     with pytest.raises(
         NothingRecordedError, match="of kmeans under settings drawn at random: run .*--program kmeans`"
     ):
-        tuned_runs.load_tuned(tmp_path, "kmeans")
+        load_tuned(tmp_path, "kmeans")

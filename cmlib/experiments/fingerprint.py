@@ -1,12 +1,10 @@
 """Load the recordings of the micro-benchmarks, and compute the tables and models of notebooks 05 and 05a from them.
 
-:func:`load` gives :class:`Fingerprints`, the runs of all programs; other functions take X and `about`, and give
-DataFrames. A micro-benchmark has a pathological form (P), with one known bottleneck, and a healthy one (N), on
-several sizes of data. Runs are cut into time slices; X is a DataFrame of rates of events, a row a slice, indexed by
-program, pass and slice, and `about` has columns label (class), size [bytes] and time_s of the same rows, both as of
+A micro-benchmark has a pathological form (P), with one known bottleneck, and a healthy one (N), on several sizes of
+data. Runs are cut into time slices; X is a DataFrame of rates of events, a row a slice, indexed by program, pass and
+slice, and `about` has columns label (class), size and time_s of the same rows, both as of
 :func:`cmlib.experiments.micro_recordings.cut`. Key events are the few that classify best. Kinds of programs are
 "micro" (for training), "unseen" (micro-benchmarks left out of it), "CPU", "parallel" (other benchmarks) and "own".
-A NothingRecordedError if no micro-benchmark is recorded.
 """
 
 from dataclasses import dataclass, replace
@@ -27,7 +25,6 @@ from cmlib.fingerprint.unknown import UnknownRejector
 from cmlib.io.archive.programs import readable_runs
 from cmlib.io.archive.runs import VALGRIND, source_of
 from cmlib.io.events import simulated_events
-from cmlib.io.programs import micro_benchmarks
 
 SLICE_S = 0.4
 KINDS = ("micro", "unseen", "CPU", "parallel", "own")
@@ -119,32 +116,6 @@ def load_simulated(folder=None, *, kinds=("micro", "unseen", "own")):
     key["micro"] = list(map(_modelled, everything))
     meta = next(iter(readable_runs(folder / everything[0].program).values()))
     return Fingerprints(dict.fromkeys(KINDS, []) | key, everything, pd.DataFrame(), meta, alike)
-
-
-def table_1(about):
-    """The micro-benchmarks of the paper's Table 1: DataFrame, a row a program.
-
-    `about` is a DataFrame, a row a slice, indexed by program, pass and slice, with column size [bytes]. Columns: in
-    the paper, program, pathology, working sets [KiB] (text), and P and N (numbers of slices in the pathological and
-    in the healthy form).
-    """
-    names = about.index.get_level_values("program").str.split("-")
-    frame = about.assign(program=names.str[1], form=names.str[2])
-    rows = []
-    for program in micro_benchmarks():
-        cases = frame[frame["program"] == program.name]
-        if program.trained and len(cases):
-            sizes = [f"{size / 1024:.0f}" for size in sorted(cases["size"].dropna().unique())]
-            rows.append(
-                {
-                    "in the paper": program.table_1,
-                    "program": program.name,
-                    "pathology": program.pathology,
-                    "working sets [KiB]": " ".join(sizes) or "–",
-                    **{form: int((cases["form"] == form).sum()) for form in "PN"},
-                }
-            )
-    return pd.DataFrame(rows)
 
 
 def key_event_curve(X, about, sizes, tree, *, seed=0):

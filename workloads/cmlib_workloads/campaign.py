@@ -20,13 +20,13 @@ from cmlib.collect.record import Request, existing_runs, record_program
 from cmlib.collect.sampling import HARDWARE_GROUP, record_stream
 from cmlib.errors import CmlibError
 from cmlib.experiments import micro_recordings
-from cmlib.experiments.spark_settings import TABLE_IV
 from cmlib.io.samples.files import samples_dir
 from cmlib_workloads import catalog, kernels, tuning
 from cmlib_workloads.kernels import executions
 from cmlib_workloads.micro import case_runs, simulated
 from cmlib_workloads.neighbours import processor_times, taken_by_others
 from cmlib_workloads.tuning.rates import important_rates
+from cmlib_workloads.tuning.settings import TABLE_IV
 
 # Of a run with what gets it ready [s].
 _MICRO_S, _SIMULATED_S, _PROGRAM_S, _STREAM_S, _TUNING_S = 8.0, 10.0, 18.0, 8.0, 20.0

@@ -7,7 +7,7 @@
 import numpy as np
 
 from cmlib.errors import CmlibError
-from cmlib.fingerprint.cache_levels import AGAIN
+from cmlib_workloads.micro.cache_levels import AGAIN
 
 _MEMORY = 64 << 20
 _PAGE = 4096

@@ -1,4 +1,4 @@
-"""Convert the settings of Spark that are stored with a recording to numbers.
+"""The settings of Spark that are tried (CounterMiner's Table IV), and the numbers of those stored with a recording.
 
 A run's options are a dict from the name of a setting, such as "spark.memory.fraction", to its value as text.
 :func:`settings_of` takes such a dict, and gives a dict of floats [bytes, seconds or as it is] by abbreviation of
@@ -6,23 +6,49 @@ CounterMiner's Table IV; a ValueError for a value that is no quantity.
 """
 
 import re
+from dataclasses import dataclass
 
-from cmlib.io.programs import emitted_events, spark_parameters
+import pandas as pd
+
+from cmlib import places
+
+
+@dataclass(frozen=True)
+class SparkParameter:
+    """A parameter of Spark.
+
+    `name` is Spark's; `low`, `default` and `high` are its values (str) at the ends of its range and by default, and
+    `needs` are the settings (dict of name to value) without which it does nothing.
+    """
+
+    name: str
+    low: str
+    default: str
+    high: str
+    needs: dict[str, str]
+
+
+def _read_parameters():
+    """The parameters of CounterMiner's Table IV, by their abbreviation."""
+    file = places.programs_dir() / "spark_parameters.csv"
+    rows = pd.read_csv(file, index_col="abbr", dtype=str, keep_default_na=False)
+    needs = [dict(pair.split("=") for pair in text.split()) for text in rows["needs"]]
+    return {abbr: SparkParameter(**row) for abbr, row in rows.assign(needs=needs).to_dict("index").items()}
+
 
 FOLDER = "tuning"  # among the recordings
 EMIT = "emit."  # prefix, in a run's options, of an event that another program caused at a set rate
-TABLE_IV = (
-    spark_parameters()
-)  # CounterMiner's: dict from abbreviation to a parameter with name, default and needs
+TABLE_IV = _read_parameters()
 # Settings that some parameters need to have an effect, such as two executors that fetch from each other.
 ALWAYS = {name: value for parameter in TABLE_IV.values() for name, value in parameter.needs.items()}
 _UNITS = {"": 1, "s": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _QUANTITY = re.compile(r"([0-9.]+)([skmg]?)")
-_EVENTS = emitted_events()
+# Software events counted beside Spark, which can be emitted, and which others they cause.
+EVENTS = pd.read_csv(places.programs_dir() / "emitted_events.csv", comment="#").set_index("event")
 # By event that can be caused at a set rate: the events that are caused with it.
-EMITTERS = _EVENTS.query("emitted == 1")["with"].fillna("").str.split().map(tuple).to_dict()
+EMITTERS = EVENTS.query("emitted == 1")["with"].fillna("").str.split().map(tuple).to_dict()
 # By event: the highest rate [1/s] at which it can be caused.
-HIGHEST = _EVENTS["highest"].dropna().to_dict()
+HIGHEST = EVENTS["highest"].dropna().to_dict()
 
 
 def emitted_of(options):

@@ -14,11 +14,11 @@ from cmlib import places, tuning
 from cmlib.clean.uncounted import lengths_by_ends, whole_intervals
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.experiments.requested import resolve_names
-from cmlib.experiments.spark_settings import FOLDER, emitted_of, settings_of
 from cmlib.io.archive import readable
 from cmlib.io.archive.runs import read_run_metadata
-from cmlib.io.programs import parse_program_label
 from cmlib.io.store.raw import read_counts
+from cmlib_workloads.labels import parse_program_label
+from cmlib_workloads.tuning.settings import FOLDER, emitted_of, settings_of
 
 RECORD = "cmlib record-tuning"
 
