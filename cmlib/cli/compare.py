@@ -189,11 +189,11 @@ def compare(
 
 
 def _compare_recordings(old, new, as_json, **settings):
-    """Print how two recordings of a service compare, and return the verdict (str), as :func:`compare_services` gives
-    it.
+    """Print how two recordings of a service compare, as text or JSON, and return the verdict.
 
-    `old` and `new` are files or names of recorded programs; click.BadParameter if one holds several programs or none;
-    `settings` are options of compare_services.
+    That is ``differs``, ``no change`` or ``not comparable``. `old` and `new` are files or names of recorded programs;
+    click.BadParameter if one holds several programs or none; `settings` are load and smallest of
+    :func:`compare_services`.
     """
     from cmlib.cli.summarize import read_programs
     from cmlib.experiments.service import compare_services

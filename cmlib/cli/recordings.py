@@ -134,7 +134,7 @@ def fetch(name, listed, wanted):
     """Download the public set NAME into the cache, and check its SHA-256.
 
     Prints how many files came, whom to credit, the licence, and the programs in the set. What is there is not
-    downloaded again.
+    downloaded again. With --list the sets are only printed; with --import programs of the set become recordings.
     """
     if listed or name is None:
         if not listed or name:

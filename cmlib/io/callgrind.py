@@ -71,7 +71,7 @@ def read_second_level(text):
     """Parts of the second simulation in the text, in which L2 is the last cache; None if there is only one
     simulation.
 
-    CallgrindError as of :func:`read_parts`.
+    `text` is Callgrind's output; CallgrindError if it is cut off, or was not written by Callgrind.
     """
     second = _simulations(text)[1:]
     return _parts(second[0]) if second else None
@@ -124,9 +124,10 @@ def read_functions(text, *, strings_once=False):
 
 
 def display_name(function, binary):
-    """A function's name for people (str); code without a symbol, which has an address only, is called by its binary.
+    """A function's name for people (str), from its name and its binary's path as Callgrind prints them.
 
-    `function` and `binary` are as in the index of :func:`read_functions`.
+    Unchanged if it has one; for code without a symbol, whose name is an address (``0x…``), ``code without symbols in
+    BINARY``, or ``code made at run time`` if its binary is not known (``???``).
     """
     if function.startswith("0x") and binary == "???":
         return "code made at run time"

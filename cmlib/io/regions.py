@@ -88,9 +88,9 @@ def normalize(regions, *, per="instructions"):
 def merge_runs(parts):
     """One DataFrame of normalized samples from several runs with the same input that counted different events.
 
-    `parts` is a list of DataFrames as of :func:`normalize`. Samples are matched by function, location and order,
-    those without a match are left out; events counted in several runs are averaged. ValueError if nothing matches, or
-    there is no part.
+    `parts` is a list of DataFrames with the columns function, location and events, as :func:`normalize` gives them.
+    Samples are matched by function, location and order, those without a match are left out; events counted in several
+    runs are averaged. ValueError if nothing matches, or there is no part.
     """
     if not parts:
         raise ValueError("no parts to merge: give at least one normalized run")
@@ -113,10 +113,11 @@ def merge_runs(parts):
 
 
 def read_runs(text, *, per="instructions"):
-    """A dict of run (its name) to normalized samples (DataFrame, see :func:`merge_runs`), from a recording's text.
+    """A dict of run (its name) to a DataFrame of normalized samples, from a recording's text.
 
-    Executions of the same run count different events, and are merged; `per` as in :func:`normalize`. ValueError if
-    the text is damaged, or something was not counted.
+    The DataFrame has a row for each passage of a region, with the columns function, location and events. Executions
+    of the same run count different events, and are merged; counts are divided by instructions, or by work if `per` is
+    "work". ValueError if the text is damaged, or something was not counted.
     """
     of_run = {}
     for heading, part in read_executions(text, functools.partial(normalize, per=per)):
@@ -128,8 +129,9 @@ def read_executions(text, transform=lambda samples: samples):
     """A list of (heading, samples) for each execution in a recording's text, in order; ValueError if it is damaged
     or too large.
 
-    A heading is what follows ``# run=``, such as ``bad-000 part=0 threads=3``; samples are what `transform` makes of
-    the DataFrame of :func:`read_regions`, and is called once for all executions that counted the same events.
+    A heading is what follows ``# run=``, such as ``bad-000 part=0 threads=3``. Samples are the DataFrame of
+    :func:`read_regions`, a row for each passage of a region, or what `transform` makes of it; that is called once for
+    all executions that counted the same events, and must keep the rows.
     """
     headings, by_header = [], {}
     for number, piece in enumerate(text.split("# run=")[1:]):

@@ -45,11 +45,12 @@ class ForeignRecording:
     raw : bytes
         The run's part of the file.
     facts : dict
-        Metadata that the file tells: mode, pinned, groups, modifier, interval_ms, encodings, date, duration_s,
-        running_shares, names, and further ones where they apply.
+        Metadata that the file tells: mode ("ocoe", "mlpx" or "unknown"), pinned (list of events), groups (list of
+        lists of events), modifier, interval_ms, encodings (dict), date, duration_s, running_shares (bool), names
+        (dict of the file's names of events to those used here), and further ones where they apply.
     counts, running : DataFrame, shape (n_intervals, n_events)
-        Counts (NaN where not counted) and running shares (0 to 1, NaN where not known), as
-        :func:`cmlib.io.perf.series` gives them, under the names of the event tables.
+        Counts (NaN where not counted) and running shares (0 to 1, NaN where not known). The index time_s [s] is the
+        interval's end; columns are events under their names in the event tables.
     remark : str
         Sentences on what was left out, added up or assumed.
     mark : str
@@ -392,8 +393,8 @@ def check_lines(file, raw):
 def check_plausible(file, frame, *, shortest_s=_SHORTEST_S, chosen=()):
     """Raise RecordError for counts, times or names of events that can't be true.
 
-    `frame` is that of :func:`cmlib.io.perf.parse_stat`; `shortest_s` [s] is the shortest interval that is believed,
-    `chosen` (collection of str) are names that a user asked for, which may be of any form.
+    `frame` (DataFrame) has the columns time_s [s], event and value, a row a reading; `shortest_s` [s] is the shortest
+    interval that is believed, `chosen` (collection of str) are names that a user asked for, which may be of any form.
     """
     names = frame["event"].unique()
     if len(names) > MOST_EVENTS:

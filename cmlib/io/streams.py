@@ -84,10 +84,11 @@ def read_stream(path):
 
 
 def parse_stream(text, path):
-    """The counts in a stream's text: a DataFrame, a row a sample, a column an event, as :func:`read_stream` returns
-    it.
+    """The counts in a stream's text (str): a DataFrame, a row a sample, a column an event.
 
-    PublicError, which names `path`, if the text is of neither form.
+    Counts are cumulative; samples in which that of the first event has not grown are left out. PublicError, which
+    names `path`, if the text has neither a header of ``#PERF_COUNT_HW_…`` names nor the form of perfmon2's
+    ``task_smpl``.
     """
     if text.startswith("#PERF_COUNT_HW_"):
         header, _, rows = text.partition("\n")

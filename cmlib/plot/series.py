@@ -1,4 +1,8 @@
-"""Figures of counts or rates over time, or over the instructions executed."""
+"""Figures of counts or rates over time, or over the instructions executed: lines, and stacked estimates of cycles.
+
+Functions take pandas Series or a DataFrame and return (Figure, Axes), but :func:`stack_estimate`, which draws on an
+Axes that it gets.
+"""
 
 from cmlib.plot.style import legend_below, legend_right, palette, panels, single, styled
 

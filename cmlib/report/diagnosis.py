@@ -35,8 +35,8 @@ def diagnosis_page(answer, profile, trained):
 def simulated_page(answer, profile):
     """The HTML page (str) of a simulated run: its phases, and its counts with rates per 1,000 instructions.
 
-    `answer` is the dict of :func:`cmlib.experiments.diagnosis.answer_simulated`, `profile` the SimulatedProfile that it
-    was made from.
+    `answer` is the dict of :func:`cmlib.experiments.diagnosis.answer_simulated`, `profile` the SimulatedProfile that
+    it was made from (counts by interval, and phases).
     """
     events, totals = simulated_events(), profile.counts.sum()
     table = events.assign(count=totals, rate=1000 * totals / totals["sim.instructions"])

@@ -33,7 +33,7 @@ class Manifests:
     Attributes
     ----------
     sections : list of dict
-        The manifests that can be shown, by name of their notebook.
+        The manifests that can be shown, in order of their notebooks' names.
     left_out : list of dict
         Notebooks for which nothing is recorded: notebook (its name), title, message (why) and for_overview (True if
         the report's first page lacks something by it).
@@ -68,7 +68,7 @@ def command_of(place):
 
 
 def read_manifests(folder):
-    """Manifests of the notebooks in a profile's folder (path); all lists are empty where there is nothing."""
+    """The Manifests of the notebooks in a profile's folder (path); all lists are empty where there is nothing."""
     folder = Path(folder)
     left_out = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.glob(f"*{_NOTE}"))]
     hidden = {entry["notebook"] for entry in left_out}

@@ -175,10 +175,11 @@ class Results:
         return HTML(f"<p>{about}{to_html(text)}</p>")
 
     def overview(self, program, *, limits="", varies="", sure="", advice="", lacking=""):
-        """Keep sentences for a program's card on the report's first page; return them to be shown (HTML).
+        """Keep sentences for a program's card on the report's first page, and return them to be displayed (IPython's
+        HTML).
 
-        Of several notebooks that tell what limits a program, what its speed varies with or what to try, the page takes
-        the last; how sure that is, and what is lacking, it takes of all.
+        Of several notebooks that tell what limits a program, what its speed varies with or what to try, the page
+        takes the last; how sure that is, and what is lacking, it takes of all.
 
         Parameters
         ----------

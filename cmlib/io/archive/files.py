@@ -208,7 +208,8 @@ def unpacked(content, size, file):
     """Yield the unpacked bytes of a binary file, in pieces.
 
     `content` is an open binary file, compressed by gzip, xz, bzip2 or Zstandard, and has `size` bytes; `file` (path)
-    is named in messages. ArchiveError as of :func:`unpack`.
+    is named in messages. ArchiveError if it is none of these, is damaged, or unpacks to more than 512 MiB, or to more
+    than 64 MiB and 100 times `size`.
     """
     most, n = min(max(_ALWAYS, _RATIO * size), _AT_MOST), 0
     begins = content.read(max(map(len, _OPENERS)))
@@ -296,10 +297,9 @@ def make_folder(folder):
 
 @contextlib.contextmanager
 def working_folder(target):
-    """During a ``with`` block, a new folder (Path) beside `target` (path), in which that can be made; removed at the
-    end.
+    """During a ``with`` block, a new folder (Path) beside the path `target`, to make what will replace `target` in.
 
-    Folders that killed processes left for the same target are removed first.
+    It is removed at the end. Folders that killed processes left for the same target are removed first.
     """
     target = Path(target)
     with contextlib.ExitStack() as stack:

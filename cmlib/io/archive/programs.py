@@ -23,7 +23,8 @@ class RecordError(CmlibError):
 def check_names(program, set_name):
     """Raise RecordError unless the names of a program and a set can stand in file names and in a run's name.
 
-    Both are str: at most 100 letters and digits, with ``_``, of a program also ``.`` and ``-``.
+    A program's name is 1 to 100 letters, digits, ``_``, ``.`` and ``-``, and begins with a letter or digit; a set's
+    is 1 to 100 letters, digits and ``_``.
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{,99}", program):
         raise RecordError(
@@ -53,7 +54,7 @@ def readable_runs(folder):
     Returns
     -------
     dict of str to dict
-        Metadata by the run's name, such as ``ocoe-p0-00``.
+        Metadata by the run's name, such as ``ocoe-p0-00``; empty if nothing can be read.
     """
     metas = readable(runs.read_run_metadata, sorted(Path(folder).glob("*.json")))
     return {file.stem: meta for file, meta in metas.items()}

@@ -41,7 +41,7 @@ def read_object(file, what, hint):
 
 
 def as_text(meta, file):
-    """A dict (`meta`) as JSON text, as :func:`read_object` reads it.
+    """A dict (`meta`) as the text of a JSON file (str), which :func:`read_object` reads.
 
     ArchiveError, which names `file` (path), if it can't be JSON.
     """

@@ -74,7 +74,11 @@ def _partitions(bits, parts):
 
 
 def _can_merge(summands, parts):
-    """True if some of the summands, at least two and not all, add up to another part."""
+    """Whether the masks of some of the summands (names), at least two and not all, add up to the mask of another
+    part.
+
+    `parts` maps names of events to masks.
+    """
     masks = set(parts.values())
     return any(
         sum(parts[event] for event in some) in masks
@@ -139,10 +143,11 @@ def find_processor(machines, names, core=""):
 
 
 def processor_by_names(names):
-    """Name (str) of the processor whose event table has most of the names; else ``intel`` or ``arm``, or None.
+    """Name (str) of the processor whose event table has most of the names, such as ``amd_zen5``; else ``intel`` or
+    ``arm``.
 
     Where several tables have as many of the names, one of the commonest processors is taken, or else the vendor
-    alone, if some names are only Intel's or Arm's.
+    alone, if some names are only Intel's or Arm's. None if nothing tells.
     """
     tables = recognise(names).tables
     if len(tables) == 1 or tables[:1] and tables[0] in _FIRST:

@@ -71,7 +71,7 @@ def table(name="amd_zen5"):
 
 
 def read_table(path):
-    """Read an event table from a CSV file (path) into a DataFrame as of :func:`table`.
+    """Read an event table from a CSV file: a DataFrame by event, with the columns that :func:`table` describes.
 
     EventError if a column is missing, a number is malformed, or a name or abbreviation occurs twice.
     """
@@ -127,10 +127,11 @@ def table_for(machine, core=""):
 
 
 def processor_of(machine, core=""):
-    """Name (str) of a machine's microarchitecture, which need not have an event table; None if it is not known.
+    """Name (str) of a machine's microarchitecture, such as ``amd_zen5``, which need not have an event table; None if
+    unknown.
 
     `machine` is the dict of a recording's metadata (vendor, family, model, or processor, if a user named it), `core`
-    the PMU of one kind of core.
+    the PMU of one kind of core, such as ``cpu_atom``.
     """
     rows = [row for file in (_PROCESSORS, _OLDER) for row in _processors(events_dir() / f"{file}.csv")]
     written = (row.table for row in rows if not machine.get("processor") and is_model_of(machine, row))
@@ -162,14 +163,19 @@ def table_of(machine):
     Returns
     -------
     DataFrame
-        As of :func:`table`; without rows if the machine has no table.
+        A row an event, with the columns that :func:`table` describes (code, umask, unit, description and others);
+        without rows if the machine has no table.
     """
     name = table_for(machine)
     return table(name) if name else table().iloc[:0]
 
 
 def general_events():
-    """The events that perf has on every processor, software events among them: a DataFrame as of :func:`table`."""
+    """The events that perf has on every processor, software events among them.
+
+    A DataFrame by event with the columns that :func:`table` describes (unit, description and others; code and umask
+    are 0).
+    """
     frame = pd.read_csv(events_dir() / f"{_GENERAL}.csv", index_col="event").assign(
         code=0, umask=0, bits=0, counters=1, abbr="", core=0, named=True, whole=True, extra=""
     )
@@ -197,10 +203,11 @@ _CORE_PMU = re.compile(r"(?:cpu|cpu_core|armv\d\w*)/(?P<terms>[^/]*\bevent=[^/]*
 
 
 def from_perf_list(text):
-    """Event table (DataFrame as of :func:`table`) out of what ``perf list --json`` or ``perf list --details``
-    printed (str).
+    """Event table out of what ``perf list --json`` or ``perf list --details`` printed (str), only of events of the
+    cores.
 
-    Only events of the cores. EventError if there is none, or the JSON is malformed.
+    A DataFrame by event with the columns that :func:`table` describes (code, umask, unit, description and others).
+    EventError if there is no such event, or the JSON is malformed.
     """
     listed = _from_json(text) if text.lstrip().startswith("[") else _from_plain_text(text)
     rows = {}
@@ -287,8 +294,9 @@ def simulated_events(levels=2):
 
 
 def second_level_events():
-    """Events that only a second simulation counts, whose last-level cache is the second level: as
-    :func:`simulated_events`.
+    """Events that only a second simulation counts, whose last-level cache is the second level: misses of L2.
+
+    A DataFrame by event with the columns of :func:`simulated_events`: callgrind, kind, weight, unit, description.
     """
     return _of(SECOND_LEVEL)
 

@@ -72,11 +72,12 @@ def without_copies(frame):
     Parameters
     ----------
     frame : DataFrame
-        As of :func:`cmlib.io.perf.parse_stat`.
+        With the columns time_s [s], event, value and running, as :func:`cmlib.io.perf.parse_stat` gives it.
 
     Returns
     -------
     frame : DataFrame
+        With the same columns.
     n_copies : int
         Rows left out: equal to another of the same event and interval.
 

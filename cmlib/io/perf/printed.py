@@ -65,8 +65,9 @@ def printed(text):
     Returns
     -------
     dict of str to float
-        Mean over all lines: by category, such as ``front end``, its share of the slots (0–1), and ``instructions a
-        cycle``. Empty if nothing was printed.
+        Mean over all lines: by category, its share of the slots (0–1), and ``instructions a cycle``. Categories are
+        ``retired``, ``bad speculation``, ``front end`` and ``back end``, and parts of these, such as ``memory``, as
+        far as they were printed. Empty if nothing was.
     """
     rows, heading = [], []
     for line in _ESCAPE.sub("", text).split("\n"):

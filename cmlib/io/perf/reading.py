@@ -97,11 +97,11 @@ def parse_stat(text, *, interval_ms=None, columns=None):
 
 
 def read_run(text, meta):
-    """Read a stored run by its metadata: counts and running shares, two DataFrames as of :func:`series`.
+    """Read a stored run by its metadata: two DataFrames, counts (NaN where not counted) and running shares (0 to 1).
 
-    `text` is the run's file as it was recorded or imported, `meta` (dict) says the interval (interval_ms), the names
-    for events (names), and whether rows are whole runs (axis). Times are since the start of the run. ParseError if
-    the text can't be read.
+    Both have a row an interval, whose end since the start of the run is the index time_s [s], and a column an event.
+    `text` is the run's file as it was recorded or imported; `meta` (dict) says the interval (interval_ms), the names
+    for events (names), and whether rows are whole runs (axis). ParseError if the text can't be read.
     """
     columns = meta.get("columns")
     if meta.get("axis") == "runs":
@@ -156,8 +156,10 @@ def at_place(text, place):
 
 
 def remarks(text, *, columns=None):
-    """List of sentences (str) on what was left out, added up or assumed in reading a text; `columns` as of
-    parse_stat.
+    """List of sentences (str) on what was left out, added up or assumed in reading a text.
+
+    `columns` (dict of name to "count" or "level", optional) are those of a wide table that are kept though they name
+    no event.
     """
     return find_format(as_unicode(text).replace("\r\n", "\n")).remarks(columns)
 

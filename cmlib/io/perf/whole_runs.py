@@ -38,9 +38,9 @@ MOST_PROGRAMS, _MOST_RUNS = 1000, 5000
 def totals(text, columns=None, *, rows_are_runs=True):
     """List of Totals in a text, one for each program and list of events; empty if the text has intervals.
 
-    `columns` are those of :func:`cmlib.io.perf.parse_stat`; with `rows_are_runs` False, rows of a wide table without
-    times are taken for intervals, and not for runs. ParseError if the text can't be read, or has more than 1,000
-    programs or 5,000 runs.
+    `columns` (dict of name to "count" or "level", optional) are those of a wide table that are kept though they name
+    no event; with `rows_are_runs` False, rows of a wide table without times are taken for intervals, and not for
+    runs. ParseError if the text can't be read, or has more than 1,000 programs or 5,000 runs.
     """
     text = text.replace("\r\n", "\n")
     if _TABLE.search(text) and not TIMED_ROW.search(text):
@@ -110,11 +110,11 @@ def joined(runs):
 
 
 def as_intervals(runs):
-    """DataFrame of all runs' rows (as of :func:`cmlib.io.perf.parse_stat`) in Totals, with times as if they ran one
-    by one.
+    """DataFrame of all runs' readings in Totals, with times as if the runs had been made one after the other.
 
-    ``time_s`` is the end of a run. Lengths of runs are those of the Totals, or of perf's event ``duration_time``,
-    which is added as an event if it was not counted. If a length is not known, each run is taken to last 1 s.
+    Columns: time_s (end of the run [s]), event, value, supported, running and unit. Lengths of runs are those of the
+    Totals, or of perf's event ``duration_time``, which is added as an event if it was not counted. If a length is not
+    known, each run is taken to last 1 s.
     """
     frame, seconds = runs.table.to_pandas(), np.array(runs.seconds)
     counted = frame[frame["event"] == _DURATION].drop_duplicates("time_s")

@@ -82,8 +82,9 @@ def rebuild(recordings_dir=None, url=None, *, samples_dir=None, progress=False):
 def refresh(recordings_dir=None, url=None):
     """URL of the store, which is made anew by :func:`rebuild` if it does not hold exactly the recordings on disk.
 
-    `recordings_dir` and `url` are those of rebuild, whose errors are raised; a password from PGPASSWORD is added to
-    the URL.
+    `recordings_dir` (path) and `url` (str) are by default `data/recordings` and the SQLite file among the results.
+    The URL is a str, or SQLAlchemy's class where a password in PGPASSWORD was added to that of a PostgreSQL database.
+    NothingRecordedError if nothing is recorded, StoreError if the store can't be made.
     """
     url = with_password(url or default_url())
     if not is_current(recordings_dir, url):

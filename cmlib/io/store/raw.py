@@ -63,8 +63,8 @@ def find_sources(recordings_dir=None, samples_dir=None):
 
     Runs by interval come first, and of these the ones that can't be read; then lines. Nothing is raised for a file
     that can't be read: its RawRecording has a problem. Recordings of lines get a place in their set as runs have:
-    `part` is the number of their list of events, `pass` counts those with the same events. `samples_dir` is the
-    folder ``samples`` beside the recordings by default.
+    `part` is the number of their list of events, `pass` counts those with the same events. Folders are by default
+    `data/recordings`, and ``samples`` beside it.
     """
     folder = Path(recordings_dir or places.recordings_dir())
     series = [_source(SERIES, file, runs.read_run_metadata) for file in sorted(folder.glob("*/*.json"))]

@@ -117,7 +117,7 @@ def load(url, run_id):
 def is_current(recordings_dir=None, url=None, *, samples_dir=None):
     """Whether the store at `url` holds exactly the recordings on disk; False if there is no store.
 
-    `recordings_dir` and `samples_dir` are folders, by default those of :func:`cmlib.io.store.rebuild`.
+    Folders are by default `data/recordings`, and ``samples`` beside it; the store the SQLite file among the results.
     """
     try:
         with reading(url) as connection:

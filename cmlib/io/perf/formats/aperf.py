@@ -5,6 +5,9 @@ Numerators and denominators may be sums of several counters, which are listed. E
 took turns with the others, and is not scaled, so that only its ratio is meant. Cycles and instructions are those of
 line ``ipc``; the numerators of the others are their ratios times these: of cycles where the metric is ``-pkc``, per
 thousand cycles, else of instructions.
+
+A row is a tuple: end of the interval [s] (str), event, count (float or "<not counted>"), running share (0-1, NaN if
+not known), unit.
 """
 
 import bisect

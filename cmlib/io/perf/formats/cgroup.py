@@ -1,4 +1,7 @@
-"""Counts of one cgroup (``perf stat -G``), with its name behind each event's."""
+"""Counts of one cgroup (``perf stat -G``), with its name behind each event's.
+
+They are read as a table with the columns time_s [s], event, value, supported, running (0-1) and unit.
+"""
 
 import re
 

@@ -2,6 +2,9 @@
 
 Three columns (time, count, event) or four (time, count, unit, event), of whole runs without the time, after header
 lines that may say what raw codes stand for: ``Event 2 Label:  L1I_CACHE_REFILL  RAW Identifier:  r001``.
+
+A row is a tuple: end of the interval [s] (str, None if not known), event, count (float, "<not counted>" or "<not
+supported>"), running share (NaN: not known), unit.
 """
 
 import math

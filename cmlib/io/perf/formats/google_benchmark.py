@@ -1,6 +1,9 @@
 """JSON of Google's benchmark library with ``--benchmark_perf_counters=CYCLES,INSTRUCTIONS``: a run a repetition.
 
 Counters come as means an iteration beside the times, and are totals here, of all iterations of a repetition.
+
+A row is a tuple: time (None), event, count (float), running share (NaN: not known), unit (""); Totals are the counts
+of whole runs.
 """
 
 import functools
@@ -50,8 +53,8 @@ class GoogleBenchmark(Format):
         return notes + [f"Counters that name no event are left out: {', '.join(unnamed)}."] * bool(unnamed)
 
     def totals(self, columns=None, *, rows_are_runs=True):
-        """Yield the Totals of each repetition of each benchmark, a run each; ParseError for one without counters of
-        events.
+        """Yield Totals, the counts of a run, for each repetition of each benchmark; ParseError for one without
+        counters of events.
 
         The command is the benchmark's name, with dashes for slashes.
         """

@@ -1,4 +1,8 @@
-"""The table that `perf stat` prints for people, with and without ``-I``: a line an event, its count first."""
+"""The table that `perf stat` prints for people, with and without ``-I``: a line an event, its count first.
+
+A row is a tuple: end of the interval [s] (str, None without ``-I``), event, count (float, "<not counted>" or "<not
+supported>"), running share (0-1), unit ("" for plain counts).
+"""
 
 import re
 

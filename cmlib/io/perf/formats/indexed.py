@@ -3,6 +3,9 @@
 So John McCalpin's periodic-performance-counters writes what it reads of cores, caches and memory controllers: places,
 the event, the number of the sample; and ``walltime[0][17]``, ``walltime[1][17]``, its time [s, µs]. Counters run on,
 so that counts are differences of neighbouring samples.
+
+A row is a tuple: end of the interval [s] (str), event, count (float or "<not counted>"), running share (1), unit
+("").
 """
 
 import functools
@@ -27,7 +30,9 @@ _STATEMENT = re.compile(f"{_COUNT.pattern}|{_TIME.pattern}")
 
 
 class Indexed(Format):
-    """Reader of counts as statements: differences of the counters, summed over places (cores, sockets and so on)."""
+    """Reader of counts as statements (a Format): differences of the counters, summed over places (cores, sockets and
+    so on).
+    """
 
     name = "name[place][event][sample] = count"
 

@@ -5,6 +5,8 @@ such as ``1 2 4 0.500 …`` or, with ``-O`` or in a file, ``1,2,4,0.500,…``: t
 threads, the time, and of each event a count for every hardware thread (likwid-perfctr 5.2, ``likwid-perfctr.lua``). A
 group of likwid's own prints metrics in place of counts, from which counts are worked out, and before likwid 4.3 no
 heading. Groups take turns, a line each: a turn of all is an interval here, extrapolated from what was counted of it.
+
+A row is a tuple: end of the interval [s], event, count (float or "<not counted>"), running share (0-1), unit ("").
 """
 
 import functools

@@ -1,8 +1,11 @@
 """What `likwid-perfctr` and `likwid-mpirun` write at the end: tables of counts, drawn with lines or as CSV (``-O``).
 
-A table begins ``Event|Counter|`` with a column a hardware thread. Regions of the marker API are programs of their own,
-and tables of the same region and events are as many runs. Tables of metrics and of statistics are left out, and so is
-what the program prints.
+A table begins ``Event|Counter|`` with a column a hardware thread. Regions of the marker API are programs of their
+own, and tables of the same region and events are as many runs. Tables of metrics and of statistics are left out, and
+so is what the program prints.
+
+A row is a tuple: time (None), event, count of all threads (float or "<not counted>"), running share (1), unit ("J"
+for energy, else ""); Totals are the counts of whole runs.
 """
 
 import bisect
@@ -39,7 +42,9 @@ class LikwidTables(Format):
         return (row for table, end in self._tables for row in _rows(self.text, table, end)[0])
 
     def totals(self, columns=None, *, rows_are_runs=True):
-        """Yield the Totals of each table, as a run; the command is the region's name, "" outside of regions."""
+        """Yield Totals, the counts of a run, for each table; the command is the region's name, "" outside of
+        regions.
+        """
         text, tables = self.text, self._tables
         regions = {region.start(): (region[1] or region[2]).strip() for region in _REGION.finditer(text)}
         begins = list(regions)
@@ -117,6 +122,8 @@ def _cells(line):
 
 
 def _seconds(match):
-    """The longest of the threads' times in a line that matched; NaN where there is none."""
+    """The longest time [s] in a line of times by thread, from the line's match (None if there is none); NaN without
+    a time.
+    """
     cells = [cell.strip() for cell in re.split(r"[|,]", match[1])] if match else []
     return max((float(cell) for cell in cells if _NUMBER.fullmatch(cell)), default=np.nan)

@@ -1,6 +1,7 @@
 """Lines and cells of counts, and the rows that forms make of them.
 
-:func:`as_table` makes of rows (time, event, count, share, unit) the table that all forms give.
+:func:`as_table` makes of rows (time, event, count, share, unit) the table that all forms give, with the columns
+time_s [s], event, value, supported, running (0-1) and unit.
 """
 
 import re
@@ -106,7 +107,10 @@ def with_times(table):
 
 
 def check_density(n_intervals, n_events, n_counts):
-    """Raise ParseError before a table is made that is far larger than what was counted, from three numbers."""
+    """Raise ParseError before a table is made that is far larger than what was counted.
+
+    It is if intervals times events are more than 500,000 and more than four times the counts; all three are numbers.
+    """
     if n_intervals * n_events > max(_ALWAYS, _MOST_CELLS_A_COUNT * n_counts):
         raise ParseError(
             f"line 1: {n_intervals:,} intervals of {n_events:,} events would have {n_intervals * n_events:,} counts, "

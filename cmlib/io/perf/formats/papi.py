@@ -2,6 +2,9 @@
 out.
 
 The second is how PAPI's high-level interface writes a region.
+
+A row is a tuple: time (None), event, count (int), running share (NaN: not known), unit (""); Totals are the counts of
+whole runs.
 """
 
 import itertools
@@ -36,7 +39,7 @@ class Papi(Format):
             yield None, line[1], whole_count(self.text, line.start(), line[2]), np.nan, ""
 
     def totals(self, columns=None, *, rows_are_runs=True):
-        """Yield the Totals of each run; a run begins where an event comes again."""
+        """Yield Totals, the counts of a run, for each run; a run begins where an event comes again."""
         starts, runs = [0], [{}]
         for line, row in zip(_LINE.finditer(self.text), self.rows(), strict=True):
             if line[1] in runs[-1]:

@@ -1,4 +1,7 @@
-"""Counts a CPU, core, die, socket, node or thread (``perf stat -A``, ``--per-…``), each called a place, added up."""
+"""Counts a CPU, core, die, socket, node or thread (``perf stat -A``, ``--per-…``), each called a place, added up.
+
+They are read as a table with the columns time_s [s], event, value, supported, running (0-1) and unit.
+"""
 
 import re
 

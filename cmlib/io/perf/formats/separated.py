@@ -1,4 +1,8 @@
-"""What `perf stat -x` (fields between separators) and `-j` (JSON) write for one program."""
+"""What `perf stat -x` (fields between separators) and `-j` (JSON) write for one program.
+
+They are read as a table with the columns time_s [s] (NaN without ``-I``), event, value (NaN if not counted),
+supported, running (0-1) and unit.
+"""
 
 import re
 

@@ -2,7 +2,8 @@
 
 Other tools write them, and scripts that put recordings together: any separator, counts with decimals and exponents,
 columns beside the events (power, load), which are left out. A row's time is when its interval ends; without such a
-column the rows are equally long intervals.
+column the rows are equally long intervals. They are read as a table of readings with the columns time_s [s], event,
+value (NaN if not counted), supported, running (NaN: not known) and unit.
 """
 
 import contextlib
@@ -137,10 +138,10 @@ class Wide(Format):
         return notes + self._left_out(columns)
 
     def totals(self, columns=None, *, rows_are_runs=True):
-        """Yield the Totals of each program, a run a row; a column of programs names them.
+        """Yield Totals, the counts of whole runs, for each program, a run a row; a column of programs names them.
 
-        None if rows are intervals: if a column tells times and not how long programs took, there are places, or
-        `rows_are_runs` is False.
+        Nothing is yielded if rows are intervals: if a column tells times and not how long programs took, if there are
+        places, or if `rows_are_runs` is False. ParseError for an unknown column, or a cell that is no count.
         """
         columns_of_cells = zip(self.names, self.cells, strict=True)
         named = next((cells for name, cells in columns_of_cells if _PROGRAM.fullmatch(name)), ())
