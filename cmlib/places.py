@@ -31,7 +31,10 @@ def recordings_dir():
 
 
 def hardware_first(folder):
-    """The sub-folder of a folder that holds recordings of hardware events, or the folder itself: a Path."""
+    """Prefer recordings of hardware events: the sub-folder "hardware" of a folder (path), or the folder itself.
+
+    Returns a Path; the folder itself if there is no such sub-folder.
+    """
     hardware = Path(folder) / HARDWARE
     return hardware if hardware.is_dir() else Path(folder)
 
@@ -42,57 +45,57 @@ def results_dir():
 
 
 def events_dir():
-    """Folder of the event tables, one CSV a microarchitecture."""
+    """Folder (Path) of the event tables, one CSV a microarchitecture."""
     return _shipped("data/events", "events")
 
 
 def papers_dir():
-    """Folder of what the papers print, one YAML a paper."""
+    """Folder (Path) of what the papers print, one YAML a paper."""
     return _shipped("data/papers", "papers")
 
 
 def cost_dir():
-    """Folder of tables on how much fewer misses changed run times, by which the costs of misses are learned."""
+    """Folder (Path) of tables on how much fewer misses changed run times, by which the costs of misses are learned."""
     return _shipped("data/cost", "cost")
 
 
 def programs_dir():
-    """Folder of the tables that describe the recorded programs."""
+    """Folder (Path) of the tables (CSV and YAML) that describe the recorded programs."""
     return _shipped("data/programs", "programs")
 
 
 def topdown_dir():
-    """Folder of the tables of top-down categories, one YAML a microarchitecture."""
+    """Folder (Path) of the tables of top-down categories, one YAML a microarchitecture."""
     return _shipped("data/topdown", "topdown")
 
 
 def processors_dir():
-    """Folder of what vendors publish about their processors, one file a microarchitecture."""
+    """Folder (Path) of what vendors publish about their processors, one file a microarchitecture."""
     return _shipped("data/processors", "processors")
 
 
 def public_dir():
-    """Folder of the list of public recordings, and of those that are shipped."""
+    """Folder (Path) of the list of public recordings, and of those that are shipped."""
     return _shipped("data/public", "public")
 
 
 def examples_dir():
-    """Folder of the recordings that are shipped as examples."""
+    """Folder (Path) of the recordings that are shipped as examples."""
     return _shipped("data/recordings", "recordings")
 
 
 def external_data_dir():
-    """Folder that is searched for public recordings: ``$CMLIB_PUBLIC``, or None if it is not set."""
+    """Folder (Path) that is searched for public recordings: ``$CMLIB_PUBLIC``, or None if it is not set."""
     return _chosen("CMLIB_PUBLIC")
 
 
 def notebooks_dir():
-    """Folder of the notebooks."""
+    """Folder (Path) of the notebooks."""
     return _shipped("notebooks", "notebooks")
 
 
 def params_dir():
-    """Folder of the parameter files, one sub-folder a profile."""
+    """Folder (Path) of the parameter files, one sub-folder a profile."""
     return _shipped("params", "params")
 
 
@@ -115,7 +118,11 @@ def export_environment(results, **more):
 
 @contextlib.contextmanager
 def compiling(results=None):
-    """During a ``with`` block, let Numba keep compiled code, in a folder of `results` if it could not elsewhere."""
+    """During a ``with`` block, let Numba keep compiled code.
+
+    It does so beside cmlib or in the user's home; where it can't, in the folder `results` (path, by default that of
+    all results), or in a temporary one.
+    """
     home = os.path.expanduser("~")  # unchanged, and so not writable, if the user has no home
     if "NUMBA_CACHE_DIR" in os.environ or any(map(_writable, (_PACKAGE, home))):
         yield

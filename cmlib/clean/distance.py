@@ -65,7 +65,7 @@ def mlpx_error(ocoe_1, ocoe_2, mlpx):
     Raises
     ------
     ValueError
-        As :func:`dtw`.
+        If a series is empty, is not one-dimensional, or holds NaN or infinity.
 
     Notes
     -----

@@ -101,7 +101,11 @@ class PooledCost(RegressorMixin, BaseEstimator):
         return self.calibrate(X, y)
 
     def calibrate(self, X, y):
-        """Set ``quantiles_`` from measured changes (X and y as of :meth:`fit`); return self."""
+        """Set ``quantiles_`` from measured changes, and return self.
+
+        X and y are as of :meth:`fit`: a DataFrame, a row a change, and the measured changes of cycles per
+        instruction.
+        """
         X = X.drop(columns="stores_change", errors="ignore")
         scores, more = np.abs(np.asarray(y) - self.predict(X)) / self._scale(X), X["change"].to_numpy() > 0
         sides = (scores[side] if side.any() else scores for side in (~more, more))
@@ -111,7 +115,7 @@ class PooledCost(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        """Predicted change of cycles per instruction of each row of X: ndarray.
+        """Predicted change of cycles per instruction of each row of X (as of :meth:`fit`): ndarray, shape (n_rows,).
 
         At least 1/width cycles an instruction are left.
         """

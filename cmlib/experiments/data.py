@@ -197,7 +197,7 @@ def _describe_machine(run):
 
 
 def as_words(text):
-    """Foreign text escaped for Markdown, in one line: no markup, formulas or HTML of it have an effect."""
+    """Foreign text (str) escaped for Markdown, in one line: no markup, formulas or HTML of it have an effect."""
     return re.sub(r"[\\`*_$&<>\[\]]", lambda match: f"&#{ord(match[0])};", " ".join(text.split()))
 
 

@@ -51,9 +51,10 @@ _OF_CLASS = {"P_CPU": "mispredictions"}
 class Profile:
     """Classes of a measured run's slices.
 
-    `labelled` has a row a slice, columns label (its class) and rule (the branch of the tree that gave it); `pace` is
-    the slices' IPC; `phases` has neighbouring slices of one label and rule as one row (start_s, end_s, n_slices, label,
-    rule, as of :func:`cmlib.fingerprint.diagnosis.phases`); `shares` is the percent of slices by label, largest first.
+    `labelled` is a DataFrame, a row a slice (index: its end [s]), with columns label (its class) and rule (the
+    branch of the tree that gave it); `pace` is the slices' IPC (Series); `phases` has neighbouring slices of one
+    label and rule as one row: start_s, end_s, n_slices, label, rule; `shares` is the percent of slices by label
+    (Series), largest first.
     """
 
     labelled: pd.DataFrame
@@ -66,12 +67,13 @@ class Profile:
 class SimulatedProfile:
     """Phases of a simulated run.
 
-    `counts` has Callgrind's events, a row an interval. `phases` has a row a phase: start and end (progress), first and
-    last (number of interval), estimate (cycles per instruction), share (of the estimated cycles, 0-1), label (what
-    cycles are charged for most), class (by the tree; "" if unknown), main (function with most cycles) and functions
-    (text of the three largest). `kinds` has phases of the same class, label and main function as one row, `classes`
-    those of the same class (or label, if there is no class; column name), with start, end, n_phases, share and
-    functions, largest share first. `about` is sentences on the simulation.
+    `counts` is a DataFrame of Callgrind's events, a row an interval (index: its end [10⁹ instructions]). `phases`
+    has a row a phase: start and end [10⁹ instructions], first and last (number of interval), estimate (cycles per
+    instruction), share (of the estimated cycles, 0-1), label (what cycles are charged for most), class (by the
+    tree; "" if unknown), main (function with most cycles) and functions (text of the three largest). `kinds` has
+    phases of the same class, label and main function as one row, `classes` those of the same class (or label, if
+    there is no class; column name), with start, end, n_phases, share and functions, largest share first. `about` is
+    sentences on the simulation.
     """
 
     counts: pd.DataFrame
@@ -117,10 +119,9 @@ def find(name, recordings):
 
 
 def explain(profile):
-    """Explain the phases of a measured run: the DataFrame `phases` of a Profile with further columns meaning and
-    remedy.
+    """Explain the phases of a measured run (a Profile): a DataFrame of its `phases` with columns meaning and remedy.
 
-    `profile` is the Profile. The two are text on each phase's class; the column n_slices is left out.
+    The two are text on each phase's class; the column n_slices is left out.
     """
     explained = profile.phases.drop(columns="n_slices")
     advised = [advice(label) for label in explained["label"]]
@@ -152,7 +153,10 @@ def answer_measured(name, profile, caveat=""):
 
 
 def refuse_simulated_program(program):
-    """Raise an UnfitRecordingError if a program (name) has a simulated run; notebook 01a shows those."""
+    """Raise an UnfitRecordingError if a program (name) has a simulated run among the recordings.
+
+    Notebook 01a shows those.
+    """
     if first_simulated(program):
         raise UnfitRecordingError(f"{program} is simulated: its phases are in notebook 01a.")
 

@@ -73,9 +73,9 @@ class Fingerprints:
 
     @property
     def unmultiplexed(self):
-        """Number (int) of events that can be counted at once beside the pinned ones.
+        """Number (int) of events that can be counted at once beside the pinned ones, which are always counted.
 
-        Of a simulation it is the number of modelled rates.
+        Of a simulation it is the number of modelled rates (misses and mispredictions).
         """
         if self.simulated:
             return len(MODELLED_RATES)

@@ -70,8 +70,8 @@ def added_shares(counts, weights):
 def simulated_phases(counts, weights):
     """Cut a simulated run into phases in which the shares of the causes of estimated cycles are constant.
 
-    `counts` is a DataFrame, a row an interval (index: its end, in progress), `weights` a Series of the cycles
-    charged for each event. Returns a DataFrame, a row a phase: first and last (row), start and end (progress),
+    `counts` is a DataFrame, a row an interval (index: its end [10⁹ instructions]), `weights` a Series of the cycles
+    charged for each event. Returns a DataFrame, a row a phase: first and last (row), start and end [as the index],
     share (of all estimated cycles, 0-1), label (its largest cause that has at least 0.1 of them; else "instructions
     only") and estimate (cycles per instruction).
     """

@@ -66,7 +66,7 @@ class Refinement:
 
     @property
     def errors(self):
-        """Row of `history` of `model`: a Series."""
+        """Errors of `model` [%]: its row of `history`, a Series."""
         return self.history.iloc[self.chosen]
 
     @property

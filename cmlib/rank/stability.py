@@ -69,7 +69,7 @@ def importance_spread(draws, *, coverage=0.9):
     Parameters
     ----------
     draws : DataFrame of float, shape (n_draws, n_events)
-        As :func:`draw_importances` gives them.
+        Importances [%], a row a model, a column an event, from :func:`draw_importances`.
     coverage : float, default 0.9
         Share of the draws that lie in the intervals.
 
@@ -101,7 +101,7 @@ def rank_agreement(draws_a, draws_b, *, n_top=20, n_boot=200, seed=0):
     Parameters
     ----------
     draws_a : DataFrame of float, shape (n_draws, n_events)
-        As :func:`draw_importances` gives them.
+        Importances [%], a row a model, a column an event, from :func:`draw_importances`.
     draws_b : DataFrame of float, shape (n_draws, n_events)
         The same of the other ranking.
     n_top : int, default 20

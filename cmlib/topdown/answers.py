@@ -255,7 +255,8 @@ def describe_misses(savings, of="cycles"):
     Parameters
     ----------
     savings : list of dict
-        As :func:`cmlib.cost.savings_without_misses` returns it.
+        An entry for each cache, from :func:`cmlib.cost.savings_without_misses`: without, percent, low, high, reason
+        and more.
     of : str, default "cycles"
         Noun for what is saved.
 

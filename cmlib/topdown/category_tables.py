@@ -78,7 +78,7 @@ class TopdownTable:
     widths: tuple[float, ...] = ()
 
     def parts(self, parent=""):
-        """List of the Categories whose parent has that name (str); those of level 1 by default."""
+        """List of the Categories that are parts of the category `parent` (name); those of level 1 by default."""
         return [category for category in self.categories if category.parent == parent]
 
     @property
@@ -109,7 +109,7 @@ def tables():
     Returns
     -------
     list of str
-        Sorted, as :func:`read_table` takes them.
+        Sorted names, such as "amd_zen5", which :func:`read_table` takes.
     """
     written = {file.stem for file in places.topdown_dir().glob("*.yaml")}
     return sorted(written | {name for name in processors.known() if processors.read(name)["categories"]})

@@ -43,7 +43,10 @@ class Account:
     slots: pd.Series
 
     def level(self, parent=""):
-        """Shares (DataFrame) of the computed categories whose parent has that name; level 1 by default."""
+        """Shares of the computed parts of a category, by default of level 1: a DataFrame, a row a step.
+
+        `parent` is the category's name.
+        """
         names = [part.name for part in self.table.parts(parent) if part.name in self.shares]
         return self.shares[names]
 

@@ -82,7 +82,7 @@ class Part:
 
 
 def all_parts():
-    """Every Part by name: a dict."""
+    """Every Part (what a notebook reads) by name: a dict."""
     usual = (lambda folder: [Request()], _usual_sets)
     return {
         "micro": Part("05", "thirteen micro-benchmarks, and programs that no model is trained on", _micro),

@@ -78,10 +78,11 @@ def prepared(name, *, scale=1.0, options: Mapping[str, str] | None = None):
 
 
 def to_record(name, *, scale=1.0, options: Mapping[str, str] | None = None):
-    """A Program as :func:`cmlib.collect.record.record_program` takes it: got ready anew for every run.
+    """A Program (a command with its preparation, got ready anew for every run) of a program's recipe.
 
-    `name` is the program's, `scale` (above 0) the factor of its work, `options` a dict of str. A CmlibError, at
-    once, if there is no such program or option, or something that it needs is not installed.
+    It is what :func:`cmlib.collect.record.record_program` takes. `name` is the program's, `scale` (above 0) the
+    factor of its work, `options` a dict of str. A CmlibError, at once, if there is no such program or option, or
+    something that it needs is not installed.
     """
     prepared(name, scale=scale, options=options)
     anew = partial(prepared, name, scale=scale, options=options)
@@ -168,7 +169,10 @@ class ProgramInput:
         return f"{program_label(self.program, scale=self.scale)}{changed}"
 
     def to_record(self):
-        """The case as a Program, which :func:`cmlib.collect.sampling.record_stream` takes."""
+        """The case as a Program (a command with its preparation).
+
+        It is what :func:`cmlib.collect.sampling.record_stream` takes.
+        """
         return Program(self.program_label, partial(_prepared_case, self))
 
 

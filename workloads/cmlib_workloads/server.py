@@ -84,7 +84,7 @@ class Server:
 
     @property
     def pids(self):
-        """Every process of the server now, as a tuple."""
+        """Numbers of every process of the server now: a tuple of int."""
         return tuple(descendants(self._supervisor.pid))
 
     def check_alive(self):

@@ -219,7 +219,10 @@ class Version:
     timeout: float | None = None
 
     def argv(self, run):
-        """The command of run number `run`, as a list of str."""
+        """The command of run number `run`, as a list of str; ``{run}`` in it is replaced by the number.
+
+        A ValueError if it can't be split into words as a shell does.
+        """
         return [word.replace("{run}", str(run)) for word in shlex.split(self.command)]
 
 

@@ -112,9 +112,9 @@ def _wanted(request):
 
 
 def counted_in_probe(folder):
-    """Names of the events of a program's probe runs that counted at least once; RecordError if there is none.
+    """Names (list) of the events that counted at least once in a program's probe, runs that only find that out.
 
-    `folder` is that of the program's recordings.
+    `folder` (path) is that of the program's recordings. RecordError if there is none.
     """
     counting = []
     for run, meta in existing_runs(folder).items():

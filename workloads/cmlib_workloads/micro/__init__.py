@@ -85,7 +85,7 @@ class MicroCase:
 
     @property
     def name(self):
-        """Name of the recording, such as ``micro-array-P-L2-1``."""
+        """Name (str) of the recording, such as ``micro-array-P-L2-1``."""
         place = (self.level, str(self.number)) if self.level else ()
         return "-".join(["micro" if self.program.trained else "unseen", self.program.name, self.form, *place])
 

@@ -46,7 +46,7 @@ class SimulatedCase:
 
 
 def simulated_cases():
-    """List of all SimulatedCases."""
+    """List of all SimulatedCases (a micro-benchmark, its operations and seed)."""
     listed = [case for trained in (True, False) for case in cases(WORKING_SETS, trained=trained)]
     return [
         SimulatedCase(case, *_length(case), seed)
