@@ -87,11 +87,11 @@ def predict_change(cycles_run, misses_run, change, *, stores_change=None, misses
 
 
 def rates_row(intervals):
-    """Summarize a program's intervals in a row that :class:`PooledCost` takes, without the changes: a DataFrame.
+    """Summarize a program's intervals in a row, as :class:`cmlib.cost.PooledCost` takes it: a DataFrame.
 
     `intervals` is a DataFrame of :func:`cmlib.cost.rates`: cycles, misses and maybe stores per instruction, a row
     an interval. Columns: cycles, misses and stores (0 if not counted), means per instruction; slope [cycles a miss]
-    and its stderr; intervals (number).
+    and its stderr; intervals (number). The change of misses is to be added.
     """
     steepness, stderr = slope(intervals["cycles"], intervals["misses"])
     means = intervals.mean().reindex(["cycles", "misses", "stores"], fill_value=0.0)
@@ -104,7 +104,8 @@ def reason_unreliable(row):
     Parameters
     ----------
     row : Series or dict
-        A row of :func:`changes`: cycles, misses and stores per instruction, slope, stderr, number of intervals.
+        A row of :func:`cmlib.cost.changes`: cycles, misses and stores per instruction, slope, stderr, number of
+        intervals.
 
     Returns
     -------

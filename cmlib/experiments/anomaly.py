@@ -1,7 +1,9 @@
 """Train detectors of anomalies on good runs of a program, and tell its slow runs.
 
 A run is a DataFrame, a row a sample: normalized counts of a passage through a region of code; columns function,
-location, and one for each counter.
+location, and one for each counter. :func:`train_detector` takes a program's recordings, and gives a
+:class:`TrainedDetector`; :func:`error_variance_by_run` gives the errors after 1, 2, … runs (DataFrame). A
+ValueError if runs differ in their counters or hold values that are not finite.
 """
 
 from dataclasses import dataclass
@@ -62,8 +64,9 @@ class TrainedDetector:
 def train_detector(recorded, *, max_runs=100, seed=0):
     """Train a detector on as many good runs as Algorithm 1 of AutoPerf says, or on all where it never stops.
 
-    `recorded` is a ProgramRuns (a kernel's recordings), `max_runs` the most runs to learn, `seed` that of all
-    random choices. Returns a TrainedDetector.
+    `recorded` is a program's recordings, such as a :class:`cmlib_workloads.kernels.recordings.ProgramRuns`, of
+    which `training` and `again` (lists of good runs) are used; `max_runs` the most runs to learn, `seed` that of
+    all random choices. Returns a TrainedDetector.
     """
     runs = [*recorded.training, *recorded.again][:max_runs]
     variance = error_variance_by_run(runs, seed=seed)["variance"]

@@ -91,7 +91,7 @@ def predict_held_out(X, y, fold, *, boosting=None, seed=0):
     y : Series of float, shape (n_rows,)
         IPC, or another quantity to predict.
     fold : ndarray of int, shape (n_rows,)
-        Number of each row's fold, such as :func:`blocks` gives.
+        Number of each row's fold, such as :func:`cmlib.rank.refinement.blocks` gives.
     boosting : Boosting, optional
         Settings of the models.
     seed : int, default 0

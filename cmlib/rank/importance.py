@@ -32,7 +32,7 @@ def influence(model, *, method="friedman", X=None):
     ----------
     model : fitted estimator
         For ``friedman`` any with `feature_importances_`; for ``printed`` a
-        boosted model of LightGBM (:func:`regressor`).
+        boosted model of LightGBM (:func:`cmlib.rank.regressor`).
     method : {"friedman", "printed"}, default "friedman"
         ``friedman``: reduction of the squared error by the splits on an event, added
         up over the trees (Friedman 2001, Eq. 44 and 45, which CounterMiner quotes).

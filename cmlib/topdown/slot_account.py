@@ -59,7 +59,7 @@ def account(rates, table):
     rates : DataFrame, shape (n_steps, n_events)
         Events per cycle, in any spelling; ``cycles`` itself need not be there.
     table : TopdownTable
-        Table of the processor, from :func:`read_table`.
+        Table of the processor, from :func:`cmlib.topdown.read_table`.
 
     Returns
     -------

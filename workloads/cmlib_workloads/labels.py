@@ -1,4 +1,8 @@
-"""The text that is noted as the command of a recorded program of this package, the same on any machine."""
+"""Write and read the text that is noted as the command of a recorded program of this package.
+
+It is the same on any machine. :func:`program_label` takes name, scale and options, and gives the text;
+:func:`parse_program_label` does the reverse, with a CmlibError for another text.
+"""
 
 from cmlib.errors import CmlibError
 

@@ -58,7 +58,7 @@ def examine(root="/"):
     -------
     Examination
         Numbers of offered and good counters, `findings` with what to do about each, and the `machine` as
-        :func:`describe` returns it.
+        :func:`cmlib.collect.machine.describe` returns it.
     """
     machine = host.describe(root)
     others, busy = tuple(host.counting_processes(root)), ""

@@ -1,6 +1,6 @@
 """The fifteen programs of AutoPerf's Table 2 in C++, each in a good and a bad form: how they are built and run.
 
-A kernel (:class:`cmlib.io.programs.Kernel`) is a small program of this project that stands for one of the paper's.
+A :class:`Kernel` is a small program of this project that stands for one of the paper's; :func:`kernels` lists them.
 :func:`build` compiles them into a folder, :func:`argv_of` gives the command line of one (list of str),
 :func:`execute` runs it, and gives a checksum and a time [s]. A CmlibError if the compiler or a program fails.
 """

@@ -3,7 +3,8 @@
 A kernel is a small program of this project that stands for one of the fifteen programs of AutoPerf's Table 2, in a
 good form and in a bad one, which has a fault of performance. A run is a DataFrame, a row a sample: normalized
 counts of a passage through a region of code; columns function, location, and one for each counter.
-:func:`recorded_programs` gives a :class:`ProgramRuns` by kernel.
+:func:`recorded_programs` gives a dict from kernel's name to its :class:`ProgramRuns`. What can't be read is left
+out with a warning; a NothingRecordedError if no kernel is recorded.
 """
 
 from dataclasses import dataclass
@@ -45,7 +46,7 @@ class ProgramRuns(Kernel):
 
     @property
     def label(self):
-        """Name of the kernel, and in brackets that of the paper's program."""
+        """Name (str) of the kernel, and in brackets that of the paper's program."""
         return self.name if self.name == self.stands_for else f"{self.name} (for {self.stands_for})"
 
     @cached_property
