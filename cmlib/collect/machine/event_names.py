@@ -19,7 +19,7 @@ from cmlib.io.events.naming import DEFAULT_SOFTWARE, GENERAL, HARDWARE, SOFTWARE
 def known_events(about):
     """The event table of a processor, from perf's list and the table in data/events: a DataFrame indexed by event.
 
-    `about` is the machine's description (dict) that :func:`cmlib.collect.machine.describe` returns. Columns are those of
+    `about` is the machine's description (dict), as of :func:`cmlib.collect.machine.describe`. Columns are those of
     :func:`cmlib.io.events.table`: code, umask, counters (how many it takes), description and more; no rows if
     nothing is known. Where both know an event, perf's row is taken, unless the table is one that was written by
     hand in data/events. On processors of other vendors than Intel and AMD only perf's list and tables written by
