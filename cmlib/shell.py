@@ -49,7 +49,7 @@ def output_of(*words):
 
 
 def recorded_words(command):
-    """Words (list of str) of the command in a recording's metadata; ``["COMMAND"]`` if it is no command line."""
+    """Words (list of str) of the command (str) in a recording's metadata; ``["COMMAND"]`` if it is no command line."""
     try:
         words = shlex.split(command)
     except ValueError:

@@ -77,7 +77,8 @@ def compare_estimates(tests, old, new, weight, smallest=0.02):
     Parameters
     ----------
     tests : DataFrame
-        Of :func:`compare_counts`; its first row must be that of instructions.
+        Result of :func:`compare_counts`, a row an event, of which verdict, threshold and spread of the first row are
+        used; this must be that of instructions.
     old, new : DataFrame of float, shape (n_runs, n_events)
         Simulated counts, a row a run.
     weight : Series

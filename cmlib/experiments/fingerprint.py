@@ -222,9 +222,11 @@ def train_for_one_run():
 
 
 def rates_of_one_run(counts):
-    """Modelled events per 1,000 estimated cycles: DataFrame, a row for each of `counts`.
+    """Rates of modelled events (misses, mispredictions) per 1,000 estimated cycles: a DataFrame, a row for each of
+    `counts`.
 
-    `counts` has Callgrind's events of a simulation with two cache levels, a row an interval.
+    `counts` is a DataFrame of Callgrind's events of a simulation with two cache levels, a row an interval. A
+    KeyError if one is missing.
     """
     events = simulated_events()
     counts = simulated_counts(counts[events.index], events["weight"])

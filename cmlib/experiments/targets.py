@@ -76,12 +76,12 @@ IPC = Target("instructions", "cycles")
 
 
 def choose_target(url, program="all", target=""):
-    """Choose what to study in the store at `url`: a list of programs (names), and the Target.
+    """Choose what to study in the store at `url`: a tuple of a list of programs (names), and the Target.
 
-    `program` is "all" or names separated by commas; `target` is as :attr:`Target.name` writes it, or "" for IPC or else
-    an event that all runs have. With "all", programs without 20 intervals of the target are left out if others have
-    them. A NothingRecordedError if there is none or a named one is not recorded, an UnfitRecordingError, with what to
-    do, if one can't be studied.
+    `program` is "all" or names separated by commas; `target` is as :attr:`Target.name` writes it, or "" for IPC or
+    else an event that all runs have. With "all", programs without 20 intervals of the target are left out if others
+    have them. A NothingRecordedError if there is none or a named one is not recorded, an UnfitRecordingError, with
+    what to do, if one can't be studied.
     """
     names = programs(url, program)
     runs = interval_runs(url, names)

@@ -61,7 +61,8 @@ def grow(X, codes, n_classes, *, min_leaf=2, midpoints=False):
     """Grow an unpruned C4.5 tree, and return its root Node.
 
     `X` is an array (n_samples, n_features), all finite; `codes` are the classes as numbers from 0 to `n_classes` -
-    1; `min_leaf` and `midpoints` are parameters of C45Classifier.
+    1. `min_leaf` is the fewest samples on either side of a split; with `midpoints` a threshold is half-way between
+    the values that it separates, else the largest value of X below that point.
     """
     columns = np.ascontiguousarray(X.T)
     order = np.argsort(columns, axis=1, kind="stable").astype(np.int32)

@@ -97,9 +97,11 @@ def discretize(X, codes, n_classes):
     Parameters
     ----------
     X : ndarray of float64, shape (n_samples, n_features)
+        Values of the features, finite.
     codes : ndarray of int64, shape (n_samples,)
         Classes, 0 to n_classes - 1.
     n_classes : int
+        Number of classes.
 
     Returns
     -------

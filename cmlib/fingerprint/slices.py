@@ -1,9 +1,10 @@
 """Cut a recorded run into time slices of equal length, with events per cycle in each.
 
-:func:`slice_rates` takes the counts of a run, a DataFrame with a row an interval, and gives one with a row a slice.
-Of simulated runs, rates are of modelled events (misses and mispredictions, by Callgrind's model) and exact ones
-(loads, stores, branches), per 1,000 estimated cycles; :func:`simulated_counts` prepares them. A ValueError if no
-slice is left, no cycles were counted, or a slice is no multiple of the intervals.
+:func:`slice_rates` takes the counts of a run, a DataFrame with a row an interval (index: its end [s]), and gives a
+DataFrame of rates with a row a slice (index: its end [s]). Of simulated runs, rates are of modelled events (misses
+and mispredictions, by Callgrind's model) and exact ones (loads, stores, branches), per 1,000 estimated cycles: a
+fixed number of cycles is charged for each instruction, miss and misprediction; :func:`simulated_counts` prepares
+them. A ValueError if no slice is left, no cycles were counted, or a slice is no multiple of the intervals.
 """
 
 import numpy as np

@@ -1,7 +1,9 @@
 """Cross-validate classifiers of slices, with folds of slices or of runs, and with fewer and fewer key events.
 
 Slices are rows of X (DataFrame of events per cycle), y their classes; each function takes an unfitted classifier,
-and gives a DataFrame of accuracies [%]. A ValueError if a class has a single slice, or there is a single run.
+and gives a DataFrame: :func:`validate` a row a kind of folds (accuracy [%], correct, incorrect),
+:func:`accuracy_curve` and :func:`nested_accuracy_curve` a row a number of events (accuracy [%], numbers of wrong
+and of all slices). A ValueError if a class has a single slice, or there is a single run.
 """
 
 import numpy as np

@@ -148,9 +148,10 @@ def held_out(clusters, X, y, groups):
 
 
 def by_cluster(contributions, clusters):
-    """Sum the columns of a frame of events' contributions by cluster: DataFrame (n_rows, n_clusters).
+    """Sum contributions of events by cluster: a DataFrame, shape (n_rows, n_clusters).
 
-    `clusters` is a Series from event to the number of its cluster.
+    `contributions` is a DataFrame, shape (n_rows, n_events), `clusters` a Series from event to the number of its
+    cluster.
     """
     return contributions @ pd.get_dummies(clusters, dtype=float).loc[contributions.columns]
 

@@ -1,7 +1,8 @@
 """Find the parameters of a program that matter for its run time, directly and through events.
 
-`Runs` holds runs of a program under different settings; `rank_directly` and `important_events` take it, and give
-importances [%], a Series by parameter or event. Inputs are not checked.
+`Runs` holds runs of a program under different settings: DataFrames of parameters and of rates of events, a row a
+run, and run times [s]. `rank_directly` and `important_events` take it, and give importances [%], a Series by
+parameter or event. Inputs are not checked.
 """
 
 import lazy_loader

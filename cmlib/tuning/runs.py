@@ -1,7 +1,8 @@
 """Rank a program's parameters by their effect on its run time, and its events by theirs (CounterMiner, §V-D).
 
-:func:`rank_directly` and :func:`important_events` take :class:`Runs` (DataFrames with a row a run), and give
-Series. Inputs are not checked.
+:func:`rank_directly` and :func:`important_events` take :class:`Runs` (DataFrames of parameters and of rates of
+events, a row a run, and run times [s]), and give importances [%], a Series by parameter or event. Inputs are not
+checked.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,10 @@
 """Count hardware events in a region of a Python program, by `cmlib_region.h` compiled as a library.
 
 :func:`region` is a context manager around the code to count. Each time it appends a row to the CSV file that the
-environment variable CMLIB_REGIONS names (without it nothing happens): function, time, work, and a column for each
-event of CMLIB_EVENTS. :func:`include_dir` tells C programs where the header is. Nothing is raised: without a
-compiler or permission the block runs without being counted, and one warning says so.
+environment variable CMLIB_REGIONS names (without it nothing happens): function, location, threads, work, seconds,
+running share, instructions, and a column for each event of CMLIB_EVENTS. :func:`include_dir` tells C programs where
+the header is. Nothing is raised: without a compiler or permission the block runs without being counted, and one
+warning says so.
 """
 
 import contextlib

@@ -44,8 +44,9 @@ class LaunchSpec:
 class Program:
     """A program to record.
 
-    `command` (str) is noted in the metadata. `prepare` takes no argument and returns a context manager that yields a
-    LaunchSpec; where a program is a server, it starts and ends it, and the LaunchSpec's command is then its load.
+    `command` (str) is noted in the metadata. `prepare` takes no argument and returns a context manager that yields
+    a LaunchSpec (the command, and the processes to count); where a program is a server, it starts and ends it, and
+    the LaunchSpec's command is then its load.
     """
 
     command: str

@@ -167,7 +167,7 @@ def together(first, second, scale, options):
 
 
 def wrk(script, url, seconds, *, connections=8, arguments=()):
-    """Command line (list of str) of wrk for at least a second, with a Lua script of ours.
+    """Command line (list of str) of wrk, a load generator for HTTP, for at least a second, with a Lua script of ours.
 
     It fails if any answer is an error. `script` is the script's file name, `url` that of the server, `arguments`
     are the script's; `seconds` is how long it lasts [s], `connections` how many are open.

@@ -69,7 +69,7 @@ def at_random(program, n, *, seed=0):
 def at_levels(program, parameters):
     """List of Runs: all parameters at their defaults, then one at a time at its lowest and its highest value.
 
-    `program` is a name, `parameters` are abbreviations of Table IV.
+    `program` is a name, `parameters` are abbreviations of Table IV; a KeyError for an unknown one.
     """
     runs = [Run(f"{program}-default", _options({}))]
     for abbr in parameters:
