@@ -14,13 +14,13 @@
 # ---
 
 # %% [markdown]
-# # Clusters: which groups of events go with the cycles, and what grouping proves
+# # Clusters: which groups of events go with the cycles
 #
-# **Question.** Which groups of events that rise and fall together go with a program's cycles per instruction, and does the grouping say more than clusters whose members are drawn at random?
+# **Question.** Which groups of events that rise and fall together go with a program's cycles per instruction?
 #
-# *Reads* the store (the database of all recordings, notebook 01). *Writes* the clusters of each program, the cycles that go with them, how stable they are beside shuffled clusters, and the error of the model behind them.
+# *Reads* the store (the database of all recordings, notebook 01). *Writes* the clusters of each program, and the cycles that go with them.
 #
-# The order of single events (notebook [03](03_ranking.ipynb)) is unstable, because many events are strongly correlated: which of them leads is decided by noise. Here events of one kind that rise and fall together are one *cluster*, which is weighed as a whole. This is no method of the papers.
+# The order of single events (notebook [03](03_ranking.ipynb)) is unstable, because many events are strongly correlated: which of them leads is decided by noise. Here events of one kind that rise and fall together are one *cluster*, which is weighed as a whole. This is no method of the papers; whether the grouping says more than clusters drawn at random is asked in notebook [03f](03f_grouping.ipynb).
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
@@ -32,7 +32,6 @@ settings: dict = {}  # jobs, executor, scheduler, database, processor, profile, 
 
 # %%
 import re
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -43,13 +42,15 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import GroupKFold
 
 from cmlib import experiments as study
-from cmlib import plot
+from cmlib import merge, plot, topdown
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments.data import describe_data, refuse_simulated
+from cmlib.experiments.event_tables import processor_name, table_name
 from cmlib.io import events
-from cmlib.parallel import parallel_map
-from cmlib.rank import blocks
-from cmlib.rank.clusters import PENALTIES, ClusterRegression, cluster_events
+from cmlib.parallel import Workers, parallel_map
+from cmlib.rank import blocks, relative_error
+from cmlib.rank.clusters import PENALTIES, ClusterRegression, cluster_events, draw_contributions
+from cmlib.rank.clusters import held_out, importances, resample_blocks
 from cmlib.report.notebook import begin
 
 # %%
@@ -59,6 +60,7 @@ notebook = begin(
     n_models=n_models, seed=seed,
 )
 results, workers, url = notebook.results, notebook.workers, notebook.database
+processor = notebook.processor
 
 # %%
 table = study.event_table(url)
@@ -74,12 +76,23 @@ if aim != study.IPC:
 # A row is a step of progress, the same share of retired instructions in all runs (or an interval of time, where one run counted all events); a column is an event per instruction. What is explained is CPI, cycles per instruction, the inverse of IPC. Each event is of one kind: stall cycles (nothing is dispatched, executed or retired), bad speculation (mispredicted branches and the *wrong-path ops* dispatched before they are found out), instruction supply, data supply, instruction mix (`data/events/kinds.yaml`; ops that are dispatched, and the op-cache lookups that fetch them, are counted whether they are of the right path or not, and are put to bad speculation). Runs that multiplex are cleaned first (*shrinkage* moves each count of an event that took turns towards its neighbours in time, by as much as its own noise calls for, notebook 02c). Left out are events that happen in less than a tenth of the rows, those that are cycles per instruction by definition, and those that happen at a fixed rate in time.
 
 # %%
+def usable(data):
+    """Events that happen and vary, an event a column; CPI; and the kind and topic of each event."""
+    if len(data.X) < 20:
+        raise UnfitRecordingError(f"{len(data.X)} steps are too few for clusters; 20 are needed.")
+    what = events.kinds(data.X.columns, table)
+    happens = (data.X > 0).mean().ge(0.1) & data.X.nunique().gt(1) & what["class"].ne("target")
+    if not happens.any():
+        raise UnfitRecordingError("no event varies, so that none goes with cycles per instruction.")
+    return data.X.loc[:, happens], 1 / data.ipc, what
+
+
+# %%
 display(Markdown(describe_data(url, programs)))
 runs = study.recorded_runs(url, programs[0], method=method, workers=workers)
 data = study.matrix(runs, per="instructions")
-what = events.kinds(data.X.columns, table)
-usable = (data.X > 0).mean().ge(0.1) & data.X.nunique().gt(1) & what["class"].ne("target")
-X, CPI, kind = data.X.loc[:, usable], 1 / data.ipc, what["kind"]
+X, CPI, what = usable(data)
+kind = what["kind"]
 print(f"{programs[0]}: {len(X)} rows; {X.shape[1]} of {data.X.shape[1]} events are used, of "
       f"{kind[X.columns].nunique()} kinds; the first 4 rows of 4 events, per instruction:")
 X.iloc[:4, :4].map("{:.5f}".format)
@@ -121,19 +134,92 @@ print(f"cmlib.rank.clusters and the cell above agree on the importance of {len(I
 
 # %% [markdown]
 # ## The clusters of every program
+#
+# For each program the same is done with all its events, and again on rows that are resampled (stretches of the run, drawn with replacement), so that an importance has an interval. Clusters are numbered by their mean importance.
 
 # %%
-explain = partial(study.event_clusters, url, table=table, processor=notebook.processor,
-                  method=method, n_models=n_models, seed=seed)
-clusters = dict(zip(programs, parallel_map(explain, programs, workers=workers), strict=True))
+def weigh(X, CPI, kind, fold):
+    """The cluster of each event, the model of all rows, and importances by resampled model."""
+    grouped = cluster_events(X, kind)
+    model = ClusterRegression(grouped).fit(X, CPI, fold)
+    added = draw_contributions(model, X, CPI, range(seed, seed + n_models))
+    mean = pd.DataFrame([importances(of_model, grouped) for of_model in added]).mean()
+    order = mean.sort_values(ascending=False, kind="stable").index
+    grouped = grouped.map({cluster: place for place, cluster in enumerate(order, 1)})
+    return grouped, model, pd.DataFrame([importances(of_model, grouped) for of_model in added])
+
+
+# %%
+def members_of(model, X, grouped):
+    """The events of each cluster with their weights [% of the cluster's], the heaviest first."""
+    weight = model.event_contributions(X).std(ddof=0)[grouped.index]
+    frame = pd.DataFrame({"cluster": grouped, "event": grouped.index, "weight": weight})
+    whole = frame.groupby("cluster")["weight"].transform("sum").replace(0.0, np.inf)
+    frame["weight"] *= 100 / whole
+    by = ["cluster", "weight"]
+    return frame.sort_values(by, ascending=[True, False], kind="stable", ignore_index=True)
+
+
+# %%
+def main_topics(members):
+    """What has most weight in a cluster, and a second topic of at least 0.4 times that weight."""
+    weight = members.groupby("topic", sort=False)["weight"].sum()
+    weight = weight.sort_values(ascending=False, kind="stable")
+    return " and ".join(weight.index[:2][weight.iloc[:2] >= 0.4 * weight.iloc[0]])
+
+
+def names_of(members, what):
+    """Names by topics, or by kind and size of more than 12 events; distinct by the first event."""
+    of = members.assign(topic=members["event"].map(what["topic"])).groupby("cluster")
+    size, first = of.size(), of["event"].first()
+    large = first.map(what["kind"]) + ", " + size.astype(str) + " events"
+    names = of.apply(main_topics, include_groups=False).where(size <= 12, large)
+    return names.where(~names.duplicated(keep=False), names + " (" + first + ")")
+
+
+# %%
+def describe(members, draws, what):
+    """A row a cluster: what it holds, and its importance with the range of 90 % of the draws."""
+    of = members.groupby("cluster")["event"]
+    first, weight = of.first(), {"importance": draws.mean()}
+    weight |= {"low": draws.quantile(0.05), "high": draws.quantile(0.95)}
+    kinds = {column: first.map(what[column]) for column in ("kind", "class")}
+    held = {"name": names_of(members, what), "first": first, "n_events": of.size()}
+    return pd.DataFrame(held | kinds | weight).rename_axis("cluster")
+
+
+def explain(data):
+    """Clusters of a matrix, their members, and the errors [%] of the model and of the mean."""
+    X, CPI, what = usable(data)
+    fold = blocks(X.index, 12) % 4
+    grouped, model, draws = weigh(X, CPI, what["kind"], fold)
+    members, (added, predicted) = members_of(model, X, grouped), held_out(grouped, X, CPI, fold)
+    means = [CPI[fold != held].mean() for held in fold]
+    errors = {"linear": relative_error(CPI, predicted), "mean": relative_error(CPI, means)}
+    of_data = {"X": X, "CPI": CPI, "what": what, "added": added, "errors": errors}
+    return of_data | {"members": members, "table": describe(members, draws, what)}
+
+
+# %%
+def clusters_of(program):
+    """What is found in a program's runs, and the runs; None if they hold too little."""
+    runs = study.recorded_runs(url, program, method=method, workers=Workers(1))
+    try:
+        return explain(study.matrix(runs, per="instructions")) | {"runs": runs}
+    except UnfitRecordingError:
+        return None
+
+
+# %%
+clusters = dict(zip(programs, parallel_map(clusters_of, programs, workers=workers), strict=True))
 clusters = {name: made for name, made in clusters.items() if made is not None}
 if not clusters:
     raise UnfitRecordingError(f"no event varies in the runs of {', '.join(programs)}.")
-listed = pd.concat({name: c.table for name, c in clusters.items()}, names=["program"])
-listed = listed.reset_index("program")
+listed = pd.concat({name: c["table"] for name, c in clusters.items()}, names=["program"])
+listed = listed.reset_index()
 
 # %%
-first = {name: c.table.head(5) for name, c in clusters.items()}
+first = {name: c["table"].head(5) for name, c in clusters.items()}
 first = {name: t.assign(label=t["name"].str.wrap(58)) for name, t in first.items()}
 figure, axes = plot.ranking(first, value="importance", label="label", low="low", high="high",
                             hue="kind", xlabel="importance [%]", columns=1, row_height=0.24)
@@ -143,10 +229,9 @@ shares = listed[listed["cluster"] <= 5].groupby("program")["importance"].sum()
 results.figure(figure, "clusters",
                "**Figure.** The five most important clusters of each program, on one scale, by the "
                f"kind of their events. Bars: mean importance in {n_models} models of resampled "
-               "rows (stretches of the run, drawn with replacement), lines: the range of 90 % of "
-               "them, for the same clusters in all (that the grouping itself is sure they don't "
-               "say). They are shares of a linear model's terms, not of cycles. A cluster of up "
-               "to a dozen events is named by what they "
+               "rows, lines: the range of 90 % of them, for the same clusters in all (that the "
+               "grouping itself is sure they don't say). They are shares of a linear model's "
+               "terms, not of cycles. A cluster of up to a dozen events is named by what they "
                "count, a larger one by its kind and size. *See:* the five make "
                f"{shares.min():.0f} ({shares.idxmin()}) to {shares.max():.0f} % "
                f"({shares.idxmax()}) of what the model adds and takes away.")
@@ -162,20 +247,69 @@ results.table(ordered[columns], "clusters",
               rows=3 * len(clusters), decimals=1)
 
 # %%
-members = pd.concat({name: c.members for name, c in clusters.items()}, names=["program"])
-members = members.reset_index("program")
-first = members[members["cluster"] == 1]
-costly = listed[listed["cluster"] == 1].set_index("program")["cycles_event"]
-chosen = first.groupby("program").cumcount().lt(4) | first["event"].eq(first["program"].map(costly))
-results.table(first[chosen], "members",
+members = pd.concat({name: c["members"] for name, c in clusters.items()}, names=["program"])
+first = members.reset_index("program").query("cluster == 1").groupby("program").head(4)
+results.table(first, "members",
               "**Table.** The four members of each program's first cluster with most weight, as a "
-              "share of the cluster's [%], and the one whose cycles are shown below, where it has "
-              "one.", decimals=0)
+              "share of the cluster's [%].", decimals=0)
 
 # %% [markdown]
 # ## The cycles that go with a cluster
 #
 # These are of the data and not of the model: cycles per 1,000 instructions in the tenth of the rows with most of an event, less those in the tenth with least. The event is the cluster's first that costs cycles at all (a miss, a stall, a wrong-path op); a cluster of events that cost nothing, such as cache hits, has none. Below zero, more of the event goes with fewer cycles. *At most* is the same difference of the event's counts times the most that one of them can cost (`data/topdown/costs`): of an event that is itself cycles without ops from the front end, one cycle each; of other stall cycles no bound is known. Where even the lower end of the cycles is above it, by more than a tenth of it (*exceeded*), the cluster only goes along with what costs these cycles; where otherwise the upper end is above it (*perhaps exceeded*), it may. Where the bound is many times the cycles, as of misses that other work hides, it says nothing.
+
+# %%
+def most_less_least(count, values):
+    """Mean of values in the tenth of the rows with most of an event, less that with least."""
+    least, most = np.quantile(count, [0.1, 0.9])
+    return values[count >= most].mean() - values[count <= least].mean()
+
+
+def cycles_with(event, X, CPI, costs):
+    """Cycles per 1,000 instructions that go with an event, their 90 % interval, and its bound."""
+    count, cycles = X[event].to_numpy(float), 1000 * CPI.to_numpy(float)
+    rows = [resample_blocks(len(X), number, n_blocks=12) for number in range(200)]
+    drawn = [most_less_least(count[chosen], cycles[chosen]) for chosen in rows]
+    at_most = 1000 * most_less_least(count, count) * costs.most(event)
+    return most_less_least(count, cycles), *np.quantile(drawn, [0.05, 0.95]), at_most
+
+
+# %%
+def add_cycles(found, costs):
+    """Add to the clusters the first event of each that costs cycles, and what goes with it."""
+    table, members, X, CPI, what = (found[k] for k in ("table", "members", "X", "CPI", "what"))
+    costly = [what.at[event, "class"] == "stall" or costs.charges(event)
+              for event in members["event"]]
+    event = members[costly].groupby("cluster")["event"].first().reindex(table.index)
+    counted = {c: cycles_with(name, X, CPI, costs) for c, name in event.dropna().items()}
+    columns = ["cycles_per_kilo_instruction", "cycles_low", "cycles_high", "cycles_at_most"]
+    cycles = pd.DataFrame.from_dict(counted, orient="index", columns=columns, dtype=float)
+    leading = event.fillna(table["first"])
+    along = leading.map(X[leading].corrwith(CPI, method="spearman"))
+    direction = np.select([along >= 0.2, along <= -0.2], ["more", "fewer"], "")
+    return table.join(cycles).assign(cycles_event=event.fillna(""), direction=direction)
+
+
+# %%
+def closest_category(found, known):
+    """The top-down category most correlated with what each cluster adds to rows held out, or ""."""
+    added, progress, along = found["added"], found["X"].index, {}
+    if "progress" in progress.names:
+        steps = merge.step_runs(list(found["runs"]["counts"]), len(progress))
+        rates, ipc = topdown.merge_steps(steps)
+        if fitting := topdown.choose_table(rates.columns, known):
+            cycles = topdown.account(rates, fitting).level().div(ipc, axis=0).set_axis(progress)
+            along = {name: added.corrwith(cycles[name]) for name in cycles if cycles[name].std()}
+    return pd.DataFrame(along).fillna(-1.0).idxmax(axis=1) if along else ""
+
+
+# %%
+for name, c in clusters.items():
+    c["table"] = add_cycles(c, topdown.read_costs(processor_name(url, name, processor)))
+    c["table"]["category"] = closest_category(c, table_name(url, name, processor))
+listed = pd.concat({name: c["table"] for name, c in clusters.items()}, names=["program"])
+listed = listed.reset_index()
+
 
 # %%
 def exceeds(row):
@@ -206,79 +340,13 @@ results.table(cycles[columns], "cycles",
               decimals=0, rows=int((place < 3).sum()))
 
 # %% [markdown]
-# ## What does the grouping prove?
-#
-# *Overlap* is the share of the first five clusters that two models of resampled rows have in common, mean over all pairs of models. It has to beat clusters of the same sizes and kinds whose members are drawn at random (30 draws): where these overlap as much (a difference below 0.02 counts as none), stability says nothing for the grouping.
-
-# %%
-judged = {name: c.stability.iloc[0].to_dict() | c.errors.iloc[0, 1:].to_dict()
-          for name, c in clusters.items()}
-judged = pd.DataFrame(judged).T.astype({"clusters": int, "largest": int})
-judged = judged.rename_axis("program").reset_index()
-shuffled = "overlap, members shuffled"
-gain = (judged["overlap"] - judged[shuffled]).astype(float)
-better, worse = gain >= 0.02, gain <= -0.02
-shown = judged.melt("program", ["overlap", shuffled], "clusters are", "overlap of first five")
-shown["clusters are"] = shown["clusters are"].map({"overlap": "as grouped", shuffled: "shuffled"})
-figure, ax = plot.dots_by_program(shown, value="overlap of first five", hue="clusters are",
-                                  xlabel="overlap of the first five clusters", grey=["shuffled"])
-ax.set_xlim(0, 1.05)
-results.figure(figure, "overlap",
-               "**Figure.** Share of the first five clusters that two resampled models have in "
-               "common; grey: the same sizes and kinds with members drawn at random. *See:* the "
-               f"grouping beats shuffled members in {better.sum()} of {len(judged)} "
-               f"program{'s' * (len(judged) > 1)} (means {judged['overlap'].mean():.2f} and "
-               f"{judged[shuffled].mean():.2f}), and is less stable than they in {worse.sum()}: "
-               f"differences of {gain.min():+.2f} to {gain.max():+.2f}, which are not judged, as "
-               "of "
-               "the 30 draws only the mean was kept.")
-
-# %% [markdown]
-# Whether the model behind the clusters says something is another matter: its error on rows that it never saw, beside that of the mean and of a boosted model (gradient boosted trees) of the same single events.
-
-# %%
-MODELS = {"linear": "ridge regression", "boosted": "boosted trees", "mean": "mean of other rows"}
-shown = judged.melt("program", list(MODELS), "model", "error").replace({"model": MODELS})
-figure, ax = plot.dots_by_program(shown, value="error", hue="model", xlabel="CPI error [%]",
-                                  grey=[MODELS["mean"]])
-ax.set_xlim(0, None)
-results.figure(figure, "errors",
-               "**Figure.** Error of CPI on held-out stretches of progress; grey: no event. "
-               f"*See:* ridge regression errs by {judged['linear'].mean():.1f} % on average, "
-               f"boosted trees by {judged['boosted'].mean():.1f} %, the mean by "
-               f"{judged['mean'].mean():.1f} %.")
-
-# %%
-display(results.table(judged, "clusters-judged",
-                      "**Table.** Number of clusters, events in the largest; overlap; errors [%] "
-                      "of CPI on held-out stretches (both figures in numbers)."))
-core, n_core = {}, set()
-for name, cleaned in study.core_runs(url, list(clusters), aim, workers=workers).items():
-    own = study.matrix(cleaned, per="instructions")
-    explained = study.explain(own, table, n_models=2, seed=seed)
-    n_core.add(own.X.shape[1])
-    core[name] = explained.errors.set_index("test").loc["another pass"]
-if core:
-    core = pd.DataFrame(core).T.rename_axis("program").reset_index()
-    beaten = (core["linear"] < core["boosted"]).sum()
-    display(results.table(core, "core",
-                          "**Table.** The same errors [%] of "
-                          f"{' or '.join(map(str, sorted(n_core)))} core "
-                          "events alone, which were counted all the time in two recordings: "
-                          "fitted on one, tested "
-                          "on the other. *See:* the linear model errs by "
-                          f"{core['linear'].mean():.1f} %, the boosted one by "
-                          f"{core['boosted'].mean():.1f} % on average, and "
-                          f"the linear one by less in {beaten} of {len(core)}."))
-
-# %% [markdown]
 # ## Which cluster may cost the cycles
 #
 # Of each program, the first cluster of stalls or misses that surely goes with more cycles, and with not surely more than it can cost; the first page of the whole report (index.html) shows it. These are the sentences, where there is such a cluster:
 
 # %%
 def first_event(row):
-    return f"`{row['cycles_event'] or row['members'].split('; ')[0]}`"
+    return f"`{row['cycles_event'] or row['first']}`"
 
 
 def note(row):
@@ -296,18 +364,12 @@ def note(row):
 
 
 # %%
-def first_cost(table):
-    """Stalls or misses that surely go with more cycles, and not surely more than they cost."""
-    more = table[table["class"].isin(["stall", "miss"]) & (table["direction"] == "more")]
-    mean = more["cycles_per_kilo_instruction"]
-    able = np.array([exceeds(row) != "exceeded" for _, row in more.iterrows()], dtype=bool)
-    return more[(mean > 0) & (more["cycles_low"] > 0.2 * mean) & able]
-
-
-# %%
-def varies(found):
-    """The largest cluster that goes with more cycles and may cost them."""
-    costly = first_cost(found.table)
+def varies(table):
+    """The largest cluster of stalls or misses that goes with more cycles and may cost them."""
+    able = np.array([exceeds(row) != "exceeded" for _, row in table.iterrows()])
+    mean = table["cycles_per_kilo_instruction"]
+    sure = (mean > 0) & (table["cycles_low"] > 0.2 * mean) & (table["direction"] == "more")
+    costly = table[table["class"].isin(["stall", "miss"]) & sure & able]
     if costly.empty:
         return ""
     row = costly.iloc[0]
@@ -324,31 +386,28 @@ def others_of(table):
 
 # %%
 for name, c in clusters.items():
-    errors = c.errors.loc[0]
-    bars = c.table.head(5).rename(columns={"importance": "value"})
+    errors = c["errors"]
+    bars = c["table"].head(5).rename(columns={"importance": "value"})
     bars = bars.assign(note=[note(row) for _, row in bars.iterrows()])
     results.overview_bars(
         name, bars, "**What its speed varies with.** From stretch to stretch of the run a linear "
         "model adds something to the mean cycles per instruction, or takes it away, for each group "
         "of events that rise and fall together; a bar is the group's share of all that [%], with "
-        f"its 90 % interval{others_of(c.table)}. On stretches that it never saw the model is off "
-        f"by {errors['linear']:.1f} %, the mean alone by {errors['mean']:.1f} %")
-    if costly := varies(c):
+        f"its 90 % interval{others_of(c['table'])}. On stretches that it never saw the model is "
+        f"off by {errors['linear']:.1f} %, the mean alone by {errors['mean']:.1f} %")
+    if costly := varies(c["table"]):
         display(results.overview(name, varies=costly))
 
 # %%
 for name, c in clusters.items():
     named = "; ".join(f"**{row['name']}** ({row['importance']:.0f} %, 90 % interval "
                       f"{row['low']:.0f}–{row['high']:.0f}; first event {first_event(row)})"
-                      for _, row in c.table.head(5).iterrows())
-    still, of_shuffled = 100 * c.stability.loc[0, ["overlap", shuffled]]
-    error = c.errors.loc[0]
+                      for _, row in c["table"].head(5).iterrows())
+    error = c["errors"]
     results.finding(
         f"Cycles per instruction go with {named}: shares of what a linear model adds and takes "
-        f"away. It errs by {error['linear']:.1f} % on held-out stretches, a boosted model of "
-        f"single events by {error['boosted']:.1f} %, the mean by {error['mean']:.1f} %. Of the "
-        f"first five clusters two resampled models share {still:.0f} %, of clusters with shuffled "
-        f"members {of_shuffled:.0f} %.", program=name)
+        f"away. It errs by {error['linear']:.1f} % on held-out stretches, the mean by "
+        f"{error['mean']:.1f} %.", program=name)
 
 # %% [markdown]
 # ## The answer
@@ -367,35 +426,19 @@ def lead(table):
 
 
 # %%
-leading = "; ".join(f"{name}: {lead(c.table)}" for name, c in clusters.items())
-names = "; ".join(f"{name} {re.sub(r', [0-9]+ events.*', '', c.table['name'].iloc[0])}"
-                  for name, c in clusters.items())
-again = ""
-if len(core):
-    again = (f" On another recording of the core events it errs by {core['linear'].mean():.1f} %, "
-             f"boosted trees by {core['boosted'].mean():.1f} %.")
+leading = "; ".join(f"{name}: {lead(c['table'])}" for name, c in clusters.items())
+most = {name: c["table"]["name"].iloc[0] for name, c in clusters.items()}
+names = "; ".join(f"{name} {re.sub(r', [0-9]+ events.*', '', of)}" for name, of in most.items())
+errors = pd.DataFrame([c["errors"] for c in clusters.values()]).mean()
 display(results.finding(
-    f"First go with cycles per instruction: {names}; the grouping proves "
-    f"{'something' if (judged['overlap'] > judged[shuffled] + 0.1).all() else 'little'} (overlap "
-    f"{judged['overlap'].mean():.2f}, with members drawn at random "
-    f"{judged[shuffled].mean():.2f}). The first cluster's share of what a linear model adds and "
-    f"takes away: {leading}. Overlap is what two resampled models share of the first five "
-    f"clusters; the grouping wins in {better.sum()} of "
-    f"{len(judged)} program{'s' * (len(judged) > 1)}"
-    f"{f' (by {max(0, gain.max()):.2f} at most)' * (len(judged) > 1)}, and "
-    f"loses in {worse.sum()} ({', '.join(judged['program'][worse]) or 'none'}); how far shuffled "
-    "draws differ among themselves is not known."))
-display(results.finding(
-    f"The linear model behind the clusters errs by {judged['linear'].mean():.1f} % on held-out "
-    f"stretches, boosted trees by {judged['boosted'].mean():.1f} %, the mean by "
-    f"{judged['mean'].mean():.1f} %.{again}"))
-results.number("overlap of the first five clusters", judged["overlap"].mean(),
-               note=f"share in common; members shuffled: {judged[shuffled].mean():.2f}")
+    f"First go with cycles per instruction: {names}. The first cluster's share of what a linear "
+    f"model adds and takes away: {leading}. The model errs by {errors['linear']:.1f} % on held-out "
+    f"stretches, the mean by {errors['mean']:.1f} %; what the grouping proves, notebook 03f asks."))
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# That events go with cycles does not say that they cause them; that a cluster is the same in two models does not say that its members belong together. Stalls are cycles by definition, so that a cluster of them explains cycles by some of these cycles. Shares are of one linear model: an effect that is not linear, or that two events have together, is in none of them (notebook 04).
+# That events go with cycles does not say that they cause them. Stalls are cycles by definition, so that a cluster of them explains cycles by some of these cycles. Shares are of one linear model: an effect that is not linear, or that two events have together, is in none of them (notebook 04).
 #
 # ## On your own program
 #

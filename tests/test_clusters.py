@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,13 +12,16 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 
 from cmlib import experiments as study
-from cmlib import places, topdown
+from cmlib import merge, places, topdown
 from cmlib.errors import UnfitRecordingError
 from cmlib.io import events, perf
 from cmlib.io.archive import decompress
 from cmlib.rank import blocks, clusters, relative_error
 from cmlib.rank.clusters import ClusterRegression
+from tests.notebook_functions import functions_of
 
+WEIGHED = functions_of("03c_clusters", table=events.table(), n_models=6, seed=0)
+JUDGED = functions_of("03f_grouping", table=events.table(), n_models=6, n_shuffles=30, seed=0)
 DRIVERS = {"a": 4, "b": 3}
 COSTS = {"a": 0.3, "b": 0.15}
 # Real names in place of the planted ones, so that kinds and topics are known.
@@ -114,7 +118,7 @@ def test_shuffling_members_keeps_sizes_and_kinds(seed):
     X, _ = planted(5, n_steps=40)
     kinds = pd.Series(np.where(np.arange(X.shape[1]) < 11, "stall cycles", "data supply"), index=X.columns)
     grouped = clusters.cluster_events(X, kinds)
-    shuffled = clusters.shuffle_members(grouped, kinds, seed)
+    shuffled = JUDGED["shuffle_members"](grouped, kinds, seed)
     assert shuffled.value_counts().sort_index().equals(grouped.value_counts().sort_index())
     assert kinds.groupby(shuffled).nunique().eq(1).all()
 
@@ -127,7 +131,7 @@ def test_overlap_is_its_definition(rankings, n_first):
         for place, one in enumerate(rankings)
         for other in rankings[:place]
     ]
-    assert clusters.overlap(draws, n_first=n_first) == pytest.approx(np.mean(shared))
+    assert JUDGED["overlap"](draws, n_first=n_first) == pytest.approx(np.mean(shared))
 
 
 @pytest.fixture(scope="module")
@@ -139,57 +143,72 @@ def matrix():
     return study.Matrix(X, 1 / cpi, (other, 1 / cpi))
 
 
+def explain(data, table=None, costs=None):
+    """What notebook 03c finds in a matrix; its table has the cycles that go with the clusters."""
+    functions = WEIGHED if table is None else functions_of("03c_clusters", table=table, n_models=4, seed=0)
+    found = functions["explain"](data)
+    return found | {"table": functions["add_cycles"](found, costs or topdown.read_costs())}
+
+
 @pytest.fixture(scope="module")
-def found(matrix, tmp_path_factory):
-    cpi = 1 / matrix.ipc
-    cycles = pd.DataFrame(
-        {"bad speculation": cpi - cpi.min(), "retired": 0.1 * np.sin(np.arange(100.0))}, cpi.index
-    )
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("CMLIB_RESULTS", str(tmp_path_factory.mktemp("results")))
-        costs = topdown.read_costs("amd_zen5")
-        yield study.explain(matrix, events.table(), cycles=cycles, costs=costs, n_models=6)
+def found(matrix):
+    return explain(matrix, costs=topdown.read_costs("amd_zen5"))
+
+
+def members_of(found, cluster):
+    members = found["members"]
+    return set(members["event"][members["cluster"] == cluster])
 
 
 def test_the_planted_clusters_are_named_by_what_they_count(found):
-    first, second = (found.table.iloc[place] for place in range(2))
+    first, second = (found["table"].iloc[place] for place in range(2))
     assert first["name"].startswith("mispredicted branches")
     assert second["name"] == "page walks and DTLB misses"
-    assert set(first["members"].split("; ")) == set(MISPREDICTED)
-    assert set(second["members"].split("; ")) == set(WALKS)
-    assert (first["kind"], first["class"], first["category"]) == (
-        "bad speculation",
-        "miss",
-        "bad speculation",
-    )
+    assert members_of(found, 1) == set(MISPREDICTED) and first["first"] in MISPREDICTED
+    assert members_of(found, 2) == set(WALKS)
+    assert (first["kind"], first["class"]) == ("bad speculation", "miss")
+
+
+def test_the_closest_category_is_the_one_most_correlated_with_what_a_cluster_adds(found, matrix):
+    cpi = 1 / matrix.ipc
+    level = pd.DataFrame({"bad speculation": cpi - 1.9, "retired": 0.1 * np.sin(np.arange(100.0))})
+    closest = functions_of("03c_clusters")["closest_category"]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(topdown, "merge_steps", lambda steps: (level, pd.Series(1.0, level.index)))
+        patched.setattr(topdown, "choose_table", lambda events, known: "table")
+        patched.setattr(topdown, "account", lambda rates, table: SimpleNamespace(level=lambda: rates))
+        patched.setattr(merge, "step_runs", lambda runs, n_steps: runs)
+        assert closest(found | {"runs": {"counts": []}}, None).iloc[0] == "bad speculation"
+        patched.setattr(topdown, "choose_table", lambda events, known: None)
+        assert closest(found | {"runs": {"counts": []}}, None) == ""
 
 
 def test_every_event_is_in_one_cluster_but_those_that_are_the_target_or_hardly_happen(found, matrix):
-    assert sorted(found.members["event"]) == sorted(set(matrix.X) - {"ex_no_retire.all", "rare"})
-    assert found.members.groupby("cluster")["weight"].sum().round(6).eq(100).all()
-    assert found.table["importance"].sum() == pytest.approx(100)
-    assert found.table["importance"].is_monotonic_decreasing and found.table["name"].is_unique
+    assert sorted(found["members"]["event"]) == sorted(set(matrix.X) - {"ex_no_retire.all", "rare"})
+    assert found["members"].groupby("cluster")["weight"].sum().round(6).eq(100).all()
+    assert found["table"]["importance"].sum() == pytest.approx(100)
+    assert found["table"]["importance"].is_monotonic_decreasing and found["table"]["name"].is_unique
 
 
 def test_cycles_are_those_of_the_data_and_signed(found, matrix):
-    for row in found.table.itertuples():
+    for row in found["table"].itertuples():
         if not row.cycles_event:
             assert np.isnan(row.cycles_per_kilo_instruction)
             continue
-        assert row.cycles_event in row.members.split("; ")
+        assert row.cycles_event in members_of(found, row.Index)
         count, cpi = matrix.X[row.cycles_event], 1000 / matrix.ipc
         most, least = count >= count.quantile(0.9), count <= count.quantile(0.1)
         assert row.cycles_per_kilo_instruction == pytest.approx(cpi[most].mean() - cpi[least].mean())
         assert row.cycles_low <= row.cycles_high
-    assert found.table.at[0, "cycles_low"] > 0 and found.table.at[0, "direction"] == "more"
+    assert found["table"].at[1, "cycles_low"] > 0 and found["table"].at[1, "direction"] == "more"
 
 
 def test_an_event_with_fewer_cycles_where_there_is_more_of_it_costs_nothing():
     """As L1D misses of a network function that polls: fewer where it is busy."""
     X = pd.DataFrame({"ex_ret_brn_misp": 0.01 * (planted(0)[0]["a0"] + 10)})
     cpi = 2.0 - 0.1 * (X["ex_ret_brn_misp"] - 0.1) * 100
-    one = study.explain(study.Matrix(X, 1 / cpi, None), events.table(), n_models=4)
-    assert one.table.at[0, "cycles_high"] < 0 and one.table.at[0, "direction"] == "fewer"
+    table = explain(study.Matrix(X, 1 / cpi, None))["table"]
+    assert table.at[1, "cycles_high"] < 0 and table.at[1, "direction"] == "fewer"
 
 
 def test_a_hit_gets_no_cycles_and_what_costs_beside_it_does():
@@ -199,7 +218,7 @@ def test_a_hit_gets_no_cycles_and_what_costs_beside_it_does():
     costs, leading = topdown.read_costs("amd_zen5"), []
     for X in (hits, both):
         data = study.Matrix(X, 1 / (1 + 0.05 * path), None)
-        table = study.explain(data, events.table(), costs=costs, n_models=4).table
+        table = explain(data, costs=costs)["table"]
         assert table["cycles_per_kilo_instruction"].notna().eq(table["cycles_event"] != "").all()
         leading += [set(table["cycles_event"])]
     assert leading[0] == {""} and "ex_ret_brn_misp" in leading[1]
@@ -210,10 +229,10 @@ def test_nothing_costs_more_than_its_latency():
     path = planted(0)[0]["a0"] + 10
     few, costs = pd.DataFrame({"ex_ret_brn_misp": 1e-6 * path}), topdown.read_costs("amd_zen5")
     data = study.Matrix(few, 1 / (1 + 0.05 * path), None)
-    table = study.explain(data, events.table(), costs=costs, n_models=4).table
+    table = explain(data, costs=costs)["table"]
     more = 1000 * few["ex_ret_brn_misp"].quantile([0.1, 0.9]).diff().iloc[-1]
-    assert table.at[0, "cycles_at_most"] == pytest.approx(56 * more, rel=0.3)
-    assert table.at[0, "cycles_per_kilo_instruction"] > table.at[0, "cycles_at_most"]
+    assert table.at[1, "cycles_at_most"] == pytest.approx(56 * more, rel=0.3)
+    assert table.at[1, "cycles_per_kilo_instruction"] > table.at[1, "cycles_at_most"]
 
 
 @pytest.mark.slow
@@ -221,10 +240,10 @@ def test_nothing_costs_more_than_its_latency():
 def test_no_signed_figure_contradicts_the_data_of_others():
     """What is said to go with more cycles does so, by rank correlation, in every recording of others."""
     for name, data in public_matrices():
-        table = study.explain(data, events.general_events(), n_models=4).table
+        table = explain(data, events.general_events())["table"]
         along = data.X.rank().corrwith((1 / data.ipc).rank())
         for row in table[table["direction"] != ""].itertuples():
-            more = along[row.members.split("; ")[0]] > 0
+            more = along[row.first] > 0
             assert more == (row.direction == "more"), (name, row.name)
 
 
@@ -243,11 +262,15 @@ def public_matrices():
             yield file.name, study.Matrix(X[finite], ipc[finite], None)
 
 
-def test_errors_stand_beside_the_means_and_overlap_beside_that_of_shuffled_members(found):
-    errors = found.errors.set_index("test")
-    assert list(errors.index) == ["held-out blocks", "another pass"]
-    assert (errors["linear"] < errors["mean"] / 4).all()
-    assert found.stability.loc[0, ["overlap", "overlap, members shuffled"]].between(0, 1).all()
+def test_errors_stand_beside_the_means_and_overlap_beside_that_of_shuffled_members(found, matrix):
+    X, cpi, kind = JUDGED["usable"](matrix)
+    fold = blocks(X.index, 12) % 4
+    here, there = JUDGED["errors_held_out"](X, cpi, kind, fold), JUDGED["errors_elsewhere"](matrix)
+    assert all(errors["linear"] < errors["mean"] / 4 for errors in (found["errors"], here, there))
+    assert found["errors"] == pytest.approx({model: here[model] for model in ("linear", "mean")})
+    judged = JUDGED["stability"](X, cpi, kind, fold)
+    assert judged["clusters"] == len(found["table"])
+    assert 0 <= judged["overlap, members shuffled"] <= 1 and 0 <= judged["overlap"] <= 1
 
 
 def test_a_cluster_of_more_than_a_dozen_events_is_named_by_kind_and_number(matrix):
@@ -257,24 +280,22 @@ def test_a_cluster_of_more_than_a_dozen_events_is_named_by_kind_and_number(matri
     many = [name for name in table.index if name.startswith("ls_any_fills_from_sys")]
     many += [name for name in table.index if name.startswith("ls_dmnd_fills_from_sys")]
     X = pd.DataFrame({name: 10 + path + rng.normal(0, 0.1, 100) for name in many}, matrix.X.index)
-    found = study.explain(study.Matrix(X, pd.Series(1 / (20 + path), X.index), None), table, n_models=2)
-    assert len(many) > 12 and found.table["name"].tolist() == [f"data supply, {len(many)} events"]
+    found = explain(study.Matrix(X, pd.Series(1 / (20 + path), X.index), None))
+    assert len(many) > 12 and found["table"]["name"].tolist() == [f"data supply, {len(many)} events"]
 
 
-def test_one_event_is_one_cluster_without_an_account(matrix):
-    one = study.explain(
-        study.Matrix(matrix.X[["ex_ret_brn_misp"]], matrix.ipc, None), events.table(), n_models=2
-    )
-    assert one.table["members"].tolist() == ["ex_ret_brn_misp"] and one.table["category"].tolist() == [""]
+def test_one_event_is_one_cluster(matrix):
+    one = explain(study.Matrix(matrix.X[["ex_ret_brn_misp"]], matrix.ipc, None))
+    assert one["members"]["event"].tolist() == ["ex_ret_brn_misp"] and len(one["table"]) == 1
 
 
-def test_too_few_steps_and_events_that_stand_still_are_refused(matrix):
+@pytest.mark.parametrize("functions", [WEIGHED, JUDGED], ids=["03c", "03f"])
+def test_too_few_steps_and_events_that_stand_still_are_refused(matrix, functions):
     short = study.Matrix(matrix.X.iloc[:19], matrix.ipc.iloc[:19], None)
-    with pytest.raises(UnfitRecordingError, match="19 steps"):
-        study.explain(short, events.table())
     still = study.Matrix(matrix.X[["rare"]] * 0, matrix.ipc, None)
-    with pytest.raises(UnfitRecordingError, match="no event varies"):
-        study.explain(still, events.table())
+    for data in (short, still):
+        with pytest.raises(UnfitRecordingError, match="few|no event varies"):
+            functions["usable"](data)
 
 
 @pytest.mark.parametrize("name", [name for name in events.known_tables() if events.is_written(name)])

@@ -140,7 +140,7 @@ def test_the_model_of_one_pass_explains_ipc_of_another_far_better_than_the_mean(
 
 
 def test_clusters_explain_cycles_better_than_the_mean_and_stand_beside_shuffled_ones(smoke):
-    judged = pd.read_csv(smoke / "03c_clusters/clusters-judged.csv").set_index("program").loc["wordcount"]
+    judged = pd.read_csv(smoke / "03f_grouping/clusters-judged.csv").set_index("program").loc["wordcount"]
     assert judged["linear"] < judged["boosted"] < judged["mean"] / 3
     assert judged[["overlap", "overlap, members shuffled"]].between(0.5, 1).all()
     clusters = pd.read_csv(smoke / "03c_clusters/clusters.csv")

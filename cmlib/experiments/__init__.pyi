@@ -1,4 +1,3 @@
-from .clusters import EventClusters, event_clusters, explain
 from .data import (
     cleaned_runs,
     describe_source,

@@ -175,26 +175,13 @@ def resample_blocks(n_rows, seed, *, n_blocks=20):
     return np.concatenate([blocks[block] for block in drawn])
 
 
-def shuffle_members(clusters, kinds, seed):
-    """Clusters of the same sizes, whose members are drawn at random within each kind: the baseline for comparisons.
+def draw_contributions(model, X, y, seeds):
+    """Contributions of each event to CPI at the rows of `X` in models of resampled rows: a list of DataFrames as of
+    :meth:`ClusterRegression.event_contributions`, one for each of the `seeds` (int).
 
-    `clusters` is a Series from event to the number of its cluster, `kinds` a Series from event to its kind (str),
-    `seed` that of the draw. Returns a Series as `clusters`, whose numbers are permuted among the events of one
-    kind.
+    `model` is a fitted ClusterRegression, whose clusters and penalty the models have; `X` (DataFrame) and `y` (Series)
+    are the rows that are resampled in blocks.
     """
-    rng = np.random.default_rng(seed)
-    by_kind = clusters.groupby(kinds[clusters.index])
-    return by_kind.transform(lambda numbers: rng.permutation(numbers.to_numpy()))
-
-
-def overlap(draws, *, n_first=5):
-    """Share (float, 0–1) of the most important clusters that two models have in common, mean over all pairs of models.
-
-    `draws` is a DataFrame, a row a model, a column a cluster, importances as values; the first `n_first` clusters
-    are compared.
-    """
-    n_first = min(n_first, draws.shape[1])
-    places = (-draws).rank(axis=1, method="first").to_numpy()
-    first = (places <= n_first).astype(float)
-    common = first @ first.T / n_first
-    return float(common[np.triu_indices(len(draws), 1)].mean())
+    again = ClusterRegression(model.clusters, penalty=model.penalty_)
+    drawn = [resample_blocks(len(X), seed) for seed in seeds]
+    return [again.fit(X.iloc[rows], y.iloc[rows]).event_contributions(X) for rows in drawn]

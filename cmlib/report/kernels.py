@@ -21,7 +21,7 @@ _forked.set_forkserver_preload(
         "ipykernel.kernelapp",
         "ipywidgets",
         "cmlib.explore",
-        "cmlib.experiments.clusters",
+        "cmlib.experiments.matrices",
         "cmlib.report.notebook",
     ]
 )

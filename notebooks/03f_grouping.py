@@ -1,0 +1,264 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Grouping: what clusters of events prove
+#
+# **Question.** Are clusters of events more stable than clusters whose members are drawn at random, and does the linear model behind them explain cycles per instruction?
+#
+# *Reads* the store (the database of all recordings, notebook 01). *Writes* how stable each program's first clusters are beside shuffled ones, and the error of the model beside that of boosted trees and of the mean.
+#
+# Notebook [03c](03c_clusters.ipynb) weighs groups of events that rise and fall together. That their order hardly changes on other rows is no proof that they belong together: any groups of these sizes may do as well. Here their members are shuffled to see. This is no method of the papers.
+
+# %% tags=["parameters"]
+program: str = "all"  # programs to study, separated by commas, or all
+target: str = ""  # other than IPC leaves this notebook out: clusters are of cycles per instruction
+method: str = "shrinkage"  # cleaning of the runs: shrinkage, counterminer, interpolate …
+n_models: int = 20  # models of resampled rows whose first clusters are compared
+n_shuffles: int = 30  # times that members are drawn at random
+seed: int = 0  # of the models and of the draws
+settings: dict = {}  # jobs, executor, scheduler, database, profile, results_folder
+
+# %%
+import numpy as np
+import pandas as pd
+from IPython.display import Markdown
+
+from cmlib import experiments as study
+from cmlib import plot
+from cmlib.errors import UnfitRecordingError
+from cmlib.experiments.data import describe_data, refuse_simulated
+from cmlib.io import events
+from cmlib.parallel import Workers, parallel_map
+from cmlib.rank import blocks, predict_held_out, regressor, relative_error
+from cmlib.rank.clusters import ClusterRegression, cluster_events, draw_contributions
+from cmlib.rank.clusters import held_out, importances
+from cmlib.report.notebook import begin
+
+# %%
+limits = {"method": "cmlib.clean.DISTINCT_METHODS", "n_models": (2, 200), "n_shuffles": (1, 1000),
+          "seed": (0, 1_000_000)}
+notebook = begin("03f_grouping", settings, program=program, target=target, method=method,
+                 n_models=n_models, n_shuffles=n_shuffles, seed=seed)
+results, workers, url = notebook.results, notebook.workers, notebook.database
+
+# %%
+table = study.event_table(url)
+programs, aim = study.choose_target(url, program, target)
+refuse_simulated(url, programs, "clusters go with counted cycles.")
+if aim != study.IPC:
+    raise UnfitRecordingError(f"clusters of events go with cycles per instruction, and {aim.name} "
+                              "is explained here: notebook 03 has its events.")
+
+# %% [markdown]
+# ## The data
+#
+# A row is a step of progress, the same share of retired instructions in all runs (or an interval of time, where one run counted all events); a column is an event per instruction. Explained is CPI, cycles per instruction. Each event is of one kind, as stall cycles or data supply (`data/events/kinds.yaml`). Left out are events that happen in less than a tenth of the rows, and those that are cycles per instruction by definition.
+
+# %%
+def usable(data):
+    """Events that happen and vary, an event a column; CPI; and the kind of each event."""
+    what = events.kinds(data.X.columns, table)
+    happens = (data.X > 0).mean().ge(0.1) & data.X.nunique().gt(1) & what["class"].ne("target")
+    if len(data.X) < 20 or not happens.any():
+        raise UnfitRecordingError("too few steps for clusters, or no event that varies.")
+    return data.X.loc[:, happens], 1 / data.ipc, what["kind"]
+
+
+# %%
+display(Markdown(describe_data(url, programs)))
+runs = study.recorded_runs(url, programs[0], method=method, workers=workers)
+X, CPI, kind = usable(study.matrix(runs, per="instructions"))
+print(f"{programs[0]}: {len(X)} rows, {X.shape[1]} events; the first 4 rows of 4 events, per "
+      "instruction:")
+X.iloc[:4, :4].map("{:.5f}".format)
+
+# %% [markdown]
+# ## Overlap, and members drawn at random
+#
+# Of $M$ models, each of resampled rows (stretches of the run, drawn with replacement), let $F_i$ be the five clusters of most importance in model $i$. The *overlap* is the share of these that two models have in common, mean over all pairs:
+#
+# $$O = \frac{2}{M(M-1)} \sum_{i<j} \frac{|F_i \cap F_j|}{5}$$
+#
+# It has to beat clusters of the same sizes and kinds whose members are drawn at random: where these overlap as much (a difference below 0.02 counts as none), stability says nothing for the grouping. The models are the same for both, as grouping changes nothing of the regression, only how its terms are added up (notebook 03c).
+
+# %%
+def overlap(I, n_first=5):
+    """The formula above, of importances: a row a model, a column a cluster."""
+    n = min(n_first, I.shape[1])
+    F = ((-I).rank(axis=1, method="first") <= n).to_numpy(float)
+    i, j = np.triu_indices(len(I), 1)
+    return float((F @ F.T / n)[i, j].mean())
+
+
+def shuffle_members(grouped, kinds, number):
+    """Clusters of the same sizes and kinds, whose members are drawn at random."""
+    rng = np.random.default_rng(number)
+    by_kind = grouped.groupby(kinds[grouped.index])
+    return by_kind.transform(lambda clusters: rng.permutation(clusters.to_numpy()))
+
+
+# %%
+def stability(X, CPI, kind, fold):
+    """Number of clusters, events in the largest, overlap as grouped and with members shuffled."""
+    grouped = cluster_events(X, kind)
+    model = ClusterRegression(grouped).fit(X, CPI, fold)
+    added = draw_contributions(model, X, CPI, range(seed, seed + n_models))
+    shuffled = [shuffle_members(grouped, kind, seed + number) for number in range(n_shuffles)]
+    own, *others = [overlap(pd.DataFrame([importances(of_model, clusters) for of_model in added]))
+                    for clusters in (grouped, *shuffled)]
+    sizes = {"clusters": grouped.nunique(), "largest": grouped.value_counts().max()}
+    return sizes | {"overlap": own, "overlap, members shuffled": np.mean(others)}
+
+
+# %% [markdown]
+# Whether the model behind the clusters says something is another matter: its error on rows that it never saw, beside that of the mean and of a boosted model (gradient boosted trees) of the same single events.
+
+# %%
+def errors_held_out(X, CPI, kind, fold):
+    """Errors [%] of CPI on stretches of progress that are held out in turn."""
+    _, linear = held_out(cluster_events(X, kind), X, CPI, fold)
+    means = [CPI[fold != held].mean() for held in fold]
+    predicted = {"linear": linear, "boosted": predict_held_out(X, CPI, fold, seed=seed),
+                 "mean": means}
+    return {model: relative_error(CPI, of_model) for model, of_model in predicted.items()}
+
+
+def judge(program):
+    """What grouping proves for a recorded program; None if its runs are too few."""
+    runs = study.recorded_runs(url, program, method=method, workers=Workers(1))
+    try:
+        X, CPI, kind = usable(study.matrix(runs, per="instructions"))
+    except UnfitRecordingError:
+        return None
+    fold = blocks(X.index, 12) % 4
+    return stability(X, CPI, kind, fold) | errors_held_out(X, CPI, kind, fold)
+
+
+# %%
+judged = dict(zip(programs, parallel_map(judge, programs, workers=workers), strict=True))
+judged = {name: of_program for name, of_program in judged.items() if of_program is not None}
+if not judged:
+    raise UnfitRecordingError(f"no event varies in the runs of {', '.join(programs)}.")
+judged = pd.DataFrame(judged).T.astype({"clusters": int, "largest": int})
+judged = judged.rename_axis("program").reset_index()
+
+# %%
+shuffled = "overlap, members shuffled"
+gain = (judged["overlap"] - judged[shuffled]).astype(float)
+better, worse = gain >= 0.02, gain <= -0.02
+shown = judged.melt("program", ["overlap", shuffled], "clusters are", "overlap of first five")
+shown["clusters are"] = shown["clusters are"].map({"overlap": "as grouped", shuffled: "shuffled"})
+figure, ax = plot.dots_by_program(shown, value="overlap of first five", hue="clusters are",
+                                  xlabel="overlap of the first five clusters", grey=["shuffled"])
+ax.set_xlim(0, 1.05)
+results.figure(figure, "overlap",
+               "**Figure.** Share of the first five clusters that two resampled models have in "
+               "common; grey: the same sizes and kinds with members drawn at random. *See:* the "
+               f"grouping beats shuffled members in {better.sum()} of {len(judged)} "
+               f"program{'s' * (len(judged) > 1)} (means {judged['overlap'].mean():.2f} and "
+               f"{judged[shuffled].mean():.2f}), and is less stable than they in {worse.sum()}: "
+               f"differences of {gain.min():+.2f} to {gain.max():+.2f}, which are not judged, as "
+               f"of the {n_shuffles} draws only the mean was kept.")
+
+# %%
+MODELS = {"linear": "ridge regression", "boosted": "boosted trees", "mean": "mean of other rows"}
+shown = judged.melt("program", list(MODELS), "model", "error").replace({"model": MODELS})
+figure, ax = plot.dots_by_program(shown, value="error", hue="model", xlabel="CPI error [%]",
+                                  grey=[MODELS["mean"]])
+ax.set_xlim(0, None)
+results.figure(figure, "errors",
+               "**Figure.** Error of CPI on held-out stretches of progress; grey: no event. "
+               f"*See:* ridge regression errs by {judged['linear'].mean():.1f} % on average, "
+               f"boosted trees by {judged['boosted'].mean():.1f} %, the mean by "
+               f"{judged['mean'].mean():.1f} %.")
+
+# %%
+results.table(judged, "clusters-judged",
+              "**Table.** Number of clusters, events in the largest; overlap; errors [%] "
+              "of CPI on held-out stretches (both figures in numbers).")
+
+# %% [markdown]
+# ## On another recording
+#
+# Core events were counted all the time in two recordings of some programs: the models are fitted on one, and tested on the other.
+
+# %%
+def errors_elsewhere(data):
+    """Errors [%] of CPI on another pass than the one that the models were fitted on."""
+    X, CPI, kind = usable(data)
+    elsewhere, ipc = data.holdout
+    model = ClusterRegression(cluster_events(X, kind)).fit(X, CPI, blocks(X.index, 12) % 4)
+    X = X[sorted(X)]
+    boosted = regressor(seed=seed).fit(X, CPI).predict(elsewhere[X.columns])
+    predicted = {"linear": model.predict(elsewhere), "boosted": boosted, "mean": CPI.mean()}
+    return {model: relative_error(1 / ipc, of_model) for model, of_model in predicted.items()}
+
+
+# %%
+core, n_core = {}, set()
+for name, cleaned in study.core_runs(url, list(judged["program"]), aim, workers=workers).items():
+    data = study.matrix(cleaned, per="instructions")
+    core[name] = errors_elsewhere(data)
+    n_core.add(data.X.shape[1])
+core = pd.DataFrame(core).T.rename_axis("program").reset_index()
+if len(core):
+    beaten = (core["linear"] < core["boosted"]).sum()
+    display(results.table(core, "core",
+                          "**Table.** The same errors [%] of "
+                          f"{' or '.join(map(str, sorted(n_core)))} core events alone, fitted on "
+                          "one recording, tested on the other. *See:* the linear model errs by "
+                          f"{core['linear'].mean():.1f} %, the boosted one by "
+                          f"{core['boosted'].mean():.1f} % on average, and the linear one by less "
+                          f"in {beaten} of {len(core)}."))
+
+# %% [markdown]
+# ## The answer
+
+# %%
+again = ""
+if len(core):
+    again = (f" On another recording of the core events it errs by {core['linear'].mean():.1f} %, "
+             f"boosted trees by {core['boosted'].mean():.1f} %.")
+display(results.finding(
+    f"The grouping proves "
+    f"{'something' if (judged['overlap'] > judged[shuffled] + 0.1).all() else 'little'} (overlap "
+    f"{judged['overlap'].mean():.2f}, with members drawn at random "
+    f"{judged[shuffled].mean():.2f}). Overlap is what two resampled models share of the first five "
+    f"clusters; the grouping wins in {better.sum()} of "
+    f"{len(judged)} program{'s' * (len(judged) > 1)}"
+    f"{f' (by {max(0, gain.max()):.2f} at most)' * (len(judged) > 1)}, and "
+    f"loses in {worse.sum()} ({', '.join(judged['program'][worse]) or 'none'}); how far shuffled "
+    "draws differ among themselves is not known."))
+display(results.finding(
+    f"The linear model behind the clusters errs by {judged['linear'].mean():.1f} % on held-out "
+    f"stretches, boosted trees by {judged['boosted'].mean():.1f} %, the mean by "
+    f"{judged['mean'].mean():.1f} %.{again}"))
+results.number("overlap of the first five clusters", judged["overlap"].mean(),
+               note=f"share in common; members shuffled: {judged[shuffled].mean():.2f}")
+
+# %% [markdown]
+# ## What this doesn't show
+#
+# That a cluster is the same in two models does not say that its members belong together, nor that they cause the cycles. The rows of all models are of the same runs.
+#
+# ## On your own program
+#
+# `cmlib record NAME -- COMMAND` (or `cmlib import NAME FILE`), then `cmlib run live 03f_grouping -p program=NAME`. Change `n_models` first, for a steadier overlap.
+#
+# **References.** Hoerl and Kennard, *Ridge regression*, Technometrics 1970; Friedman, *Greedy function approximation*, Annals of Statistics 2001 (boosted trees).
+
+# %%
+results.save()
