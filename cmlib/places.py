@@ -1,8 +1,8 @@
 """Folders of the package's files: in a checkout, or shipped inside an installed wheel.
 
-Functions named ``…_dir`` return a Path, absolute or below the working folder; the environment variables CMLIB_DATA,
-CMLIB_RESULTS and CMLIB_PUBLIC name other folders of data, results and public recordings. Whether a folder is there
-is not checked.
+Functions named ``…_dir`` return an absolute Path (:func:`external_data_dir` may give None); the environment
+variables CMLIB_DATA, CMLIB_RESULTS and CMLIB_PUBLIC name other folders of data, results and public recordings.
+Whether a folder is there is not checked.
 """
 
 import contextlib

@@ -222,8 +222,7 @@ def train_for_one_run():
 
 
 def rates_of_one_run(counts):
-    """Rates of modelled events (misses, mispredictions) per 1,000 estimated cycles: a DataFrame, a row for each of
-    `counts`.
+    """Rates of modelled events (misses, mispredictions) per 1,000 estimated cycles: a DataFrame, a row an interval.
 
     `counts` is a DataFrame of Callgrind's events of a simulation with two cache levels, a row an interval. A
     KeyError if one is missing.

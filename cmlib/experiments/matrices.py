@@ -140,7 +140,8 @@ def core_runs(url, programs, target=IPC, *, workers=None):
 
 
 def _in_time(runs, target, per):
-    """Matrix of the intervals of runs that count the most events; of several runs, the last is the hold-out."""
+    """Matrix of the intervals of runs that count the most events; of several measured runs, the last is the
+    hold-out."""
     counted = [tuple(run.columns[run.notna().any()]) for run in runs["counts"]]
     widest = max(counted, key=len)
     alike = runs[[events == widest for events in counted]]

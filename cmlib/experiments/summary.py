@@ -1,7 +1,7 @@
 """Summarize a program's runs with their metadata, for the command line and the report's first page.
 
 :func:`summarize_runs` takes the counts and metadata of the runs, and gives a dict that says what limits the
-program. What the recording does not tell is None in it; nothing is refused.
+program. What the recording does not tell is None in it; there must be a run, which is not checked.
 """
 
 from cmlib import processors, topdown

@@ -2,7 +2,8 @@
 
 :func:`summarize` takes the counts of a program's runs, DataFrames with a row an interval, and gives a dict. A slot
 is a place for one operation that the processor can begin in a cycle; the limit is the category of lost slots (front
-end, back end, bad speculation) that is the largest. What the counts do not tell is None; nothing is refused.
+end, back end, bad speculation) that is the largest. What the counts do not tell is None; there must be a run, which
+is not checked.
 """
 
 import functools

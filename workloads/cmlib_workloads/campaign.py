@@ -136,7 +136,7 @@ def run_parts(parts, notify, *, only_list=False, **options):
 
 
 def _run_jobs(part, jobs, notify, only_list):
-    """Yield those that failed, which end none of the others."""
+    """List the jobs, make what is missing of each, and yield the names of those that failed."""
     for job in jobs:
         notify(f"  {job}")
         try:
