@@ -33,16 +33,8 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from cmlib import plot
-from cmlib.experiments import data, diagnosis
-from cmlib.experiments.first_page import (
-    describe_account,
-    describe_estimate,
-    describe_saved_misses,
-    describe_simulation,
-    find_phases,
-    summarize_rates,
-)
+from cmlib import plot, topdown
+from cmlib.experiments import data, diagnosis, first_page
 from cmlib.experiments.summary import summarize_runs
 from cmlib.fingerprint.phases import contributions
 from cmlib.io import events, store
@@ -188,28 +180,37 @@ for place, (name, by_event) in enumerate(rates.items()):
 #
 # A series $x$ of $n$ values is cut into $m$ phases $P_1, \dots, P_m$, each described by one level, its mean (within a phase the values may swing widely), none shorter than 4 % of the series. With $\bar x$ the mean of all values and $\bar x_k$ that of phase $k$, those phases are taken whose
 #
-# $$\mathrm{cost} = \sum_{k=1}^{m} \sum_{t \in P_k} (x_t - \bar{x}_k)^2 + 0.1 \, m \sum_{t=1}^{n} (x_t - \bar{x})^2$$
+# $$\mathrm{cost} = \sum_{k=1}^{m} \sum_{t \in P_k} (x_t - \bar{x}_k)^2 + m \, \max\Big(0.1 \sum_{t=1}^{n} (x_t - \bar{x})^2,\; 3 \, \sigma^2 \ln n\Big)$$
 #
-# is least: what the phases leave of the squares, and a price for each phase, so that a further one must explain a tenth of the variance. (No method of the papers; `segment_starts` finds the least cost exactly.)
+# is least: what the phases leave of the squares, and a price for each phase, so that a further one must explain a tenth of the variance, and more than the best cut of noise would. $\sigma^2$ is the variance within phases times $(1 + r) / (1 - r)$, $r$ being the correlation of neighbours there: independent values of this variance have means that vary as much. (No method of the papers; `segment_starts` finds the least cost exactly. Of more than 240 values, means of neighbours are cut.)
 
 # %%
-def cost(x, phases):
-    """The formula above, of the phases of a series."""
-    left = sum(((part - part.mean()) ** 2).sum() for part in
-               (x[start:end] for start, end in zip(phases["start"], phases["end"], strict=True)))
-    return left + 0.1 * len(phases) * ((x - x.mean()) ** 2).sum()
+def leftover(x, phases):
+    """What each phase of a series leaves: its values less their mean."""
+    ends = zip(phases["start"], phases["end"], strict=True)
+    return [(x[start:end] - x[start:end].mean()).to_numpy() for start, end in ends]
+
+
+def price(x, phases):
+    """Of a phase: a tenth of the squares, or what a cut of the noise within phases removes."""
+    parts = leftover(x, phases)
+    variance = sum((part**2).sum() for part in parts) / (len(x) - len(parts))
+    r = sum((part[1:] * part[:-1]).sum() for part in parts) / (len(x) - len(parts)) / variance
+    noise = 3 * np.log(len(x)) * variance * (1 + r) / (1 - r)
+    return max(0.1 * ((x - x.mean()) ** 2).sum(), noise)
 
 
 # %%
-found = {name: find_phases(next(iter(by_run.values()))) for name, by_run in ipc.items()}
+found = {name: topdown.series_phases(next(iter(by_run.values()))) for name, by_run in ipc.items()}
 if found:
     most = max(map(len, found.values()))
     where = ", ".join(name for name, phases in found.items() if len(phases) == most)
     name, by_run = next(iter(ipc.items()))
     x = next(iter(by_run.values())).dropna()
-    whole = pd.DataFrame({"start": x.index[:1], "end": x.index[-1:]})
-    print(f"{name}: the cost of {len(found[name])} phases is {cost(x, found[name]):.3g}, of one "
-          f"phase {cost(x, whole):.3g}")
+    whole, each = pd.DataFrame({"start": x.index[:1], "end": x.index[-1:]}), price(x, found[name])
+    cost = [sum((part**2).sum() for part in leftover(x, phases)) + len(phases) * each
+            for phases in (found[name], whole)]
+    print(f"{name}: the cost of {len(found[name])} phases is {cost[0]:.3g}, of one {cost[1]:.3g}")
     display(results.table(pd.concat(found, names=["program"]).reset_index("program"), "ipc-phases",
                           "**Table.** Phases of IPC in run 1 of the figure, one run of each "
                           "program: ends of their first and last interval [s], and mean IPC "
@@ -322,7 +323,7 @@ simulated = {name: diagnosis.answer_simulated(name, one) for name, one in profil
 # %%
 def phase_levels(series):
     """The mean of the phase that each value is in."""
-    phases = find_phases(series)
+    phases = topdown.series_phases(series)
     place = phases["start"].searchsorted(series.index, side="right") - 1
     return pd.Series(phases["level"].to_numpy()[place.clip(0)], series.index)
 
@@ -364,18 +365,18 @@ def simulated_card(parts, starts):
 for name in programs:
     details, rows, figure = answers.get(name, {}), {}, None
     if name in profiles:
-        details = describe_saved_misses(profiles[name])
+        details = first_page.describe_saved_misses(profiles[name])
         details["limited_by"] = simulated[name]["limited_by"]
         figure, _ = simulated_card(estimates[name], starts[name])
-        summary = describe_estimate(simulated[name], profiles[name])
-        summary |= describe_simulation(runs[name][0].meta)
+        summary = first_page.describe_estimate(simulated[name], profiles[name])
+        summary |= first_page.describe_simulation(runs[name][0].meta)
     elif answers[name]["account"]:
-        summary = describe_account(answers[name])
+        summary = first_page.describe_account(answers[name])
         rows = {"IPC": ipc[name]} if name in ipc else {}
     else:
         often = pd.DataFrame([run.rates().mean() for run in runs[name]]).mean().nlargest(3)
         leading = {event: rates[name][event] for event in often.index if event in rates[name]}
-        summary = summarize_rates(often, leading, runs[name])
+        summary = first_page.summarize_rates(often, leading, runs[name])
         rows = {f"{event} {runs[name][0].axis.rate}": by_run for event, by_run in leading.items()}
     if any(len(line) > 1 for by_run in rows.values() for line in by_run.values()):
         figure, _ = series_card(with_phases(rows))

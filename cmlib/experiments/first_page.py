@@ -12,43 +12,20 @@ import pandas as pd
 from cmlib.experiments.commands import command_again
 from cmlib.experiments.targets import CLOCKS
 from cmlib.fingerprint.phases import NOTHING_ELSE, added_shares
-from cmlib.fingerprint.segments import segment_starts
 from cmlib.io.events import simulated_events
 from cmlib.shell import as_code, command_code, command_line, recorded_words
-from cmlib.topdown.answers import describe_misses
+from cmlib.topdown import describe_misses, series_phases
 
-_POINTS = 240  # values of a series that are cut at most
 _OFTEN = 10  # intervals from which on rates are cut into phases
 _CHANGED, _MOST_NAMED = 1.25, 3
 _MUCH = 0.1  # share of the estimated cycles from which on there is something to do
-
-
-def find_phases(series, gain=0.1, shortest=0.04):
-    """Cut a series into phases, each of one level: a DataFrame, a row a phase.
-
-    `series` is a rate (Series) by time [s] or number; NaN are left out. Of more than 240 values, means of
-    neighbours are cut. A phase has at least the share `shortest` (0-1) of these; a further phase must explain at
-    least the share `gain` (0-1) of the series' variance. Columns: start and end (index of the first and the last
-    value), level (mean).
-    """
-    series = series.dropna()
-    bundle = np.arange(len(series)) // max(1, -(-len(series) // _POINTS))
-    values = series.groupby(bundle).mean().to_numpy()
-    apart = values - values.mean()
-    penalty = gain * (apart**2).sum() or 1.0  # a constant is one phase at any price
-    shortest = round(shortest * len(values))
-    starts = segment_starts(apart[:, None], penalty=penalty, shortest=shortest)
-    first = np.searchsorted(bundle, starts)
-    last = np.append(first[1:], len(series)) - 1
-    levels = [series.iloc[start : end + 1].mean() for start, end in zip(first, last, strict=True)]
-    return pd.DataFrame({"start": series.index[first], "end": series.index[last], "level": levels})
 
 
 def _describe_change(event, rate):
     """How the phase of a rate (Series) that differs most differs from the longest: a dict of change (|log ratio|) and
     text.
     """
-    phases = find_phases(rate).query("level > 0")
+    phases = series_phases(rate).query("level > 0")
     usual = phases["level"][(phases["end"] - phases["start"]).idxmax()]
     change = np.log(phases["level"] / usual).abs()
     start, end, level = phases.loc[change.idxmax(), ["start", "end", "level"]]

@@ -11,7 +11,7 @@ from cmlib.topdown.answers import describe_misses, summarize
 from cmlib.topdown.bounded_account import LOSSES, Bounds, bounds
 from cmlib.topdown.category_tables import FormulaError, evaluate, names_in, read_table, tables
 from cmlib.topdown.costs import known_costs, read_costs
-from cmlib.topdown.run_levels import interval_lengths, levels, phases, totals
+from cmlib.topdown.run_levels import interval_lengths, levels, phases, series_phases, totals
 from cmlib.topdown.slot_account import Account, account
 from cmlib.topdown.step_rates import merge_steps
 from cmlib.topdown.table_choice import choose_table, fitting_tables

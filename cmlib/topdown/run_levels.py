@@ -92,19 +92,16 @@ def phases(counts):
         there is only one phase, or no level differs.
     """
     lengths = interval_lengths(counts)
-    bundle = np.arange(len(counts)) // max(1, -(-len(counts) // _POINTS))
+    bundle = _bundles(len(counts))
     series = pd.DataFrame(
         [_levels(counts[bundle == number], lengths[bundle == number]) for number in range(bundle.max() + 1)]
     )
     X = series[[name for name in CUT_BY if name in series]].dropna(axis=1)
     X = X.loc[:, (X > 0).all()]
     X = np.log(X) - np.log(X).mean()
-    if X.empty or not (X**2).to_numpy().any():
+    first = _first_rows(X.to_numpy(), bundle)
+    if len(first) == 1:
         return pd.DataFrame()
-    starts = _phase_starts(X.to_numpy())
-    if len(starts) == 1:
-        return pd.DataFrame()
-    first = np.searchsorted(bundle, starts)
     rows = []
     for start, end in zip(first, [*first[1:], len(counts)], strict=True):
         level = _levels(counts.iloc[start:end], lengths[start:end])
@@ -116,6 +113,31 @@ def phases(counts):
     ]
     differing = [name for name in often if quantities[name].max() > DIFFERS * quantities[name].min()]
     return frame[["start", "end", *differing]] if differing else pd.DataFrame()
+
+
+def series_phases(series):
+    """Cut a series into phases, each of one level, by the rule of :func:`phases`: a DataFrame, a row a phase.
+
+    `series` is a rate (Series) by time [s] or number; NaN are left out. Columns: start and end (index of the first
+    and the last value), level (mean).
+    """
+    series = series.dropna()
+    bundle = _bundles(len(series))
+    values = series.groupby(bundle).mean().to_numpy()
+    first = _first_rows(values[:, None] - values.mean(), bundle)
+    last = np.append(first[1:], len(series)) - 1
+    levels = [series.iloc[start : end + 1].mean() for start, end in zip(first, last, strict=True)]
+    return pd.DataFrame({"start": series.index[first], "end": series.index[last], "level": levels})
+
+
+def _bundles(n_rows):
+    """The number of the bundle that each row is in, of neighbouring rows that are cut together."""
+    return np.arange(n_rows) // max(1, -(-n_rows // _POINTS))
+
+
+def _first_rows(X, bundle):
+    """Numbers of the rows at which a phase starts; X has a row a bundle, and columns whose mean is 0."""
+    return np.searchsorted(bundle, _phase_starts(X) if X.any() else [0])
 
 
 def _phase_starts(X):
