@@ -20,9 +20,9 @@
 #
 # *Reads* the streams of `cmlib fetch spec-llc`, in the cache or in the folder `CMLIB_PUBLIC`; without them the sample streams of kernel events that come with cmlib. *Writes* reduction, fit and errors of every case, beside what Wu and Mencer print for the same program.
 #
-# [Notebook 07c](07c_other_compression.ipynb) asks whether other methods lose less at the same size. A program of your own: `cmlib record NAME --samples -- COMMAND`, then `cmlib run live 07 -p program=NAME`. First to change: `n_sigma`; a larger one makes fewer and coarser lines.
+# [Notebook 07c](07c_other_compression.ipynb) asks whether other methods lose less at the same size. A program of your own: `cmlib record NAME --samples -- COMMAND`, then `cmlib run paper 07_compression -p program=NAME`. First to change: `n_sigma`; a larger one makes fewer and coarser lines.
 #
-# With `spec-llc` the data are others' published recordings, not the paper's, but it is the paper's suite and the paper's event, last-level misses: 20 of its 57 cases, on a Xeon Gold 5120. A sample was taken each 100 million instructions, where the paper has one each million cycles: at two instructions a cycle, fifty times fewer samples of a run.
+# With `spec-llc` the data are others' published recordings, not the paper's, but it is the paper's suite and the paper's event, last-level misses: 20 of its 57 cases (a *case* is a program with one of its inputs), on a Xeon Gold 5120. A sample was taken each 100 million instructions, where the paper has one each million cycles.
 
 # %% tags=["parameters"]
 suite: str = "spec-llc"  # streams to compress
@@ -70,7 +70,7 @@ about = f"{len(totals)} cases, `{event}` by `{timer}`; {source}."
 one.head()
 
 # %% [markdown]
-# Three cases: the one whose rate is most even, a median one, and the most bursty one. Points are samples. A straight stretch takes one line, whatever its length.
+# Three cases: the one whose rate is most even, a median one, and the most bursty one. A line ends at a sample that is unusual beside the line's own scatter, so that even the straightest case takes many lines.
 
 
 # %%
@@ -92,10 +92,10 @@ def drawn(name, **options):
 def draw_case(ax, samples, lines, colours):
     """Samples of a case, and the lines that stand for them."""
     ends = lines[["x_start", "y_start", "x_end", "y_end"]].to_numpy().reshape(-1, 2, 2)
-    ax.add_collection(LineCollection(ends, colors=[colours[1]], linewidths=2.4, alpha=0.6,
-                                     label="lines"))
-    ax.plot(samples.index, samples.to_numpy(), ".", color=colours[0], ms=1.6, label="samples",
+    ax.plot(samples.index, samples.to_numpy(), ".", color=colours[0], ms=6, label="samples",
             rasterized=True)
+    ax.add_collection(LineCollection(ends, colors=[colours[1]], linewidths=1, zorder=3,
+                                     label="lines"))
     begins = np.full(len(lines), 0.03)  # at the foot, so that it hides neither samples nor lines
     ax.plot(lines["x_start"], begins, "|", color="#333333", ms=5, mew=0.4,
             label="a line begins", transform=ax.get_xaxis_transform())
@@ -128,16 +128,17 @@ uneven = pd.Series({name: unevenness(counts) for name, counts in totals.items()}
 uneven = uneven.dropna().sort_values()
 totals = {name: totals[name] for name in sorted(uneven.index)}
 shown = dict.fromkeys(uneven.index[[0, len(uneven) // 2, -1]])
-panels = {f"{name} ({uneven[name]:.2f})": drawn(name, drift=drift) for name in shown}
+drawings = {name: drawn(name, alpha=alpha, n_sigma=n_sigma) for name in shown}
+panels = {f"{name}\n{len(drawing[1]):,} lines for {len(drawing[0]):,} samples": drawing
+          for name, drawing in drawings.items()}
 figure, _ = draw_fits(panels, xlabel=timer, ylabel=event, columns=3)
 results.figure(
-    figure,
-    "streams",
-    f"**Figure.** Cumulated `{event}` and its lines, with the drift test; in brackets the largest "
-    "distance from a constant rate, as a share of the count. Strokes at the foot: a line begins; "
-    f"below, how far each sample is from its line. {source.capitalize()}. *See:* lines: "
-    + "; ".join(f"{name} {len(panel[1])} for {len(panel[0]):,} samples"
-                for name, panel in zip(shown, panels.values(), strict=True)) + ".",
+    figure, "streams",
+    f"**Figure.** Cumulated `{event}` and its lines by the paper's rule (next section). Strokes at "
+    "the foot: a line begins; below, how far each sample is from its line. "
+    f"{source.capitalize()}. *See:* a sample's largest distance from a constant rate is "
+    + ", ".join(f"{100 * uneven[name]:.2g} %" for name in shown)
+    + " of the count, from left to right.",
 )
 
 # %% [markdown]
@@ -151,7 +152,7 @@ results.figure(
 #
 # $$r_{n+1} > 3\hat\sigma, \qquad \hat\sigma = \sqrt{\tfrac{1}{n-2} \textstyle\sum_i (y_i - \hat y_i)^2} \tag{7}$$
 #
-# and the next line starts at the last sample of the old one. After two samples there is no $\hat\sigma$ yet, and $r_3 < \alpha |\hat y_3|$ decides. The whole method, on one of the cases above, in the paper's letters, and as printed: without the drift test it makes fewer lines than the figure above shows.
+# and the next line starts at the last sample of the old one. After two samples there is no $\hat\sigma$ yet, and $r_3 < \alpha |\hat y_3|$ decides. The whole method, on the first of the cases above, in the paper's letters:
 
 # %%
 first = next(iter(shown))
@@ -194,11 +195,13 @@ shown_lines.map("{:,.0f}".format).rename(columns={"slope": f"slope, a million {t
 # %% [markdown]
 # ## How much smaller?
 #
-# A sample is two numbers, a line is three (§3.1). Every case by three methods: the paper's, the same with a test against drift, and lines with a hard bound on the distance (notebook 07c compares these at equal size).
+# A sample is two numbers, a line is three: its first $x$, slope and intercept (§3.1). Every case by three methods:
 #
-# The paper names a weakness: samples that move slowly to one side widen a line's standard deviation until any sample fits. The drift test ends such a line when residuals on one side have added up. With a hard bound, a line ends only where no straight line stays within it.
+# - *as printed*: the paper's rule above. The paper names a weakness: samples that move slowly to one side widen $\hat\sigma$ until any sample fits.
+# - *drift test* (Page 1954): such a line also ends when its residuals on one side have added up, $g_{n+1} = \max(0,\ g_n \pm r_{n+1} / \hat\sigma - \tfrac{1}{2}) > drift$.
+# - *hard bound* (O'Rourke 1981): a line ends only where no straight line stays within it, $\max_i |y_i - k x_i - b| \le bound$.
 #
-# The reduction ratio is the number of samples a line. The paper has it from 10 to 1000 for most cases (§4.2), typically 10 to 100 (§5), and names two programs: 450.soplex with input 2 is reduced least, 453.povray most.
+# The reduction ratio is the number of samples per line. The paper has it from 10 to 1000 for most cases (§4.2), typically 10 to 100 (§5), and names two programs: 450.soplex with input 2 is reduced least, 453.povray most.
 
 
 # %%
@@ -215,13 +218,10 @@ def fit(counts, timer, event):
 
 fits = pd.concat({name: fit(own, timer, event) for name, own in totals.items()}, names=["case"])
 results.table(
-    fits.drop(columns="n_bytes").reset_index().round({"reduction": 1, "mnesd": 4, "largest": 4}),
-    "fits",
-    f"**Table.** First 12 of {len(fits)} rows (all in fits.csv), every case by every method: "
-    "samples, lines, samples a line (reduction); MNESD (below), "
-    f"largest and root mean square (rms) distance of samples [shares of the count]. {about}",
-    rows=12,
-)
+    fits.drop(columns="n_bytes").reset_index(), "fits",
+    f"**Table.** First 12 of {len(fits)} rows, every case by every method: samples, lines, samples "
+    "per line (reduction); MNESD (below), largest and root mean square (rms) distance of samples "
+    f"[shares of the count]. {about}", rows=12, decimals=5)
 
 # %%
 samples_mb = 16 * fits["n_samples"].xs("printed", level="method") / 1e6
@@ -239,19 +239,23 @@ results.figure(
 )
 
 # %%
-reduction, mnesd, largest = (fits[name].unstack() for name in ("reduction", "mnesd", "largest"))
+reduction, mnesd, largest, rms = (fits[name].unstack() for name in
+                                  ("reduction", "mnesd", "largest", "rms"))
 of_paper = {printed["least_reduced"].replace(" ", "."): printed["reduction"]["min"]}
 of_paper[printed["most_reduced"].replace(" ", ".")] = printed["reduction"]["max"]
-ratios = reduction[["printed", "drift", "bounded"]].assign(paper=pd.Series(of_paper))
+NAMES = {"printed": "as printed", "drift": "drift test", "bounded": "hard bound"}
+ratios = reduction[list(NAMES)].rename(columns=NAMES).assign(paper=pd.Series(of_paper))
 levels = {f"paper, {name}": printed["reduction"][name] for name in ("min", "max")}
-figure, _ = plot.by_case(ratios.dropna(axis=1, how="all"), ylabel="samples / lines", levels=levels)
+figure, _ = plot.by_case(ratios.dropna(axis=1, how="all"), levels=levels,
+                         ylabel="samples per line")
 results.figure(
-    figure,
-    "fig02",
-    "**Online regression, Fig. 2.** Reduction: samples a line; as printed, with the drift test, "
-    f"with a hard bound of {100 * bound:g} % of the count, and the paper's number where it "
-    f"prints one. {about} *See:* medians {reduction['printed'].median():.0f}, "
-    f"{reduction['drift'].median():.0f} and {reduction['bounded'].median():.0f}.",
+    figure, "fig02",
+    "**Online regression, Fig. 2.** Reduction: samples per line by the three methods, the hard "
+    f"bound at {100 * bound:g} % of the count, and the paper's number where it prints one. {about} "
+    f"*See:* medians {reduction['printed'].median():.0f}, {reduction['drift'].median():.0f} and "
+    f"{reduction['bounded'].median():,.0f}; the bound's lines are fewer because they may lie "
+    f"farther from the samples (rms {100 * rms['bounded'].median():.2g} % of the count in the "
+    f"median, as printed {100 * rms['printed'].median():.2g} %).",
 )
 
 # %% [markdown]
@@ -272,7 +276,7 @@ for name, counts in totals.items():  # the least-squares line of all samples
     rest = y - np.polynomial.Polynomial.fit(x, y, 1)(x)
     one_line[name] = np.sqrt((rest**2).sum() / (len(x) - 2)) / np.ptp(y)
 one_line = pd.Series(one_line)
-drawn_mnesd = mnesd[["printed", "drift"]].assign(**{"one line": one_line})
+drawn_mnesd = mnesd[["printed", "drift"]].rename(columns=NAMES).assign(**{"one line": one_line})
 figure, _ = plot.by_case(drawn_mnesd, ylabel=axis, levels=levels)
 results.figure(
     figure, "fig05",
@@ -284,7 +288,7 @@ results.figure(
 )
 
 # %% [markdown]
-# The paper draws the case that it reduces least and the one it reduces most (Figures 3 and 4), the two with the largest MNESD (6 and 7) and the two with the smallest (8 and 9). The same programs are drawn here where they are among the recordings; for the others, the case that has that place here. A program that fits worst in the paper need not fit badly here.
+# The paper draws the case that it reduces least and the one it reduces most (Figures 3 and 4), the two with the largest MNESD (6 and 7) and the two with the smallest (8 and 9). Each panel names that place *in the paper*; the curve is what was recorded here, of the same program or, where that is not among the recordings, of the case that has this place here (a star).
 
 # %%
 by_reduction, by_mnesd = (table["printed"].sort_values().index for table in (reduction, mnesd))
@@ -295,29 +299,27 @@ own.append(by_mnesd[:2][-1])
 same = [name for name in of_paper_figures if name.replace(" ", ".") in totals]
 order = mnesd["printed"].rank().astype(int)
 panels = {}
-for number, theirs, ours in zip((3, 4, 6, 7, 8, 9), of_paper_figures, own, strict=True):
+ROLES = {3: "least reduced", 4: "most reduced", 6: "a worst fit", 7: "a worst fit",
+         8: "a best fit", 9: "a best fit"}
+for number, theirs, ours in zip(ROLES, of_paper_figures, own, strict=True):
     name = theirs.replace(" ", ".") if theirs in same else ours
     ratio, spread = reduction.at[name, "printed"], mnesd.at[name, "printed"]
-    title = f"{number}: {name}{'' if theirs in same else '*'}, {ratio:.0f} x, "
-    title += f"MNESD {100 * spread:.2g} %"
+    star = "" if theirs in same else "*"
+    title = f"Paper's Fig. {number} ({ROLES[number]}); here: {name}{star}\n"
+    title += f"MNESD {100 * spread:.2g} %, {ratio:.0f} samples per line"
     panels[title] = drawn(name, alpha=alpha, n_sigma=n_sigma)
 
 # %%
 figure, _ = draw_fits(panels, xlabel=timer, ylabel=event)
 results.figure(
-    figure,
-    "fig03-fig09",
-    "**Online regression, Fig. 3, 4, 6 to 9.** Fits as printed; before the colon the number of the "
-    "paper's figure; x: samples a line. The paper draws, in this order, "
-    f"{', '.join(of_paper_figures)}; a star marks the case that has that place here, where the "
-    f"paper's is not among the recordings. {source.capitalize()}. *See:* "
-    + (", ".join(f"{name} has place {order[name.replace(' ', '.')]}" for name in same)
-       + f" of {len(order)} by MNESD here (1 is the smallest)." if same else
-       "none of the paper's programs is here."),
+    figure, "fig03-fig09",
+    "**Online regression, Fig. 3, 4, 6 to 9.** Fits as printed. The paper draws, in this order, "
+    f"{', '.join(of_paper_figures)}; a star: another case, which has that place here. "
+    f"{source.capitalize()}. *See:* "
+    + ("the order is not the paper's: from the best fit (1) to the worst, "
+       + ", ".join(f"{name} has place {order[name.replace(' ', '.')]}" for name in same)
+       + f" of {len(order)}." if same else "none of the paper's programs is here."),
 )
-
-# %% [markdown]
-# The order of the programs here is not the paper's. The paper has a sample each million cycles; a sample here is each 100 million instructions, which at two instructions a cycle are the time of fifty of the paper's samples. What a program does within them is not seen here.
 
 # %% [markdown]
 # ## By cycles, and on another suite
@@ -336,6 +338,11 @@ for body, (found, axis) in ways.items():
         counted = "LLC-store-misses" if found is cycles else EVENTS["spec2000"]
         every = {name: fit(own, axis, counted) for name, own in found.items()}
         bodies[body] = pd.concat(every, names=["case"])
+a_sample = [np.ptp(own["cycles"]) / (len(own) - 1) / 1e6 for own in cycles.values()]
+if a_sample:
+    print(f"A sample of spec-llc is {np.median(a_sample):.0f} million cycles in the median of "
+          f"{len(a_sample)} cases ({min(a_sample):.0f} to {max(a_sample):.0f}); the paper has one "
+          "each million. What a program does within a sample is not seen here.")
 
 # %%
 by_body = pd.concat(bodies, names=["body"]).groupby(["body", "method"], sort=False)
@@ -345,30 +352,22 @@ summary.loc[:, summary.columns.str.startswith(("mnesd", "largest"))] *= 100
 summary.insert(0, "cases", by_body.size())
 columns = ["cases", *(f"reduction, {what}" for what in ("min", "median", "max")), "mnesd, max"]
 results.table(
-    summary[[*columns, "largest, max"]].reset_index(),
-    "bodies",
+    summary[[*columns, "largest, max"]].reset_index(), "bodies",
     "**Table.** Reduction [samples a line], largest MNESD and largest distance [% of the "
     "count] over the cases of each body (recordings, event and timer). A standard "
-    "deviation divides by n − 2, so that of a short line may exceed its largest distance.",
-    decimals=2,
-)
+    "deviation divides by n − 2, so that of a short line may exceed its largest distance.")
 
 # %% [markdown]
 # ## The numbers
 
 # %%
-least = of_paper.get(reduction["printed"].idxmin()) or printed["reduction"]["min"]
-note = f"{reduction['printed'].idxmin()}; the paper: another program, {printed['least_reduced']}"
-results.number("samples a line (the paper's reduction), least", reduction["printed"].min(), "x",
-               paper=least, note=note)
-results.number(
-    "samples a line (the paper's reduction), median", reduction["printed"].median(), "x",
-    note="the paper: 10 to 1000 for most (§4.2), typically 10 to 100 (§5)",
-)
-note = f"{reduction['printed'].idxmax()}; the paper: another program, {printed['most_reduced']}"
-most = printed["reduction"]["max"]
-results.number("samples a line (the paper's reduction), greatest", reduction["printed"].max(), "x",
-               paper=most, note=note)
+ratio = reduction["printed"]
+for what, case, end in ("least", ratio.idxmin(), "min"), ("greatest", ratio.idxmax(), "max"):
+    note = f"{case}; the paper: {printed['least_reduced' if end == 'min' else 'most_reduced']}"
+    results.number(f"samples a line (the paper's reduction), {what}", ratio[case], "x",
+                   paper=printed["reduction"][end], note=note)
+results.number("samples a line (the paper's reduction), median", ratio.median(), "x",
+               note="the paper: 10 to 1000 for most (§4.2), typically 10 to 100 (§5)")
 for method, spread in mnesd.items():
     claim = 100 * printed["mnesd_below"] if method == "printed" else None
     note = "the paper's claim, which three of its cases exceed; " if claim else ""
@@ -380,28 +379,30 @@ results.numbers()
 
 # %%
 samples_lines = samples_mb / lines_mb
-smaller = samples_lines.median()
-rms = fits["rms"].unstack().median()
+smaller, fewer = samples_lines.median(), (largest["drift"] < largest["printed"]).sum()
+whose = ("last-level load misses of SPEC CPU2006, others' recordings on a Xeon Gold 5120"
+         if source.endswith("spec-llc") else source)
 display(results.finding(
-    f"The paper's lines take {smaller:.0f} times less space than the samples (median of "
-    f"{len(reduction)} cases, {source}; {samples_lines.min():.1f} at least; "
-    f"{reduction['printed'].median():.0f} samples a line), and no sample is farther from its line "
-    f"than {100 * largest['printed'].max():.2g} % of the event's count. A line is three numbers, a "
-    "sample two. The paper's measure (MNESD below "
-    f"{printed['mnesd_below']:g}) shows little: one line for the whole run passes it in "
-    f"{(one_line < printed['mnesd_below']).sum()} of {len(one_line)} cases."))
+    f"{smaller:.0f} times smaller (median of {len(reduction)} cases; {whose}; "
+    f"{samples_lines.min():.1f} to {samples_lines.max():.0f} times), and no sample is farther from "
+    f"its line than {100 * largest['printed'].max():.2g} % of the run's count. That is "
+    f"{reduction['printed'].min():.1f} to {reduction['printed'].max():.0f} samples per line; the "
+    f"paper has about {printed['reduction']['min']} to {printed['reduction']['max']}. Its measure "
+    f"of the fit (MNESD below {printed['mnesd_below']:g}) shows little: one line for the whole run "
+    f"passes it in {(one_line < printed['mnesd_below']).sum()} of {len(one_line)} cases."))
 display(results.finding(
-    f"A test against drift lowers the largest distance to {100 * largest['drift'].max():.2g} %, "
-    f"with {reduction['drift'].median():.0f} samples a line. A hard bound of {100 * bound:g} % of "
-    f"the count has fewer lines, {reduction['bounded'].median():,.0f} samples each, and so a "
-    f"larger distance (root mean square, median: {100 * rms['bounded']:.2g} %, the paper's method "
-    f"{100 * rms['printed']:.2g} %). That compares two sizes: notebook 07c sets the bound so that "
-    "both take the same space."))
+    f"With a drift test the largest distance falls to {100 * largest['drift'].max():.2g} % (it is "
+    f"smaller in {fewer} of {len(largest)} cases), at {reduction['drift'].median():.0f} samples "
+    f"per line (median) in place of {reduction['printed'].median():.0f}. A hard bound of "
+    f"{100 * bound:g} % of the count gets {reduction['bounded'].median():,.0f} samples per line, "
+    f"but its typical distance is larger (rms, median: {100 * rms['bounded'].median():.2g} %, as "
+    f"printed {100 * rms['printed'].median():.2g} %); notebook 07c compares both at equal size."))
 if "spec2000" in " ".join(bodies):
-    of_older = bodies[[body for body in bodies if body.startswith("spec2000")][0]]["reduction"]
-    few = of_older.xs("printed", level="method")
-    results.finding(f"On SPEC CPU2000 a line stands for fewer samples: {few.median():.1f} in the "
-                    f"median of {len(few)} cases, {few.min():.1f} at least.")
+    of_older = bodies[[body for body in bodies if body.startswith("spec2000")][0]]
+    of_older = of_older.xs("printed", level="method")
+    few = 16 * of_older["n_samples"] / of_older["n_bytes"]
+    results.finding(f"On SPEC CPU2000 (mispredicted branches, {len(few)} cases, others' "
+                    f"recordings) {few.median():.1f} times smaller, {few.min():.1f} at least.")
 
 # %% [markdown]
 # ## Explore
@@ -441,7 +442,7 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 # %% [markdown]
 # ## What this doesn't show
 #
-# Twenty of the paper's 57 cases; 453.povray and 998.specrand, which it draws, are not among them. The processor, its caches (one way of the last level, 1.75 MiB) and prefetchers are others. A sample each 100 million instructions hides what happens within, so that the paper's reductions, least and greatest, stand beside ours for their order of magnitude only; and how the method does at a sample each million cycles is seen only on kernel events (`-p suite=samples`, notebook 07a). Loads and stores are of different runs, and counts of user mode only.
+# Twenty of the paper's 57 cases; 453.povray and 998.specrand, which it draws, are not among them. The processor, its prefetchers and its last-level cache (1.75 MiB, one way of it) are others. Samples are coarser than the paper's, so that its least and greatest reduction stand beside ours for their order of magnitude only; how the method does at a sample each million cycles is seen only on kernel events (`-p suite=samples`, notebook 07a). Loads and stores are of different runs, and counts of user mode only.
 #
 # **References.** Wu and Mencer, *Online Linear Regression of Sampling Data from Performance Event Counters*. Navarro-Torres et al., *Memory hierarchy characterization of SPEC CPU2006 and SPEC CPU2017 on the Intel Xeon Skylake-SP*, PLOS ONE 2019 (the streams). O'Rourke, *An on-line algorithm for fitting straight lines between data ranges*, 1981. Page, *Continuous inspection schemes*, 1954.
 
