@@ -176,11 +176,12 @@ def resample_blocks(n_rows, seed, *, n_blocks=20):
 
 
 def draw_contributions(model, X, y, seeds):
-    """Contributions of each event to CPI at the rows of `X` in models of resampled rows: a list of DataFrames as of
-    :meth:`ClusterRegression.event_contributions`, one for each of the `seeds` (int).
+    """Compute contributions of events to CPI in models that were fitted to resampled rows: a list of DataFrames.
 
-    `model` is a fitted ClusterRegression, whose clusters and penalty the models have; `X` (DataFrame) and `y` (Series)
-    are the rows that are resampled in blocks.
+    Each of the `seeds` (int) gives a model, and a DataFrame of shape (n_rows, n_events): what each event adds to
+    the mean of y in each row of X. CPI is cycles per instruction. `model` is a fitted ClusterRegression, whose
+    clusters and penalty the models have; `X` (DataFrame) and `y` (Series) are the rows that are resampled in
+    blocks.
     """
     again = ClusterRegression(model.clusters, penalty=model.penalty_)
     drawn = [resample_blocks(len(X), seed) for seed in seeds]

@@ -10,8 +10,8 @@ from cmlib.errors import CmlibError
 def program_label(name, *, scale=1.0, options=None):
     """The text (str) noted as the command of a recorded program of cmlib's, the same on any machine.
 
-    It is the command that records it: ``cmlib record --program NAME --scale 1 --option KEY=VALUE``. `scale`
-    multiplies the program's work, `options` is a dict or None.
+    It is the command that records it: ``cmlib record --program NAME --scale 1 --option KEY=VALUE``. `name` is the
+    program's, `scale` multiplies its work, `options` is a dict or None.
     """
     chosen = "".join(f" --option {key}={value}" for key, value in sorted((options or {}).items()))
     return f"cmlib record --program {name} --scale {scale:g}{chosen}"
