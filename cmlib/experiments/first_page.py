@@ -6,6 +6,8 @@ the program), varies (what changes over time), sure (how sure that is), advice, 
 more). Nothing is refused; a sentence is "" where there is nothing to say.
 """
 
+import functools
+
 import numpy as np
 import pandas as pd
 
@@ -14,11 +16,18 @@ from cmlib.experiments.targets import CLOCKS
 from cmlib.fingerprint.phases import NOTHING_ELSE, added_shares
 from cmlib.io.events import simulated_events
 from cmlib.shell import as_code, command_code, command_line, recorded_words
+from cmlib.templates import template
 from cmlib.topdown import describe_misses, series_phases
 
 _OFTEN = 10  # intervals from which on rates are cut into phases
 _CHANGED, _MOST_NAMED = 1.25, 3
 _MUCH = 0.1  # share of the estimated cycles from which on there is something to do
+
+
+@functools.cache
+def _sentences():
+    """The macros of first_page.j2, which write the sentences."""
+    return template("cmlib.experiments", "first_page.j2").module
 
 
 def _describe_change(event, rate):
@@ -57,26 +66,15 @@ def _summarize_agreement(by_event):
         means = [rate.mean() for rate in by_run.values()]
         if len(means) > 1:
             apart = 100 * (max(means) - min(means)) / np.mean(means)
-            return (
-                f"the rate of `{event}` differs by {apart:.0f} % between the {len(means)} "
-                "runs that counted it"
-            )
-    return "no event was counted in two runs, so that it is not known how far another run would differ"
+            return _sentences().agreement(event, apart, len(means))
+    return _sentences().agreement("", 0, 0)
 
 
 def _suggest_recording(meta):
     """Sentence: what it takes to know IPC, of a program with this metadata of a run (dict)."""
-    if meta.get("imported"):
-        return (
-            "instructions and cycles in the same recording give IPC: put "
-            "`{instructions,cycles}` in front of perf's list of events (`-e`), and "
-            f"{command_code('cmlib', 'import', meta['program'], 'FILE')}"
-        )
-    return (
-        "IPC, and where the cycles go. `cmlib doctor` says whether this machine has hardware "
-        "counters; on one that has, "
-        f"{as_code(command_again(meta | {'command': ''}))} records what that takes"
-    )
+    imported = meta.get("imported")
+    command = command_code("cmlib", "import", meta["program"], "FILE") if imported else None
+    return _sentences().to_know_ipc(imported, command or as_code(command_again(meta | {"command": ""})))
 
 
 def summarize_rates(often, by_event, runs):
@@ -95,47 +93,19 @@ def summarize_rates(often, by_event, runs):
     }
 
 
-_HOW = {
-    "counted": "each of the four shares was counted{}",
-    "decided": "the bounds of the categories do not overlap",
-    "likely": "judged by the cycles in which nothing was issued; the bounds leave it open",
-    "open": "the counts leave it open",
-    "little lost": "the instructions that retired tell so much by themselves",
-}
-
-
 def describe_account(answer):
     """Sentences on a measured program: a dict of limits, sure, advice and lacking ("" where there is nothing to say).
 
     `answer` is a dict as of :func:`cmlib.topdown.summarize`, whose ``account`` (shares of the slots by category) is not
     None.
     """
-    account, off = answer["account"], answer["account"]["contradiction"]
-    apart = [(row["high"] - row["low"]) / 2 for row in account["categories"] if not row["parent"]]
-    within = (
-        ""
-        if account["printed"]
-        else (
-            f", to ±{max(apart):.1f} points or less (95 %: what taking turns and differences of the runs "
-            "leave open)"
-        )
-    )
-    disputed = ", ".join(f"{share:.1f} % {name}" for name, share in account["disputed"].items())
-    sure = [
-        _HOW[account["how"]].format(within),
-        f"the recording tool printed {disputed}, which the counts contradict" if disputed else "",
-        f"their counts contradict each other by {off:.0f} %" if off else "",
-        "not used, as they count too little: " + ", ".join(account["doubtful"])
-        if account["doubtful"]
-        else "",
-    ]
-    decide = account["decide"]
-    lacking = f"what would decide it: {as_code(decide)}" if decide else ""
+    account, decide = answer["account"], answer["account"]["decide"]
+    apart = max((row["high"] - row["low"]) / 2 for row in account["categories"] if not row["parent"])
     return {
         "limits": account["text"].rstrip("."),
-        "sure": "; ".join(filter(None, sure)),
+        "sure": _sentences().sure(account, apart),
         "advice": "; ".join(entry["text"] for entry in account["advice"]),
-        "lacking": lacking,
+        "lacking": f"what would decide it: {as_code(decide)}" if decide else "",
     }
 
 
@@ -170,15 +140,10 @@ def describe_simulation(meta):
 
     `meta` is the metadata (dict) of a simulated run.
     """
-    caches = "; ".join(f"{name} {shape}" for name, shape in meta["simulator"]["caches"].items())
     words = recorded_words(meta["command"])
     diagnose = command_line("cmlib", "diagnose", "--simulate", "--", *words)
     compare = command_line("cmlib", "compare", "--simulate", command_line(*words), "NEW")
     return {
-        "sure": "counts are **simulated** by Valgrind, not measured: instructions, loads, "
-        "stores and branches are exact, misses and mispredictions are modelled, "
-        f"without speculation, with caches {caches}",
-        "lacking": "IPC, and where cycles go, take a processor's counters. Without any, "
-        f"{as_code(diagnose)} names the class of each phase, and "
-        f"{as_code(compare)} tells whether another version executes more",
+        "sure": _sentences().simulated(meta["simulator"]["caches"]),
+        "lacking": _sentences().beyond_simulation(as_code(diagnose), as_code(compare)),
     }
