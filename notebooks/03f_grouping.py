@@ -43,8 +43,13 @@ from cmlib.experiments.data import describe_data, refuse_simulated
 from cmlib.io import events
 from cmlib.parallel import Workers, parallel_map
 from cmlib.rank import blocks, predict_held_out, regressor, relative_error
-from cmlib.rank.clusters import ClusterRegression, cluster_events, draw_contributions
-from cmlib.rank.clusters import held_out, importances
+from cmlib.rank.clusters import (
+    ClusterRegression,
+    cluster_events,
+    draw_contributions,
+    held_out,
+    importances,
+)
 from cmlib.report.notebook import begin
 
 # %%
@@ -95,11 +100,11 @@ X.iloc[:4, :4].map("{:.5f}".format)
 # It has to beat clusters of the same sizes and kinds whose members are drawn at random: where these overlap as much (a difference below 0.02 counts as none), stability says nothing for the grouping. The models are the same for both, as grouping changes nothing of the regression, only how its terms are added up (notebook 03c).
 
 # %%
-def overlap(I, n_first=5):
+def overlap(importance, n_first=5):
     """The formula above, of importances: a row a model, a column a cluster."""
-    n = min(n_first, I.shape[1])
-    F = ((-I).rank(axis=1, method="first") <= n).to_numpy(float)
-    i, j = np.triu_indices(len(I), 1)
+    n = min(n_first, importance.shape[1])
+    F = ((-importance).rank(axis=1, method="first") <= n).to_numpy(float)
+    i, j = np.triu_indices(len(importance), 1)
     return float((F @ F.T / n)[i, j].mean())
 
 

@@ -61,8 +61,8 @@ first = next(iter(programs.values()))
 n_diluted = sum(len(runs) for of in programs.values() for both in of.diluted.values()
                 for runs in both)
 kind = "software events" if first.per == "work" else "hardware events"
-Markdown(f"{recordings.describe_recordings(programs)} Beside these, {n_diluted} runs of kernels with a "
-         "diluted fault, and of the good forms that they are held against (below).")
+Markdown(f"{recordings.describe_recordings(programs)} Beside these, {n_diluted} runs of kernels "
+         "with a diluted fault, and of the good forms that they are held against (below).")
 
 # %% [markdown]
 # ## The comparison

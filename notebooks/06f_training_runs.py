@@ -52,9 +52,9 @@ results, workers = notebook.results, notebook.workers
 autoperf, programs = paper("autoperf"), recordings.recorded_programs(folder, program)
 results.mark(recordings.synthetic_origin(programs))
 published = {name: pd.Series(values) for name, values in autoperf["variances"].items()}
-Markdown(f"{recordings.describe_recordings(programs)} The paper's own are only the {len(published)} "
-         f"series of {len(published['MySQL'])} variances each in the next section, by hardware "
-         "events, which its authors published.")
+Markdown(f"{recordings.describe_recordings(programs)} The paper's own are only the "
+         f"{len(published)} series of {len(published['MySQL'])} variances each in the next "
+         "section, by hardware events, which its authors published.")
 
 # %% [markdown]
 # ## Algorithm 1

@@ -52,9 +52,9 @@ from cmlib.report.notebook import begin
 limits = {"suite": ["spec-llc", "spec2000", "samples"], "alpha": (0, 1), "n_sigma": (0, 100),
           "drift": (0.5, 1000), "bound": (0.000001, 0.5)}
 notebook = begin("07_compression", settings, suite=suite, folder=folder, cases=cases,
-                 program=program, event=event, alpha=alpha, n_sigma=n_sigma, drift=drift, bound=bound)
-results = notebook.results
-printed = paper("online_linear_regression")
+                 program=program, event=event, alpha=alpha, n_sigma=n_sigma, drift=drift,
+                 bound=bound)
+results, printed = notebook.results, paper("online_linear_regression")
 
 # %% [markdown]
 # ## The streams
