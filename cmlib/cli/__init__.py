@@ -1,7 +1,9 @@
 """The command line `cmlib`: a module for each command, or for a few that belong together.
 
 Commands print results on standard output, and errors on standard error, without a traceback. They end with exit code
-0 when all went well and 2 after an error; only `cmlib compare` has others.
+0 when all went well and 2 after an error; only `cmlib compare` has others. A command's function gets the values of
+its arguments and options by name, and its docstring is the command's help; wrong values are refused by click's
+UsageError or BadParameter.
 """
 
 import contextlib
@@ -61,7 +63,8 @@ class _Commands(click.Group):
     def main(self, *args, **extra):
         """Run the command line and end the process with the exit code; errors are printed without a traceback.
 
-        Never returns: 0 if all went well, 2 after an error, or the code with which a command ended its context.
+        Arguments are those of click's ``Group.main``. Never returns: 0 if all went well, 2 after an error, or the
+        code with which a command ended its context.
         """
         try:
             code = super().main(*args, **extra | {"standalone_mode": False}) or 0

@@ -62,7 +62,10 @@ class _SourceOption(click.Option):
 
 
 def option(*names, sources, **settings):
-    """A decorator as :func:`click.option`, for an option that goes only with `sources` (tuple of str)."""
+    """A decorator as :func:`click.option`, for an option that goes only with `sources` (tuple of str).
+
+    `names` and `settings` are the arguments of click.option.
+    """
     return click.option(*names, cls=_SourceOption, sources=sources, **settings)
 
 

@@ -1,7 +1,8 @@
 """A widget for fingerprints: the classes of a program's slices, and the rule of the decision tree behind one of
 them.
 
-A slice is a short stretch of a run; its class says what limits it, such as P_Mem_L2 (pathological) or N_CPU.
+A slice is a short stretch of a run; its class says what limits it, such as P_Mem_L2 (pathological) or N_CPU. Nothing
+is refused: without profiles the Panel says how to record some.
 """
 
 import html

@@ -28,7 +28,7 @@ _STYLE = (
 def dropdown(label, options, value=None):
     """An ipywidgets Dropdown; it begins with `value` if that is one of the options, else with the first option.
 
-    `options` is a list of values, or of pairs of a label and a value.
+    `label` (str) stands before it; `options` is a list of values, or of pairs of a label and a value.
     """
     layout = widgets.Layout(width="auto", max_width="100%")
     control = widgets.Dropdown(description=label, options=options, layout=layout)
@@ -39,7 +39,7 @@ def dropdown(label, options, value=None):
 def slider(label, low, high, *, step=1, value):
     """An ipywidgets slider for a number from `low` to `high`: an IntSlider if `step` is an int, else a FloatSlider.
 
-    Its value changes only when the handle is let go.
+    `label` (str) stands before it, `value` is where it begins. Its value changes only when the handle is let go.
     """
     kind = widgets.IntSlider if isinstance(step, int) else widgets.FloatSlider
     return kind(
@@ -54,7 +54,10 @@ def slider(label, low, high, *, step=1, value):
 
 
 def offer(control, options):
-    """Give a dropdown other options; its value stays if it is one of them, else it becomes the first. Returns None."""
+    """Give a dropdown (`control`) other `options`; its value stays if it is one of them, else it becomes the first.
+
+    Returns None.
+    """
     before = control.value
     control.options = options
     _choose(control, before)
@@ -73,7 +76,7 @@ def paragraph(*sentences):
 
 
 def name(text):
-    """The name of an event or a program as HTML code (str), escaped."""
+    """The name of an event or a program (`text`) as HTML code (str), escaped."""
     return f"<code>{html.escape(text)}</code>"
 
 
@@ -88,8 +91,8 @@ def table(header, rows):
 
 
 def number(value, decimals=1, unit=""):
-    """A number as text with its unit and a comma between thousands; "–" for NaN, "∞" for an infinite one of either
-    sign.
+    """`value` as text with `decimals` digits, its `unit` and a comma between thousands: "–" for NaN, "∞" for an
+    infinite one.
     """
     if math.isnan(value):
         return "–"

@@ -1,7 +1,8 @@
 """A widget for rankings of events by their importance for IPC: of one program, or of two programs side by side.
 
 Controls choose the program, another beside it, the number of events in the model, the bars shown, and over how many
-models (of different seeds) importances are averaged.
+models (of different seeds) importances are averaged. :func:`ranking` takes results of :func:`cmlib.rank.refine` and
+gives a Panel; without results it says how to record.
 """
 
 import pandas as pd

@@ -2,7 +2,7 @@
 
 A run is simulated on first- and last-level caches; where a second simulation follows in the text, its last level is
 the processor's second one. :func:`read_series` gives counts by interval, :func:`read_functions` those of each
-function.
+function. CallgrindError for text that is cut off, was changed, or is not Callgrind's.
 """
 
 import itertools
@@ -317,9 +317,11 @@ def join_levels(last, second):
 
 
 def difference(last, second):
-    """How far two simulations (DataFrames by simulated event) differ, as a share of instructions (float).
+    """How far two simulations differ, as a share of instructions (float); `last` has LL as the last cache, `second`
+    has L2.
 
-    0.0 if all that does not depend on the last cache is equal; above 0 otherwise.
+    Both are DataFrames by simulated event. 0.0 if all that does not depend on the last cache is equal; above 0
+    otherwise.
     """
     same = last.columns.difference(_lowest())
     if np.array_equal(last[same], second[same]):

@@ -1,6 +1,7 @@
 """Read histories from a CSV: a program's metrics (such as seconds) by commit.
 
-:func:`read_history` gives a DataFrame with a row a commit, and the commits' subject lines.
+:func:`read_history` gives a DataFrame with a row a commit, and the commits' subject lines. CmlibError for a file that
+is no history, has no values, or is too large.
 """
 
 import numpy as np

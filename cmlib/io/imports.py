@@ -2,6 +2,8 @@
 unchanged.
 
 :func:`import_files` takes files, and gives the paths of the metadata that it wrote beside copies of them.
+RecordError, before anything is written, for files that can't be read and runs that can't be compared with those
+there.
 """
 
 import reprlib
@@ -24,11 +26,10 @@ _DAY_MS = 24 * 3600 * 1000
 
 
 def import_notes(metas):
-    """A list of the distinct remarks (str) that were made when runs were imported, from their metadata (list of
-    dicts).
+    """A list of the distinct remarks (str) that were made when runs were imported.
 
-    The remark that running shares are missing is left out, as the counts themselves tell it; runs recorded here have
-    none.
+    `metas` (iterable of dicts) are the runs' metadata. The remark that running shares are missing is left out, as the
+    counts themselves tell it; runs recorded here have none.
     """
     notes = (meta.get("note", "").replace(NO_SHARES, "") for meta in metas if meta.get("imported"))
     return list(filter(None, dict.fromkeys(" ".join(note.split()) for note in notes)))

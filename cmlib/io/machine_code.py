@@ -3,7 +3,8 @@ equal.
 
 :func:`read_code` takes a path and gives a :class:`Code`; :func:`differing` names what differs between two of them. An
 address in code or data is replaced by what lies there: the name of a function or object, or the bytes of a constant
-without a name. Addresses are virtual, as the linker gave them.
+without a name. Addresses are virtual, as the linker gave them. MachineCodeError for files that are not of x86-64,
+have no symbols, or are larger than 512 MiB.
 """
 
 import bisect
@@ -109,7 +110,8 @@ def differing(old, new):
     """Two sets of names (str): functions that differ between two Codes, and data that differ and that no function
     uses.
 
-    A function differs if its instructions do, if it is in one Code only, or if it refers to data that differ.
+    `old` and `new` are the Codes, as of :func:`read_code`. A function differs if its instructions do, if it is in one
+    Code only, or if it refers to data that differ.
     """
     functions, objects = (
         {name for name in {*a, *b} if not same(a.get(name, []), b.get(name, []))}

@@ -1,4 +1,7 @@
-"""Read which programs of which suite cmlib records (data/programs/programs.yaml)."""
+"""Read which programs of which suite cmlib records (data/programs/programs.yaml).
+
+CmlibError only for a text that is no command of such a program.
+"""
 
 import functools
 

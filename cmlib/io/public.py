@@ -1,7 +1,8 @@
 """Public recordings by others: list them with their licences, download and check their files, import their programs.
 
 A set is what one author published; data/public lists sets and files. :func:`fetch` downloads a set into this user's
-cache, :func:`read` gives the bytes of one file.
+cache, :func:`read` gives the bytes of one file. PublicError for an unknown set or file, one that can't be downloaded,
+or that is not the original.
 """
 
 import functools
@@ -184,8 +185,9 @@ ALL = "all"  # as a program: every program of a set
 
 
 def programs(name):
-    """Names (list of str) of the programs in a set, as :func:`import_programs` takes them; PublicError for an
-    unknown set.
+    """Names (list of str) of the programs in a set, as :func:`import_programs` takes them.
+
+    `name` is the set's; PublicError for an unknown one.
     """
     return list(dict.fromkeys(_called(row) for row in files(name).itertuples() if row.program))
 
@@ -194,9 +196,9 @@ def import_programs(name, wanted, *, folder=None):
     """Import programs of a set among the recordings, but for those that are there; returns the names of the new
     ones.
 
-    `wanted` (sequence of str) are names as of :func:`programs`, or "all"; `folder` is that of all recordings, by
-    default `data/recordings`. PublicError for an unknown program, or if its file was not fetched; RecordError if it
-    can't be imported.
+    `name` is the set's, `wanted` (sequence of str) are names as of :func:`programs`, or "all"; `folder` is that of
+    all recordings, by default `data/recordings`. PublicError for an unknown program, or if its file was not fetched;
+    RecordError if it can't be imported.
     """
     known = programs(name)
     unknown = [program for program in wanted if program not in (*known, ALL)]

@@ -1,7 +1,8 @@
 """The recording of one run in memory: counts, running shares, intervals and metadata, whoever counted.
 
 :func:`make_recording` makes a :class:`Recording` of two tables and metadata. A running share (0 to 1) is the share of
-an interval in which an event was on a counter.
+an interval in which an event was on a counter. Nothing is checked here: :mod:`cmlib.io.store` does that when it reads
+a run.
 """
 
 from dataclasses import dataclass, field
@@ -147,11 +148,11 @@ class Recording:
 
 
 def make_recording(meta, counts, running, interval_s=None):
-    """A Recording from metadata (dict), counts and running shares as a run's file has them.
+    """A Recording from metadata (`meta`, dict), and counts and running shares as a run's file has them.
 
-    Both are DataFrames indexed by `time_s`, a column an event, with second readings (``EVENT#2``) among their
-    columns; `interval_s` (array-like) are lengths [s], by default the differences of `time_s`. The index becomes
-    instructions in a simulated run, and the run's number where metadata say that an interval is a whole run.
+    `counts` and `running` are DataFrames indexed by `time_s`, a column an event, with second readings (``EVENT#2``)
+    among their columns; `interval_s` (array-like) are lengths [s], by default the differences of `time_s`. The index
+    becomes instructions in a simulated run, and the run's number where metadata say that an interval is a whole run.
     """
     lengths = lengths_by_ends(counts.index) if interval_s is None else interval_s
     index = counts.index

@@ -2,7 +2,8 @@
 
 A region is a part of a program, such as a function, between two marks at which counters are read; a sample is the
 counts of one passage. A recording of regions is a JSON file of metadata beside a packed CSV of samples, of many
-executions; :func:`load_recording` reads both.
+executions; :func:`load_recording` reads both. CmlibError for a recording that can't be read; ValueError for text that
+is damaged, or counts that are not whole.
 """
 
 import functools
@@ -66,8 +67,9 @@ def normalize(regions, *, per="instructions"):
     """Counts of each sample divided by its instructions times threads, or by its work (`per`: "instructions" or
     "work").
 
-    Takes the DataFrame of :func:`read_regions`; returns one with the columns function, location and the events.
-    ValueError if something was not counted in every sample, or not all the time (running below 1).
+    `regions` is the DataFrame of :func:`read_regions`, a row for each passage of a region; returns one with the
+    columns function, location and the events. ValueError if something was not counted in every sample, or not all the
+    time (running below 1).
     """
     divisor = {"instructions": regions["instructions"] * regions["threads"], "work": regions["work"]}[per]
     counters = [column for column in regions if column not in ABOUT]
@@ -192,7 +194,10 @@ def read_recording(file):
 
 
 def read_about(file):
-    """Metadata (dict) of a recording of regions, without reading its samples; CmlibError if they are not valid."""
+    """Metadata (dict) of a recording of regions, without reading its samples; CmlibError if they are not valid.
+
+    `file` is the path of its JSON.
+    """
     with archive.errors_as(CmlibError, file):
         about = archive.read_object(file, "a recording of regions", _HOW)
     if problem := first_problem(about, "stored") or first_problem(about, "regions"):

@@ -1,6 +1,8 @@
 """Read the runs in a file that was recorded elsewhere, by perf or another tool, and check that they are plausible.
 
 :func:`read_sources` takes paths and gives a list of :class:`ForeignRecording`: counts, running shares and metadata.
+RecordError, which names the file, for one that can't be read, has neither counts nor shares of slots, or has counts
+that can't be true.
 """
 
 import codecs
@@ -66,7 +68,7 @@ class ForeignRecording:
     mark: str = ""
 
     def noted(self, remark="", mark=""):
-        """The same run with a further remark, and a further part of the program's name (a new ForeignRecording)."""
+        """The same run with `remark` added to its remark, and `mark` to its mark (both str): a new ForeignRecording."""
         marks, remarks = filter(None, [self.mark, mark]), filter(None, [self.remark, remark])
         return replace(self, mark="-".join(marks), remark=" ".join(remarks))
 
@@ -391,7 +393,7 @@ def check_lines(file, raw):
 
 
 def check_plausible(file, frame, *, shortest_s=_SHORTEST_S, chosen=()):
-    """Raise RecordError for counts, times or names of events that can't be true.
+    """Raise RecordError, which names `file`, for counts, times or names of events that can't be true.
 
     `frame` (DataFrame) has the columns time_s [s], event and value, a row a reading; `shortest_s` [s] is the shortest
     interval that is believed, `chosen` (collection of str) are names that a user asked for, which may be of any form.

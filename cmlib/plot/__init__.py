@@ -1,7 +1,7 @@
 """Draw figures with seaborn and matplotlib: functions take results, mostly pandas objects, and compute nothing.
 
 Functions named after a figure make a new one and return ``(figure, axes)``: a matplotlib Figure, and its Axes or an
-array of them. They save and show nothing.
+array of them. They save and show nothing. Input is not checked, but a missing column raises a KeyError or ValueError.
 """
 
 from cmlib.plot.comparing import (

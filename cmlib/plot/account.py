@@ -1,6 +1,7 @@
 """Figures of top-down analysis: how a pipeline's slots (issue slots x cycles) divide into categories, and IPC.
 
 Categories of level 1 are such as "retired" and "front end"; each may have parts, such as "fetch latency".
+:func:`account_card` makes a figure, :func:`stack_shares` draws on axes; input is not checked.
 """
 
 import seaborn as sns

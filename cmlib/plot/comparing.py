@@ -19,8 +19,9 @@ _MARKS_OF_CASES = "os^DvP"
 def bars_by_program(frame, *, value, hue, ylabel, levels=None):
     """Bars grouped by the column "program", a colour for each value of the column `hue`: (Figure, Axes).
 
-    A bar is the mean of the rows' values in the column `value`, and a line on it goes from their lowest to their
-    highest. `levels` (dict of label to height) are dashed lines across; `ylabel` is the text at the vertical axis.
+    A bar is the mean of the values of its rows of `frame` in the column `value`, and a line on it goes from their
+    lowest to their highest. `levels` (dict of label to height) are dashed lines across; `ylabel` is the text at the
+    vertical axis.
     """
     figure, ax = single(3.2)
     look = {"errorbar": ("pi", 100), "err_kws": {"linewidth": 1.0, "color": "#333333"}}
@@ -68,7 +69,7 @@ def dots_by_program(frame, *, value, hue, xlabel, paper=None, grey=()):
 
 @styled
 def heat(frame, *, label, centre=None):
-    """A table of numbers as a heat map, rows down and columns across, each number written in its cell: (Figure,
+    """A table of numbers (`frame`) as a heat map, rows down and columns across, each written in its cell: (Figure,
     Axes).
 
     `label` is the text at the colour bar, whose ends are the 2nd and 98th percentile of the numbers. With `centre`
@@ -87,7 +88,10 @@ def heat(frame, *, label, centre=None):
 
 @styled
 def counts(frame, *, ylabel):
-    """Stacked bars of a table of counts, a bar a row (named by the index), a colour a column: (Figure, Axes)."""
+    """Stacked bars of a table of counts, a bar a row (named by the index), a colour a column: (Figure, Axes).
+
+    `frame` is the table (DataFrame), `ylabel` the text at the vertical axis.
+    """
     figure, ax = single(3.0)
     frame.plot.bar(stacked=True, ax=ax, color=palette(frame.shape[1]), width=0.7, rot=0)
     ax.set(xlabel="", ylabel=ylabel)
@@ -100,8 +104,9 @@ def counts(frame, *, ylabel):
 def points(frames, *, x, y, xlabel, ylabel, size=3):
     """Scatter plots of the columns `x` and `y`, a panel for each of `frames` (dict of title to DataFrame).
 
-    `size` is that of a point [points²]; from 10 on, points are less transparent. Points are drawn as pixels even in
-    vector graphics, as there are many. Returns (Figure, array of Axes).
+    `xlabel` and `ylabel` are the texts at the axes; `size` is that of a point [points²]: from 10 on, points are less
+    transparent. Points are drawn as pixels even in vector graphics, as there are many. Returns (Figure, array of
+    Axes).
     """
     figure, axes = panels(list(frames), height=2.7)
     for ax, (name, frame) in zip(axes, frames.items(), strict=True):
@@ -116,7 +121,7 @@ def run_times(frame, *, ylabel):
     """Run times of programs in the order of their runs, a coloured line with a point a run for each program:
     (Figure, Axes).
 
-    `frame` has a row a run, with the columns "program" and "seconds".
+    `frame` has a row a run, with the columns "program" and "seconds"; `ylabel` is the text at the vertical axis.
     """
     figure, ax = single(2.9)
     programs = list(dict.fromkeys(frame["program"]))
@@ -132,8 +137,9 @@ def run_times(frame, *, ylabel):
 def by_case(frame, *, ylabel, levels=None, log=True):
     """A mark for each number of a table: rows are cases, from left to right, and columns differ by colour and mark.
 
-    `levels` (dict of label to height) are lines across; `log` says whether the vertical axis is logarithmic, else it
-    begins at 0. Returns (Figure, Axes).
+    `frame` is the table (DataFrame; its index names the cases), `ylabel` the text at the vertical axis; `levels`
+    (dict of label to height) are lines across; `log` says whether the vertical axis is logarithmic, else it begins at
+    0. Returns (Figure, Axes).
     """
     figure, ax = single(3.4)
     places = range(len(frame))

@@ -1,7 +1,8 @@
 """Figures of fingerprints: the decision tree, a program's classes over time, accuracy curves, outcomes by program.
 
 A fingerprint gives each slice (a short stretch) of a program's run a class: pathological (P) or not (N), and which
-resource limits it, such as P_Mem_L2 or N_CPU; "unknown" if it is like none of the training data.
+resource limits it, such as P_Mem_L2 or N_CPU; "unknown" if it is like none of the training data. Functions return
+(Figure, Axes); a missing column is a KeyError, else input is not checked.
 """
 
 from itertools import cycle
@@ -127,8 +128,8 @@ def phase_timeline(labelled, pace, *, title="", marked=None):
 def accuracy_curve(curves, *, x, xlabel, lines=None, log=False):
     """Accuracy of classification against the column `x`, a line for each of `curves` (dict of label to DataFrame).
 
-    The frames have the columns `x` and accuracy [%]; `lines` (dict of label to a value of `x`) are vertical lines;
-    `log` makes the horizontal axis logarithmic. Returns (Figure, Axes).
+    The frames have the columns `x` and accuracy [%]; `xlabel` is the text at the horizontal axis; `lines` (dict of
+    label to a value of `x`) are vertical lines; `log` makes the horizontal axis logarithmic. Returns (Figure, Axes).
     """
     figure, ax = single(3.0)
     markers = cycle("os^D")

@@ -1,4 +1,7 @@
-"""Diagrams of a method: boxes from left to right, and arrows between them (:func:`flow`)."""
+"""Diagrams of a method: boxes from left to right, and arrows between them (:func:`flow`).
+
+KeyError for an arrow of an unknown step.
+"""
 
 import matplotlib.patches as patches
 

@@ -1,7 +1,8 @@
 """Figures of event refinement and of rankings of events.
 
 Event refinement fits a model, drops the least important events and fits again: its figure is the error against the
-number of events left. A ranking is a bar an event, as long as its importance.
+number of events left. A ranking is a bar an event, as long as its importance. Functions take dicts of DataFrames and
+return (Figure, array of Axes); a missing column is a KeyError.
 """
 
 from itertools import cycle

@@ -1,7 +1,7 @@
 """Figures of counts or rates over time, or over the instructions executed: lines, and stacked estimates of cycles.
 
 Functions take pandas Series or a DataFrame and return (Figure, Axes), but :func:`stack_estimate`, which draws on an
-Axes that it gets.
+Axes that it gets. Input is not checked.
 """
 
 from cmlib.plot.style import legend_below, legend_right, palette, panels, single, styled
@@ -47,8 +47,8 @@ def series_by_program(runs, *, ylabel, xlabel="time [s]"):
     """Lines of several runs, a panel for each of `runs` (dict of program, at least one, to a dict of label to
     Series).
 
-    The Series are indexed by what `xlabel` names, and the panels have one legend: labels are those of the first
-    program. Returns (Figure, array of Axes).
+    The Series are indexed by what `xlabel` names, `ylabel` names their values; the panels have one legend, whose
+    labels are those of the first program. Returns (Figure, array of Axes).
     """
     figure, axes = panels(list(runs))
     for ax, (program, lines) in zip(axes, runs.items(), strict=True):
@@ -75,7 +75,7 @@ def simulated_phases(parts, starts, *, title=""):
 
 
 def stack_estimate(ax, parts, starts):
-    """Stack the columns of `parts` on an axes, as steps, with a dotted line at each of `starts`. Returns None.
+    """Stack the columns of `parts` on the Axes `ax`, as steps, with a dotted line at each of `starts`. Returns None.
 
     `parts` (DataFrame) has a row an interval and at most five columns, cycles per instruction by cause, the lowest
     area first; its index has the instructions executed at each interval's end: in millions if it is named

@@ -15,7 +15,7 @@ _STYLE = matplotlib.rc_params_from_file(f"{__file__[:-3]}.mplstyle", use_default
 
 
 def styled(draw):
-    """Decorate a function that returns (Figure, axes), so that it draws in the style of this package."""
+    """Decorate `draw`, a function that returns (Figure, axes), so that it draws in the style of this package."""
 
     @functools.wraps(draw)
     def in_style(*args, **kwargs):
@@ -72,7 +72,7 @@ def bars_across(ax, values, labels, colours):
 
 
 def legend_right(ax, **options):
-    """Put the legend of an Axes to the right of it; `options` are those of ``Axes.legend``. Returns None."""
+    """Put the legend of the Axes `ax` to the right of it; `options` are those of ``Axes.legend``. Returns None."""
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), **options)
 
 

@@ -1,7 +1,8 @@
 """The diagnosis of one run of a program (`cmlib diagnose`) as a single HTML page without other files.
 
 Of a measured run, slices (short stretches) have a class that says what limits them; of a run simulated by Valgrind,
-phases (stretches that are alike) have estimated cycles by cause.
+phases (stretches that are alike) have estimated cycles by cause. Both functions take an answer (dict) and what it was
+made of, and return HTML (str); nothing is refused.
 """
 
 import io

@@ -1,6 +1,7 @@
 """Turn TeX formulas in Markdown into MathML, which a page shows without a script or a network.
 
-:class:`FormulaExporter` does so for a notebook's page, :func:`draw_formulas` for a text.
+:class:`FormulaExporter` does so for a notebook's page, :func:`draw_formulas` for a text. TeX that can't be read
+raises the errors of latex2mathml.
 """
 
 import re
@@ -22,7 +23,7 @@ _OVERLINE = re.compile(r'<mover>(<mrow>(?:(?!<mover>).)*?</mrow>)<mo accent="tru
 
 
 def draw_formulas(markdown):
-    """The Markdown (str) with MathML in place of TeX between dollars (``$…$``, ``$$…$$``); code is unchanged.
+    """`markdown` (str) with MathML in place of TeX between dollars (``$…$``, ``$$…$$``); code is unchanged.
 
     TeX that can't be read raises the errors of latex2mathml's ``convert``.
     """

@@ -1,7 +1,7 @@
 """Changes in a history of metrics by commit: as a dict, and as an HTML page with a small chart for each metric.
 
 A history is a table of a program's metrics (such as seconds), a row a commit; :mod:`cmlib.anomaly.history` finds the
-commits at which metrics change.
+commits at which metrics change. Nothing is checked here: :mod:`cmlib.io.histories` refuses histories without values.
 """
 
 import numpy as np

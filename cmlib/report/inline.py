@@ -1,7 +1,8 @@
 """The Markdown that captions, findings and notes may hold (bold, emphasis, code), as HTML or as plain text.
 
 :func:`to_html` and :func:`strip_markup` take a str and give one. Names of events and programs stand in these
-sentences, and come from files that may be anybody's: what looks like HTML or a link in them stays text.
+sentences, and come from files that may be anybody's: what looks like HTML or a link in them stays text. Nothing is
+refused: marks without an end stay text.
 """
 
 import html
@@ -15,12 +16,12 @@ _MARK = re.compile(
 
 
 def to_html(text):
-    """HTML (str) of a sentence in Markdown: bold, emphasis and code become elements, all else is escaped."""
+    """HTML (str) of a sentence in Markdown (`text`): bold, emphasis and code become elements, all else is escaped."""
     return _write(text, html.escape, lambda tag, inner: f"<{tag}>{inner}</{tag}>")
 
 
 def strip_markup(text):
-    """A sentence in Markdown as plain text (str), without its marks for bold, emphasis and code."""
+    """A sentence in Markdown (`text`) as plain text (str), without its marks for bold, emphasis and code."""
     return _write(text, str, lambda tag, inner: inner)
 
 

@@ -1,6 +1,7 @@
 """Start Jupyter kernels by forking a process that has loaded the libraries, as loading them takes seconds.
 
-After :func:`prepare`, Papermill's kernels in this process are such; :func:`kill_all` ends them.
+After :func:`prepare`, Papermill's kernels in this process are such; :func:`kill_all` ends them. Nothing is refused
+here: Jupyter's client raises what goes wrong.
 """
 
 import contextlib
@@ -79,7 +80,7 @@ class _Kernel(_forked.Process):
         return self.exitcode
 
     def send_signal(self, signum):
-        """Send a signal (its number) to the process, if it still runs."""
+        """Send the signal `signum` (int) to the process, if it still runs."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signum)
 

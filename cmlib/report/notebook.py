@@ -1,6 +1,7 @@
 """Begin a notebook: check its parameters, and make what its cells use by its settings.
 
 :func:`begin` gives a :class:`Notebook`: where results are kept, how many processes compute, which database is read.
+ValueError for a parameter or setting that is unknown or has a wrong value.
 """
 
 from dataclasses import dataclass

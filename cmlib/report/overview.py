@@ -2,7 +2,8 @@
 
 A card is what the page says of one program. Its topics: limits (what limits it), varies (what its speed varies with),
 sure (how sure that is), advice (what to try) and lacking (what to record to know more), clauses in Markdown without a
-full stop; bars and picture, which are drawn.
+full stop; bars and picture, which are drawn. Functions take dicts of topics or
+:class:`~cmlib.report.manifests.Manifests`; nothing is refused.
 """
 
 _LABELS = {
@@ -29,7 +30,7 @@ def sentences(topics):
 
 
 def opening(text):
-    """A clause (str) with a capital at its beginning, also behind asterisks; a name in code is unchanged."""
+    """A clause (`text`, str) with a capital at its beginning, also behind asterisks; a name in code is unchanged."""
     marks = len(text) - len(text.lstrip("*"))
     return text[:marks] + text[marks : marks + 1].upper() + text[marks + 1 :]
 

@@ -1,6 +1,6 @@
 """Lay the results of a profile out as one HTML page (`index.html`), and as `answers.json`.
 
-:func:`build_index` takes the folder of a profile's results and writes both.
+:func:`build_index` takes the folder of a profile's results and writes both. ValueError if there are no results.
 """
 
 import functools

@@ -1,7 +1,8 @@
 """The parameters that notebooks take: read from their cells and from YAML files, and checked by type and limits.
 
 A notebook is given as the path of its .ipynb file; its parameters are lines ``name: type = value  # comment`` of the
-cell tagged ``parameters``. A setting is a parameter that many notebooks share, see `SHARED`.
+cell tagged ``parameters``. A setting is a parameter that many notebooks share, see `SHARED`. ValueError, which names
+file and parameter, for a value of another type or outside its limits, and an unknown name.
 """
 
 import ast

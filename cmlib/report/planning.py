@@ -1,6 +1,7 @@
 """Plan which notebooks a profile runs, with which parameters; all is checked before the first one starts.
 
-:func:`plan` takes the profile's name and gives a :class:`NotebookJob` for each notebook.
+:func:`plan` takes the profile's name and gives a :class:`NotebookJob` for each notebook. ValueError for an unknown
+profile, notebook, parameter or value.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
 """Keep what a notebook found, figures, tables, numbers and sentences, in a folder from which the report is made.
 
 :class:`Results` is made at a notebook's beginning, takes each result, and writes all with :meth:`Results.save`.
+ValueError for two results of one kind and name, and for numbers that are not finite.
 """
 
 import html
@@ -128,9 +129,10 @@ class Results:
         """Keep a DataFrame as CSV and Parquet, display the caption, and return the table's beginning (IPython's
         HTML).
 
-        `name` is that of its files, `caption` sentences in Markdown. At most `rows` rows and eight columns are
-        returned, numbers with `decimals` digits behind the point; the files have all. The index is a column of the
-        CSV if it has a name. `on_page`: whether the report shows it. ValueError if another table has the name.
+        `frame` is the DataFrame, `name` that of its files, `caption` sentences in Markdown. At most `rows` rows and
+        eight columns are returned, numbers with `decimals` digits behind the point; the files have all. The index is
+        a column of the CSV if it has a name. `on_page`: whether the report shows it. ValueError if another table has
+        the name.
         """
         caption += self._origin
         frame.to_csv(self._draft / f"{name}.csv", index=_has_named_index(frame))
@@ -165,9 +167,10 @@ class Results:
         self._add("numbers", name, entry)
 
     def finding(self, text, *, program=""):
-        """Keep a sentence (Markdown) for the report's first page, and return it to be displayed (IPython's HTML).
+        """Keep a sentence for the report's first page, and return it to be displayed (IPython's HTML).
 
-        Findings about one `program` (name) stand together there; "" for one about no single program.
+        `text` is in Markdown. Findings about one `program` (name) stand together there; "" for one about no single
+        program.
         """
         text += self._origin
         self._record["findings"].append({"program": program, "text": text})
@@ -194,10 +197,9 @@ class Results:
         return HTML(f"<p><strong>{html.escape(program)}.</strong> {to_html(sentences(topics))}</p>")
 
     def overview_summary(self, program, summary):
-        """Add a dict (JSON values) about a program (name) to its entry in `answers.json`, together with those of
-        other notebooks.
+        """Add facts about a program (name) to its entry in `answers.json`, together with those of other notebooks.
 
-        A key that an earlier one had is replaced. Nothing is returned.
+        `summary` is a dict of JSON values; a key that an earlier one had is replaced. Nothing is returned.
         """
         self._overview(program).setdefault("summary", {}).update(summary)
 

@@ -1,6 +1,7 @@
 """Read, unpack, lock and replace files; errors say which file, why, and what to do.
 
 Functions take paths; files are read with a limit of size, and written so that they are whole or as before.
+ArchiveError for what can't be read or is no regular file; OSError for what can't be written.
 """
 
 import bz2
@@ -166,7 +167,7 @@ def _is_on_disk(descriptor):
 
 
 def pack(content):
-    """Bytes compressed with gzip; equal bytes give equal output, as no time is noted."""
+    """Compress `content` (bytes) with gzip; equal bytes give equal output, as no time is noted."""
     return gzip.compress(content, 6, mtime=0)
 
 

@@ -2,7 +2,8 @@
 
 A run (one execution of the program) belongs to a set, a named plan of events. Where the events are too many for one
 run, each run counts a part of them, and a pass is the runs that count every part once. A run's file is named by set,
-pass and part: ``ocoe-p0-03.json``, with its counts beside it.
+pass and part: ``ocoe-p0-03.json``, with its counts beside it. RecordError for names that can't be file names, runs
+that can't be read, and runs that can't be compared.
 """
 
 import math
@@ -23,8 +24,8 @@ class RecordError(CmlibError):
 def check_names(program, set_name):
     """Raise RecordError unless the names of a program and a set can stand in file names and in a run's name.
 
-    A program's name is 1 to 100 letters, digits, ``_``, ``.`` and ``-``, and begins with a letter or digit; a set's
-    is 1 to 100 letters, digits and ``_``.
+    `program` (str) is 1 to 100 letters, digits, ``_``, ``.`` and ``-``, and begins with a letter or digit; `set_name`
+    (str) is 1 to 100 letters, digits and ``_``.
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{,99}", program):
         raise RecordError(

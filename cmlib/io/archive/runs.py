@@ -3,7 +3,8 @@
 Metadata (dict) name the program, its command, and the run, with its set (plan of events), pass (repetition) and part
 (share of the events); mode (ocoe: each event counted all the time, one counter, one event; mlpx: multiplexed, events
 take turns; unknown), pinned events (counted all the time), groups (lists of events that are counted at the same time)
-and the machine. `metadata.yaml` describes each entry.
+and the machine. `metadata.yaml` describes each entry. ArchiveError for metadata that lack an entry or have a wrong
+one, and for content whose SHA-256 is another.
 """
 
 import contextlib
@@ -72,7 +73,7 @@ def unknown_machine():
 
 
 def first_problem(meta, kind):
-    """What is wrong with metadata (dict), as text, by the schema of their `kind`; None if nothing is.
+    """What is wrong with metadata (`meta`, dict), as text, by the schema of their `kind`; None if nothing is.
 
     `kind` (str) is the name of a schema in metadata.yaml, such as "run".
     """
@@ -131,7 +132,8 @@ def recording_draft(description, *, schema, suffix=".csv.gz"):
 
 
 def write_recording(description, packed, meta, *, schema, suffix=".csv.gz"):
-    """Write a recording: its packed content (bytes), then its metadata (dict) with the content's SHA-256.
+    """Write a recording: `packed` (bytes), its content, then `meta` (dict), its metadata, with the content's
+    SHA-256.
 
     `description` is the path of the metadata, the content's has `suffix` instead; `schema` is the version number of
     the metadata. A recording that was there is replaced. ArchiveError if the metadata can't be JSON, OSError if
@@ -176,8 +178,9 @@ _HOW = (
 
 
 def run_name(set_name, pass_number, part):
-    """Name (str) of a run by its set, pass and part: ``ocoe-p0-03`` is part 3 of the first pass (0) over set
-    ``ocoe``.
+    """Name (str) of a run: ``ocoe-p0-03`` is part 3 of the first pass (0) over set ``ocoe``.
+
+    `set_name` is a str, `pass_number` (repetition of the set) and `part` (which of its events) are int, from 0.
     """
     return f"{set_name}-p{pass_number}-{part:02d}"
 
@@ -200,19 +203,20 @@ def check_run(meta, file):
 
 
 def events_of(meta):
-    """Names (list of str) of the events that a run counted, from its metadata: the pinned ones, and those of its
-    groups.
+    """Names (list of str) of the events that a run counted: the pinned ones, and those of its groups.
+
+    `meta` (dict) is the run's metadata.
     """
     return [*meta["pinned"], *itertools.chain.from_iterable(meta["groups"])]
 
 
 def source_of(meta):
-    """What counted a run with this metadata (dict): ``perf``, or ``valgrind`` where it is simulated."""
+    """What counted a run with the metadata `meta` (dict): ``perf``, or ``valgrind`` where it is simulated."""
     return meta.get("source", PERF)
 
 
 def knows_shares(meta):
-    """True if a run with this metadata (dict) tells for which share of each interval an event was counted."""
+    """True if a run with the metadata `meta` (dict) tells for which share of each interval an event was counted."""
     return meta.get("running_shares", True)
 
 
@@ -222,7 +226,9 @@ def are_totals(meta):
 
 
 def content_suffix(meta):
-    """Suffix of a run's content file: ``.csv.gz`` for perf's output, ``.callgrind.gz`` for Callgrind's."""
+    """Suffix of a run's content file: ``.csv.gz`` for perf's output, ``.callgrind.gz`` for Callgrind's; `meta` is a
+    dict.
+    """
     return _CONTENT[source_of(meta)]
 
 

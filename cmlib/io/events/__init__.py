@@ -1,7 +1,8 @@
 """Tables of hardware events by processor, and functions that recognise, name, encode and add up events.
 
 :func:`table` gives a processor's events as a DataFrame; :func:`recognise` finds the processor by names of events,
-:func:`kinds` says what they count, :func:`umask_sums` which are sums of others.
+:func:`kinds` says what they count, :func:`umask_sums` which are sums of others. EventError for an unknown event or
+table.
 """
 
 import lazy_loader

@@ -1,7 +1,7 @@
 """Convert event names to perf's ``-e`` syntax and back, to short names for figures, and to what they count.
 
 :func:`encode` gives the text for ``perf stat -e``, :func:`base_name` the name in such a text, :func:`kinds` a table
-of what events count.
+of what events count. EventError for a name that neither the table nor perf has; nothing else is refused.
 """
 
 import difflib
@@ -26,7 +26,9 @@ SOFTWARE_NAMES = frozenset([*SOFTWARE, *(name for name, event in _ALIASES.items(
 
 
 def canonical(name):
-    """The preferred one of perf's names of an event (str): ``cycles`` for ``cpu-cycles``; other names are unchanged."""
+    """The preferred one of perf's names of an event (`name`, str): ``cycles`` for ``cpu-cycles``; others are
+    unchanged.
+    """
     return _ALIASES.get(name, name)
 
 
@@ -79,7 +81,7 @@ def base_name(event):
 
 
 def copy_name(event, number):
-    """Column name (str) of the n-th reading (from 1) of an event in one run: ``branches``, ``branches#2``,
+    """Column name (str) of an event's reading `number` (from 1) in one run: ``branches``, ``branches#2``,
     ``branches#3``.
     """
     return event if number == 1 else f"{event}#{number}"

@@ -1,6 +1,7 @@
 """Read event tables: one for each microarchitecture, one of perf's generic names, and one of simulated events.
 
-:func:`table` takes a table's name, such as ``amd_zen5``, and gives a DataFrame with a row an event.
+:func:`table` takes a table's name, such as ``amd_zen5``, and gives a DataFrame with a row an event. EventError for a
+table that is not there or malformed.
 """
 
 import functools
@@ -71,7 +72,8 @@ def table(name="amd_zen5"):
 
 
 def read_table(path):
-    """Read an event table from a CSV file: a DataFrame by event, with the columns that :func:`table` describes.
+    """Read an event table from a CSV file (`path`): a DataFrame by event, with the columns that :func:`table`
+    describes.
 
     EventError if a column is missing, a number is malformed, or a name or abbreviation occurs twice.
     """
@@ -203,8 +205,7 @@ _CORE_PMU = re.compile(r"(?:cpu|cpu_core|armv\d\w*)/(?P<terms>[^/]*\bevent=[^/]*
 
 
 def from_perf_list(text):
-    """Event table out of what ``perf list --json`` or ``perf list --details`` printed (str), only of events of the
-    cores.
+    """Event table of the cores, out of what ``perf list --json`` or ``perf list --details`` printed (`text`).
 
     A DataFrame by event with the columns that :func:`table` describes (code, umask, unit, description and others).
     EventError if there is no such event, or the JSON is malformed.

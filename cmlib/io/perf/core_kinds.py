@@ -1,6 +1,7 @@
 """Split a file of counts by kind of core, for processors that have several kinds, such as Intel's P- and E-cores.
 
 Kinds are called by the PMU (performance monitoring unit) in perf's names of their events: ``cpu_core``, ``cpu_atom``.
+ParseError if more than eight kinds are counted.
 """
 
 import re

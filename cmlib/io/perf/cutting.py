@@ -1,7 +1,7 @@
 """Cut pieces out of a recording by marks: lines with the name, start and end of a program or phase.
 
 :func:`read_marks` reads a file of marks, :func:`cut` takes the text between two times, :func:`begin_ns` says when a
-recording began.
+recording began. RecordError for a file of marks with a line that is none, ParseError to cut text that has no times.
 """
 
 import re
@@ -27,7 +27,8 @@ _FORM = "A mark is a line `name,start,end`, in seconds, or in nanoseconds where 
 
 
 def cut(text, start_s, end_s):
-    """Cut the whole intervals between two times [s, since the start of the recording] out of a text.
+    """Cut the whole intervals between two times, `start_s` and `end_s` [s, since the start of the recording], out of
+    a text.
 
     A tuple of the text of these intervals below the heading, and the time that has to be taken off its times [s]: the
     start of the first interval, or 0 in forms whose first row begins the time. None if no whole interval lies there.

@@ -1,10 +1,10 @@
 """Regular expressions for the lines of `perf stat` output.
 
-Machine-readable output comes as fields between separators (``-x``) or as one
-JSON object a line (``-j``). perf quotes nothing and writes numbers as the
-locale does, so ``88,60,msec,task-clock,100,100,00`` is a line like any other.
-It can be read because perf's numbers have a fixed shape: a time has nine
-decimals, a count none or two, a share two and no more than 100, and units don't begin with a digit.
+Machine-readable output comes as fields between separators (``-x``) or as one JSON object a line (``-j``). perf quotes
+nothing and writes numbers as the locale does, so ``88,60,msec,task-clock,100,100,00`` is a line like any other. It
+can be read because perf's numbers have a fixed shape: a time has nine decimals, a count none or two, a share two and
+no more than 100, and units don't begin with a digit. :func:`find_grammar` takes a text and gives the :class:`Grammar`
+of its lines; a ParseError for text of other lines.
 """
 
 import itertools
@@ -52,7 +52,7 @@ class Grammar(NamedTuple):
 
 
 def find_grammar(text):
-    """The Grammar of a file, found out by its first lines; None if it has only comments and blank lines.
+    """The Grammar of a file's `text`, found out by its first lines; None if it has only comments and blank lines.
 
     ParseError if its first line is not as of ``perf stat -x`` or ``-j``, or if no line counts an event.
     """

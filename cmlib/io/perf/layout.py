@@ -1,6 +1,8 @@
 """Convert a table of readings to one series for each event, and find rows that were written twice.
 
 A reading is a row of the table of :func:`cmlib.io.perf.parse_stat`: what one counter counted in one interval.
+ValueError for readings without times, or with times that go back; ParseError for two counts of one event and
+interval.
 """
 
 from collections import Counter

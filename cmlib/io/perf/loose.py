@@ -2,7 +2,7 @@
 
 Functions take a text or a list of lines, and give a wide table as CSV (str), a column an event, a row a run or
 program, which :class:`~cmlib.io.perf.formats.wide.Wide` reads; "" if what they get is not in their form, or has fewer
-than two events.
+than two events. Nothing is refused.
 """
 
 import contextlib
@@ -42,8 +42,9 @@ _OTHER_UNITS = frozenset(["task-clock", "cpu-clock", "duration_time"])
 
 
 def from_objects(text):
-    """The CSV of JSON objects whose keys are events, one for each run or program, with a row an object; "" if there
-    are none.
+    """The CSV of JSON objects whose keys are events, one for each run or program, with a row an object.
+
+    `text` is a list of objects, objects line by line, or one object of objects; "" if it is none of these.
     """
     if not text.lstrip().startswith(("{", "[")) or len(text) > _LONGEST_JSON:
         return ""

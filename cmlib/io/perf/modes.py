@@ -1,4 +1,7 @@
-"""Add up events that were counted in user mode and in the kernel separately, as ``cycles:u`` and ``cycles:k``."""
+"""Add up events that were counted in user mode and in the kernel separately, as ``cycles:u`` and ``cycles:k``.
+
+:func:`add_modes` takes counts and running shares by event, and adds a column a sum; nothing is refused.
+"""
 
 import re
 

@@ -1,6 +1,7 @@
 """Read counts by interval in any known form, as a table of readings or as series by event.
 
 Functions take a file's text (str); :func:`parse_stat` gives the table, :func:`read_run` the series of a stored run.
+ParseError, which names the line, for text of no known form; ValueError for series without times.
 """
 
 import contextlib
@@ -120,10 +121,11 @@ def read_run(text, meta):
 
 
 def without_uncounted_zeros(counts, running):
-    """Counts and running shares in which zeros of events that had no turn on a counter are NaN, and their shares 0.
+    """Two DataFrames, `counts` and `running`, in which zeros of events that had no turn on a counter are NaN, their
+    shares 0.
 
-    Both are DataFrames, a row an interval, a column an event; only zeros whose share is not known (NaN) are changed,
-    as :func:`cmlib.clean.uncounted.zeros_without_turn` finds them.
+    Both have a row an interval, a column an event; only zeros whose share is not known (NaN) are changed, as
+    :func:`cmlib.clean.uncounted.zeros_without_turn` finds them.
     """
     if not (counts == 0).any(axis=None):  # a check that is ten times as fast
         return counts, running

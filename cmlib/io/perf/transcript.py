@@ -1,7 +1,7 @@
 """Output of `perf stat` amid other text: a page in Markdown, a mail that quotes it, a log, what a terminal showed.
 
 :func:`extract` takes the whole text and gives perf's lines alone, which :func:`cmlib.io.perf.parse_stat` or
-:func:`cmlib.io.perf.totals` can read.
+:func:`cmlib.io.perf.totals` can read. Nothing is refused: a text without such lines gives "".
 """
 
 import itertools

@@ -1,7 +1,7 @@
 """Read totals of whole runs, join those of one program, and convert them to rows in time.
 
 :func:`totals` gives a list of :class:`~cmlib.io.perf.formats.base.Totals`; :func:`as_intervals` makes a table of one
-of them in which each run is an interval.
+of them in which each run is an interval. ParseError for text that can't be read, or more than 1,000 programs.
 """
 
 import itertools
@@ -87,7 +87,7 @@ def _by_program(runs):
 
 
 def events_of(runs):
-    """Names (tuple of str) of the events in Totals, in order of appearance."""
+    """Names (tuple of str) of the events in `runs` (Totals, the counts of whole runs), in order of appearance."""
     return tuple(runs.table["event"].unique().to_pylist())
 
 

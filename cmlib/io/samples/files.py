@@ -1,7 +1,8 @@
 """Files of samples (perf's text, packed) or of lines (a CSV), each with metadata in JSON beside it.
 
 "Lines" are the piecewise-linear segments that are stored in place of samples. :func:`find_streams` lists files of
-samples, :func:`read_lines` reads one of lines, and :func:`draft` writes either.
+samples, :func:`read_lines` reads one of lines, and :func:`draft` writes either. SampleError for a file that was
+changed, can't be read, or would be overwritten.
 """
 
 import contextlib

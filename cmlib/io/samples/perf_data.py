@@ -1,6 +1,7 @@
 """Read what ``perf record -o -`` writes (pipe-mode perf.data) as counts of the events of each sample.
 
 :class:`SampleReader` takes the bytes as they come, and gives arrays with a row a sample, a column an event.
+SampleError for bytes that perf did not write, or that are damaged.
 """
 
 import functools

@@ -1,4 +1,7 @@
-"""Read what ``perf script`` prints of samples as counts since the sample before: bytes in, an array out."""
+"""Read what ``perf script`` prints of samples as counts since the sample before: bytes in, an array out.
+
+Nothing is refused: lines of another form are passed over.
+"""
 
 import re
 

@@ -1,6 +1,7 @@
 """Make the store, a database, from all recordings: runs by interval, and piecewise-linear segments ("lines").
 
-:func:`rebuild` makes it anew, :func:`refresh` only if it does not hold the recordings on disk.
+:func:`rebuild` makes it anew, :func:`refresh` only if it does not hold the recordings on disk. Recordings that can't
+be read are left out; StoreError if none can, NothingRecordedError if there is none.
 """
 
 import json

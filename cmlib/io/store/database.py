@@ -162,8 +162,9 @@ def default_url():
 
 
 def without_password(url):
-    """A database's URL (str) without its password, and the password, "" if there is none; StoreError if it is no
-    such URL.
+    """A database's URL (`url`, str) without its password, and the password, "" if there is none.
+
+    StoreError if it is not the URL of a database that can hold a store.
     """
     parsed = parse(url)
     password = parsed.password or parsed.query.get("password") or ""
@@ -172,7 +173,8 @@ def without_password(url):
 
 
 def with_password(url):
-    """A database's URL with the password in the environment variable PGPASSWORD, if it is PostgreSQL's and has none.
+    """A database's URL (`url`, str) with the password in the environment variable PGPASSWORD, if PostgreSQL's and
+    without one.
 
     The URL as it was, or one of SQLAlchemy's class; StoreError if it is not the URL of a database that can hold a
     store.
@@ -184,7 +186,7 @@ def with_password(url):
 
 
 def parse(url):
-    """The URL (SQLAlchemy's class) of a database that can hold a store, the default one for None.
+    """The URL (SQLAlchemy's class) of a database that can hold a store; `url` is a str, or None for the default one.
 
     StoreError if it is none: not SQLite's or PostgreSQL's, or in memory.
     """
@@ -210,5 +212,5 @@ def parse(url):
 
 
 def url_shown(url):
-    """A parsed URL as text (str) without its password."""
+    """A parsed URL (`url`, of SQLAlchemy's class) as text (str) without its password."""
     return hide(url.render_as_string(hide_password=True))

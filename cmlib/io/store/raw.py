@@ -2,6 +2,7 @@
 
 "Lines" are the piecewise-linear segments that `cmlib record --samples --compress` stores in place of samples.
 :func:`find_sources` gives a list of :class:`RawRecording`; :func:`read_counts` and :func:`read_table` read one.
+StoreError, when one is read, for content that was changed or is no run's.
 """
 
 import re
@@ -61,10 +62,10 @@ class RawRecording:
 def find_sources(recordings_dir=None, samples_dir=None):
     """A list of the RawRecordings on disk, by program, set and number.
 
-    Runs by interval come first, and of these the ones that can't be read; then lines. Nothing is raised for a file
-    that can't be read: its RawRecording has a problem. Recordings of lines get a place in their set as runs have:
-    `part` is the number of their list of events, `pass` counts those with the same events. Folders are by default
-    `data/recordings`, and ``samples`` beside it.
+    `recordings_dir` is by default `data/recordings`, `samples_dir` ``samples`` beside it. Runs by interval come
+    first, and of these the ones that can't be read; then lines. Nothing is raised for a file that can't be read: its
+    RawRecording has a problem. Recordings of lines get a place in their set as runs have: `part` is the number of
+    their list of events, `pass` counts those with the same events.
     """
     folder = Path(recordings_dir or places.recordings_dir())
     series = [_source(SERIES, file, runs.read_run_metadata) for file in sorted(folder.glob("*/*.json"))]
@@ -95,8 +96,8 @@ def recorded_programs():
 
 
 def as_utf8(text):
-    r"""Text (str) in which bytes of a file's name that are not UTF-8 are written as ``\xNN``, so that a table can
-    hold it.
+    r"""`text`, in which bytes of a file's name that are not UTF-8 are written as ``\xNN``, as a str that a table can
+    hold.
     """
     return str(text).encode(errors="backslashreplace").decode()
 

@@ -1,4 +1,7 @@
-"""Read the store: list its runs (:func:`runs`), and load one run (:func:`load`)."""
+"""Read the store: list its runs (:func:`runs`), and load one run (:func:`load`).
+
+StoreError if there is no store of this version, or no such run.
+"""
 
 import difflib
 import json
@@ -117,7 +120,8 @@ def load(url, run_id):
 def is_current(recordings_dir=None, url=None, *, samples_dir=None):
     """Whether the store at `url` holds exactly the recordings on disk; False if there is no store.
 
-    Folders are by default `data/recordings`, and ``samples`` beside it; the store the SQLite file among the results.
+    `recordings_dir` is by default `data/recordings`, `samples_dir` ``samples`` beside it; the store the SQLite file
+    among the results.
     """
     try:
         with reading(url) as connection:
@@ -135,7 +139,7 @@ def is_current(recordings_dir=None, url=None, *, samples_dir=None):
 
 
 def id_of(meta):
-    """Name (str) of a run in the store, such as ``gcc/ocoe-p0-00``, from its metadata (dict)."""
+    """Name (str) of a run in the store, such as ``gcc/ocoe-p0-00``, from its metadata (`meta`, dict)."""
     return f"{meta['program']}/{meta['run']}"
 
 

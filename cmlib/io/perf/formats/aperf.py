@@ -7,7 +7,7 @@ line ``ipc``; the numerators of the others are their ratios times these: of cycl
 thousand cycles, else of instructions.
 
 A row is a tuple: end of the interval [s] (str), event, count (float or "<not counted>"), running share (0-1, NaN if
-not known), unit.
+not known), unit. ParseError for another line, or a second without ``ipc``.
 """
 
 import bisect
@@ -46,6 +46,8 @@ class APerf(Format):
     def rows(self, interval_ms=None):
         """Yield a row for each second and event, without running shares (NaN); ParseError for a second without
         ``ipc``.
+
+        `interval_ms` is not used, as the text has times.
         """
         times = list(_TIME.finditer(self.text))
         try:

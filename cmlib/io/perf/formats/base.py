@@ -1,6 +1,7 @@
 """Base class of the readers of forms of counts, with the defaults that most of them share.
 
-A :class:`Format` reads counts by interval; :class:`Totals` are the counts of whole runs.
+A :class:`Format` reads counts by interval; :class:`Totals` are the counts of whole runs. ParseError, which names the
+line, for text that is not in the form.
 """
 
 import functools
@@ -100,11 +101,16 @@ class Format:
         return self.table(interval_ms)
 
     def table(self, interval_ms=None):
-        """The pyarrow.Table of what :meth:`rows` yields, with the columns of :func:`cmlib.io.perf.parse_stat`."""
+        """The pyarrow.Table of what :meth:`rows` yields, with the columns of :func:`cmlib.io.perf.parse_stat`.
+
+        `interval_ms` (int or None) is the length of an interval where the text has no times.
+        """
         return with_times(as_table(self.rows(interval_ms)))
 
     def remarks(self, columns=None):
-        """List of sentences (str) on what was left out, added up or assumed in reading the text."""
+        """List of sentences (str) on what was left out, added up or assumed in reading the text; `columns` as in
+        :meth:`read`.
+        """
         return list(self.notes)
 
     def totals(self, columns=None, *, rows_are_runs=True):

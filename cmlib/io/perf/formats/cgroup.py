@@ -1,6 +1,7 @@
 """Counts of one cgroup (``perf stat -G``), with its name behind each event's.
 
-They are read as a table with the columns time_s [s], event, value, supported, running (0-1) and unit.
+They are read as a table with the columns time_s [s], event, value, supported, running (0-1) and unit. ParseError for
+counts of several cgroups, or a line of another form.
 """
 
 import re
@@ -30,7 +31,10 @@ class Cgroup(Format):
         return _ROW.match(first_line(self.text, _HEADING)) is not None
 
     def table(self, interval_ms=None):
-        """Counts without the cgroup's name: a pyarrow.Table; ParseError if the text counts several cgroups."""
+        """Counts without the cgroup's name: a pyarrow.Table; ParseError if the text counts several cgroups.
+
+        `interval_ms` is not used.
+        """
         groups = ((row[3], row.start()) for row in _ROW.finditer(self.text))
         first, _ = next(groups, ("", 0))
         for group, start in groups:
@@ -42,5 +46,5 @@ class Cgroup(Format):
         return Separated(_ROW.sub(r"\1", self.text)).table()
 
     def remarks(self, columns=None):
-        """A sentence that names the cgroup, in a list."""
+        """A sentence that names the cgroup, in a list; `columns` is not used."""
         return [f"Counts are those of cgroup {_ROW.search(self.text)[3]}."]

@@ -4,7 +4,7 @@ Three columns (time, count, event) or four (time, count, unit, event), of whole 
 lines that may say what raw codes stand for: ``Event 2 Label:  L1I_CACHE_REFILL  RAW Identifier:  r001``.
 
 A row is a tuple: end of the interval [s] (str, None if not known), event, count (float, "<not counted>" or "<not
-supported>"), running share (NaN: not known), unit.
+supported>"), running share (NaN: not known), unit. ParseError for a line of other columns.
 """
 
 import math
@@ -40,6 +40,8 @@ class FewColumns(Format):
     def rows(self, interval_ms=None):
         """Yield a row for each line, without running shares (NaN), raw codes by their labels; ParseError for another
         line.
+
+        `interval_ms` is not used.
         """
         names = {code: label for label, code in _LABEL.findall(self.text)}
         expected = "has not the columns of the lines before it: time, count, (unit,) event."

@@ -3,7 +3,7 @@
 Counters come as means an iteration beside the times, and are totals here, of all iterations of a repetition.
 
 A row is a tuple: time (None), event, count (float), running share (NaN: not known), unit (""); Totals are the counts
-of whole runs.
+of whole runs. ParseError for damaged JSON, or a benchmark without counters of events.
 """
 
 import functools
@@ -37,11 +37,14 @@ class GoogleBenchmark(Format):
         )
 
     def rows(self, interval_ms=None):
-        """Yield a row for each event of each repetition, without time (None) and running share (NaN)."""
+        """Yield a row for each event of each repetition, without time (None) and running share (NaN).
+
+        `interval_ms` is not used.
+        """
         return (row for entry in self._entries for row in _rows(entry))
 
     def remarks(self, columns=None):
-        """Sentences on running shares, iterations, and counters that name no event."""
+        """Sentences on running shares, iterations, and counters that name no event; `columns` is not used."""
         names = dict.fromkeys(
             name
             for entry in self._entries
@@ -56,7 +59,7 @@ class GoogleBenchmark(Format):
         """Yield Totals, the counts of a run, for each repetition of each benchmark; ParseError for one without
         counters of events.
 
-        The command is the benchmark's name, with dashes for slashes.
+        The command is the benchmark's name, with dashes for slashes. `columns` and `rows_are_runs` are not used.
         """
         notes = tuple(self.remarks())
         for entry in self._entries:

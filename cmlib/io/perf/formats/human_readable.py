@@ -1,7 +1,8 @@
 """The table that `perf stat` prints for people, with and without ``-I``: a line an event, its count first.
 
 A row is a tuple: end of the interval [s] (str, None without ``-I``), event, count (float, "<not counted>" or "<not
-supported>"), running share (0-1), unit ("" for plain counts).
+supported>"), running share (0-1), unit ("" for plain counts). ParseError for another line, or a count that no locale
+writes so.
 """
 
 import re
@@ -60,6 +61,8 @@ class HumanReadable(Format):
     def rows(self, interval_ms=None):
         """Yield a row for each line that counts an event, its running share 1 if none is printed; ParseError for
         another line.
+
+        `interval_ms` is not used.
         """
         expected = (
             "is no line of the table that `perf stat` prints for whole programs. Metrics alone (--topdown) "

@@ -5,7 +5,7 @@ the event, the number of the sample; and ``walltime[0][17]``, ``walltime[1][17]`
 so that counts are differences of neighbouring samples.
 
 A row is a tuple: end of the interval [s] (str), event, count (float or "<not counted>"), running share (1), unit
-("").
+(""). ParseError for other statements, a single sample, or samples without times.
 """
 
 import functools
@@ -45,8 +45,8 @@ class Indexed(Format):
         """Yield a row for each sample but the first and each event: counted all the time (1.0), or ``<not
         counted>``.
 
-        ParseError for a statement of another form, two counts of one sample, one sample only, or if times are not
-        known.
+        `interval_ms` is the length of an interval, needed where the text has no times. ParseError for a statement of
+        another form, two counts of one sample, one sample only, or if times are not known.
         """
         expected = "is no statement of a count or a time, of whole numbers."
         for _ in match_lines(self.text, _STATEMENT, _OTHER, expected):
@@ -59,7 +59,9 @@ class Indexed(Format):
                 yield f"{ends[sample]:.9f}", event, "<not counted>" if np.isnan(count) else count, 1.0, ""
 
     def remarks(self, columns=None):
-        """Sentences on differences and sums, and on counters that were smaller than at the sample before."""
+        """Sentences on differences and sums, and on counters that were smaller than at the sample before; `columns`
+        is not used.
+        """
         _, fell = self._counts
         notes = [
             "Counters run on: counts are their differences. Those of all CPUs, sockets and boxes are added up."

@@ -7,6 +7,7 @@ group of likwid's own prints metrics in place of counts, from which counts are w
 heading. Groups take turns, a line each: a turn of all is an interval here, extrapolated from what was counted of it.
 
 A row is a tuple: end of the interval [s], event, count (float or "<not counted>"), running share (0-1), unit ("").
+ParseError for a line that is no group's of a heading, or metrics from which counts can't be told.
 """
 
 import functools
@@ -79,8 +80,8 @@ class Likwid(Format):
         """Yield rows of the turns in which all groups were counted, extrapolated from what was counted of each
         event.
 
-        A row's running share is the share of the turn in which its event was counted. ParseError for a line that is
-        damaged.
+        A row's running share is the share of the turn in which its event was counted. `interval_ms` is not used, as
+        lines have times. ParseError for a line that is damaged.
         """
         groups, begin, turn = {line.group for line in self._lines}, 0.0, {}
         measured = self._counts_of_metrics() if self.in_metrics else self._counts()
@@ -100,7 +101,7 @@ class Likwid(Format):
             begin, turn = line.end, {}
 
     def remarks(self, columns=None):
-        """Sentences on what was added up, extrapolated, worked out of metrics, or left out."""
+        """Sentences on what was added up, extrapolated, worked out of metrics, or left out; `columns` is not used."""
         n = len({line.group for line in self._lines})
         names = dict.fromkeys(itertools.chain(*self.names.values()))
         unused = [name for name in names if not _is_used(name.lower())]

@@ -5,7 +5,7 @@ own, and tables of the same region and events are as many runs. Tables of metric
 so is what the program prints.
 
 A row is a tuple: time (None), event, count of all threads (float or "<not counted>"), running share (1), unit ("J"
-for energy, else ""); Totals are the counts of whole runs.
+for energy, else ""); Totals are the counts of whole runs. ParseError for a cell that is no count.
 """
 
 import bisect
@@ -38,12 +38,14 @@ class LikwidTables(Format):
         return "Counter" in self.text and bool(_TABLE.search(self.text))
 
     def rows(self, interval_ms=None):
-        """Iterator over a row for each event of each table, without a time (None)."""
+        """Iterator over a row for each event of each table, without a time (None); `interval_ms` is not used."""
         return (row for table, end in self._tables for row in _rows(self.text, table, end)[0])
 
     def totals(self, columns=None, *, rows_are_runs=True):
         """Yield Totals, the counts of a run, for each table; the command is the region's name, "" outside of
         regions.
+
+        `columns` and `rows_are_runs` are not used.
         """
         text, tables = self.text, self._tables
         regions = {region.start(): (region[1] or region[2]).strip() for region in _REGION.finditer(text)}

@@ -1,7 +1,8 @@
 """Lines and cells of counts, and the rows that forms make of them.
 
 :func:`as_table` makes of rows (time, event, count, share, unit) the table that all forms give, with the columns
-time_s [s], event, value, supported, running (0-1) and unit.
+time_s [s], event, value, supported, running (0-1) and unit. ParseError, which names the line, for lines and cells of
+another form.
 """
 
 import re
@@ -33,7 +34,7 @@ TIMED_ROW = re.compile(rf"^ *{TIME}(?! (?:\+-|\(|seconds))", re.MULTILINE)
 
 
 def first_line(text, heading):
-    """The first line (str) that the pattern `heading` does not match; empty if there is none in the first 10,000
+    """The first line (str) of a text that the pattern `heading` does not match; "" if there is none in 10,000
     characters.
     """
     return next((line for line in text[:_HEAD].split("\n") if not heading.match(line)), "")
@@ -109,7 +110,7 @@ def with_times(table):
 def check_density(n_intervals, n_events, n_counts):
     """Raise ParseError before a table is made that is far larger than what was counted.
 
-    It is if intervals times events are more than 500,000 and more than four times the counts; all three are numbers.
+    It is if `n_intervals` times `n_events` are more than 500,000 and more than four times `n_counts`.
     """
     if n_intervals * n_events > max(_ALWAYS, _MOST_CELLS_A_COUNT * n_counts):
         raise ParseError(

@@ -4,7 +4,7 @@ out.
 The second is how PAPI's high-level interface writes a region.
 
 A row is a tuple: time (None), event, count (int), running share (NaN: not known), unit (""); Totals are the counts of
-whole runs.
+whole runs. ParseError for a count that is no whole number.
 """
 
 import itertools
@@ -34,12 +34,17 @@ class Papi(Format):
     def rows(self, interval_ms=None):
         """Yield a row for each line, without time (None) and running share (NaN); ParseError for a count that is no
         whole number.
+
+        `interval_ms` is not used.
         """
         for line in _LINE.finditer(self.text):
             yield None, line[1], whole_count(self.text, line.start(), line[2]), np.nan, ""
 
     def totals(self, columns=None, *, rows_are_runs=True):
-        """Yield Totals, the counts of a run, for each run; a run begins where an event comes again."""
+        """Yield Totals, the counts of a run, for each run; a run begins where an event comes again.
+
+        `columns` and `rows_are_runs` are not used.
+        """
         starts, runs = [0], [{}]
         for line, row in zip(_LINE.finditer(self.text), self.rows(), strict=True):
             if line[1] in runs[-1]:

@@ -1,6 +1,7 @@
 """Counts a CPU, core, die, socket, node or thread (``perf stat -A``, ``--per-…``), each called a place, added up.
 
-They are read as a table with the columns time_s [s], event, value, supported, running (0-1) and unit.
+They are read as a table with the columns time_s [s], event, value, supported, running (0-1) and unit. ParseError for
+a line of another form, or a place that is not there.
 """
 
 import re
@@ -44,7 +45,8 @@ class PerPlace(Format):
         return first is not None and _place_of(first[0]) is not None
 
     def table(self, interval_ms=None):
-        """Counts over all places: a pyarrow.Table, its running shares the mean of the places'.
+        """Counts over all places: a pyarrow.Table, its running shares the mean of the places'; `interval_ms` is not
+        used.
 
         An event that was not counted at one place is not counted, with share 0; places that do not support it are
         left out.
@@ -63,7 +65,7 @@ class PerPlace(Format):
         return pa.Table.from_pandas(added.reset_index()[SCHEMA.names], SCHEMA)
 
     def remarks(self, columns=None):
-        """A sentence, in a list, that names the place, or says how many are added up."""
+        """A sentence, in a list, that names the place, or says how many are added up; `columns` is not used."""
         places = list(dict.fromkeys(filter(None, map(_place_of, self.text.split("\n")))))
         if len(places) == 1:
             return [f"Counts are those of {places[0]}."]

@@ -1,7 +1,8 @@
 """What `perf stat -x` (fields between separators) and `-j` (JSON) write for one program.
 
 They are read as a table with the columns time_s [s] (NaN without ``-I``), event, value (NaN if not counted),
-supported, running (0-1) and unit.
+supported, running (0-1) and unit. ParseError for another line but a last one that is cut off, and for counts of one
+thread or cgroup of several.
 """
 
 import re
@@ -27,8 +28,9 @@ class Separated(Format):
     name, lists_runs = "perf stat -x or -j", True
 
     def table(self, interval_ms=None):
-        """Counts as a pyarrow.Table; ParseError for a line that perf does not write, or that counts one thread or
-        cgroup.
+        """Counts as a pyarrow.Table; `interval_ms` is not used.
+
+        ParseError for a line that perf does not write, or that counts one thread or cgroup.
         """
         grammar = find_grammar(self.text)
         chunks = _chunks(self.text, grammar) if grammar else []

@@ -3,7 +3,8 @@
 Other tools write them, and scripts that put recordings together: any separator, counts with decimals and exponents,
 columns beside the events (power, load), which are left out. A row's time is when its interval ends; without such a
 column the rows are equally long intervals. They are read as a table of readings with the columns time_s [s], event,
-value (NaN if not counted), supported, running (NaN: not known) and unit.
+value (NaN if not counted), supported, running (NaN: not known) and unit. ParseError for rows of another length, cells
+that are no counts, and rows without times where no length is given.
 """
 
 import contextlib
@@ -140,8 +141,9 @@ class Wide(Format):
     def totals(self, columns=None, *, rows_are_runs=True):
         """Yield Totals, the counts of whole runs, for each program, a run a row; a column of programs names them.
 
-        Nothing is yielded if rows are intervals: if a column tells times and not how long programs took, if there are
-        places, or if `rows_are_runs` is False. ParseError for an unknown column, or a cell that is no count.
+        `columns` (dict of name to "count" or "level") are kept though they name no event. Nothing is yielded if rows
+        are intervals: if a column tells times and not how long programs took, if there are places, or if
+        `rows_are_runs` is False. ParseError for an unknown column, or a cell that is no count.
         """
         columns_of_cells = zip(self.names, self.cells, strict=True)
         named = next((cells for name, cells in columns_of_cells if _PROGRAM.fullmatch(name)), ())
