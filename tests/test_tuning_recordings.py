@@ -100,6 +100,8 @@ def test_the_list_names_the_designs(tmp_path, monkeypatch):
     assert re.search(r"sort at random +60 of +60 runs", done.output)
     assert re.search(r"sort at both ends of bbs, exc, nwt, ssb +36 of +36 runs", done.output)
     assert "sort beside emitted events, exc-high" in done.output
+    done = CliRunner().invoke(main, ["record-tuning", "--list", "--program", "bzip2"])
+    assert done.exit_code == 2 and "kmeans" in done.output
 
 
 def test_only_programs_on_a_cluster_are_recorded(tmp_path):

@@ -11,6 +11,7 @@ from cmlib_workloads import catalog, kernels
 from cmlib_workloads.campaign import DESIGNS, all_parts, check_quiet, run_parts
 
 _PARTS = all_parts()
+_ON_SPARK = [name for name, one in catalog.recipes().items() if {"master", "spark."} <= {*one.options}]
 _list = click.option("--list", "only_list", is_flag=True, help="Only list what would be recorded.")
 
 
@@ -65,7 +66,13 @@ def record_samples(only_list, lines, names):
 @click.command("record-tuning", epilog="Example: cmlib record-tuning --program sort")
 @_list
 @click.option(
-    "--program", "programs", multiple=True, default=tuple(DESIGNS), show_default=True, help="On Spark."
+    "--program",
+    "programs",
+    multiple=True,
+    default=tuple(DESIGNS),
+    show_default=True,
+    type=click.Choice(_ON_SPARK),
+    help="This program of cmlib's on Spark; may be repeated.",
 )
 def record_tuning(only_list, programs):
     """Record programs on Spark under other settings than usual, that notebook 08 reads."""
