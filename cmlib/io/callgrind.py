@@ -59,7 +59,7 @@ class Parts:
 
 
 def read_parts(text):
-    """Totals of each part of a run, which Callgrind writes at each ``--dump-every-bb`` and at the end, as Parts.
+    """The totals of each part of a run, which Callgrind writes at each ``--dump-every-bb`` and at the end: a Parts.
 
     `text` is Callgrind's output, of one or several processes. CallgrindError if it is cut off, or was not written by
     Callgrind.
@@ -68,8 +68,8 @@ def read_parts(text):
 
 
 def read_second_level(text):
-    """Parts of the second simulation in the text, in which L2 is the last cache; None if there is only one
-    simulation.
+    """The totals of each part in the second simulation of a run, in which L2 is the last cache: a Parts; None
+    without one.
 
     `text` is Callgrind's output; CallgrindError if it is cut off, or was not written by Callgrind.
     """
@@ -137,7 +137,7 @@ def display_name(function, binary):
 
 
 def _parts(processes):
-    """Parts of the texts of some processes; CallgrindError if they are cut off or were changed."""
+    """A Parts (totals by part) from the texts of some processes; CallgrindError if they are cut off or were changed."""
     names = _header(processes[0], "events").split()
     if len(names) > _MOST_EVENTS or len(set(names)) < len(names):
         raise CallgrindError(f"Callgrind's output names {len(names)} events, or one twice.")

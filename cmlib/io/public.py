@@ -189,7 +189,7 @@ def programs(name):
 
     `name` is the set's; PublicError for an unknown one.
     """
-    return list(dict.fromkeys(_called(row) for row in files(name).itertuples() if row.program))
+    return list(dict.fromkeys(_program_name(row) for row in files(name).itertuples() if row.program))
 
 
 def import_programs(name, wanted, *, folder=None):
@@ -206,20 +206,20 @@ def import_programs(name, wanted, *, folder=None):
         raise PublicError(f"{name} has no program {unknown[0]!r}; it has {', '.join(known)}.")
     recordings = Path(folder or places.recordings_dir())
     rows = [row for row in files(name).itertuples() if row.program]
-    chosen = [row for row in rows if ALL in wanted or _called(row) in wanted]
-    there = {_called(row) for row in chosen if _is_imported(recordings, row)}
-    added = [_import(row, recordings) for row in chosen if _called(row) not in there]
+    chosen = [row for row in rows if ALL in wanted or _program_name(row) in wanted]
+    there = {_program_name(row) for row in chosen if _is_imported(recordings, row)}
+    added = [_import(row, recordings) for row in chosen if _program_name(row) not in there]
     return list(dict.fromkeys(program for programs in added for program in programs))
 
 
-def _called(row):
-    """Name of a file's program: ``PROGRAM-CONDITION``."""
+def _program_name(row):
+    """Name of the program that a row of files.csv is imported as: ``PROGRAM-CONDITION``."""
     return "-".join(filter(None, [row.program, row.condition]))
 
 
 def _is_imported(recordings, row):
     """Whether the recordings hold the program, or programs, of a row of files.csv."""
-    pattern = f"{row.program}-*-{row.condition}" if row.marks else _called(row)
+    pattern = f"{row.program}-*-{row.condition}" if row.marks else _program_name(row)
     return any(recordings.glob(f"{pattern}/*.json"))
 
 
@@ -228,8 +228,8 @@ def _import(row, recordings):
     with tempfile.TemporaryDirectory() as folder:
         made = import_files(
             row.program,
-            [_written(row.file, folder)],
-            marks=_written(row.marks, folder) if row.marks else None,
+            [_unpacked_copy(row.file, folder)],
+            marks=_unpacked_copy(row.marks, folder) if row.marks else None,
             condition=row.condition,
             interval_ms=int(row.interval_ms) if row.interval_ms else None,
             note=f"{row.repository}, {row.path}",
@@ -238,8 +238,8 @@ def _import(row, recordings):
     return [file.parent.name for file in made]
 
 
-def _written(name, folder):
-    """Path of a file of a public set, unpacked into a folder; PublicError if it was not fetched."""
+def _unpacked_copy(name, folder):
+    """Path of a copy of a public file (`name`), unpacked into `folder`; PublicError if it was not fetched."""
     content = read(name)
     if content is None:
         raise PublicError(f"{name} is not there: {command_code('cmlib', 'fetch', name.split('/')[1])}.")

@@ -265,7 +265,7 @@ def _source(file, text, machine, options, frame=None, remarks=None):
     hidden = counts.columns[(counts.isna() & series.notna()).any()].tolist()
     counts, running = perf.add_modes(counts, running)
     counts.index = running.index = counts.index - options.get("start_s", 0.0)
-    if _only_arm_counts_so(frame) and not events.processor_of(machine):
+    if _is_arm_by_counts(frame) and not events.processor_of(machine):
         machine = machine | machine_with("arm")
     names = events.translate(counts, machine)
     counts, running = counts.rename(columns=names), running.rename(columns=names)
@@ -302,9 +302,12 @@ def _named_processor(text):
     return None
 
 
-def _only_arm_counts_so(frame):
+def _is_arm_by_counts(frame):
     """Whether events are counted as only Arm cores do: both kinds of stalls and mispredicted branches, but not
-    branches."""
+    branches.
+
+    `frame` (DataFrame) has the columns event and supported.
+    """
     supported = frame.groupby(frame["event"].map(events.base_name))["supported"].any()
     counted = {"stalled-cycles-frontend", "stalled-cycles-backend", "branch-misses"}
     return counted <= set(supported.index[supported]) and not supported.get("branches", True)

@@ -46,7 +46,7 @@ def rebuild(recordings_dir=None, url=None, *, samples_dir=None, progress=False):
     Returns
     -------
     DataFrame
-        A row a run, as :func:`cmlib.io.store.runs` gives it.
+        A row a run: run_id, program, set, mode, pass, part and the other columns of :func:`cmlib.io.store.runs`.
 
     Raises
     ------

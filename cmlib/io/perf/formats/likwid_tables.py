@@ -85,16 +85,16 @@ def _start(text, before, table, begins):
     return region if region is not None else group or text.rfind("\n", 0, table.start()) + 1
 
 
-def _rows(text, table, most):
+def _rows(text, table, end_of_rows):
     """Three results: a table's rows, a row an event; how long it was counted [s], NaN if unknown; whether counts are
     missing.
 
-    `table` is the match of its heading; the table ends at position `most` at the latest.
+    `table` is the match of its heading; the table ends at position `end_of_rows` at the latest.
     """
     start = text.find("\n", table.start()) + 1
     n_threads = sum(map(bool, _cells(text[table.start() : start - 1]))) - 2
     counts, seconds = {}, np.nan
-    while 0 < start < most:
+    while 0 < start < end_of_rows:
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
         line, cells = text[start:end], _cells(text[start:end])
