@@ -156,8 +156,9 @@ added = low if low == high else f"{low} to {high}"
 for end, total in {"least": totals.min(), "most": totals.max()}.items():
     results.number(f"sum of the categories that were counted, {end} of a program", 100 * total, "%",
                    note="of all slots")
-untested = " (retired and bad speculation cancel: their split is not tested)" * (len(complete) > 0)
-display(results.finding(f"The largest loss of slots is to the {text}; what was counted adds up to "
+untested = ("; this does not test how retired and bad speculation are split"
+            if len(complete) else "")
+display(results.finding(f"The largest loss of slots is to the {text}. What perf counted adds up to "
                         f"{added} % of all slots{untested}."))
 
 # %% [markdown]
@@ -227,11 +228,11 @@ def separate_sums(name):
 
 
 def miss_of_sums(rates, sums):
-    """Root mean square distance of wholes from their parts / mean of the whole; their median."""
+    """Root mean square distance of each whole from its parts / mean of the whole."""
     off = {whole: (((rates[whole] - rates[parts].sum(axis=1)) ** 2).mean()) ** 0.5
            for whole, parts in sums if {whole, *parts} <= set(rates)}
     return pd.Series({whole: distance / rates[whole].mean() for whole, distance in off.items()
-                      if rates[whole].mean() > 1e-5}, dtype=float).median()
+                      if rates[whole].mean() > 1e-5}, dtype=float)
 
 # %%
 def account_by_every_way(name):
@@ -277,27 +278,17 @@ def draw_accounts(shares, ipcs):
 levels = {name: one.account.level() for name, one in accounts.items()}
 drawn = {name: frame.loc[:, frame.mean() > 0.001] for name, frame in levels.items()}
 figure, _ = draw_accounts(drawn, {name: one.ipc for name, one in accounts.items()})
-added = pd.concat([frame.sum(axis=1) for frame in levels.values()])
+added = pd.concat({name: frame.sum(axis=1) for name, frame in levels.items()})
 n_steps, n_runs = (" or ".join(dict.fromkeys(map(str, of))) for of in (
     map(len, levels.values()), (one.n_runs for one in accounts.values())))
 results.figure(
     figure, "account", "**Figure.** IPC (above) and what became of the slots (below) over the "
     f"run, in {n_steps} steps of equal instructions, of {', '.join(levels)}, cleaned by {method}, "
     f"adjusted to IPC; IPC is of {n_runs} runs each, an event of those that counted it; dotted: "
-    "all slots. *See:* how losses change is told below; the stack "
-    f"ends at {100 * added.min():.0f} to {100 * added.max():.0f} % of all slots. That it ends "
-    "near the line does not test how retired and bad speculation are split.")
-
-# %%
-told = []
-for name, one in accounts.items():
-    losses = one.account.level().drop(columns=AT_WORK, errors="ignore")
-    lost, half = losses.div(one.ipc, axis=0), np.arange(len(losses)) * 2 // len(losses)
-    halves = 100 * lost.groupby(half).sum().div((1 / one.ipc).groupby(half).sum(), axis=0)
-    most = halves.idxmax(axis=1).items() if len(losses.columns) else ()
-    told += [f"{name} " + ", then ".join(f"{loss} {halves.at[i, loss]:.0f} %" for i, loss in most)]
-display(results.finding("Largest loss in the first half of the instructions, then in the second: "
-                        + "; ".join(told) + "."))
+    "all slots. *See:* the stack ends at "
+    f"{100 * added.min():.0f} ({added.idxmin()[0]}) to {100 * added.max():.0f} % "
+    f"({added.idxmax()[0]}) of all slots. That it ends near the line does not test how retired and "
+    "bad speculation are split.")
 
 # %% [markdown]
 # ## Does it add up?
@@ -314,7 +305,7 @@ display(results.finding("Largest loss in the first half of the instructions, the
 #
 # **No error in retired, nor in how what was dispatched is split into retired and bad speculation, can show here.** The share of a sibling thread is zero where its event was not counted (`0 * cycles`): assumed, not measured. How a category is split into its parts rests on its formula: the counts in it were measured, but no sum tests them.
 #
-# *sums* is a second test, independent of the first: some events are the sum of others, by their umasks (the bits that pick which cases an event counts), as all fills are of local and remote ones. They are compared with that sum where no run counted the whole together with a part, so that merging is tested. What makes counts better by one test should make them better by the other.
+# *sums* is a second test, independent of the first: some events are the sum of others, by their umasks (the bits that pick which cases an event counts), as all fills are of local and remote ones. All such events are compared with that sum of which no run counted the whole together with a part, so that merging is tested. What makes counts better by one test should make them better by the other.
 #
 # *worst step* is the part of the squared distances that one single step makes up, and *its sum* the sum of its shares. Where that is the last step, in which the program exits, slots are missing however runs are cleaned and merged: only user mode was counted, and what the processor does on its way into the kernel and back may be missing.
 
@@ -334,48 +325,43 @@ def closure_of(account, ipc):
 # %%
 keys = ["program", "cleaning", "merging"]
 closures = pd.DataFrame([dict(zip(keys, way, strict=True)) | closure_of(one.account, one.ipc)
-                         | {"sums": one.sums} for way, one in ways.items()])
+                         | {"sums": one.sums.median()} for way, one in ways.items()])
 closures = closures.astype(dict.fromkeys(closures.columns.drop(keys), float))
 STAGES = [("scaling", "as counted"), ("scaling", "adjusted to IPC"), (method, "adjusted to IPC")]
 named = closures[keys[1:]].apply(tuple, axis=1).isin(STAGES)
+n_sums = " or ".join(dict.fromkeys(str(len(one.sums)) for one in accounts.values()))
 caption = ("**Table.** What perf prints as counted and adjusted to IPC, and "
            f"{method} adjusted to IPC: {named.sum()} of {len(closures)} rows. *mean* and *rms* of "
            "the steps [share of the slots]; *sums*: root mean square distance between a whole and "
-           "its parts [share of the whole], median of the sums.")
+           f"its parts [share of the whole], median of {n_sums} sums of a program.")
 closures = pd.concat([closures[named], closures[~named]])
 results.table(closures, "closure", caption, rows=named.sum(), decimals=3)
 
 # %%
-def describe_gain(off, others):
-    """How far single steps are from all slots [%], as counted, adjusted, and cleaned as well."""
-    before, between, after = off
-    gain = 100 * (before - between) / (before - after) if after < before else 0
-    others = ", ".join(f"{how} {after:.1f} %" for how, after in others.items())
-    return (f"Step by step, counts as perf prints them are {before:.1f} % of the slots off, runs "
-            "merged (root mean square"
-            + f", mean of {len(programs)} programs" * (len(programs) > 1)
-            + f"), {between:.1f} % with runs adjusted to IPC, {after:.1f} % cleaned by {method} too"
-            + f": {gain:.0f} % of the gain is the adjustment's, not the cleaning's" * bool(gain)
-            + f" (with other cleaning, and adjusted: {others}).")
+def describe_gain(rms, sums, others):
+    """What adjusting and cleaning bring, by both tests [%], each as counted, adjusted, and both."""
+    gain = 100 * (rms[0] - rms[1]) / (rms[0] - rms[2]) if rms[2] < rms[0] else 0
+    alike = bool((np.sign(np.diff(sums)) == np.sign(np.diff(rms))).all())
+    others = ", ".join(f"{how} {off:.1f} %" for how, off in others.items())
+    return ("In single steps the sum of the shares is off from all slots by {:.1f} % as perf "
+            f"prints the counts, by {{:.1f}} % with runs adjusted to their mean IPC, by {{:.1f}} % "
+            f"cleaned by {method} too ({others}; root mean square, mean of {len(programs)} "
+            f"program{'s' * (len(programs) > 1)})").format(*rms) + (
+        f": {gain:.0f} % of the gain is the adjustment's" * bool(gain)
+        + (f"; sums of events {'agree' if alike else 'do not agree'}"
+           " ({:.1f}, {:.1f}, {:.1f} %)".format(*sums) if np.isfinite(sums).all() else "") + ".")
 
 
 # %%
 first, second = (100 * closures.groupby(keys[1:])[test].mean() for test in ("rms", "sums"))
 if first.notna().all():
     others = first.xs("adjusted to IPC", level="merging").drop(["scaling", method], errors="ignore")
-    text = describe_gain(first[STAGES], others)
-    if (sums := second[STAGES]).notna().all():
-        gained = np.diff(sums)
-        alike = bool((np.sign(gained) == np.sign(np.diff(first[STAGES]))).all() and gained.any())
-        text += (" The second test, sums of events, "
-                 + ("changes in the same way" if alike else "does not agree")
-                 + ": {:.1f}, {:.1f} and {:.1f} %".format(*sums)
-                 + f", {100 * gained[0] / gained.sum():.0f} % of it the adjustment's" * alike + ".")
-    means = closures.set_index(keys)["mean"].unstack([1, 2])[[STAGES[0], STAGES[-1]]]
-    worse = means[(means.iloc[:, 1] - 1).abs() > (means.iloc[:, 0] - 1).abs()]
-    said = [f"{name} ({was:.3f} to {now:.3f})" for name, was, now in worse.itertuples()]
-    text += f" The mean of all steps gets further from 1: {', '.join(said)}." * bool(said)
-    display(results.finding(text))
+    most = closures.set_index(keys).xs(STAGES[-1], level=[1, 2]).nlargest(1, "rms").iloc[0]
+    display(results.finding(
+        describe_gain(first[STAGES].to_numpy(), second[STAGES].to_numpy(), others)
+        + f" Most is left in {most.name} ({100 * most['rms']:.1f} %), of whose squares "
+        f"{100 * most['worst step']:.0f} % are one step, whose shares add up to "
+        f"{100 * most['its sum']:.0f} %."))
     said = ["counts as perf prints them", "runs adjusted to IPC", f"adjusted, cleaned by {method}"]
     for how, stage in dict(zip(said, STAGES, strict=True)).items():
         results.number(f"account's error of a single step, {how}", first[stage], "% of the slots",
@@ -384,7 +370,7 @@ if first.notna().all():
 # %% [markdown]
 # ## Program by program
 #
-# What each sum can test, by which events it depends on: an event that cancels shows no error. A picture of each program, its losses split into their parts, stands on the report's first page, beside what limits it by notebook 01a. Below stands the sentence of the first program, and of those that lack an event; others differ by two numbers.
+# What a sum tests is told by the events that it depends on: one that cancels shows no error. Below stands the sentence of the first program, and of those that lack an event; others differ by the sum alone. A picture of each program, its losses split into their parts, stands in the report (index.html).
 
 # %%
 def tested_events(account):
@@ -399,28 +385,20 @@ def tested_events(account):
 
 
 # %%
-def judge_sum(account, total, n_runs=1):
-    """Whether the account adds up, and what the sum says nothing of."""
+def judge_sum(account, total):
+    """Whether the shares add up, in a clause, and what their sum does and does not test."""
     if closure_of(account, pd.Series(1.0, account.shares.index))["mean"] is None:
-        return "what was counted can't be tested by its sum"
+        return "", "what was counted can't be tested by its sum"
+    wrong = "" if abs(total - 1) <= 0.02 else ", **which is more than 2 % off**"
+    sure = f"the shares add up to {100 * total:.1f} % of all slots{wrong}"
     shows = tested_events(account)
     used = {name: shows.keys() & set(names_in(account.formulas[name])) for name in account.level()}
     assumed = [name for name in used if not used[name]]
-    untested = [name for name in used if any(not shows[event] for event in used[name])]
-    tested = [name for name in used if name not in assumed + untested]
-    return (f"The account adds up to {100 * total:.1f} % of all slots"
-            + f" (its events were counted in {n_runs:.0f} or more runs)"
-            + f". This tests {' and '.join(tested)}" * bool(tested)
-            + f"; it can't test how {' and '.join(untested)} are split" * bool(untested)
-            + f"; {', '.join(assumed)} was not counted and is taken as none" * bool(assumed))
-
-
-def add_up(account, total):
-    """Whether the account adds up, in a clause."""
-    if closure_of(account, pd.Series(1.0, account.shares.index))["mean"] is None:
-        return ""
-    wrong = "" if abs(total - 1) <= 0.02 else ", **which is more than 2 % off**"
-    return f"the shares add up to {100 * total:.1f} % of all slots{wrong}"
+    split = [name for name in used if any(not shows[event] for event in used[name])]
+    tested = [name for name in used if name not in assumed + split]
+    together = [f"the sum of {' and '.join(split)}, but not how it is split"] * bool(split)
+    return sure, (f"{sure}; this tests {', '.join(tested + together)}"
+                  + f"; {', '.join(assumed)} was not counted and is taken as none" * bool(assumed))
 
 
 # %%
@@ -449,11 +427,9 @@ for name, one in accounts.items():
     parts = ", ".join(f"{part} {100 * share:.0f} %" for part, share in level.loc[name].items())
     results.overview_picture(
         name, figure, f"{name}: IPC over the run, and what became of the slots: {parts}")
-    n_counted = data.interval_runs(url, [name])["events"].explode().value_counts()
-    shows = tested_events(whole)
-    least = n_counted.reindex([event for event in shows if shows[event]]).min()
-    judged = results.finding(judge_sum(whole, totals[name], least) + ".", program=name)
-    results.overview(name, lacking=lacking, sure=add_up(whole, totals[name]))
+    sure, judged = judge_sum(whole, totals[name])
+    judged = results.finding(judged[0].upper() + judged[1:] + ".", program=name)
+    results.overview(name, lacking=lacking, sure=sure)
     if lacking or name == programs[0]:
         display(judged)
 
