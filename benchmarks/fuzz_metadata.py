@@ -20,7 +20,7 @@ from collections import Counter
 from pathlib import Path
 
 from cmlib.errors import CmlibError
-from cmlib.experiments import data, micro_recordings
+from cmlib.experiments import data
 from cmlib.experiments.commands import command_again, command_to_count
 from cmlib.experiments.event_tables import known_sums, table_name
 from cmlib.io import events, regions, samples, store
@@ -29,6 +29,7 @@ from cmlib.io.archive.programs import readable_runs
 from cmlib.io.imports import import_notes
 from cmlib.topdown.answers import summarize
 from cmlib_workloads.kernels import recordings
+from cmlib_workloads.micro import recordings as micro_recordings
 from cmlib_workloads.micro.case_runs import recorded_events
 from cmlib_workloads.tuning.recordings import load_tuned
 

@@ -42,6 +42,7 @@ from cmlib.io.archive import readable
 from cmlib.io.recording import INSTRUCTIONS, by_instructions
 from cmlib.plot.style import card
 from cmlib.report.notebook import begin
+from cmlib_workloads.micro.fingerprint import classes_of_phases
 
 # %%
 notebook = begin("01a_first_look", settings, program=program)
@@ -223,7 +224,8 @@ if found:
 # Only for programs that Valgrind simulated instead of a processor (none, where nothing is drawn below). A simulation counts no cycles. The viewer KCachegrind's estimate is a weighted sum: 1 for each instruction, 10 for each misprediction and miss of a first-level cache, 100 for each miss of the last level. A phase begins where the shares of this sum change, and is called after the largest of them beside instructions, from a tenth on. Functions have names where the program has symbols: build it with `-g`, or install the package with its debug symbols.
 
 # %%
-profiles = readable(lambda name: diagnosis.simulated_profile(*diagnosis.simulated_text(name)),
+profiles = readable(lambda name: diagnosis.simulated_profile(*diagnosis.simulated_text(name),
+                                                             classify=classes_of_phases),
                     programs if first.simulated else [])
 estimates = {name: by_instructions(contributions(profile.counts, WEIGHTS))
              for name, profile in profiles.items()}

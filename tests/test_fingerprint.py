@@ -14,12 +14,12 @@ from click.testing import CliRunner
 from cmlib import report
 from cmlib.cli import main
 from cmlib.collect import machine
-from cmlib.experiments import diagnosis, fingerprint
-from cmlib.experiments.micro_recordings import FOLDER, cut
+from cmlib.experiments import diagnosis
 from cmlib.explore import fingerprint as explore
 from cmlib.fingerprint.diagnosis import advice, score_programs
 from cmlib.plot import fingerprint as plot
-from cmlib_workloads.micro import table_1
+from cmlib_workloads.micro import fingerprint, table_1
+from cmlib_workloads.micro.recordings import FOLDER, cut
 from tests import planted_recordings
 
 pytestmark = pytest.mark.slow

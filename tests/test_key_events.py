@@ -22,7 +22,7 @@ from cmlib.fingerprint.key_events import (
     select_subset,
     symmetric_uncertainty,
 )
-from cmlib.fingerprint.validation import accuracy_curve, nested_accuracy_curve
+from cmlib_workloads.micro.validation import accuracy_curve, nested_accuracy_curve
 from tests.naive import fingerprint as naive
 
 GOLDEN = Path(__file__).parent / "golden" / "j48"

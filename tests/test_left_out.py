@@ -10,13 +10,14 @@ from click.testing import CliRunner
 from cmlib import places
 from cmlib.cli import main
 from cmlib.errors import CmlibError
-from cmlib.experiments import diagnosis, micro_recordings
+from cmlib.experiments import diagnosis
 from cmlib.io import perf
 from cmlib.io.archive import in_recording
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.regions import read_runs
 from cmlib.io.sources import read_sources
 from cmlib_workloads.kernels import recordings
+from cmlib_workloads.micro import recordings as micro_recordings
 from cmlib_workloads.tuning.recordings import load_tuned
 from tests.small_runs import add_run
 

@@ -18,12 +18,12 @@ from click.testing import CliRunner
 from cmlib.cli import main
 from cmlib.collect.schedule import make_plans
 from cmlib.errors import CmlibError
-from cmlib.experiments.micro_recordings import FOLDER
 from cmlib.io.archive import programs as archive
 from cmlib.io.archive.runs import run_name
 from cmlib_workloads import kernels
 from cmlib_workloads.micro import case_runs, cases
 from cmlib_workloads.micro.case_runs import applications, catalog, read_slices, recorded_events
+from cmlib_workloads.micro.recordings import FOLDER
 
 pytestmark = pytest.mark.needs("cc")
 

@@ -30,6 +30,7 @@ from cmlib.fingerprint.segments import segment_starts
 from cmlib.io import events
 from cmlib.io.callgrind import read_intervals
 from cmlib.report.diagnosis import simulated_page
+from cmlib_workloads.micro.fingerprint import classes_of_phases
 from tests.naive import segments
 from tests.simulated_runs import build
 
@@ -118,8 +119,7 @@ def test_intervals_are_joined_and_keep_every_count():
 
 
 @pytest.mark.parametrize("shape", ["", "desc: D1 cache: 32768 B, 0 B, x\n", "desc: D1 cache: 8-way\n"])
-def test_caches_without_the_length_of_their_lines_are_refused(shape, monkeypatch):
-    monkeypatch.setattr("cmlib.experiments.diagnosis._classes", lambda counts: "")
+def test_caches_without_the_length_of_their_lines_are_refused(shape):
     text = re.sub("desc: D1 cache: .*\n", shape, GOLDEN)
     assert text != GOLDEN
     with pytest.raises(CmlibError, match="tells no length of D1's lines"):
@@ -165,7 +165,7 @@ def test_the_command_runs_once_and_shows_what_is_kept(tmp_path, monkeypatch):
     options = ["--runs", "1", "--every-blocks", "50000"]
     recorded = CliRunner().invoke(main, ["record", "same", "--simulate", *options, "--", program, "1000000"])
     assert recorded.exit_code == 0
-    other = answer_simulated("same", simulated_profile(*simulated_text("same")))
+    other = answer_simulated("same", simulated_profile(*simulated_text("same"), classify=classes_of_phases))
     assert other["split"] == pytest.approx(told["split"], abs=0.5) and other["advice"] == told["advice"]
     without = CliRunner().invoke(main, ["diagnose", "--simulate", "--", program, "20000"])
     assert without.exit_code == 0 and "as measured" in without.stderr
@@ -187,7 +187,8 @@ def test_a_class_is_explained_by_what_a_simulation_tells_and_a_healthy_one_not_a
 @pytest.mark.slow
 def test_phases_have_a_class_where_streams_are_prefetched():
     assert set(simulated_profile(GOLDEN).phases["class"]) == {""}
-    classes = simulated_profile(GOLDEN, prefetched=True).phases["class"]
+    assert set(simulated_profile(GOLDEN, classify=classes_of_phases).phases["class"]) == {""}
+    classes = simulated_profile(GOLDEN, prefetched=True, classify=classes_of_phases).phases["class"]
     assert set(classes) <= {"N", "P_CPU", "P_Mem_M", "P_Mem_L2/L3"} and len(classes)
 
 

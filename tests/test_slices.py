@@ -11,7 +11,7 @@ from sklearn.base import clone
 from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.slices import slice_rates
 from cmlib.fingerprint.unknown import UnknownRejector
-from cmlib.fingerprint.validation import leave_each_out, validate
+from cmlib_workloads.micro.validation import leave_each_out, validate
 from tests.naive import fingerprint as naive
 
 

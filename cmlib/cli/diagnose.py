@@ -54,14 +54,14 @@ def diagnose(context, command, recorded, keep, html, every_blocks, as_json, simu
         shown = {"html": html, "as_json": as_json}
         _simulated(list(command), recorded, keep, every_blocks=every_blocks, caches=simulated, **shown)
         return
-    from cmlib.experiments.single_run import check_counters, load_recorded, record_once
+    from cmlib_workloads.micro.single_run import check_counters, load_recorded, record_once
 
     # Slices of the run are classified by a decision tree, trained on micro-benchmarks whose bottlenecks are known.
     counters = None if recorded else check_counters()
-    from cmlib.experiments import fingerprint
     from cmlib.experiments.diagnosis import answer_measured, profile
-    from cmlib.experiments.micro_recordings import cut
     from cmlib.report.diagnosis import diagnosis_page
+    from cmlib_workloads.micro import fingerprint
+    from cmlib_workloads.micro.recordings import cut
 
     trained = fingerprint.load(kinds=("micro",), with_all=False)
     model = fingerprint.train(*cut(trained.key["micro"]), trained.tree)
@@ -82,10 +82,16 @@ def _simulated(command, recorded, keep, *, every_blocks, caches, html, as_json):
     from tqdm import tqdm
 
     from cmlib.collect.simulate import record_simulated
-    from cmlib.experiments.diagnosis import answer_simulated, simulated_profile, simulated_text
-    from cmlib.experiments.single_run import EVERY_BLOCKS, simulate_once
+    from cmlib.experiments.diagnosis import (
+        EVERY_BLOCKS,
+        answer_simulated,
+        simulate_once,
+        simulated_profile,
+        simulated_text,
+    )
     from cmlib.io.archive import in_recording
     from cmlib.report.diagnosis import simulated_page
+    from cmlib_workloads.micro.fingerprint import classes_of_phases
 
     if not recorded:
         say(_TAKES, err=True)
@@ -99,7 +105,7 @@ def _simulated(command, recorded, keep, *, every_blocks, caches, html, as_json):
             settings = {"progress": lambda done: bar.update(done - bar.n), "every_blocks": every_blocks}
             run = simulate_once(command, caches=caches, **settings)
     shown = recorded or shlex.join(command)
-    profile = in_recording(shown, simulated_profile, *run)
+    profile = in_recording(shown, simulated_profile, *run, classify=classes_of_phases)
     answer = answer_simulated(shown, profile)
     _show(answer, as_json, html, lambda: simulated_page(answer, profile))
 

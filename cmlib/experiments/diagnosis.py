@@ -8,16 +8,17 @@ that is not Callgrind's.
 """
 
 import re
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from cmlib import places
 from cmlib.collect.simulate import read_parts
-from cmlib.collect.simulate.valgrind import PREFETCHING
+from cmlib.collect.simulate.valgrind import PREFETCHING, cache_options, simulate
 from cmlib.errors import NothingRecordedError, UnfitRecordingError
-from cmlib.experiments.fingerprint import HEALTHY, SLICE_S, rates_of_one_run, train_for_one_run
 from cmlib.fingerprint.diagnosis import advice, label_slices, phases
 from cmlib.fingerprint.phases import (
     FIRST_LEVEL,
@@ -37,7 +38,11 @@ from cmlib.templates import template
 _FUNCTIONS_NAMED, _LEAST_SHARE = 3, 0.05
 _LINE = re.compile(r"([1-9][0-9]{0,8}) B,[^,]*$")
 _INTERPRETER = re.compile(r"(lib)?(python|perl|ruby|lua|php|node|mono|jvm|R\b|bash|dash|gawk|mawk)")
+HEALTHY = "N"  # class of all healthy forms in simulations, where prefetching makes all cache levels alike
 _CACHED = "P_Mem_L2/L3"
+SLICE_S = 0.4  # length of a slice
+# Basic blocks in an interval of a simulation: some 3 million instructions, which take 0.05 s.
+EVERY_BLOCKS = 500_000
 SIMULATED = (
     "Simulated by Valgrind, not measured: instructions, loads, stores and branches are exact, misses and "
     "mispredictions are those of a model without speculation, and no cycles were counted. Threads "
@@ -87,7 +92,7 @@ def profile(model, series, *, slice_s=SLICE_S):
     """Profile of one measured run by a fitted classifier.
 
     `model` is a fitted C45Classifier or UnknownRejector, `series` the run (a Series of
-    :mod:`cmlib.experiments.micro_recordings`), `slice_s` the length of a slice [s]. A ValueError if the run has no
+    :mod:`cmlib_workloads.micro.recordings`), `slice_s` the length of a slice [s]. A ValueError if the run has no
     slice, or did not count the model's key events.
     """
     rates = series.rates(slice_s)
@@ -106,7 +111,7 @@ def profiles(model, series, *, slice_s=SLICE_S):
     """Profiles of measured runs by a fitted classifier: a dict from program (name) to the Profile of its first pass.
 
     `model` is a fitted C45Classifier or UnknownRejector, `series` a list of runs (each a Series of
-    :mod:`cmlib.experiments.micro_recordings`), `slice_s` the length of a slice [s]. A ValueError if a run has no
+    :mod:`cmlib_workloads.micro.recordings`), `slice_s` the length of a slice [s]. A ValueError if a run has no
     slice, or did not count the model's key events.
     """
     first = {run.program: run for run in reversed(series)}
@@ -183,12 +188,30 @@ def simulated_text(name):
     return text, PREFETCHING in meta["simulator"]["options"], meta["simulator"].get("in_order")
 
 
-def simulated_profile(text, prefetched=False, in_order=None):
+def simulate_once(command, *, caches=None, every_blocks=None, progress=lambda done: None):
+    """Simulate one run of a command (list of str) under Callgrind, with prefetching of streams of cache lines.
+
+    `caches` maps Valgrind's names of caches (I1, D1, LL) to text ``SIZE,WAYS,LINE``, by default this machine's
+    caches; `every_blocks` is the length of an interval [basic blocks], by default 500,000; `progress` is called
+    with the number of basic blocks so far. Returns a tuple of Callgrind's output (str), True (prefetched), and the
+    number of cache lines read in order (int): the arguments of
+    :func:`simulated_profile`. A RecordError if Valgrind is missing or the command
+    fails, a CmlibError if a cache can't be simulated.
+    """
+    with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
+        options = cache_options(caches or {}, prefetch=True)
+        settings = {"every_blocks": every_blocks or EVERY_BLOCKS, "options": options, "progress": progress}
+        outcome = simulate(command, Path(folder), python=True, **settings)
+        return outcome.raw.decode(errors="replace"), True, outcome.in_order
+
+
+def simulated_profile(text, prefetched=False, in_order=None, *, classify=None):
     """SimulatedProfile of Callgrind's output (str).
 
     `prefetched` is True if it was simulated with prefetching, without which there are no classes; `in_order` is the
     number of cache lines that were read in order (None: not known): misses on these are no problem, as a processor
-    prefetches them. A CallgrindError if the text can't be read.
+    prefetches them. `classify` is a function that gives the class of each row of a DataFrame of counts, or "" where
+    nobody trained it. A CallgrindError if the text can't be read.
     """
     counts, functions = read_intervals(text)
     table = simulated_phases(counts, simulated_events()["weight"])
@@ -199,7 +222,7 @@ def simulated_profile(text, prefetched=False, in_order=None):
     cycles = cycle_estimate(functions).groupby(placed).sum().unstack(fill_value=0.0)
     parts = read_parts(text)
     table = table.assign(functions=_functions(cycles), main=cycles.idxmax(axis=1))
-    table["class"] = _classes(by_phase) if prefetched else ""
+    table["class"] = classify(by_phase) if prefetched and classify else ""
     if prefetched and in_order:
         lines = in_order * _line(parts.caches, "LL") / _line(parts.caches, "D1")
         misses = by_phase[["sim.l1d_load_misses", "sim.l1d_store_misses"]].sum(axis=1)
@@ -265,14 +288,6 @@ def answer_simulated(name, profile):
         ],
     }
     return answer | {"text": template("cmlib.experiments", "simulated.j2").module.limits(answer)}
-
-
-def _classes(counts):
-    """Class of each row of counts by the tree of the micro-benchmarks; "" if these are not recorded."""
-    try:
-        return train_for_one_run().predict(rates_of_one_run(counts))
-    except NothingRecordedError:
-        return ""
 
 
 def _line(caches, name):

@@ -7,7 +7,6 @@ is refused: without profiles the Panel says how to record some.
 
 import html
 
-from cmlib.experiments.micro_recordings import COMMAND
 from cmlib.explore.panel import Panel, dropdown, offer, paragraph, slider
 from cmlib.fingerprint.diagnosis import advice
 from cmlib.plot.fingerprint import phase_timeline
@@ -35,7 +34,7 @@ def fingerprint(profiles, *, program="", unit="s", per="cycle"):
         Controls: program, slice_s (length of the slices) and number (of the slice explained, from 1).
     """
     if not profiles:
-        return Panel.empty(COMMAND)
+        return Panel.empty("cmlib record-micro")
 
     def lengths(program):
         return [(f"{length:g} {unit}", length) for length in profiles[program]]

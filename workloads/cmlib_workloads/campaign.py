@@ -19,11 +19,10 @@ from cmlib.collect.machine.host import counting_processes
 from cmlib.collect.record import Request, existing_runs, record_program
 from cmlib.collect.sampling import HARDWARE_GROUP, record_stream
 from cmlib.errors import CmlibError
-from cmlib.experiments import micro_recordings
 from cmlib.io.samples.files import samples_dir
 from cmlib_workloads import catalog, kernels, tuning
 from cmlib_workloads.kernels import executions
-from cmlib_workloads.micro import case_runs, simulated
+from cmlib_workloads.micro import case_runs, recordings, simulated
 from cmlib_workloads.neighbours import processor_times, taken_by_others
 from cmlib_workloads.tuning.rates import important_rates
 from cmlib_workloads.tuning.settings import TABLE_IV
@@ -175,7 +174,7 @@ def _n_runs(folder):
 
 def _micro(counters):
     """Yield the job of the micro-benchmarks."""
-    folder = places.recordings_dir() / micro_recordings.FOLDER
+    folder = places.recordings_dir() / recordings.FOLDER
     listed = case_runs.plan_cases(case_runs.stored_sizes(folder))
     there = sum(min(n, _n_runs(folder / case.name)[of]) for case, of, n in listed)
     make = partial(case_runs.record_cases, places.results_dir() / "micro", folder, counters)
@@ -186,7 +185,7 @@ def _micro(counters):
 
 def _simulated(counters):
     """Yield the job of the simulated micro-benchmarks."""
-    folder, listed = places.recordings_dir() / micro_recordings.SIMULATED_FOLDER, simulated.simulated_cases()
+    folder, listed = places.recordings_dir() / recordings.SIMULATED_FOLDER, simulated.simulated_cases()
     there = sum(bool(existing_runs(folder / one.name)) for one in listed)
     make = partial(simulated.record_simulated_cases, places.results_dir() / "micro", folder)
     yield CampaignPart("cases", len(listed), there, _SIMULATED_S, make)

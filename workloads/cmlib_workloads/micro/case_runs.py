@@ -17,7 +17,11 @@ from pathlib import Path
 from cmlib.collect import machine
 from cmlib.collect.record import LaunchSpec, Program, Request, record_program
 from cmlib.errors import CmlibError, NothingRecordedError
-from cmlib.experiments.micro_recordings import (
+from cmlib.fingerprint.key_events import select_key_events
+from cmlib.io.archive.programs import readable_runs
+from cmlib_workloads import catalog, kernels, micro
+from cmlib_workloads.micro.cache_levels import plateaus
+from cmlib_workloads.micro.recordings import (
     ALL,
     COMMAND,
     KEY,
@@ -26,10 +30,6 @@ from cmlib.experiments.micro_recordings import (
     read_series,
     stored_sweep,
 )
-from cmlib.fingerprint.key_events import select_key_events
-from cmlib.io.archive.programs import readable_runs
-from cmlib_workloads import catalog, kernels, micro
-from cmlib_workloads.micro.cache_levels import plateaus
 from cmlib_workloads.micro.sizes import working_sets
 
 SECONDS, PASSES, ALL_PER_RUN, KEY_EVENTS = 6.0, 3, 60, 40

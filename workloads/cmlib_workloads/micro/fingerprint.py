@@ -3,7 +3,7 @@
 A micro-benchmark has a pathological form (P), with one known bottleneck, and a healthy one (N), on several sizes of
 data. Runs are cut into time slices; X is a DataFrame of rates of events, a row a slice, indexed by program, pass and
 slice, and `about` has columns label (class), size and time_s of the same rows, both as of
-:func:`cmlib.experiments.micro_recordings.cut`. Key events are the few that classify best. Kinds of programs are
+:func:`cmlib_workloads.micro.recordings.cut`. Key events are the few that classify best. Kinds of programs are
 "micro" (for training), "unseen" (micro-benchmarks left out of it), "CPU", "parallel" (other benchmarks) and "own".
 """
 
@@ -16,8 +16,8 @@ from sklearn.model_selection import StratifiedGroupKFold
 
 from cmlib import places
 from cmlib.errors import NothingRecordedError
-from cmlib.experiments import micro_recordings
-from cmlib.fingerprint import key_events, validation
+from cmlib.experiments.diagnosis import HEALTHY
+from cmlib.fingerprint import key_events
 from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.phases import NAMED_FROM, added_shares
 from cmlib.fingerprint.slices import EXACT_RATES, MODELLED_RATES, simulated_counts
@@ -25,10 +25,9 @@ from cmlib.fingerprint.unknown import UnknownRejector
 from cmlib.io.archive.programs import readable_runs
 from cmlib.io.archive.runs import VALGRIND, source_of
 from cmlib.io.events import simulated_events
+from cmlib_workloads.micro import recordings, validation
 
-SLICE_S = 0.4
 KINDS = ("micro", "unseen", "CPU", "parallel", "own")
-HEALTHY = "N"  # class of all healthy forms in simulations, where prefetching makes all cache levels alike
 # A simulation distinguishes the forms of a program if a cause of estimated cycles has at least this many times the
 # share in the pathological form that it has in the healthy one, and a share of at least NAMED_FROM.
 _APART_FROM = 2.0
@@ -41,7 +40,7 @@ class Fingerprints:
     """Recordings of the micro-benchmarks, measured or simulated.
 
     `key`: dict from kind of program to the list of runs (Series) of the key events; `all`: list of runs of all events;
-    `sweep`: latencies by working-set size (DataFrame as of :func:`cmlib.experiments.micro_recordings.stored_sweep`;
+    `sweep`: latencies by working-set size (DataFrame as of :func:`cmlib_workloads.micro.recordings.stored_sweep`;
     empty if simulated); `meta`: metadata (dict) of one run; `indistinguishable`: runs whose forms a simulation can't
     distinguish.
     """
@@ -88,13 +87,13 @@ def load(folder=None, *, kinds=KINDS, with_all=True):
     `folder` holds them among others (path; by default that of all recordings); `kinds` are those of programs to read.
     With `with_all` the runs of all events are read, too, which take longer. A NothingRecordedError if there are none.
     """
-    folder = Path(folder or places.recordings_dir()) / micro_recordings.FOLDER
-    meta = micro_recordings.key_metadata(folder)
+    folder = Path(folder or places.recordings_dir()) / recordings.FOLDER
+    meta = recordings.key_metadata(folder)
     if meta is None:
-        raise NothingRecordedError(f"nothing recorded yet: run `{micro_recordings.COMMAND}`")
-    key = {kind: micro_recordings.read_series(folder, micro_recordings.KEY, kind) for kind in kinds}
-    everything = micro_recordings.read_series(folder, micro_recordings.ALL) if with_all else []
-    return Fingerprints(key, everything, micro_recordings.stored_sweep(folder), meta)
+        raise NothingRecordedError(f"nothing recorded yet: run `{recordings.COMMAND}`")
+    key = {kind: recordings.read_series(folder, recordings.KEY, kind) for kind in kinds}
+    everything = recordings.read_series(folder, recordings.ALL) if with_all else []
+    return Fingerprints(key, everything, recordings.stored_sweep(folder), meta)
 
 
 def load_simulated(folder=None, *, kinds=("micro", "unseen", "own")):
@@ -104,11 +103,11 @@ def load_simulated(folder=None, *, kinds=("micro", "unseen", "own")):
     read. Programs whose forms a simulation can't distinguish are left out of those for training (kind "micro"). A
     NothingRecordedError if there are none.
     """
-    folder = Path(folder or places.recordings_dir()) / micro_recordings.SIMULATED_FOLDER
-    read = micro_recordings.read_simulated_series
+    folder = Path(folder or places.recordings_dir()) / recordings.SIMULATED_FOLDER
+    read = recordings.read_simulated_series
     series = {kind: list(map(_one_healthy, read(folder, kind))) for kind in kinds}
     if not series["micro"]:
-        raise NothingRecordedError(f"nothing simulated yet: run `{micro_recordings.SIMULATE_COMMAND}`")
+        raise NothingRecordedError(f"nothing simulated yet: run `{recordings.SIMULATE_COMMAND}`")
     apart = _distinguishable([*series["micro"], *series.get("unseen", [])])
     everything = [run for run in series["micro"] if program_of(run) in apart]
     key = {kind: list(map(_modelled, series[kind])) for kind in kinds}
@@ -125,7 +124,7 @@ def key_event_curve(X, about, sizes, tree, *, seed=0):
     (int), `tree` an unfitted classifier, `seed` that of the folds. Returns two things: the order in which events
     were eliminated, as of :func:`cmlib.fingerprint.key_events.eliminate`; and a dict from kind of folds ("10-fold",
     "whole programs left out") to a DataFrame, a row for each number of events, with accuracy [%] and more, as of
-    :func:`cmlib.fingerprint.validation.accuracy_curve`.
+    :func:`cmlib_workloads.micro.validation.accuracy_curve`.
     """
     X, label = X.loc[:, X.nunique() > 1], about["label"]
     elimination = key_events.eliminate(X, label)
@@ -201,7 +200,7 @@ def run_of(X):
 def program_of(run):
     """Name (str) of the micro-benchmark of a run, without form and size.
 
-    `run` is a Series of :mod:`cmlib.experiments.micro_recordings`; or X, the DataFrame of many slices, for which an
+    `run` is a Series of :mod:`cmlib_workloads.micro.recordings`; or X, the DataFrame of many slices, for which an
     Index of a name for each row is returned.
     """
     if isinstance(run, pd.DataFrame):
@@ -230,6 +229,16 @@ def rates_of_one_run(counts):
     events = simulated_events()
     counts = simulated_counts(counts[events.index], events["weight"])
     return counts.drop(columns=["instructions", "cycles", *EXACT_RATES]).div(counts["cycles"], axis=0)
+
+
+def classes_of_phases(counts):
+    """Class of each row of counts (DataFrame of simulated events, a row a phase) by the tree of
+    :func:`train_for_one_run`; "" if the micro-benchmarks are not recorded.
+    """
+    try:
+        return train_for_one_run().predict(rates_of_one_run(counts))
+    except NothingRecordedError:
+        return ""
 
 
 def _one_healthy(run):

@@ -1,10 +1,9 @@
-"""Get one run of a program for a diagnosis: record it with a tree's key events, simulate it, or load a recorded run.
+"""Get one run of a program with a tree's key events: record it, or load a recorded run.
 
 The tree is a decision tree that tells bottlenecks apart, trained on micro-benchmarks; key events are the few that
-it uses. :func:`record_once` and :func:`load_recorded` return a :class:`cmlib.experiments.micro_recordings.Series`
-(one recorded run: its counts and running shares by interval, not pandas' Series); :func:`simulate_once` returns
-Callgrind's output as text. A CmlibError if this machine is not the one of the training, a RecordError if the run
-fails, a NothingRecordedError if there is none.
+it uses. Both functions return a :class:`cmlib_workloads.micro.recordings.Series` (one recorded run: its counts and
+running shares by interval, not pandas' Series). A CmlibError if this machine is not the one of the training, a
+RecordError if the run fails, a NothingRecordedError if there is none.
 """
 
 import json
@@ -15,14 +14,11 @@ from cmlib import places
 from cmlib.collect import machine
 from cmlib.collect.record import RecordError, record
 from cmlib.collect.schedule import Plan
-from cmlib.collect.simulate.valgrind import cache_options, simulate
 from cmlib.errors import CmlibError, NothingRecordedError
-from cmlib.experiments.micro_recordings import FOLDER, KEY, read_series
 from cmlib.io.archive.programs import existing_runs
 from cmlib.shell import command_code
+from cmlib_workloads.micro.recordings import FOLDER, KEY, read_series
 
-# Basic blocks in an interval of a simulation: some 3 million instructions, which take 0.05 s.
-EVERY_BLOCKS = 500_000
 _WITHOUT_COUNTERS = (
     "Without counters: `cmlib diagnose --simulate -- COMMAND`; `cmlib doctor` tells why there are none, and "
     "`cmlib diagnose --recorded NAME` shows a run that was recorded."
@@ -37,7 +33,7 @@ def record_once(command, trained, counters, *, keep=None):
     :func:`check_counters`. With `keep` (str) the run is stored among the recordings as "own-KEEP"; else it is
     deleted.
 
-    Returns a :class:`cmlib.experiments.micro_recordings.Series`: program (name), number (of the pass, 0), about
+    Returns a :class:`cmlib_workloads.micro.recordings.Series`: program (name), number (of the pass, 0), about
     (dict of label, size, kind), and counts and running (DataFrames, a row an interval, a column an event, index its
     end [s]; a count is NaN where nothing was counted, a share is 0 to 1).
 
@@ -76,7 +72,7 @@ def record_once(command, trained, counters, *, keep=None):
 
 
 def load_recorded(name):
-    """First recorded run of a program with the key events: a :class:`cmlib.experiments.micro_recordings.Series`.
+    """First recorded run of a program with the key events: a :class:`cmlib_workloads.micro.recordings.Series`.
 
     That is an object with program, number, about (dict), and counts and running (DataFrames, a row an interval).
     `name` is the program's name in the recordings ("own-gcc") or the part after the first hyphen ("gcc"). A
@@ -91,23 +87,6 @@ def load_recorded(name):
         f"nothing recorded yet of the key events of {name!r}: run "
         f"{command_code('cmlib', 'diagnose', '--keep', name, '--', 'COMMAND')}. Recorded: {', '.join(known) or 'none'}."
     )
-
-
-def simulate_once(command, *, caches=None, every_blocks=None, progress=lambda done: None):
-    """Simulate one run of a command (list of str) under Callgrind, with prefetching of streams of cache lines.
-
-    `caches` maps Valgrind's names of caches (I1, D1, LL) to text ``SIZE,WAYS,LINE``, by default this machine's
-    caches; `every_blocks` is the length of an interval [basic blocks], by default 500,000; `progress` is called
-    with the number of basic blocks so far. Returns a tuple of Callgrind's output (str), True (prefetched), and the
-    number of cache lines read in order (int): the arguments of
-    :func:`cmlib.experiments.diagnosis.simulated_profile`. A RecordError if Valgrind is missing or the command
-    fails, a CmlibError if a cache can't be simulated.
-    """
-    with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
-        options = cache_options(caches or {}, prefetch=True)
-        settings = {"every_blocks": every_blocks or EVERY_BLOCKS, "options": options, "progress": progress}
-        outcome = simulate(command, Path(folder), python=True, **settings)
-        return outcome.raw.decode(errors="replace"), True, outcome.in_order
 
 
 def check_counters():
