@@ -20,7 +20,7 @@
 #
 # *Reads* the sample streams under `data/samples`, recorded live at some two thousand samples a second, and the recordings in intervals that other notebooks rank. *Writes* overheads beside the paper's bound, and the agreement of rankings.
 #
-# A line is a straight piece of an event's cumulative count, kept as three numbers in place of its samples; [notebook 07](07_compression.ipynb) has the method, and what it makes of the paper's own event and suite. The streams here are of programs that Debian ships, at the paper's rate of samples but of software events, unless some of hardware events were recorded. The ranking is of programs recorded for cmlib with a processor's counters, not the paper's.
+# A line is a straight piece of an event's cumulative count, kept as three numbers in place of its samples; [notebook 07](07_compression.ipynb) has the method, and what it makes of the paper's own event and suite. The streams here are of programs that Debian ships, at the paper's rate of samples but of software events, unless some of hardware events were recorded. What is ranked are events by their importance for IPC, as in CounterMiner, on programs recorded for cmlib with a processor's counters, not on the papers' data.
 
 # %% tags=["parameters"]
 streams: str = "auto"  # of hardware events if there are any, else software
@@ -85,12 +85,12 @@ one.head()
 #
 # ## The method, one sample at a time
 #
-# A line is extended by a sample in constant time and memory, since its slope and intercept follow from five sums (Wu and Mencer, Eq. 5 and 6):
+# A line is extended by a sample in constant time and memory, since its slope and intercept follow from its number of samples and four sums (Wu and Mencer, Eq. 5 and 6):
 #
 # $$k_{n+1} = \frac{(n+1)(S_{xy} + x_{n+1}y_{n+1}) - (S_x + x_{n+1})(S_y + y_{n+1})}{(n+1)(S_{x^2} + x_{n+1}^2) - (S_x + x_{n+1})^2} \tag{5}$$
 # $$b_{n+1} = \frac{(S_y + y_{n+1})(S_{x^2} + x_{n+1}^2) - (S_x + x_{n+1})(S_{xy} + x_{n+1}y_{n+1})}{(n+1)(S_{x^2} + x_{n+1}^2) - (S_x + x_{n+1})^2} \tag{6}$$
 #
-# It ends before a sample further from it than $3\hat\sigma$, and the next line starts at its last sample. Through two samples every line is exact, so $\hat\sigma$ is unknown when the third comes; there the limit is 1 % of the count.
+# It ends before a sample further from it than $3\hat\sigma$, and the next line starts at its last sample. Through two samples every line is exact, so $\hat\sigma$ is unknown when the third comes; there the limit is 1 % of the count $\hat y$ that the line predicts. A fifth sum, of $y^2$, gives $\hat\sigma$.
 
 # %%
 samples = one[[timer, event]].to_numpy(float)
@@ -144,26 +144,26 @@ results.table(
     fits[["n_samples", "n_lines", "reduction", "mnesd", "largest"]].round(
         {"reduction": 1, "mnesd": 4, "largest": 4}).reset_index(),
     "fits",
-    f"**Table.** First 10 of {len(fits)} rows (all in fits.csv), `{event}` by `{timer}`: samples, "
-    "lines, samples a line (reduction), the paper's maximum normalized error standard deviation "
+    f"**Table.** First 10 of {len(fits)} rows, `{event}` by `{timer}`: samples, "
+    "lines, samples per line (reduction), the paper's maximum normalized error standard deviation "
     "(*MNESD*: the largest standard deviation of the samples about any line) and the largest "
     "distance of a sample from its line [shares of the event's count]. "
     f"{source.capitalize()}. *See:* over {len(happened)} cases the median reduction is "
     f"{by_method['reduction']['printed']:.0f} as printed, {by_method['reduction']['drift']:.0f} "
     f"with the drift test; the median of the largest distance "
     f"{100 * by_method['largest']['printed']:.2g} and {100 * by_method['largest']['drift']:.2g} %.",
-    rows=10,
+    rows=10, decimals=4,
 )
 
 # %% [markdown]
 # ## Overhead
 #
-# The paper divides the time spent in the regression by the time of the whole run (§4.2) and prints one bound for all programs. Here two quantities are measured, both in processor time, which depends little on other programs. With $t$ seconds for $n$ samples, at the paper's rate $f$ of samples a second,
+# The paper divides the time spent in the regression alone by the time of the whole run (§4.2) and prints one bound for all programs. Here two quantities are measured, both in processor time, which depends little on other programs. With $t$ seconds for $n$ samples, at the paper's rate $f$ of samples a second,
 #
 # $$\mathrm{overhead} = f\,\frac{t}{n} \times 100\,\%$$
 #
-# - *Regression, replayed*: the recorded samples are put through the regression afterwards, in one call. Caches are warm and there is no cost per interrupt, so this is a lower bound, not the paper's measurement.
-# - *Recording process*: measured while the program ran, then scaled to $f$: all that cmlib did to read perf's binary stream of two events, run the regression with the drift test and store the lines, without perf's own work (so it isn't the paper's quantity either, which is measured inside the sampling tool). Where a program ran for less than a second, starting takes most of it.
+# - *Regression, replayed*: less than the paper's quantity. The recorded samples of one event are put through the regression afterwards, in one call.
+# - *Recording process*: more than it. Measured while the program ran, then scaled to $f$: all that cmlib did to start, read perf's binary stream of two events, run the regression with the drift test and store the lines. As in the paper, perf's own work is not in it.
 
 
 # %%
@@ -199,26 +199,32 @@ results.figure(
     "fig10",
     f"**Online regression, Fig. 10.** Overhead at {rate:,} samples a second [% of the program's "
     f"processor time], a mark a case, n = {len(overhead)}: the regression alone, replayed, and all "
-    "of the recording as it ran; dashed: below this the paper has all programs of SPEC CPU2006 on "
-    f"its Xeon. {source.capitalize()}. *See:* recording is below the paper's bound in {below} of "
-    f"{counted} cases; the regression alone takes {overhead.iloc[:, 0].max():.2f} % at most.",
+    "of cmlib's recording as it ran; dashed: below this the paper has the regression in all "
+    f"programs of SPEC CPU2006 on its Xeon. {source.capitalize()}. *See:* even all of the "
+    f"recording is below that in {below} of {counted} cases; the regression alone takes "
+    f"{overhead.iloc[:, 0].max():.2f} % at most.",
 )
 
 # %% [markdown]
 # ## Do lines change a ranking?
 #
-# The recordings in intervals that the other notebooks rank are turned into lines, each event by itself, and read back at equal steps of the cycles. Events are ranked for IPC on both, and the ranks $R_e$ by intervals and $L_e$ by lines compared by Spearman's correlation over the events $e$ that are among the first 20 of either
+# Events are ranked as in CounterMiner (notebook 03): boosted regression trees predict IPC from the events' rates, and an event's importance is the share of the squared error that splits on it remove (Friedman 2001). Here the mean importance in `n_seeds` models of resampled runs ranks the events, once on the recorded counts of each 100 ms and once on the same counts turned into lines, each event by itself, and read back at equal steps of the cycles. The ranks $R_e$ from counts and $L_e$ from lines are compared by Spearman's correlation over the events $e$ that are among the first 20 of either
 #
 # $$\rho = \frac{\sum_e (R_e - \bar R)(L_e - \bar L)}{\sqrt{\sum_e (R_e - \bar R)^2 \sum_e (L_e - \bar L)^2}}.$$
 #
-# The baseline is the ranking against itself by models of other resampled runs with other random seeds. Where a ranking hardly agrees with itself, the comparison says little.
+# Lines have to beat two baselines: the ranking's agreement *with itself*, by models of other resampled runs with other random seeds; and that with a ranking from counts at the same *equal steps* of the cycles, interpolated between samples, *without lines*. Where a ranking hardly agrees with itself, the comparison says little.
 
 
 # %%
+def sums_by_cycles(counts):
+    """Counts so far, where cycles went on."""
+    sums = counts.fillna(0.0).cumsum()
+    return sums[sums["cycles"].diff() != 0]
+
+
 def through_lines(counts):
     """Counts an interval, turned into lines and read back; and how many numbers these are."""
-    sums = counts.fillna(0.0).cumsum()
-    sums = sums[sums["cycles"].diff() != 0]
+    sums = sums_by_cycles(counts)
     lines = {e: compress(sums["cycles"], sums[[e]], drift=drift) for e in counts if e != "cycles"}
     read = {e: intervals(of_event, "cycles", n=len(sums)) for e, of_event in lines.items()}
     columns = {"cycles": next(iter(read.values()))["cycles"]}
@@ -226,24 +232,38 @@ def through_lines(counts):
     return pd.DataFrame(columns)[list(counts)], 3 * sum(map(len, lines.values()))
 
 
+def at_equal_steps(counts):
+    """The same without lines: counts so far, read between samples at equal steps of the cycles."""
+    sums = sums_by_cycles(counts)
+    x = np.append(0.0, sums["cycles"])
+    steps = np.linspace(0.0, x[-1], len(sums) + 1)
+    read = {e: np.diff(np.interp(steps, x, np.append(0.0, sums[e]))) for e in counts}
+    return pd.DataFrame(read)
+
+
 # %%
-def draw(data, seeds):
-    """Importances by models of resampled runs."""
-    return stability.draw_importances(data.X, data.ipc, seeds=seeds)
+def agree(runs, **others):
+    """Rank correlation of the events of some runs with those of the same runs, counted otherwise."""
+    data, seeds = experiments.matrix(runs), range(n_seeds, 2 * n_seeds)
+    first = stability.draw_importances(data.X, data.ipc, seeds=range(n_seeds))
+    alike = {}
+    for what, counts in others.items():
+        other = experiments.matrix(runs.assign(counts=list(counts)))
+        same = data.X.columns.intersection(other.X.columns)
+        drawn = stability.draw_importances(other.X[same], other.ipc, seeds=seeds)
+        alike[what] = stability.rank_agreement(first, drawn)
+    return pd.concat(alike, names=["compared", "measure"]).reset_index(), data.X.shape[1]
 
 
 def change(name):
-    """Rank correlation of a program's events by lines, and by other models, with the recordings."""
+    """Agreement of a program's ranking with lines and with the baselines; sizes."""
     clean = partial(experiments.cleaned_runs, method="interpolate", workers=Workers(1))
     runs = clean(url, name, ["ocoe", "sweep"])  # sweep: all events, some in each run
     read, stored = zip(*map(through_lines, runs["counts"]), strict=True)
-    data, lined = experiments.matrix(runs), experiments.matrix(runs.assign(counts=list(read)))
-    seeds, others = range(n_seeds), range(n_seeds, 2 * n_seeds)
-    drawn = {"with lines": draw(lined, others), "with itself": draw(data, others)}
-    first = draw(data, seeds)
-    alike = {what: stability.rank_agreement(first, of) for what, of in drawn.items()}
-    table = pd.concat(alike, names=["compared", "measure"]).reset_index()
-    return table.assign(program=name), sum(run.size for run in runs["counts"]) / sum(stored)
+    table, n_events = agree(runs, itself=runs["counts"], lines=read,
+                            steps=map(at_equal_steps, runs["counts"]))
+    size = sum(run.size for run in runs["counts"]) / sum(stored)
+    return table.assign(program=name), size, (len(runs), n_events)
 
 
 # %%
@@ -251,45 +271,48 @@ def change(name):
 def draw_agreement(frame):
     """A rank correlation with its interval, a row a program, a colour what is compared."""
     groups = list(frame["compared"].unique())
-    figure, (ax,) = plot.panels([""], columns=1, height=0.9 + 0.42 * len(programs))
+    figure, (ax,) = plot.panels([""], columns=1, height=0.9 + 0.55 * len(programs))
     for number, (group, colour) in enumerate(zip(groups, plot.palette(len(groups)), strict=True)):
         rows = frame[frame["compared"] == group].set_index("program").loc[programs]
         heights = np.arange(len(programs)) + 0.24 * (number - (len(groups) - 1) / 2)
         ax.hlines(heights, rows["low"], rows["high"], color=colour, lw=1.6)
-        ax.plot(rows["value"], heights, "os"[number], color=colour, label=f"agreement {group}")
+        ax.plot(rows["value"], heights, "os^"[number], color=colour, label=group)
     ax.set_yticks(range(len(programs)), programs)
     ax.grid(True, axis="x")
     ax.set(xlim=(None, 1.02), ylim=(len(programs) - 0.5, -0.5))
-    ax.set_xlabel("rank correlation (Spearman) of the events of IPC")
+    ax.set_xlabel("agreement with the ranking from counts (Spearman's rank correlation)")
     legend_right(ax)
     return figure, ax
 
 
 # %%
-agreements, saved = zip(*parallel_map(change, programs, workers), strict=True)
-spearman = pd.concat(agreements).query("measure == 'spearman'")
+agreements, saved, ranked = zip(*parallel_map(change, programs, workers), strict=True)
+WAYS = {"itself": "with itself", "steps": "equal steps, no lines", "lines": "with lines"}
+spearman = pd.concat(agreements).query("measure == 'spearman'").replace({"compared": WAYS})
 by_way = spearman.pivot(index="program", columns="compared", values=["low", "high", "value"])
-lower = by_way["high", "with lines"] < by_way["low", "with itself"]
-mean = by_way["value"].mean()
-fewer = int((by_way["value", "with lines"] < by_way["value", "with itself"]).sum())
+lower = by_way["high", "with lines"] < by_way["low", "equal steps, no lines"]
+value, mean = by_way["value"], by_way["value"].mean()
+fewer = int((value["with lines"] < value["with itself"]).sum())
+by_lines = int((value["with lines"] < value["equal steps, no lines"]).sum())
 figure, _ = draw_agreement(spearman)
-ratios = ", ".join(f"{name} {ratio:.1f}" for name, ratio in zip(programs, saved, strict=True))
+of_all = "; ".join(f"{name} {n} events of {n_runs} runs, size {ratio:.1f}"
+                   for name, ratio, (n_runs, n) in zip(programs, saved, ranked, strict=True))
 results.figure(
     figure,
     "ranking",
-    "**Figure.** How far a ranking of events by lines agrees with that by the recorded intervals, "
-    f"and how far this one agrees with itself by other models. A mark is the agreement of the mean "
-    f"importances of {n_seeds} models, its line the middle 90 % of what as many models drawn from "
-    "these with replacement give; such draws repeat models, agree less, and so lie rather below "
-    f"the mark. Numbers that counts take for one that lines take: {ratios}. "
-    f"*See:* agreement with lines is the lower one in {fewer} of {len(lower)} programs; the two "
-    f"lines of a program are apart for {', '.join(lower.index[lower]) or 'none'}.",
+    "**Figure.** How far the ranking of events from recorded counts agrees with one from lines, "
+    "with one from counts at equal steps without lines, and with itself. A mark is the agreement "
+    f"of the mean importances of {n_seeds} models; its line, the middle 90 % of resampled models, "
+    "lies rather below it, as resampling repeats models, which agree less. Ranked, and the size "
+    f"of the counts by that of the lines: {of_all}. *See:* with lines the agreement is below that "
+    f"with itself in {fewer} of {len(lower)} programs, below that without lines in {by_lines}; "
+    f"their intervals are apart for {', '.join(lower.index[lower]) or 'none'}.",
 )
 
 # %% [markdown]
 # ## What the paper printed, and what was measured here
 #
-# The paper's bound is of the regression inside its sampling tool, on programs of SPEC CPU2006.
+# The paper's bound is of the regression alone, inside its sampling tool, on programs of SPEC CPU2006.
 
 # %%
 for part, shares in overhead.dropna(axis=1, how="all").items():
@@ -298,39 +321,42 @@ for part, shares in overhead.dropna(axis=1, how="all").items():
 results.number("samples a line at the paper's rate of samples, median, drift test",
                by_method["reduction"]["drift"], "x", note=f"`{event}`; {source}")
 name = "rank correlation of events by lines with events by intervals, mean"
-results.number(name, mean["with lines"], note=f"other models alone: {mean['with itself']:.2f}")
+results.number(name, mean["with lines"], note=f"by other models alone {mean['with itself']:.2f}, "
+               f"at equal steps without lines {mean['equal steps, no lines']:.2f}")
 
 # %%
-most = overhead.iloc[:, -1].max()
-apart = f" ({', '.join(lower.index[lower])})" if lower.any() else ""
+most, regression = overhead.iloc[:, -1].max(), overhead.iloc[:, 0].max()
+apart = f", clearly for {', '.join(lower.index[lower])}" if lower.any() else ""
 display(results.finding(
-    f"Finding lines while a program ran took at most {most:.2f} % of its processor time (the "
-    f"paper: below {limit} %), and events ranked by lines are clearly in another order in "
-    f"{lower.sum()} of {len(lower)} programs{apart}. The time is scaled to {rate:,} samples a "
-    "second; perf's own work, which the paper's has, isn't in ours. By lines it "
-    f"agrees with that by intervals to {mean['with lines']:.2f} (mean rank correlation), that by "
-    f"intervals with itself to {mean['with itself']:.2f}: lower with lines in {fewer} of "
-    f"{len(lower)}; the others are within what other models change."))
+    f"For less time: {'yes' if most < limit else 'no'}; the regression took {regression:.2f} % of "
+    f"a program's processor time at most, all of the recording {most:.2f} % ({len(overhead)} "
+    f"cases, {source}, scaled to {rate:,} samples a second; the paper: below {limit} %). "
+    f"Without changing the ranking: {'no' if fewer else 'yes'}; the ranking for IPC from lines "
+    f"agrees with that from counts to {mean['with lines']:.2f} (Spearman, mean of {len(lower)} "
+    f"programs, hardware events each 100 ms), which agrees with itself to "
+    f"{mean['with itself']:.2f}. At the same steps without lines it is "
+    f"{mean['equal steps, no lines']:.2f}: lines themselves lower it in {by_lines} of "
+    f"{len(lower)}{apart}."))
 display(results.finding(
-    f"The two halves are of different recordings. At the paper's rate of samples ({source}; "
-    f"`{event}`, the first of {len(one.columns) - 1} events) a line with the drift test stands "
-    f"for {by_method['reduction']['drift']:.0f} samples, in the median, as printed for "
-    f"{by_method['reduction']['printed']:.0f}; there nothing was ranked. The ranking is of "
-    "hardware events each 100 ms, where it takes "
-    f"{' to '.join(dict.fromkeys(f'{end:.1f}' for end in (min(saved), max(saved))))} times as many "
-    "numbers to keep the counts as to keep the lines (below 1: lines are larger)."))
+    f"The two halves are of different recordings. At the paper's rate of samples (`{event}`, the "
+    f"first of {len(one.columns) - 1} events) a line with the drift test stands for "
+    f"{by_method['reduction']['drift']:.0f} samples, in the median, as printed for "
+    f"{by_method['reduction']['printed']:.0f}; there nothing was ranked. Where events were "
+    "ranked, counts take "
+    f"{' to '.join(dict.fromkeys(f'{end:.1f}' for end in (min(saved), max(saved))))} times the "
+    "space of lines (below 1: lines are larger)."))
 results.numbers()
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# The sample streams that come with cmlib are of software events and tracepoints along processor time, because the machine that recorded them had no hardware counters; `cmlib record-samples` on a machine with counters records the same cases with hardware events. Programs run for seconds, and only one process is sampled, without its children. The slowdown in elapsed time was not measured, because the machine was shared. The recordings that are ranked have an interval each 100 ms: so few samples that lines save little, and a line smooths over what happens within it; at two thousand samples a second nothing was ranked.
+# The sample streams that come with cmlib are of software events and tracepoints along processor time, because the machine that recorded them had no hardware counters; `cmlib record-samples` on a machine with counters records the same cases with hardware events. Programs run for seconds, and only one process is sampled, without its children. The slowdown in elapsed time was not measured, because the machine was shared. The recordings that are ranked have an interval each 100 ms: so few samples that lines save little, and a line smooths over what happens within it.
 #
 # ## On your own program
 #
 # `cmlib record-samples --case gcc-2` (without `--case`, all) samples the programs of this page; `cmlib record NAME --samples -- COMMAND` samples one of your own, and `cmlib record NAME -- COMMAND` records it in intervals, which the ranking needs. Then `cmlib run paper 07a -p program=NAME`. To change first: `drift`; a lower threshold makes more and closer lines.
 #
-# **References.** Wu and Mencer, *Online Linear Regression of Sampling Data from Performance Event Counters*.
+# **References.** Wu and Mencer, *Online Linear Regression of Sampling Data from Performance Event Counters*. Lv et al., *CounterMiner*, MICRO 2018 (the ranking). Friedman, *Greedy function approximation: a gradient boosting machine*, 2001.
 
 # %%
 results.save()
