@@ -7,23 +7,7 @@ it; `account` gives exact shares where all events of a table were counted. What 
 bounds; `account` raises a ValueError if the slots were not counted.
 """
 
-from cmlib.topdown.answers import describe_misses, summarize
-from cmlib.topdown.bounded_account import LOSSES, Bounds, bounds
-from cmlib.topdown.category_tables import FormulaError, evaluate, names_in, read_table, tables
-from cmlib.topdown.costs import known_costs, read_costs
-from cmlib.topdown.run_levels import interval_lengths, levels, phases, series_phases, totals
-from cmlib.topdown.slot_account import Account, account
-from cmlib.topdown.step_rates import merge_steps
-from cmlib.topdown.table_choice import choose_table, fitting_tables
-from cmlib.topdown.verdict import find_bottleneck
+import lazy_loader
 
-__all__ = [
-    "Bounds",
-    "account",
-    "bounds",
-    "levels",
-    "read_table",
-    "summarize",
-    "tables",
-    "totals",
-]
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
+__all__ = ["Bounds", "account", "bounds", "levels", "read_table", "summarize", "tables", "totals"]
