@@ -10,7 +10,6 @@ import os
 import tempfile
 from pathlib import Path
 
-HARDWARE = "hardware"  # sub-folder of recordings of hardware events
 _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent
 _WHEEL = _PACKAGE / "_shipped"
@@ -28,15 +27,6 @@ def data_dir():
 def recordings_dir():
     """Folder (Path) of the raw recordings, one sub-folder a program. A wheel brings none."""
     return data_dir() / "recordings"
-
-
-def hardware_first(folder):
-    """Prefer recordings of hardware events: the sub-folder "hardware" of a folder (path), or the folder itself.
-
-    Returns a Path; the folder itself if there is no such sub-folder.
-    """
-    hardware = Path(folder) / HARDWARE
-    return hardware if hardware.is_dir() else Path(folder)
 
 
 def results_dir():

@@ -61,7 +61,7 @@ results, yoo = notebook.results, paper("fingerprinting")
 diagnosis.refuse_simulated_program(program)
 recorded = fingerprint.load()
 names = [one.program for kind in ("CPU", "parallel", "own") for one in recorded.key[kind]]
-wanted = diagnosis.find(program, names)
+wanted = fingerprint.find(program, names)
 if not names or (wanted is None and program != "all"):
     todo = "record-micro" if program == "all" else f"diagnose --keep {program} -- COMMAND"
     raise NothingRecordedError(f"nothing recorded yet of the key events of {program!r}: run "

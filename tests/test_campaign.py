@@ -5,7 +5,6 @@ import itertools
 import pytest
 from click.testing import CliRunner
 
-from cmlib import places
 from cmlib.cli import main
 from cmlib.collect import machine, record
 from cmlib.collect.record import protocol
@@ -13,6 +12,7 @@ from cmlib.collect.schedule import make_plans
 from cmlib.errors import CmlibError
 from cmlib.io import events
 from cmlib_workloads import campaign, commands
+from cmlib_workloads.folders import hardware_first
 
 COUNTERS = {"offered": 6, "good": 5}
 
@@ -140,9 +140,9 @@ def test_degrees_need_a_sweep_first(small_zen5, tmp_path, monkeypatch):
 
 
 def test_hardware_events_come_first_where_they_were_recorded(tmp_path):
-    assert places.hardware_first(tmp_path) == tmp_path
+    assert hardware_first(tmp_path) == tmp_path
     (tmp_path / "hardware").mkdir()
-    assert places.hardware_first(tmp_path) == tmp_path / "hardware"
+    assert hardware_first(tmp_path) == tmp_path / "hardware"
 
 
 @pytest.mark.slow

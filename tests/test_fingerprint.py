@@ -123,9 +123,9 @@ def test_a_profile_has_the_phases_that_were_planted(found, model):
     assert told["meaning"].tolist() == [advice(label)[0] for label in told["label"]]
     assert told["end_s"].iloc[-1] == loader.labelled.index[-1]
     assert loader.labelled["label"].iloc[-1] == "P_Mem_M"
-    assert diagnosis.find("unseen-filter-P", profiles) == "unseen-filter-P"
-    assert diagnosis.find("filter-P", profiles) == "unseen-filter-P"
-    assert diagnosis.find("gcc", profiles) is None
+    assert fingerprint.find("unseen-filter-P", profiles) == "unseen-filter-P"
+    assert fingerprint.find("filter-P", profiles) == "unseen-filter-P"
+    assert fingerprint.find("gcc", profiles) is None
 
 
 def test_a_run_without_a_key_event_is_refused_by_name(found, model):

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cmlib import places
 from cmlib.cli import main
 from cmlib.errors import CmlibError
 from cmlib.experiments import diagnosis
@@ -16,6 +15,7 @@ from cmlib.io.archive import in_recording
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.regions import read_runs
 from cmlib.io.sources import read_sources
+from cmlib_workloads.folders import hardware_first
 from cmlib_workloads.kernels import recordings
 from cmlib_workloads.micro import recordings as micro_recordings
 from cmlib_workloads.tuning.recordings import load_tuned
@@ -57,7 +57,7 @@ def test_a_program_is_summarized_and_diagnosed_without_the_run_that_can_t_be_rea
 
 @pytest.mark.parametrize("broken", ["overhead.json", "bad.csv.gz", "good.json"])
 def test_programs_with_regions_go_on_without_one_that_can_t_be_read(tmp_path, capsys, broken):
-    regions = places.hardware_first(ROOT / "data/regions")
+    regions = hardware_first(ROOT / "data/regions")
     for program in ("histogram", "cache_server"):
         shutil.copytree(regions / program, tmp_path / program)
     (tmp_path / "histogram" / broken).write_text('{"ratios": [[]]}')

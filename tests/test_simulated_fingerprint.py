@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from cmlib.cli import main
 from cmlib.errors import NothingRecordedError
 from cmlib.fingerprint.diagnosis import score_programs
-from cmlib.fingerprint.slices import EXACT_RATES, MODELLED_RATES, simulated_counts, slice_rates
+from cmlib.fingerprint.slices import slice_rates
 from cmlib.io import events
 from cmlib_workloads.micro import build, fingerprint
 from cmlib_workloads.micro import simulated as recorded
 from cmlib_workloads.micro.recordings import cut, read_simulated_series
+from cmlib_workloads.micro.simulated_rates import EXACT_RATES, MODELLED_RATES, simulated_counts
 from tests.naive import simulated as naive
 
 EVENTS = list(events.simulated_events().index)

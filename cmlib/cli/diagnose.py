@@ -82,31 +82,26 @@ def _simulated(command, recorded, keep, *, every_blocks, caches, html, as_json):
     from tqdm import tqdm
 
     from cmlib.collect.simulate import record_simulated
-    from cmlib.experiments.diagnosis import (
-        EVERY_BLOCKS,
-        answer_simulated,
-        simulate_once,
-        simulated_profile,
-        simulated_text,
-    )
+    from cmlib.experiments import diagnosis
     from cmlib.io.archive import in_recording
     from cmlib.report.diagnosis import simulated_page
     from cmlib_workloads.micro.fingerprint import classes_of_phases
 
     if not recorded:
         say(_TAKES, err=True)
+    every_blocks = every_blocks or diagnosis.EVERY_BLOCKS
     if keep:
-        once = {"passes": 1, "levels": 2, "every_blocks": every_blocks or EVERY_BLOCKS, "caches": caches}
+        once = {"passes": 1, "levels": 2, "every_blocks": every_blocks, "caches": caches}
         record_simulated(keep, command, notify=lambda text: say(text, err=True), **once)
     if name := recorded or keep:
-        run = simulated_text(name)
+        run = diagnosis.simulated_text(name)
     else:
         with tqdm(desc=command[0], unit=" basic blocks", unit_scale=True, mininterval=1, leave=False) as bar:
             settings = {"progress": lambda done: bar.update(done - bar.n), "every_blocks": every_blocks}
-            run = simulate_once(command, caches=caches, **settings)
+            run = diagnosis.simulate_once(command, caches=caches, **settings)
     shown = recorded or shlex.join(command)
-    profile = in_recording(shown, simulated_profile, *run, classify=classes_of_phases)
-    answer = answer_simulated(shown, profile)
+    profile = in_recording(shown, diagnosis.simulated_profile, *run, classify=classes_of_phases)
+    answer = diagnosis.answer_simulated(shown, profile)
     _show(answer, as_json, html, lambda: simulated_page(answer, profile))
 
 

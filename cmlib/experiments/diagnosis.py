@@ -118,11 +118,6 @@ def profiles(model, series, *, slice_s=SLICE_S):
     return {name: profile(model, run, slice_s=slice_s) for name, run in sorted(first.items())}
 
 
-def find(name, recordings):
-    """First of the `recordings` (names) that is `name`, or is it behind its first hyphen ("own-gcc"); else None."""
-    return next((known for known in recordings if name in (known, known.partition("-")[2])), None)
-
-
 def explain(profile):
     """Explain the phases of a measured run (a Profile): a DataFrame of its `phases` with columns meaning and remedy.
 

@@ -1,28 +1,14 @@
 """Cut a recorded run into time slices of equal length, with events per cycle in each.
 
 :func:`slice_rates` takes the counts of a run, a DataFrame with a row an interval (index: its end [s]), and gives a
-DataFrame of rates with a row a slice (index: its end [s]). Of simulated runs, rates are of modelled events (misses
-and mispredictions, by Callgrind's model) and exact ones (loads, stores, branches), per 1,000 estimated cycles: a
-fixed number of cycles is charged for each instruction, miss and misprediction; :func:`simulated_counts` prepares
-them. A ValueError if no slice is left, no cycles were counted, or a slice is no multiple of the intervals.
+DataFrame of rates with a row a slice (index: its end [s]). A ValueError if no slice is left, no cycles were counted,
+or a slice is no multiple of the intervals.
 """
 
 import numpy as np
 import pandas as pd
 
 _LENGTH_TOLERANCE = 0.1  # of a slice, relative, as a multiple of the intervals
-ESTIMATED_CYCLES = 1000  # rates of simulated events are per so many estimated cycles
-_MISSES = {level: (f"sim.{level}_load_misses", f"sim.{level}_store_misses") for level in ("l1d", "l2", "ll")}
-# Rates of simulated runs, and the events that are added up to each. A miss of a level is also one of those before it.
-# The most expensive come first, as a tree splits on the first of equally good events.
-MODELLED_RATES = {
-    "sim.ll_misses": _MISSES["ll"],
-    "sim.l2_misses": _MISSES["l2"],
-    "sim.l1d_misses": _MISSES["l1d"],
-    "sim.mispredictions": ("sim.conditional_mispredictions", "sim.indirect_mispredictions"),
-    "sim.l1i_misses": ("sim.l1i_misses",),
-}
-EXACT_RATES = ("sim.loads", "sim.stores", "sim.conditional_branches", "sim.indirect_branches")
 
 
 def slice_rates(counts, running=None, *, slice_s=0.4):
@@ -48,18 +34,6 @@ def slice_rates(counts, running=None, *, slice_s=0.4):
             f"{length} intervals beside the last one. Run the program longer, or take shorter slices."
         )
     return rates.dropna(axis=1, how="all").dropna()
-
-
-def join_parts(parts):
-    """Join the rates of runs that counted different events of one steady program, slice by slice: one DataFrame.
-
-    `parts` is a list of DataFrames as of :func:`slice_rates`. The result has as many slices as the shortest run,
-    numbered from 0 (index: slice); an event in several runs is taken from the first.
-    """
-    n = min(map(len, parts))
-    number = pd.RangeIndex(n, name="slice")
-    joined = pd.concat([part.iloc[:n].set_axis(number) for part in parts], axis=1)
-    return joined.loc[:, ~joined.columns.duplicated()]
 
 
 def _intervals_a_slice(times, slice_s):
@@ -89,22 +63,3 @@ def _rates(counts, running, length):
     rates = weighted.groupby(number).sum() / exposed.groupby(number).sum().replace(0.0, np.nan)
     rates.index = pd.Index(counts.index[length - 1 : used.stop : length], name=counts.index.name)
     return rates[rates["cycles"].notna()].drop(columns="cycles")
-
-
-def simulated_counts(counts, weights):
-    """Counts of a simulated run in the form that :func:`slice_rates` takes.
-
-    `counts` is a DataFrame of Callgrind's events, a row an interval; `weights` a Series from event to the cycles that
-    the estimate charges for it. Returns a DataFrame, a row an interval. Columns: sums of misses by cache level, and of
-    mispredictions (names of `MODELLED_RATES`; one whose events were not all simulated is left out); ``instructions``
-    and the exact counts of `EXACT_RATES`; and ``cycles``, thousands of estimated cycles (the weighted sum of the
-    counts). A KeyError if `counts` lacks an exact count or one that has a weight.
-    """
-    sums = {
-        name: counts[list(summed)].sum(axis=1)
-        for name, summed in MODELLED_RATES.items()
-        if set(summed) <= set(counts)
-    }
-    cycles = counts[list(weights.index)] @ weights / ESTIMATED_CYCLES
-    exact = counts[["sim.instructions", *EXACT_RATES]].rename(columns={"sim.instructions": "instructions"})
-    return pd.DataFrame(sums).join(exact).assign(cycles=cycles)

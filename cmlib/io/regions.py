@@ -19,7 +19,6 @@ from cmlib.errors import CmlibError
 from cmlib.io import archive
 from cmlib.io.archive.runs import first_problem
 
-OVERHEAD_FILE = "overhead.json"  # tells, beside a program's recordings, how much slower counting makes it
 # Columns of a sample that are no counts of events.
 ABOUT = ("function", "location", "thread", "threads", "work", "seconds", "running", "instructions")
 _MOST_COLUMNS = 600  # 480 events at most, and the columns above

@@ -21,6 +21,7 @@ from cmlib.collect.sampling import HARDWARE_GROUP, record_stream
 from cmlib.errors import CmlibError
 from cmlib.io.samples.files import samples_dir
 from cmlib_workloads import catalog, kernels, tuning
+from cmlib_workloads.folders import HARDWARE
 from cmlib_workloads.kernels import executions
 from cmlib_workloads.micro import case_runs, recordings, simulated
 from cmlib_workloads.neighbours import processor_times, taken_by_others
@@ -195,7 +196,7 @@ def _kernels(counters, names=()):
     """Yield a job for each recording of AutoPerf's programs."""
     events, paces = usual_events(machine.describe()), {}
     hardware = any(event.hardware for event in events)
-    folder = places.data_dir() / "regions" / (places.HARDWARE if hardware else "")
+    folder = places.data_dir() / "regions" / (HARDWARE if hardware else "")
     chosen = [program for program in kernels.kernels() if not names or program.name in names]
     for item in executions.plan(chosen, events, good_counters=counters["good"], nodes=kernels.numa_nodes()):
         there = len(item.runs) * (folder / item.program.name / f"{item.form}.json").exists()
@@ -279,7 +280,7 @@ def _record_stream(case, file, group, how):
 
 def _tuning(counters, programs=tuple(DESIGNS)):
     """Yield the jobs of programs on Spark: at random, at both ends, and beside emitted events."""
-    folder = places.recordings_dir() / tuning.FOLDER / (places.HARDWARE if counters["offered"] else "")
+    folder = places.recordings_dir() / tuning.FOLDER / (HARDWARE if counters["offered"] else "")
     for program in programs:
         scale, ends, levels = DESIGNS.get(program, (1.0, tuple(TABLE_IV), ()))
 

@@ -17,6 +17,7 @@ from cmlib.collect.compare.instrument import include_dir
 from cmlib.collect.toolchain import compile_to, find_compiler, run_tool
 
 SOURCES = Path(__file__).parent / "src"
+OVERHEAD_FILE = "overhead.json"  # tells, beside a program's recordings, how much slower counting makes it
 
 
 @dataclass(frozen=True)

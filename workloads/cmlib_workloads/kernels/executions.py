@@ -17,8 +17,8 @@ from cmlib.collect.compare.versions import plan_parts
 from cmlib.collect.machine.event_names import INSTRUCTIONS
 from cmlib.errors import CmlibError
 from cmlib.io.archive import as_text, now, write_whole
-from cmlib.io.regions import OVERHEAD_FILE, SCHEMA, read_about, read_regions, save_recording
-from cmlib_workloads.kernels import Kernel, argv_of, execute
+from cmlib.io.regions import SCHEMA, read_about, read_regions, save_recording
+from cmlib_workloads.kernels import OVERHEAD_FILE, Kernel, argv_of, execute
 from cmlib_workloads.neighbours import processor_times, taken_by_others
 
 _FIRST = 8

@@ -15,8 +15,9 @@ from cmlib import places
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments.requested import resolve_names
 from cmlib.io.archive import in_recording, read_object, readable
-from cmlib.io.regions import OVERHEAD_FILE, load_recording
-from cmlib_workloads.kernels import Kernel, kernels
+from cmlib.io.regions import load_recording
+from cmlib_workloads.folders import hardware_first
+from cmlib_workloads.kernels import OVERHEAD_FILE, Kernel, kernels
 
 RECORD = "cmlib record-kernels"
 INSTEAD = (
@@ -75,7 +76,7 @@ def recorded_programs(folder="", wanted="all"):
     warning. A NothingRecordedError if none is left, or a wanted name is no kernel's; a ValueError if `wanted` holds
     no name.
     """
-    folder = Path(folder or places.hardware_first(places.data_dir() / "regions"))
+    folder = Path(folder or hardware_first(places.data_dir() / "regions"))
     known = [program.name for program in kernels()]
     about = "AutoPerf's programs, which are what is evaluated here"
     names = resolve_names(wanted, known, about=about, todo=INSTEAD)

@@ -20,12 +20,12 @@ from cmlib.experiments.diagnosis import HEALTHY
 from cmlib.fingerprint import key_events
 from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.phases import NAMED_FROM, added_shares
-from cmlib.fingerprint.slices import EXACT_RATES, MODELLED_RATES, simulated_counts
 from cmlib.fingerprint.unknown import UnknownRejector
 from cmlib.io.archive.programs import readable_runs
 from cmlib.io.archive.runs import VALGRIND, source_of
 from cmlib.io.events import simulated_events
 from cmlib_workloads.micro import recordings, validation
+from cmlib_workloads.micro.simulated_rates import EXACT_RATES, MODELLED_RATES, simulated_counts
 
 KINDS = ("micro", "unseen", "CPU", "parallel", "own")
 # A simulation distinguishes the forms of a program if a cause of estimated cycles has at least this many times the
@@ -190,6 +190,11 @@ def outcomes_by_program(labels, X, about):
     order = pd.DataFrame({"healthy": healthy}).groupby(programs).first().join(counted.get("right class", 0.0))
     order = order.sort_values([*order], kind="stable")
     return counted.loc[order.index].rename_axis(index="program", columns="outcome")
+
+
+def find(name, recordings):
+    """First of the `recordings` (names) that is `name`, or is it behind its first hyphen ("own-gcc"); else None."""
+    return next((known for known in recordings if name in (known, known.partition("-")[2])), None)
 
 
 def run_of(X):

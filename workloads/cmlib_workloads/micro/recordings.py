@@ -18,12 +18,18 @@ import pandas as pd
 
 from cmlib.collect.simulate import read_series as read_simulation
 from cmlib.errors import CmlibError, NothingRecordedError
-from cmlib.fingerprint import slices
+from cmlib.fingerprint.slices import slice_rates
 from cmlib.io import perf
 from cmlib.io.archive import parse_csv, read_file, readable
 from cmlib.io.archive.programs import read_raw, readable_runs
 from cmlib.io.archive.runs import read_run_metadata
 from cmlib.io.events import second_level_events, simulated_events
+from cmlib_workloads.micro.simulated_rates import (
+    ESTIMATED_CYCLES,
+    EXACT_RATES,
+    MODELLED_RATES,
+    simulated_counts,
+)
 
 ALL, KEY = "all", "key"
 FOLDER = "fingerprint"  # among the recordings: hundreds of runs that no other notebook is asked about
@@ -92,14 +98,14 @@ class Series:
         instructions = self._slices(slice_s)["instructions"]
         if self.running is not None:
             return instructions.rename("IPC")
-        return (slices.ESTIMATED_CYCLES / instructions).rename("estimated cycles\nper instruction")
+        return (ESTIMATED_CYCLES / instructions).rename("estimated cycles\nper instruction")
 
     def _slices(self, slice_s):
         """Rates as of :func:`cmlib.fingerprint.slices.slice_rates`; of a simulated run with estimated cycles."""
         counts = self.counts
         if self.running is None:
-            counts = slices.simulated_counts(counts, simulated_events()["weight"])
-        return slices.slice_rates(counts, self.running, slice_s=slice_s)
+            counts = simulated_counts(counts, simulated_events()["weight"])
+        return slice_rates(counts, self.running, slice_s=slice_s)
 
 
 def read_series(folder, set_name, kind="micro", *, only="*"):
@@ -150,12 +156,25 @@ def cut(series, *, slice_s=0.4):
         parts.setdefault((run.program, run.number), []).append(rates)
         notes[run.program] = run.about
     names = ["program", "pass", "slice"]
-    joined = {key: slices.join_parts(frames) for key, frames in parts.items()}
+    joined = {key: _join_parts(frames) for key, frames in parts.items()}
     X = pd.concat(joined, join="inner", names=names)
     ends = [frames[0].index[: min(map(len, frames))] for frames in parts.values()]
     about = pd.DataFrame.from_dict(notes, orient="index")[["label", "size"]].astype({"size": float})
     about = about.loc[X.index.get_level_values("program")].set_axis(X.index)
     return X, about.assign(time_s=np.concatenate(ends))
+
+
+def _join_parts(parts):
+    """Join the rates of runs that counted different events of one steady program, slice by slice: one DataFrame.
+
+    `parts` is a list of DataFrames as of :func:`cmlib.fingerprint.slices.slice_rates`. The result has as many slices
+    as the shortest run,
+    numbered from 0 (index: slice); an event in several runs is taken from the first.
+    """
+    n = min(map(len, parts))
+    number = pd.RangeIndex(n, name="slice")
+    joined = pd.concat([part.iloc[:n].set_axis(number) for part in parts], axis=1)
+    return joined.loc[:, ~joined.columns.duplicated()]
 
 
 def read_simulated_series(folder, kind="micro"):
@@ -182,5 +201,5 @@ def _read_simulated(file, meta):
         )
     counts.index = pd.Index(np.arange(1.0, len(counts) + 1), name="interval")
     inner = counts.iloc[1:]  # the last slice is left out when the run is cut
-    rates = (*slices.MODELLED_RATES, *slices.EXACT_RATES)
+    rates = (*MODELLED_RATES, *EXACT_RATES)
     return Series(place.name, 0, _about(meta, file), inner, None, rates)

@@ -17,6 +17,7 @@ from cmlib.experiments.requested import resolve_names
 from cmlib.io.archive import readable
 from cmlib.io.archive.runs import read_run_metadata
 from cmlib.io.store.raw import read_counts
+from cmlib_workloads.folders import hardware_first
 from cmlib_workloads.labels import parse_program_label
 from cmlib_workloads.tuning.settings import FOLDER, emitted_of, settings_of
 
@@ -53,7 +54,7 @@ def load_tuned(folder="", wanted="all"):
     NothingRecordedError if there are none, or none of a named program; a CmlibError if a named one's are of several
     machines or scales.
     """
-    place = Path(folder or places.hardware_first(places.recordings_dir() / FOLDER))
+    place = Path(folder or hardware_first(places.recordings_dir() / FOLDER))
     metas, rows = readable(read_run_metadata, sorted(place.glob("*/*.json"))), {}
     labels = readable(lambda file: parse_program_label(metas[file]["command"]), metas)
     for file, (program, scale, options) in labels.items():
