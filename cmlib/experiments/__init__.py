@@ -1,8 +1,8 @@
-"""Analyses of recordings that several notebooks share: matrices, targets, clusters and profiles of a program.
+"""Analyses of recordings that several notebooks share: matrices, targets and diagnoses of a program.
 
 `programs` lists what is recorded; `recorded_matrix` gives a program's events and its IPC (instructions per cycle)
-as a Matrix; `refine` ranks the events of one; `event_clusters` groups them. Names are imported when they are first
-used, so that a user of one does not load the models of all. A NothingRecordedError if nothing is recorded of what
+as a Matrix; `refine` ranks the events of one. Names are imported when they are first used, so that a user of one
+does not load the models of all. A NothingRecordedError if nothing is recorded of what
 is asked for, an UnfitRecordingError if what is recorded is not enough.
 """
 
