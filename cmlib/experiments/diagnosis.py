@@ -2,9 +2,9 @@
 
 A class is what a decision tree that was trained on micro-benchmarks predicts: a kind of bottleneck (names beginning
 with P, such as P_CPU) or none (N). A phase is a stretch of the run that is of one class. :func:`profile` takes a
-fitted tree and a measured run, and gives a :class:`Profile`; :func:`simulated_profile` takes Callgrind's output,
-and gives a :class:`SimulatedProfile`. A ValueError if a run lacks key events or slices; a CallgrindError for text
-that is not Callgrind's.
+fitted tree and a measured run, and gives a :class:`Profile`; :func:`simulated_profile` takes Callgrind's output, of
+:func:`simulate_once` or of a recording (:func:`simulated_text`), and gives a :class:`SimulatedProfile`. A
+ValueError if a run lacks key events or slices; a CallgrindError for text that is not Callgrind's.
 """
 
 import re

@@ -23,6 +23,7 @@ _forked.set_forkserver_preload(
         "ipywidgets",
         "cmlib.explore",
         "cmlib.experiments.matrices",
+        "cmlib.topdown.answers",
         "cmlib.report.notebook",
     ]
 )
