@@ -16,11 +16,11 @@
 # %% [markdown]
 # # Missing values: is a zero a count?
 #
-# **Question.** When multiplexed counts read 0, did nothing happen or was nothing counted, and what does cleaning put in its place?
+# **Question.** When a multiplexed count reads 0, was it counted or not, and what does cleaning put in its place?
 #
 # *Reads* two published sets of recordings by others, `nfv-haswell` and `mlpx-ocoe` (without one of them, its part says how to get it: `cmlib fetch`). *Writes* where zeros are, what each cleaning makes of them, and how far that is from the truth where it is known.
 #
-# perf itself tells three things apart: `<not counted>` (the event had no turn on a counter), `<not supported>`, and 0 (it had a turn and did not happen). Where it prints running shares, the share of time on a counter, a zero beside a share above 0 was counted. CounterMiner (§III-B) takes zeros for missing values wherever an event's largest count is above 0.01, that is, wherever the event happens at all, and fills them from the five nearest samples (Eq. 8); the rest of its cleaning replaces peaks by a median (Eq. 6, 7). *Shrinkage*, cmlib's default (notebook 02c), moves each count towards its neighbours in time by as much as multiplexing may have added.
+# perf itself tells three things apart: `<not counted>` (the event had no turn on a counter), `<not supported>`, and 0 (it had a turn and did not happen). Where it prints running shares, the share of time on a counter, a zero beside a share above 0 was counted: nothing happened while the event had its turn. CounterMiner (§III-B) takes zeros for missing values wherever an event's largest count is above 0.01, that is, wherever the event happens at all, and fills them from the five nearest samples (Eq. 8); the rest of its cleaning replaces peaks by a median (Eq. 6, 7). *Shrinkage*, cmlib's default (notebook 02c), moves each count towards its neighbours in time by as much as multiplexing may have added.
 
 # %% tags=["parameters"]
 file: str = "1-vnf-collocated-core-freq-1-all-fastclick"  # recording of nfv-haswell
@@ -46,7 +46,7 @@ results = notebook.results
 # %% [markdown]
 # ## Zeros that were counted
 #
-# **Data.** `nfv-haswell`, others' recording: packet processing on a Xeon E5-2690 v3, a processor of the paper's kind (but not the paper's data); one run, in intervals of a second, whose 31 events share four counters. perf prints a running share beside every count, so each zero below was counted: the event did not happen in the part of the second in which it had its turn. Of the rest of that second nothing is known. (The rarest event, `node-stores`, counts stores that go to memory; *fastclick* in the file's name is the packet processing.)
+# **Data.** `nfv-haswell`, others' recording, not the paper's data: packet processing (*fastclick*) on a Xeon E5-2690 v3; one run, in intervals of a second, whose 26 hardware events take turns (5 software events need no counter). perf prints a running share beside every count, so each zero below was counted, in the part of the second in which the event had its turn; of the rest of that second nothing is known. (`node-stores`: stores that go to memory.)
 
 # %%
 runs = published.counts_of(f"intervals/nfv-haswell/{file}.txt")
@@ -66,7 +66,7 @@ else:
     display(Markdown(published.how_to_get("nfv-haswell")))
 
 # %% [markdown]
-# perf prints each count $c$ that it saw in a share $s$ of the interval as $c / s$. With a share of a thirteenth, one occurrence seen is printed as 13, none as 0: a single value is coarse, and right on average. The paper takes the 0 of the series (Eq. 8)
+# perf prints each count $c$ that it saw in a share $s$ of the interval as $c / s$. With a share of a thirteenth, one occurrence seen is printed as 13, none as 0: a single value is coarse, the mean of many is not. The paper takes the 0 of the series (Eq. 8)
 #
 # $$\{X_1, X_2, X_3, X_4, X_5, 0, X_7, \dots, X_i, \dots, X_m\} \tag{8}$$
 #
@@ -120,28 +120,57 @@ totals = pd.DataFrame(columns=["way", "total"])
 if runs:
     totals = pd.DataFrame([(name, values.sum()) for name, values in ways.items()],
                           columns=["way", "total"])
+    spread = ways["MLPX"].std() * np.sqrt(len(counts))
     totals["of printed [%]"] = 100 * totals["total"] / totals["total"].iloc[0]
     by_way = totals.set_index("way")["of printed [%]"]
     display(results.table(totals, "totals", f"**Table.** Total of `{event}` over the run by "
-                          "each way; MLPX is what perf printed, whose total is right on average. "
+                          "each way; MLPX is what perf printed (standard error, by the spread of "
+                          f"its intervals, {100 * spread / ways['MLPX'].sum():.0f} %). "
                           "Without running shares the paper's cleaning fills zeros and cuts peaks; "
                           "told by the shares which zeros were counted, it only cuts peaks. *See:* "
                           "a total far from 100 % is wrong; one near 100 % need not be right in "
                           "its intervals: without shares, two errors cancel.", decimals=0))
     without, known = (by_way[f"the paper's cleaning, {how} shares"] for how in ("without", "with"))
+
+# %%
+def filled_totals(file):
+    """Total by Eq. 8 [% of what perf printed] of each event of a file that reads 0 at times."""
+    for counts, running in published.counts_of(file):
+        for name in counts.columns[counts.eq(0).any() & (counts.sum() > 0) & running.lt(1).any()]:
+            X = counts[name].dropna().to_numpy(float)
+            yield (file.rpartition("/")[2], name, len(X), (X == 0).sum(),
+                   100 * fill_zeros(X).sum() / X.sum())
+
+
+if runs:
+    every = published.files_like("nfv-haswell", r".+\.txt")["file"]
+    every = pd.DataFrame([row for name in every for row in filled_totals(name)], columns=[
+        "file", "event", "intervals", "zeros", "by Eq. 8, of printed [%]"])
+    every = every.sort_values("zeros", ascending=False, kind="stable")
+    of_printed = every["by Eq. 8, of printed [%]"]
+    n_files = every["file"].nunique()
+    display(results.table(every, "every", f"**Table.** The same in all {n_files} files of the set: "
+                          f"the 6 of {len(every)} series with most counted zeros (all in "
+                          "every.csv). *See:* by Eq. 8 the total of a series is "
+                          f"{of_printed.min():.0f} to {of_printed.max():.0f} % of what perf "
+                          "printed.", rows=6, decimals=0))
+
+# %%
+if runs:
     display(results.finding(
-        f"Where running shares tell, nothing happened: {event} (nfv-haswell) was counted in all "
-        f"{zeros.at[event, 'zeros']:.0f} of {len(counts)} intervals that read 0, and the paper's "
-        f"filling (Eq. 8) makes its total {by_way['Eq. 8 alone']:.0f} % of what perf printed. It "
-        f"was on a counter for {zeros.at[event, 'share']:.1f} % of the time. The paper's whole "
-        f"cleaning, which cuts peaks as well, makes the total {without:.0f} % "
-        f"without the shares, and {known:.0f} % with them, as it then only cuts peaks; *shrinkage* "
-        f"{by_way['shrinkage']:.0f} %."))
+        f"Where perf prints running shares a zero is a count: `{event}` was on a counter in all "
+        f"{zeros.at[event, 'zeros']:.0f} of {len(counts)} intervals that read 0, for "
+        f"{zeros.at[event, 'share']:.1f} % of the time (nfv-haswell, others' hardware); what "
+        "happened in the rest is not known. Filling them (Eq. 8) makes the total "
+        f"{by_way['Eq. 8 alone']:.0f} % of what perf printed (all {len(every)} series with zeros, "
+        f"{n_files} files: {of_printed.min():.0f} to {of_printed.max():.0f} %), the paper's whole "
+        f"cleaning, which cuts peaks as well, {without:.0f} % without the shares and {known:.0f} % "
+        f"with them, *shrinkage* {by_way['shrinkage']:.0f} %."))
 
 # %% [markdown]
 # ## Zeros that were not counted
 #
-# **Data.** `mlpx-ocoe`, others' recordings: 1,016 programs in a container, each run with 20 events at once, and again with four events at a time, which is taken for the truth. Its authors wrote 0 for `<not counted>` and no running shares. A row is a run here, not an interval.
+# **Data.** `mlpx-ocoe`, others' recordings on a machine that they don't name: 1,016 programs in a container, each run with 20 events at once, and again with four events at a time, which is taken for the truth. Its authors wrote 0 for `<not counted>` and no running shares. A row of the file is a whole run of a program, not an interval.
 
 # %%
 names = [f"mlpx-ocoe/{name}.10s.csv" for name in ("20_per_1_time", "4_per_5_times")]
@@ -154,25 +183,25 @@ if all(content):
     last = pd.concat([order.tail(11), order.head(-11)])
     display(results.table(last.rename_axis("event").reset_index(), "order",
                           f"**Table.** Runs of {len(many):,} that read 0, by event in the order in "
-                          "which perf was given them, and those that the check below recognizes "
+                          "which perf was given them, and those that the rule below recognizes "
                           f"as not counted. *See:* {(order['zero at once'] > 0).sum()} of "
                           f"{len(order)} events, the last of the list, read 0 at all.", rows=11))
 else:
     display(Markdown(published.how_to_get("mlpx-ocoe")))
 
 # %% [markdown]
-# No other run is needed to see it. A program that is over before every group had its turn leaves the last of the list without a count, so that with $z_{ij} = 1$ where event $j$ of the list reads 0 in row $i$
+# No other run is needed to see it. A program that is over before every group had its turn leaves the last of the list without a count, so that with $z_{ij} = 1$ where event $j$ of the list reads 0 in run $i$
 #
 # $$z_{ij} = 1 \;\Rightarrow\; z_{ik} = 1 \quad \text{for all } k > j.$$
 #
-# In words: once a zero, zeros to the end of the list. Where that holds for every zero of a table, and zeros begin at three different events or more, `cmlib.clean.uncounted.zeros_without_turn` takes zeros for what was not counted, and `cmlib summarize` says so.
+# In words: once a zero, zeros to the end of the list. Where that holds for every zero of a table, and zeros begin at three different events or more, `cmlib.clean.uncounted.zeros_without_turn` takes all of them for what was not counted, else none, and `cmlib summarize` says so.
 
 # %%
 if all(content):
     starts = hidden.to_numpy().argmax(axis=1)[hidden.any(axis=1)]
     found = hidden.to_numpy().sum() / max(1, many.eq(0).to_numpy().sum())
     listed = pd.Series(many.columns[starts]).value_counts().reindex(many.columns, fill_value=0)
-    began = listed[listed > 0].rename_axis("first event that reads 0").rename("rows").reset_index()
+    began = listed[listed > 0].rename_axis("first event that reads 0").rename("runs").reset_index()
     display(results.table(began, "starts", "**Table.** With which event the zeros of a run "
                           f"begin, and in how many runs. *See:* {len(began)} different events."))
     truly = int(few.to_numpy()[many.eq(0).to_numpy()].astype(bool).sum())
@@ -180,7 +209,7 @@ if all(content):
                    note=f"of {many.eq(0).to_numpy().sum():,}; the truth is above 0 in {truly:,}")
 
 # %% [markdown]
-# What each way puts there, beside the truth: the 0 itself, straight lines between rows (*interpolate*), or Eq. 8. **A row's neighbours are other programs here, not the next intervals as in the paper**, so this is no test of Eq. 8 as the paper uses it: it shows what filling does to a table without times. Nothing in the file tells what a program did that was not counted.
+# What each way puts there, beside the truth: the 0 itself, straight lines between runs (*interpolate*), or Eq. 8. **A run's neighbours in the file are other programs, not the next intervals as in the paper**, so this is no test of Eq. 8 as the paper uses it: it shows what filling does to a table without times.
 
 # %%
 rows = []
@@ -194,7 +223,7 @@ if all(content):
             ratio = series[at] / truth[at]
             rows.append((name, way, at.sum(), np.median(truth[at]), np.median(series[at]),
                          np.median(ratio), 100 * np.mean((ratio > 0.5) & (ratio < 2))))
-columns = ["event", "way", "rows", "truth", "filled", "filled / truth", "within factor 2 [%]"]
+columns = ["event", "way", "runs", "truth", "filled", "filled / truth", "within factor 2 [%]"]
 filled = pd.DataFrame(rows, columns=columns)
 if all(content):
     own = filled[filled["way"] == "Eq. 8"].sort_values("filled / truth")
@@ -203,34 +232,35 @@ if all(content):
     display(results.table(
         filled, "filled", "**Table.** The 2 events that Eq. 8 fills with least and with most times "
         f"the truth, by each way, of {len(filled)} rows (all in filled.csv), in runs that read 0: "
-        "median of the true count, of what is put there, and of their ratio. *See:* a zero that "
-        "is left is as wrong, but shows.", rows=ends.sum(), decimals=1))
+        "median of the true count, of what is put there, and of their ratio. *See:* at most "
+        f"{filled[columns[-1]].max():.0f} % of the runs are within a factor 2.",
+        rows=ends.sum(), decimals=1))
 
 # %%
 if all(content):
     wide = own.assign(label=own["event"])
-    figure, _ = plot.ranking({"filled by Eq. 8 from other programs' rows": wide},
+    figure, _ = plot.ranking({"filled by Eq. 8 from other programs' runs": wide},
                              value="filled / truth", label="label",
                              xlabel="filled / true count, median", columns=1)
     figure.axes[0].set(xscale="log", xlim=(1, None))
     figure.axes[0].xaxis.set_major_formatter("{x:,.0f}")
     display(results.figure(figure, "filled",
-                           "**Figure.** What Eq. 8 puts in place of zeros, from the nearest rows, "
-                           "which are other programs, as a multiple of the true "
+                           "**Figure.** What Eq. 8 puts in place of zeros, from the nearest runs "
+                           "of the file, which are other programs, as a multiple of the true "
                            "count (median of the "
                            "runs that read 0; log scale; 1, the left edge, is right); others' "
                            "hardware (mlpx-ocoe). *See:* up to "
                            f"{wide['filled / truth'].max():,.0f} times the truth."))
     most, ends = order["zero at once"], own["filled / truth"].agg(["min", "max"])
     display(results.finding(
-        "Without running shares a zero can be anything: "
-        f"{hidden.any().sum()} events of mlpx-ocoe read 0 in {most[most > 0].min()} to "
-        f"{most.max()} of {len(many):,} runs and were never 0. By the order of the list "
-        f"{100 * found:.0f} % of these zeros are recognized as not counted, without sight of the "
-        "truth, but by a rule that was found on this file (which has no true zeros, so false "
-        "alarms can't be measured). Filled as by Eq. 8, from rows that are other programs and not "
-        f"the next intervals as in the paper, they are {ends['min']:,.1f} to {ends['max']:,.0f} "
-        "times the truth (medians by event): no cleaning replaces a count that was not made."))
+        f"Without running shares a zero can be anything: {many.eq(0).to_numpy().sum():,} zeros of "
+        f"mlpx-ocoe (others' hardware; {hidden.any().sum()} events, each in {most[most > 0].min()} "
+        f"to {most.max()} of {len(many):,} runs) were not counted, as counted four at a time these "
+        f"events always happened. A rule by the order of the list takes {100 * found:.0f} % of "
+        "them for not counted; it was found on this file, which has no true zeros, so false alarms "
+        "can't be measured. Filled by Eq. 8, from runs that are other programs and not the next "
+        f"intervals as in the paper, they are {ends['min']:,.1f} to {ends['max']:,.0f} times the "
+        "truth (medians by event)."))
 
 # %% [markdown]
 # ## What this doesn't show
@@ -239,7 +269,7 @@ if all(content):
 #
 # ## On your own program
 #
-# This page is about published data alone. `cmlib summarize FILE` says of your own recording which zeros were not counted, and leaves them out; `cmlib import NAME FILE` and `cmlib run live 02e_outliers -p program=NAME` show what cleaning changes in it. Here, change `event` first: which series the first figure draws.
+# This page is about published data alone: `cmlib run paper 02d_missing -p file=NAME` has another file of nfv-haswell (every.csv lists them); `file` is the parameter to change first. `cmlib summarize FILE` says of a recording of your own which zeros were not counted, and leaves them out; `cmlib import NAME FILE` and `cmlib run live 02e_outliers -p program=NAME` show what cleaning changes in it.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §II-B, §III-B, Figures 2 and 5. Recordings: theleos88, ml-for-highspeed-networks; kissaxin572, HPC_Classification.
 
