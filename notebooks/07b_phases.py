@@ -18,9 +18,9 @@
 #
 # **Question.** Does a line end where one layer of a neural network ends and the next begins?
 #
-# *Reads* the streams of `cmlib fetch dnn-layers`, in the cache or in the folder `CMLIB_PUBLIC`: inferences of neural networks whose samples say which layer ran. *Writes* how many edges of layers have a line's end beside them, and how many would if the ends stood anywhere.
+# *Reads* the streams of `cmlib fetch dnn-layers`, in the cache or in the folder `CMLIB_PUBLIC`: inferences of neural networks whose samples say which layer ran. *Writes* how many edges of layers have a line's end beside them, and how many are found by rules without lines.
 #
-# Wu and Mencer fit straight lines to an event's cumulative count ([notebook 07](07_compression.ipynb)) and expect them to keep "the variation characteristic" of a program (§5). Whether lines end where the program changes what it does, they do not test. Here it is known when that is. On your own streams in this form, a CSV a run with the same columns, of which `label` is a number for each phase that your program has to write along: `cmlib run paper 07b -p folder=FOLDER`; first to change: `event`.
+# Wu and Mencer fit straight lines to an event's cumulative count ([notebook 07](07_compression.ipynb)) and expect them to keep "the variation characteristic" of a program (§5). Whether lines end where the program changes what it does, they do not test. Here it is known when that is. On a program of your own: write a file `auto_RUN_NAME_list1_data.csv` a run, with the columns of the table below, a row a sample, counts of that sample, and in `label` the number of the phase that runs (0: none), which your program has to write along. Then `cmlib run paper 07b -p folder=FOLDER`; first to change: `event`.
 
 # %% tags=["parameters"]
 folder: str = ""  # with other streams of this form; empty: CMLIB_PUBLIC and the cache
@@ -119,21 +119,21 @@ def draw_edges(samples, ranges):
 # %%
 at = edges(samples)
 middle = int(at[len(at) // 2])
-ranges = {"all layers": (int(at[0]) - 50, int(at[-1]) + 50),
-          "a piece of it": (max(1, middle - 250), middle + 250)}
+ranges = {"from the first layer to the last": (int(at[0]) - 50, int(at[-1]) + 50),
+          "500 samples of it": (max(1, middle - 250), middle + 250)}
 figure, _ = draw_edges(samples, ranges)
 flat = samples.loc[samples["label"] == 0, event].sum() / samples[event].sum()
 ends = compress(*cumulated(samples))["x_end"].to_numpy()[:-1]
 ended = np.abs(ends[:, None] - at).min(axis=0) <= near
-ends = ends[(ends >= at[0]) & (ends <= at[-1])]
+ends = ends[(ends >= at[0] - near) & (ends <= at[-1] + near)]
 results.figure(
     figure,
     "layers",
-    f"**Figure.** Counted {event} so far in one inference ({next(iter(runs))}), n = "
-    f"{len(samples):,} samples; above where lines end as printed, below where a layer begins or "
-    f"ends. *See:* a line ends within {near} samples of {ended.sum()} of {len(at)} edges; of the "
-    f"lines {len(ends)} end between the first edge and the last. {100 * flat:.1f} % of all "
-    f"{event} are counted where no layer runs.",
+    f"**Figure.** Counted {event} so far in one inference ({next(iter(runs))}), samples "
+    f"{at[0]:,} to {at[-1]:,} of {len(samples):,}, in which layers run; above where lines end by "
+    "the paper's rule, below where a layer begins or ends. *See:* a line ends within "
+    f"{near} samples of {ended.sum()} of {len(at)} edges, but there are {len(ends)} ends. "
+    f"{100 * flat:.1f} % of all {event} are counted where no layer runs.",
 )
 
 # %% [markdown]
@@ -143,7 +143,7 @@ results.figure(
 #
 # $$\mathrm{found} = \frac{m}{|A|}, \qquad \mathrm{right} = \frac{m}{|B|}$$
 #
-# Three kinds of lines: as printed; with a test that also ends a line from which samples drift away to one side (*drift*); with a hard bound of 0.1 % of the count on a sample's distance (*bounded*; notebook 07 has 1 %). What they have to beat: as many ends at equal steps; and, at the other extreme, as many ends at the *largest jumps*, where the count of a sample differs most from that of the one before. Judged is the part from the first edge to the last; the stream goes on beyond, and ends there count for neither.
+# Three kinds of lines: *as printed*, by the paper's rule above; with a test that also ends a line from which samples drift away to one side (*drift*); with a hard bound of 0.1 % of the count on a sample's distance (*bounded*; notebook 07 has 1 %). What they have to beat: as many ends at *equal steps*; as many at the *largest jumps*, where the count of a sample differs most from that of the one before; and the simplest rule that needs no line, an end wherever a sample's count *becomes zero or ceases to be*. Judged is the part from the first edge to the last.
 
 # %%
 def score(B, A, near):
@@ -163,21 +163,28 @@ COLUMNS = [f"{what}{where}" for where in ("", ", equal steps", ", largest jumps"
            for what in ("found", "right")]
 
 
+def inside(marks, A):
+    """Those of the samples that lie between the first edge and the last."""
+    return marks[(marks >= A[0] - near) & (marks <= A[-1] + near)]
+
+
 def judge(samples):
-    """Edges found by each kind of lines, and by as many ends at equal steps and at jumps."""
+    """Edges found by each kind of lines, by as many ends at equal steps and at jumps, by zeros."""
     (x, y), A = cumulated(samples), edges(samples)
     jumps = samples[event].diff().abs().to_numpy()[A[0] - near:A[-1] + near + 1]
     largest = np.argsort(-jumps, kind="stable") + A[0] - near
     ways = {"printed": {}, "drift": {"drift": drift}, "bounded": {"bound": BOUND * y.iloc[-1]}}
     rows = []
     for way, options in ways.items():
-        ends = compress(x, y, **options)["x_end"].to_numpy()[:-1]
-        ends = ends[(ends >= A[0] - near) & (ends <= A[-1] + near)]
+        ends = inside(compress(x, y, **options)["x_end"].to_numpy()[:-1], A)
         even = np.linspace(A[0], A[-1], len(ends))
         places = ends, even, np.sort(largest[:len(ends)])
         scores = [value for of in places for value in score(of, A, near)]
-        rows.append((way, len(ends), *scores))
-    return pd.DataFrame(rows, columns=["method", "ends", *COLUMNS])
+        away = np.abs(ends[:, None] - A).min(axis=1) > near
+        rows.append((way, len(ends), *scores, 100 * away.mean() if len(ends) else np.nan))
+    zeros = inside(np.flatnonzero(np.diff(samples[event].to_numpy() > 0)) + 1, A)
+    rows.append(("zero", len(zeros), *score(zeros, A, near), *[np.nan] * 5))
+    return pd.DataFrame(rows, columns=["method", "ends", *COLUMNS, "away"])
 
 
 # %%
@@ -185,68 +192,69 @@ judged = pd.concat({name: judge(samples) for name, samples in runs.items()}, nam
 means = judged.groupby("method", sort=False).mean(numeric_only=True)
 n_edges = int(np.mean([len(edges(samples)) for samples in runs.values()]))
 about = f"mean of {len(runs)} inferences of {n_edges} edges each, within {near} samples"
-results.table(means.reset_index(), "edges", f"**Table.** Ends of lines; edges found and ends that "
-              f"are right [%], {about}; the same of as many ends at equal steps and at the largest "
-              "jumps of the count.", decimals=1)
+names_of = {"printed": "as printed", "drift": "drift test", "bounded": "hard bound",
+            "zero": "no lines: count\nbecomes zero or ceases to be"}
+results.table(means.drop(columns="away").reset_index(), "edges", "**Table.** Ends of lines (zero: "
+              f"of the rule without lines); edges found and ends that are right [%], {about}; the "
+              "same of as many ends at equal steps and at the largest jumps.", decimals=1)
 
 # %%
 @plot.styled
 def draw_scores(means):
-    """Edges found and ends right by each kind of lines, and by as many ends by other rules."""
-    figure, axes = plot.panels(["edges found", "ends that are right"], height=1.9, sharex=True)
-    for ax, column in zip(axes, ("found", "right"), strict=True):
-        ax.plot(means[column], means.index, "o", color=plot.palette(1)[0], label="ends of lines")
+    """Edges found and ends right by each kind of lines, and by other rules."""
+    means = means.rename(names_of)
+    titles = {"found": "edges with an end of their own", "right": "ends with an edge of their own"}
+    figure, axes = plot.panels(list(titles.values()), height=2.3, sharex=True, sharey=True)
+    for ax, column in zip(axes, titles, strict=True):
+        ax.plot(means[column], means.index, "o", color=plot.palette(1)[0], label="this rule")
         ax.plot(means[f"{column}, equal steps"], means.index, "s", color="#80868b",
                 label="as many at equal steps")
         ax.plot(means[f"{column}, largest jumps"], means.index, "^", color="#80868b", mfc="none",
                 label="as many at the largest jumps")
         ax.grid(True, axis="x")
-        ax.set(xlabel=f"{column} [%]", xlim=(-3, 103), ylim=(2.5, -0.5))
+        ax.set(xlabel=f"{column} [%]", xlim=(-3, 103), ylim=(3.5, -0.5))
     plot.legend_below(figure, axes[0], 3)
     return figure, axes
 
 
 figure, _ = draw_scores(means)
-line = means.loc["printed"]
+line, zero = means.loc["printed"], means.loc["zero"]
 results.figure(
     figure, "scores",
-    f"**Figure.** Edges found and ends that are right by three kinds of lines, beside as many ends "
-    f"by two other rules; {about}. *See:* lines as printed find {line['found']:.0f} % of the "
-    f"edges, but {100 - line['right']:.0f} % of their ends have no edge of their own.")
+    f"**Figure.** Edges found (left) and ends that are right (right) by three kinds of lines and "
+    f"by rules without lines; {about}. *See:* lines as printed find {line['found']:.0f} % of the "
+    f"edges, zero counts {zero['found']:.0f} %; of their ends {line['right']:.0f} % are right, of "
+    f"those at zero counts {zero['right']:.0f} %.")
 
 # %%
-for way, row in means.iterrows():
+for way, row in means.drop("zero").iterrows():
     note = f"{row['ends']:.0f} ends, {row['right']:.0f} % of them at an edge; as many at equal "
     note += f"steps: {row['found, equal steps']:.0f} and {row['right, equal steps']:.0f} %, at "
     note += f"the largest jumps: {row['found, largest jumps']:.0f} % found"
     results.number(f"edges of layers with a line's end, {way}", row["found"], "%", note=note)
 
 # %%
-printed_ends = [compress(*cumulated(samples))["x_end"].to_numpy()[:-1] for samples in runs.values()]
-within = {n: np.mean([score(ends, edges(samples), n)[0]
-                      for ends, samples in zip(printed_ends, runs.values(), strict=True)])
-          for n in sorted({1, near, 2 * near})}
 bounded, drifting = means.loc["bounded"], means.loc["drift"]
+spread = judged[judged["method"] == "printed"]["found"]
 display(results.finding(
-    f"Lines end at {line['found']:.0f} % of the edges of layers ({len(runs)} inferences of "
-    f"{', '.join(names)}; as many ends at the largest jumps: {line['found, largest jumps']:.0f} %, "
-    f"at equal steps: {line['found, equal steps']:.0f} %), but {100 - line['right']:.0f} % of the "
-    f"ends have no edge. Lines are as printed, an end is within {near} samples of an edge, "
-    "so that an end alone says little. And the edges are easy: the authors of the labels set them "
-    "where the count nearly stands still, the count that the lines are fitted to."))
+    f"{'Yes' if line['found'] > 50 else 'No'}: {line['found']:.0f} % of the edges of layers have "
+    f"a line's end within {near} samples ({spread.min():.0f} to {spread.max():.0f} % in "
+    f"{len(runs)} inferences of {', '.join(names)}; as many ends at the largest jumps "
+    f"{line['found, largest jumps']:.0f} %, at equal steps {line['found, equal steps']:.0f} %). "
+    f"But a line's end is no sign of an edge: {line['away']:.0f} % of the ends are farther from "
+    f"every edge. And no line is needed: where the count becomes zero or ceases to be are "
+    f"{zero['found']:.0f} % of the edges, with {zero['right']:.0f} % of the ends right (as "
+    f"printed {line['right']:.0f} %)."))
 results.finding(
-    f"With the drift test {drifting['found']:.0f} % of the edges are found, by "
+    f"With the drift test lines find {drifting['found']:.0f} % of the edges, by "
     f"{drifting['ends']:.0f} ends in place of {line['ends']:.0f}. Lines with a hard bound of "
-    f"{100 * BOUND:g} % of the count have {bounded['ends']:.0f} ends and find "
-    f"{bounded['found']:.0f} %; as many at equal steps find {bounded['found, equal steps']:.0f} "
-    f"%, at the largest jumps {bounded['found, largest jumps']:.0f} %. Lines as printed by how "
-    "near an end must be: "
-    + ", ".join(f"{found:.0f} % within {n}" for n, found in within.items()) + " samples.")
+    f"{100 * BOUND:g} % of the count end elsewhere: {bounded['ends']:.0f} ends find "
+    f"{bounded['found']:.0f} % (as many at equal steps: {bounded['found, equal steps']:.0f} %).")
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# Whether lines find phases that follow each other without a pause, which is harder. It is one network in one program on one machine, which is not named, and one event. A hard bound is one of many: a narrower one has more ends.
+# Whether lines find phases that follow each other without a pause: here nothing is counted between two layers, which makes edges easy. It is one network in one program on one machine, which is not named, and one event. A hard bound is one of many: a narrower one has more ends.
 #
 # **References.** Wu and Mencer, *Online Linear Regression of Sampling Data from Performance Event Counters*. The streams: bhargavarch/DNN_RevEngg_PMC_Dataset (AIMLSystems 2021).
 
