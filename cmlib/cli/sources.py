@@ -112,6 +112,7 @@ def simulating_options(command):
 
     @functools.wraps(command)
     def with_simulation(*, simulate, **others):
+        """Call the command with `simulated` in place of the options of simulation."""
         caches = {name: others.pop(name.lower()) for name in _CACHES}
         return command(simulated=caches if simulate else None, **others)
 

@@ -64,6 +64,7 @@ def _progress(what):
     done = threading.Event()
 
     def show():
+        """Show the time so far once two seconds have passed, until the block has ended."""
         if not done.wait(_PATIENCE_S):
             with tqdm(desc=one_line(what), bar_format="{desc}: {elapsed}", leave=False) as clock:
                 while not done.wait(1):

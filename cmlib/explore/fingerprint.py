@@ -37,6 +37,7 @@ def fingerprint(profiles, *, program="", unit="s", per="cycle"):
         return Panel.empty("cmlib record-micro")
 
     def lengths(program):
+        """Options (label, length) of the dropdown of slice lengths, for a program."""
         return [(f"{length:g} {unit}", length) for length in profiles[program]]
 
     first = program if program in profiles else next(iter(profiles))
@@ -47,9 +48,11 @@ def fingerprint(profiles, *, program="", unit="s", per="cycle"):
     }
 
     def fit(_=None):
+        """Let the slider of the slice explained end at the number of slices."""
         controls["number"].max = len(profiles[controls["program"].value][controls["slice_s"].value].labelled)
 
     def draw(program, slice_s, number):
+        """The figure and the HTML of a Panel, for the values of its controls."""
         profile = profiles[program][slice_s]
         title = f"{program}, slices of {slice_s:g} {unit}"
         marked = profile.labelled.index[number - 1]
@@ -57,6 +60,7 @@ def fingerprint(profiles, *, program="", unit="s", per="cycle"):
         return figure, _explain_slice(profile, number, slice_s, unit, per)
 
     def adjust_to_program(name):
+        """Offer the slice lengths of another program, and fit the slider to it."""
         offer(controls["slice_s"], lengths(name))
         fit()
 

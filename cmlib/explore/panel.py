@@ -144,6 +144,7 @@ class Panel(widgets.VBox):
         """
 
         def draw():
+            """Raise NothingRecordedError, whose message the Panel shows."""
             raise NothingRecordedError(f"nothing recorded yet: run `{command}`")
 
         return cls(draw, {})

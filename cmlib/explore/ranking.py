@@ -39,6 +39,7 @@ def ranking(refined, draws, *, top=10):
         return Panel.empty()
 
     def draw(program, other, n_events, top, seeds):
+        """The figure and the HTML of a Panel, for the values of its controls."""
         programs = [each for each in (program, other) if each]
         steps = {each: _step(refined[each], n_events) for each in programs}
         drawn = seeds if n_events == _CHOSEN else 0
@@ -68,10 +69,12 @@ def ranking(refined, draws, *, top=10):
     }
 
     def follow(program):
+        """Offer what goes with another program: programs beside it, and its numbers of events."""
         offer(controls["other"], _others(program, programs))
         offer(controls["n_events"], _sizes(refined[program]))
 
     def enable(n_events):
+        """Let the number of seeds be chosen only for the model that the refinement chose."""
         controls["seeds"].disabled = n_events != _CHOSEN
 
     return Panel(draw, controls, {"program": follow, "n_events": enable})

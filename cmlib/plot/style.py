@@ -19,6 +19,7 @@ def styled(draw):
 
     @functools.wraps(draw)
     def in_style(*args, **kwargs):
+        """What `draw` returns, drawn in the style of this package."""
         with matplotlib.rc_context({**sns.axes_style("ticks"), **_STYLE}):
             figure, axes = draw(*args, **kwargs)
             _write_powers(figure)

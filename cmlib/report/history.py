@@ -35,9 +35,11 @@ def summarize_history(history, subjects, groups, *, alpha, smallest):
     """
 
     def commit(row):
+        """Name and subject (dict) of the commit in a row."""
         return {"commit": str(history.index[row]), "subject": subjects[row]}
 
     def describe(group):
+        """A Group as a dict for JSON."""
         steps = group.steps[["metric", "ratio", "p_value"]]
         ends = {"first": commit(group.first), "last": commit(group.last)}
         rows = steps.astype(object).where(steps.notna(), None).to_dict("records")

@@ -59,6 +59,7 @@ def _read(encoded, grammar, names):
     """pyarrow.Table of the text's fields, as str; pyarrow.ArrowInvalid for lines of another form that have a count."""
 
     def without_count(row):
+        """What to do with a row of another number of fields: "skip" if it has no count, else "error"."""
         match = grammar.line.fullmatch(row.text)
         return "skip" if match and not match[4] else "error"
 
