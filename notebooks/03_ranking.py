@@ -22,7 +22,7 @@
 #
 # How fast a program runs is IPC, its instructions per cycle. A model of it (gradient boosted trees) ranks the events; the ten least important are dropped and the model is fitted again, until few are left; the most accurate model is kept (event importance refinement, CounterMiner §III-C). Importance says which events a model of IPC leans on, not what makes the program slow.
 #
-# How sure a ranking is, is told by fitting the model again to resampled stretches of the program, each time with another seed. An event's place is *decided* here if at least 95 % of these models (of ten: all) put it among the first three, so that a program can have three decided places at most.
+# How sure a ranking is, is told by fitting the model again to resampled stretches of the program, each time with another seed. An event's place is *decided* here if at least 95 % of these models (of ten: all) put it among their first three; a program can have three decided places at most.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
@@ -153,8 +153,7 @@ e, IPC = sorted(first.X), first.ipc  # e_1 … e_n
 order = np.random.default_rng(seed).permutation(len(IPC))
 n_test = round(test_share * len(IPC))
 test, train = np.sort(order[:n_test]), np.sort(order[n_test:])
-# of IPC, Eq. 14; a rate that may be 0 takes its mean below the line
-beside = IPC if aim == study.IPC else IPC * 0 + IPC.mean()
+beside = IPC if aim == study.IPC else IPC * 0 + IPC.mean()  # Eq. 14; a rate may be 0: its mean
 n_dropped = min(step, max(1, len(e) // 4))  # ten at a time leave little of a dozen
 
 # %%
@@ -174,8 +173,8 @@ path = pd.DataFrame(path, columns=["n_events", "used by the trees", "error", "fi
 off = 100 * (abs(IPC.iloc[test] - IPC.iloc[train].mean()) / beside.iloc[test]).mean()
 best, n = path.loc[path["error"].idxmin()], min(4, len(path) // 2)
 print(f"{programs[0]}: the error is least with {best['n_events']} events, {best['error']:.2f} %; "
-      f"the mean of the training rows errs by {off:.2f} %. First and last {n} of {len(path)} fits:")
-pd.concat([path.head(n), path.tail(n)]).round({"error": 2}).set_index("n_events")
+      f"the mean of the training rows errs by {off:.2f} %. First, best and last of {len(path)}:")
+path.loc[sorted({*path.index[:n], best.name, *path.index[-n:]})].round(2).set_index("n_events")
 
 # %% [markdown]
 # As long as the events dropped are ones that no tree splits on, the model and its error stay the same. The first event is that of one model of these rows; that of resampled models (below) may be another. The library's `cmlib.rank.refine` does this for every program (checked below), and takes two more errors. A random row's neighbours are in the training set, and tell much of it; so rows are also cut into twelve stretches (blocks) of progress or time, in four folds, and each fold is predicted by a refinement that saw none of it (*unseen blocks*). The lowest of these picks the number of events, which may be another one than the loop above picks by its random fifth. As the lowest of many it is too good again, so a third error is taken by nested folds (*nested blocks*): the number is picked without the fold that it is then judged on.
@@ -190,9 +189,8 @@ print(f"cmlib.rank.refine and the loop above agree on the {len(path)} errors of 
 def errors_of(one):
     """Errors [%] of the model that was kept, and the numbers of events that were chosen."""
     chosen, everything, fewest = one.errors, one.history.iloc[0], one.history.iloc[-1]
-    return {"kept": int(chosen["n_events"]), "random share": chosen["error"],
-            "blocks": chosen["blocks_error"], "nested blocks": one.nested_error,
-            "their mean": chosen["blocks_mean_baseline"],
+    return {"kept": int(chosen["n_events"]), "blocks": chosen["blocks_error"],
+            "nested blocks": one.nested_error, "their mean": chosen["blocks_mean_baseline"],
             "fewest": one.nested["n_events"].min(), "most": one.nested["n_events"].max(),
             "all": int(everything["n_events"]), "blocks, all": everything["blocks_error"],
             "few": int(fewest["n_events"]), "blocks, few": fewest["blocks_error"]}
@@ -202,6 +200,8 @@ errors = pd.DataFrame({name: errors_of(one) for name, one in refined.items()}).T
 counts = dict.fromkeys(["kept", "fewest", "most", "all", "few"], "Int64")
 errors = errors.rename_axis("program").astype(counts)
 mean = errors.mean()
+span = {column: " to ".join(map(str, sorted({errors[column].min(), errors[column].max()})))
+        for column in counts}
 
 # %%
 printed = dict.fromkeys(study.of_suites(asked, ["HiBench"]), counterminer["model_error_percent"])
@@ -213,28 +213,30 @@ figure, _ = plot.refinement(
 results.figure(figure, "fig08",
                f"**{study.paper_figures(programs, {'HiBench': '8'})}.** Error of the model of "
                f"{aim.name} against the number of events left (to the right: {step} dropped each)."
-               + (" Crosses, beside programs of HiBench (the paper's suite of Spark programs): the "
-                  "paper's mean of eight, on other data, rows that are single intervals and a "
-                  "random fifth." if printed else "")
+               + (" Crosses: the paper's mean of all eight programs of HiBench (its suite of Spark "
+                  "programs), the same in each panel, on other data, rows that are single "
+                  "intervals and a random fifth." if printed else "")
                + " Dash-dotted: the number with the lowest error on unseen blocks. *See:* on "
                f"unseen blocks all events err by {mean['blocks, all']:.1f} %, the model kept by "
                f"{mean['blocks']:.1f} % (too good, as these errors picked it), means of "
                f"{len(refined)} program{'s' * (len(refined) > 1)}.")
 
 # %% [markdown]
-# Look at how flat a curve is before looking where it is lowest: then the lowest point is a matter of luck. The column *kept without a fold* of the table shows it, the numbers of events that are picked when a quarter of the program is left out, each time another one.
+# Where a curve is flat, its lowest point is a matter of luck: the column *kept* of the table shows in brackets which numbers of events are picked when a quarter of the program is left out, each time another one.
 
 # %%
-shown = errors.reset_index()[["program", "all", "blocks, all", "kept", "blocks",
-                              "nested blocks", "their mean", "random share"]]
-shown["kept without a fold"] = [f"{row.fewest} to {row.most}" for row in errors.itertuples()]
-results.table(shown, "errors",
-              "**Table.** The number of all events, and their model's error [%] on unseen blocks; "
-              "the number kept, and its error there (*blocks*: too good, as it picked the number); "
-              "the error when each fold is predicted by a number picked without it, in the last "
-              "column (*nested blocks*), and of the mean on these rows (*their mean*); the number "
-              "kept on a random share. *See:* dropping events takes the error from "
-              f"{mean['blocks, all']:.2f} to {mean['nested blocks']:.2f} %, means of programs.")
+kept = [f"{row.kept} ({row.fewest} to {row.most})" for row in errors.itertuples()]
+columns = ["all", "blocks, all", "kept", "blocks", "nested blocks", "blocks, few", "their mean"]
+loses = errors["nested blocks"] > errors["blocks, all"]
+results.table(errors.assign(kept=kept)[columns], "errors",
+              "**Table.** Error [%] on unseen blocks. *all*: the number of all events, *blocks, "
+              "all*: the error with them; *kept*: the number kept (in brackets: without a quarter "
+              "of the program), *blocks*: the error with it (too good, as it picked the number), "
+              "*nested blocks*: where each fold is predicted by a number picked without it; "
+              f"*blocks, few*: with the last {span['few']} events; *their mean*: of predicting the "
+              f"mean. *See:* dropping events takes the error from {mean['blocks, all']:.2f} to "
+              f"{mean['nested blocks']:.2f} %, means of programs; in {loses.sum()} of {len(loses)} "
+              "programs it rises.")
 
 # %%
 history = pd.concat({name: r.history for name, r in refined.items()}, names=["program"])
@@ -250,58 +252,65 @@ results.table(history, "refinement",
 #
 # $$\hat I_j^2 = \frac{1}{M} \sum_{m=1}^{M} \hat I_j^2(T_m), \qquad \hat I_j^2(T) = \sum_{s \in T,\ v_s = e_j} \hat\imath^2_s.$$
 #
-# $M$ is the number of trees, $v_s$ the event that split $s$ asks for, $\hat I_j$ the importance of event $e_j$. `cmlib.rank.importance.influence` adds this up; scaled to 100 % it is what LightGBM calls *gain*, and the loop above ranked by it.
+# $M$ is the number of trees, $v_s$ the event that split $s$ asks for, $\hat I_j^2$ the importance of event $e_j$. `cmlib.rank.importance.influence` adds this up; scaled to 100 % it is what LightGBM calls *gain*, and the loop above ranked by it.
 #
-# Bars are means over models of the events kept, trained on resampled blocks of rows (drawn with replacement) with different seeds; lines show the range of 90 % of these models. An event whose line reaches down to its neighbours' bars has no rank of its own.
+# The models below are of the events kept, trained on resampled blocks of rows (drawn with replacement) with different seeds. Whether a place is decided is told by how many of them have the event among their first three; the lines tell only how far its importance varies.
 
 # %%
 seeds = range(n_seeds)
 draws = {name: stability.draw_importances(data.X[refined[name].events], data.ipc, seeds=seeds)
          for name, data in matrices.items()}
 spread = {name: stability.importance_spread(drawn) for name, drawn in draws.items()}
-spread = {name: s.assign(abbr=events.abbreviate(s.index, table)) for name, s in spread.items()}
+sure = {name: (drawn.rank(axis=1, ascending=False, method="min") <= 3).mean()
+        for name, drawn in draws.items()}  # in which share of models an event is among the first 3
+spread = {name: s.assign(sure=sure[name], abbr=events.abbreviate(s.index, table))
+          for name, s in spread.items()}
 leading = {name: s.head(top) for name, s in spread.items()}
 numbered = {"HiBench": "9", "CloudSuite 3.0": "10"}
 
 # %%
-DECIDED = "decided: among the first three in 95 % of the models"
-shown = {name: s.reset_index().assign(place=np.where(s["rank_high"] <= 3, DECIDED, plot.UNDECIDED))
-         for name, s in leading.items()}
-figure, axes = plot.ranking(shown, value="mean", low="low", high="high", label="event",
+DECIDED = f"decided: among the first three in 95 % of {n_seeds} models"
+shown = {name: s.reset_index().assign(program=name) for name, s in leading.items()}
+for frame in shown.values():
+    frame["place"] = np.where(frame["sure"] >= 0.95, DECIDED, plot.UNDECIDED)
+    frame["label"] = frame["event"] + (n_seeds * frame["sure"]).map(f"  {{:.0f}}/{n_seeds}".format)
+figure, axes = plot.ranking(shown, value="mean", low="low", high="high", label="label",
                             columns=1, hue="place", xlabel="importance [%]")
+figure.legends[0].set_title("behind the name: models that have it among the first three")
 for ax in axes:
     ax.set_xlim(0, 1.05 * max(s["high"].max() for s in leading.values()))
 decided = sum((one["place"] == DECIDED).sum() for one in shown.values())
-n_shown, n_places = (sum(len(one.head(n)) for one in shown.values()) for n in (top, 3))
-kept = pd.concat([s.assign(kept=refined[name].importances) for name, s in leading.items()])
-outside = (~kept["kept"].between(kept["low"], kept["high"])).sum()
+n_places = sum(len(one.head(3)) for one in shown.values())
+
+# %%
+surest = max((one.loc[one["sure"].idxmax()] for one in shown.values()), key=lambda row: row["sure"])
 printed = counterminer["importance"].get("wordcount", {}) if "wordcount" in asked else {}
 display(results.figure(
     figure, "fig09",
     f"**{study.paper_figures(programs, numbered)}.** The {top} most important events for "
-    f"{aim.name} of those kept, all on one scale. Bars: mean importance in {n_seeds} resampled "
-    "models, lines: the range of 90 % of them."
+    f"{aim.name} of those kept, all on one scale. Behind the name: how many of {n_seeds} resampled "
+    "models have it among their first three. Bars: mean importance, lines: from the 5th to "
+    "the 95th percentile of the models."
     + (f" The paper's first of wordcount, on another processor: {', '.join(printed['top'])} (full "
        "instruction queue, branches, data reads from beyond the cores), above "
        f"{printed['top_above_percent']:g} %, the rest below {printed['rest_below_percent']:g} %."
        if printed else "")
-    + f" *See:* of {n_places} decided places that there can be (three a program), {decided} are"
-    + (" (coloured)" if decided else "") + ". The model that refinement kept (all rows, its own "
-    f"seed) gives {outside} of these {n_shown} events an importance outside their lines; of one "
-    f"more resampled model {n_shown / 10:.0f} are expected."))
+    + f" *See:* of {n_places} places (three a program), {decided} are decided"
+    + (" (coloured)" if decided else "") + f"; surest is `{surest['event']}` in "
+    f"{surest['program']} ({n_seeds * surest['sure']:.0f} of {n_seeds} models)."))
 
 # %%
 shown = pd.concat(leading, names=["program", "event"]).reset_index()
 shown["description"] = table["description"].reindex(shown["event"]).to_numpy()
-shown = shown[["program", "event", "description", "mean", "rank_low", "rank_high", "abbr", "low",
-               "high"]]
+shown["ranks"] = shown["rank_low"].astype(str) + " to " + shown["rank_high"].astype(str)
+shown = shown[["program", "event", "abbr", "description", "mean", "low", "high", "ranks"]]
 place = shown.groupby("program").cumcount()
 shown = pd.concat([shown[place < 3], shown[place >= 3]])
 results.table(shown, "importances",
-              "**CounterMiner, Table III.** The first three events of each program: what they "
-              "count, mean importance [%], the range of ranks (*rank_low* to *rank_high*, 1 the "
-              f"most important) and of importance (*low* to *high*) in 90 % of {n_seeds} models, "
-              "a short name as the paper has them.", rows=int((place < 3).sum()))
+              "**CounterMiner, Table III.** The first three events of each program: short name (as "
+              "in the paper), what they count, mean importance [%], range of importance (*low* to "
+              f"*high*) and of ranks (1: most important) in 90 % of {n_seeds} models.",
+              rows=int((place < 3).sum()))
 
 # %% [markdown]
 # ## The formula that the paper prints
@@ -363,28 +372,19 @@ results.number("events among the first three in 95 % of resampled models", decid
                note=f"of {n_places} places, three a program")
 results.number("programs where one to three events stand out", holds.sum(), "programs",
                note=f"of {len(holds)}; the paper says so of all of its own")
-
-# %%
 of_its_mean = "" if aim == study.IPC else " of its mean"
-sure = {name: (drawn.rank(axis=1, ascending=False, method="min") <= 3).mean()
-        for name, drawn in draws.items()}  # in which share of models an event is among the first 3
 named = ", ".join(f"`{s.index[0]}` ({name})" for name, s in spread.items())
-span = {column: " to ".join(map(str, sorted({errors[column].min(), errors[column].max()})))
-        for column in counts}
 
 # %%
 display(results.finding(
-    f"Which few events tell {aim.name} best is {'hardly' if decided else 'not'} sure: of the first "
-    f"three of {len(programs)} program{'s' * (len(programs) > 1)}, {decided} of {n_places} stay "
-    f"so in 95 % of {n_seeds} resampled models. Together the events do tell it: the error is "
-    f"{mean['nested blocks']:.1f} %{of_its_mean}, of the mean {mean['their mean']:.1f} %."))
-display(results.finding(
-    f"First on average: {named}. Dropping events gains little: the error on unseen blocks is "
-    f"{mean['blocks, all']:.2f} % with all ({span['all']}), {mean['nested blocks']:.2f} % by "
-    f"nested choice, {mean['blocks, few']:.1f} % with the last {span['few']}. How many are needed "
-    f"is not settled: {span['kept']} are kept, without a part of the program "
-    f"{errors['fewest'].min()} to {errors['most'].max()}. CounterMiner's law is that one to three "
-    "events matter significantly more: resampled models agree on which, as it takes, for "
+    f"Which few events tell {aim.name} best is {'hardly' if decided else 'not'} sure: of "
+    f"{n_places} places (the first three of each program), {decided} keep their event among the "
+    f"first three in {np.ceil(0.95 * n_seeds):.0f} of {n_seeds} models of resampled stretches; "
+    f"first on average: {named}. All events together do tell it: the model errs by "
+    f"{mean['blocks, all']:.2f} %{of_its_mean} on stretches that it never saw, the mean by "
+    f"{mean['their mean']:.1f} %. CounterMiner's refinement gains little: dropping events takes "
+    f"that error to {mean['nested blocks']:.2f} %, and in {loses.sum()} of {len(loses)} programs "
+    "raises it; its law, that one to three events matter significantly more, holds for "
     f"{holds.sum()} of {len(holds)}."))
 results.numbers()
 
@@ -438,7 +438,7 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 # ## What this doesn't show
 #
 # Importance in a model is no cause. Per cycle, kinds of instructions (branches, fused pairs) follow IPC because they are instructions, and stalls because they are what IPC lacks; the papers' rankings, of counts per interval, need not be free of it.
-# All events were counted in one pass only, so the model of all events has no other pass to be tested on: the error on nested blocks stands in, and notebook [03e](03e_other_pass.ipynb) tests a dozen events on another pass, and how far cleaning moves the events' correlation with IPC. That errors are lower than the paper's says nothing of the method: the programs' data, the rows (means of all runs instead of intervals of one) and the random split differ.
+# All events together were counted in one pass of runs only, so their model has no other pass to be tested on: the error on unseen blocks stands in, and notebook [03e](03e_other_pass.ipynb) tests a dozen events on another pass, and how far cleaning moves the events' correlation with IPC. That errors are lower than the paper's says nothing of the method: the programs' data, the rows (means of all runs instead of intervals of one) and the random split differ.
 #
 # ## On your own program
 #

@@ -44,9 +44,10 @@ def refinement(histories, *, lines, baselines, marked, paper=None):
         for (column, label), dashes in zip(baselines.items(), cycle(("--", ":")), strict=False):
             ax.plot(history["n_events"], history[column], label=label, color=GREY, ls=dashes, lw=1.2)
         if printed := (paper or {}).get(program):
-            ax.plot(list(printed), list(printed.values()), label="paper", **PAPER)
+            ax.plot(list(printed), list(printed.values()), label="paper: mean of its programs", **PAPER)
         ax.axvline(marked[program], color="#555555", lw=0.8, ls="-.", label="model kept")
         ax.set(title=program, xlabel="number of events", ylabel="error [%]", ylim=(0, None))
+        ax.tick_params(labelbottom=True)
     axes[0].invert_xaxis()
     labelled = max(axes, key=lambda ax: len(ax.get_legend_handles_labels()[1]))
     legend_below(figure, labelled, 3)
