@@ -51,7 +51,7 @@ SIZES = list(X["setting"].unique())
 X.head()[["program", "setting", "cycles", "misses", "change", "slope", "stderr"]].round(5)
 
 # %% [markdown]
-# A row is a program and a size: `cycles`, `misses` (of loads) and `stores` (misses of stores) per instruction with 1.75 MiB of last-level cache on a Xeon Gold 5120; `change` and `stores_change`, how these change with the larger one (negative: fewer misses). The columns of stores are not shown. `setting` is the larger cache; `slope` and `stderr` come from the intervals, below. Measured for each row, but not in the table, is $\Delta y$, the change of cycles per instruction (`effect` below); no model is fitted to that of the program it predicts.
+# A row is a program and a size: `cycles`, `misses` (of loads) and `stores` (misses of stores) per instruction with 1.75 MiB of last-level cache on a Xeon Gold 5120; `change` and `stores_change`, how these change with the larger one (negative: fewer misses). The first three are means of the intervals, changes are differences of totals of other runs, so that a few more misses can vanish than the intervals have (401.bzip2.3). The columns of stores are not shown. `setting` is the larger cache; `slope` and `stderr` come from the intervals, below. Measured for each row, but not in the table, is $\Delta y$, the change of cycles per instruction (`effect` below); no model is fitted to that of the program it predicts.
 #
 # ## The intervals
 #
@@ -73,12 +73,15 @@ if intervals:
     drawn = [name for name in ("483.xalancbmk.1", "436.cactusADM.1") if name in intervals]
     frames = {name: intervals[name].assign(misses=1e3 * intervals[name]["misses"])
               for name in drawn or list(intervals)[:2]}
-    figure, _ = plot.points(frames, x="misses", y="cycles", ylabel="cycles per instruction",
-                            xlabel="misses per 1,000 instructions")
+    figure, axes = plot.points(frames, x="misses", y="cycles", ylabel="cycles per instruction",
+                               xlabel="misses per 1,000 instructions")
+    for ax, (name, at) in zip(axes, frames.items(), strict=True):
+        ax.axline(at[["misses", "cycles"]].mean(), slope=programs.at[name, "slope"] / 1000,
+                  color="#444444", lw=1, ls="--")
     slopes = " and ".join(f"{at['slope']:.0f} ± {at['stderr']:.0f} cycles a miss ({name})"
                           for name, at in programs.loc[list(frames)].iterrows())
     display(results.figure(figure, "intervals", "**Figure.** Intervals of 100 M instructions with "
-                           f"1.75 MiB of cache. *See:* slopes (below) are {slopes}."))
+                           f"1.75 MiB of cache; dashed: slopes (below). *See:* they are {slopes}."))
 print("" if intervals else how_to_get("spec-llc"))
 
 # %% [markdown]
@@ -153,8 +156,9 @@ names = "κ [cycles]", "τ", "γ", "w", "L, set by us [cycles]", "q, fewer misse
 learned = pd.DataFrame({"constant": names, "value": [*constants, *model.quantiles_]})
 display(results.table(learned, "constants", "**Table.** Learned from all programs, but for L."))
 display(results.table(costs.reset_index(), "costs", f"**Table.** First 8 of {len(costs)} programs: "
-                      "cycles a miss, learned from all programs: own slope, pooled cost, its "
-                      "standard deviation, the most it can be (*limit*).", decimals=0, rows=8))
+                      "cycles a miss of a load (and of stores with it), learned from all: own "
+                      "slope, pooled cost, its standard deviation, the most it can be (*limit*). "
+                      f"*See:* in the median {costs['cost'].median():.0f}.", decimals=0, rows=8))
 
 # %%
 PREFETCHERS = ["none", "DCUI", "DCUP", "L2A", "L2P"]
@@ -204,14 +208,15 @@ display(results.figure(figure, "sizes", "**Figure.** Cycles that a larger cache 
                        f"{off.median():.1f} points, but half of the lines are longer than "
                        f"±{half:.0f}: more than needed (see *q*, above)."))
 
+# %% [markdown]
+# The *pooled* model is held against simpler ways. *Nothing*: no cycles are saved. *Own slope alone* is $b$, without other programs; *other programs alone* is the pooled model without $b$, so without intervals. *One latency* takes a miss to cost every program the same. *Importance* (Friedman's, by which CounterMiner ranks events, as in notebook 03) is how much of IPC misses of loads explain among four events: loads and stores that reach the last level, and the misses of each; *correlation* is that of cycles with misses. The last two are multiplied by the share of misses that the cache saves, and all three by the number that suits the other suite best (median of the ratios for the first, least absolute errors for the others), which their users would not know.
+
 # %%
 def judged(predicted, measured):
     """Errors in points, and rank correlation."""
     error = np.abs(predicted - measured)
-    ranks = pd.DataFrame({"predicted": predicted, "measured": measured}).rank()
-    steady = (ranks.nunique() == 1).any()
-    return {"median": error.median(), "mean": error.mean(),
-            "rank correlation": np.nan if steady else ranks["predicted"].corr(ranks["measured"])}
+    rho = np.nan if predicted.nunique() == 1 else predicted.corr(measured, method="spearman")
+    return {"median": error.median(), "mean": error.mean(), "rank correlation": rho}
 
 
 # %%
@@ -258,11 +263,13 @@ if len(recorded) == len(programs):
 rows = [{"size": size, "by": name, **judged(values[at], held_out["measured"][at])}
         for size in SIZES for at in [X["setting"] == size] for name, values in ways.items()]
 errors = pd.DataFrame(rows)
+at_size = errors.pivot(index="size", columns="by", values="median").loc[SIZES]
+worse = [f"at {size} of {row.idxmin()}" for size, row in at_size.iterrows()
+         if row.idxmin() != "pooled"]
 display(results.table(errors, "errors", "**Table.** Errors [% of all cycles], and rank correlation "
-                      "of predicted with measured: 29 programs, each suite by the other."))
-
-# %% [markdown]
-# *Importance* (Friedman's, by which CounterMiner ranks events, as in notebook 03) is how much of IPC misses of loads explain among four events: loads and stores that reach the last level, and the misses of each. *One latency*, *importance* and *correlation* are multiplied by the constant that suits the other suite best (median of the ratios for the first, least absolute errors for the others); the last two also by the share of misses that the cache saves, which their users would not know. *Own slope alone* is $b$, without other programs; *other programs alone* is the pooled model without $b$, so without intervals.
+                      "of predicted with measured: 29 programs, each suite by the other. *See:* "
+                      "least is the median error of pooled, but "
+                      f"{', '.join(worse) or 'nowhere another'}."))
 
 # %%
 def coverage(rows):
@@ -278,12 +285,13 @@ both = {"this processor": everything,
 parts = {name: at.groupby(["suite", "setting"], sort=False).apply(coverage, include_groups=False)
          for name, at in both.items()}
 suites = pd.concat(parts, names=["model"]).reset_index()
-first = ~suites["setting"].isin([SIZES[-1], "none"])
-display(results.table(suites.loc[first.sort_values(kind="stable").index], "suites",
+later = ~suites["setting"].isin([SIZES[-1], "none"])
+display(results.table(pd.concat([suites[~later], suites[later]]), "suites",
                       f"**Table.** Each suite by the other, {SIZES[-1]} or without prefetchers: "
                       "errors [% of all cycles], how many 90 % intervals hold, how wide they are "
-                      "[points]. Misses of stores are taken to change as those of loads do, which "
-                      "fails without prefetchers (below, theirs are given).", rows=8))
+                      "[points]. *Another*: a processor that nobody measured. Misses of stores are "
+                      "taken to change as those of loads do, which fails without prefetchers "
+                      "(below, theirs are given).", rows=8))
 
 # %%
 here = coverage(held_out[at_largest])
@@ -324,21 +332,23 @@ nothing = other["measured"].abs().groupby(other["setting"]).agg(["median", "mean
 table = table.drop(columns="half-width, median").join(nothing.add_prefix("nothing: "))
 table = table.rename_axis("left on").reset_index()
 beaten = table.loc[table["mean"] > table["nothing: mean"], "left on"]
+short = table.loc[table["inside [%]"] < 90, "left on"]
 display(results.table(table, "prefetcher-errors", "**Table.** Errors in percent of the cycles with "
                       "all prefetchers on, those of saying that nothing changes, and how many 90 % "
                       "intervals hold. *See:* by the mean error, saying that nothing changes is "
-                      f"better with {' and '.join(beaten) or 'no setting'} left on."))
+                      f"better with {' and '.join(beaten) or 'no setting'} left on; fewer than "
+                      f"90 % of intervals hold with {' and '.join(short) or 'no setting'}."))
 results.number("prefetchers: 90 % intervals that hold", table["inside [%]"].mean(), "%",
                note=f"median error {table['median'].mean():.0f} %, nothing "
                     f"{table['nothing: median'].mean():.0f} %, means of these "
                     f"{len(table)} settings")
 
 # %% [markdown]
-# The order is about right, and the size is far off for a few programs; the intervals hold because what prefetchers changed in the other suite set their width, several times that for larger caches. Each setting is compared with all four on.
+# The order is about right, and the size is far off for a few programs. What prefetchers changed in the other suite sets the width of the intervals, several times that for larger caches. Each setting is compared with all four on.
 #
 # ## Another machine
 #
-# 55 programs with 1 to 11 ways (the equal parts into which it is divided) of another machine's cache, totals only: the one behind `pbbcache/cachesim`, whose authors name no processor there. There the misses of prefetches count, too, and a miss costs less (a number below): so the cost learned on the Xeon is too high there. What can be known of another processor before it was measured is the latency of its memory: `cost.default_cost_model(other_processor=True)` takes any cost from a cycle to that latency for as likely, on a logarithmic scale, and the program's own slope decides. Without intervals, as here, that is all there is. The share of cycles that stall for the last level, which that set has, times the share of misses saved is compared, too; it was not counted on the Xeon.
+# 55 programs with 1 to 11 ways (the equal parts into which it is divided) of another machine's cache, totals only: the one behind `pbbcache/cachesim`, whose authors name no processor there. There the misses of prefetches count, too, and a miss costs less (last table): so the cost learned on the Xeon is too high there. What can be known of another processor before it was measured is the latency of its memory: `cost.default_cost_model(other_processor=True)` takes any cost from a cycle to that latency for as likely, on a logarithmic scale, and the program's own slope decides. Without intervals, as here, that is all there is. The share of cycles that stall for the last level, which that set has, times the share of misses saved is compared, too; it was not counted on the Xeon.
 
 # %%
 def totals(file):
@@ -368,17 +378,15 @@ if second and second.is_file():
     display(results.table(pd.DataFrame(rows), "second",
                           f"**Table.** {at.sum()} programs, 11 ways against 1: errors [% of all "
                           "cycles]."))
-    by = pd.DataFrame(rows).set_index("by")["median"]
-    closer = (ways["another processor"] - gained).abs() < gained.abs()
+    by = [f"{row['median']:.1f} ({row['mean']:.1f})" for row in rows]
     elsewhere = (
-        f"On a second machine ({at.sum()} programs, without intervals) it is hardly better than "
-        f"nothing: the model for a processor that nobody measured errs by {by.iloc[1]:.1f} %, "
-        f"saying that nothing is saved by {by['nothing']:.1f} (the model is closer in "
-        f"{closer[at].sum()}), the Xeon's by {by.iloc[0]:.1f}. Cycles stalled for such misses, "
-        f"where they are counted, err by {by['stalls × misses saved']:.1f}: take those.")
+        f"On a second machine ({at.sum()} programs, without intervals) the model for a processor "
+        f"that nobody measured errs by {by[1]} % of all cycles, median (mean), where saying that "
+        f"nothing is saved errs by {by[2]}. The Xeon's costs err by {by[0]}, cycles stalled for "
+        f"such misses, where they are counted, by {by[3]}: take those.")
     there = cost.PooledCost().fit(Z, saved)
     results.number("second machine: cycles a miss, median program", there.center_,
-                   note=f"the Xeon's programs: {model.center_:.0f}")
+                   note=f"κ, without stores and bounds; the Xeon's programs: {model.center_:.0f}")
 
 # %% [markdown]
 # ## Where most misses vanish
@@ -394,42 +402,35 @@ results.number("changes that took away three fifths of the misses: intervals tha
                f"changes, {rows['program'].nunique()} programs")
 quality = coverage(strange[strange["setting"] == SIZES[-1]])
 results.number("as if on an unknown processor: error, median", quality["median"], "%",
-               note=f"mean {quality['mean']:.1f} %; {quality['inside [%]']:.0f} % of 90 % hold")
+               note=f"mean {quality['mean']:.1f} %; intervals that hold: "
+                    f"{quality['inside [%]']:.0f} %")
 
 # %%
-at_size = errors.pivot(index="size", columns="by", values="median").loc[SIZES]
-worse = [f"at {size} {at_size.loc[size].idxmin()}" for size in SIZES
-         if at_size.loc[size].idxmin() != "pooled"]
-by = largest["median"]
+by = largest.apply(lambda row: f"{row['median']:.1f} ({row['mean']:.1f})", axis=1)
 display(results.finding(
-    f"A miss costs the median program {model.center_:.0f} cycles (others' Xeon). If it is known "
-    "how many misses 11 times the cache takes away, the cycles saved are told with an error of "
-    f"{by['pooled']:.1f} % of all (median of {n} programs; nothing saved: {by['nothing']:.1f}). "
-    "It takes both a program's own intervals and other programs (*pooled*, this project's model): "
-    f"the intervals alone err by {by['own slope alone']:.1f}, the other programs alone by "
-    f"{by['other programs alone']:.1f}. Next best is {by.drop('pooled').idxmin()} "
-    f"({by.drop('pooled').min():.1f}){'; better is ' * bool(worse)}{', '.join(worse)}. The model "
+    f"A last-level miss costs {costs['cost'].median():.0f} cycles in the median of {n} programs "
+    f"({costs['cost'].min():.0f} to {costs['cost'].max():,.0f}; SPEC on others' Xeon). If it is "
+    "known how many misses 11 times the cache takes away, that cost, drawn from a program's "
+    "intervals and from other programs (*pooled*), tells the cycles saved with an error of "
+    f"{by['pooled']} % of all, median (mean); nothing saved: {by['nothing']}, other programs "
+    f"alone: {by['other programs alone']}, its intervals alone: {by['own slope alone']}. The model "
     "was chosen with these programs in sight, so its error is a little too small."))
 if elsewhere:
     display(results.finding(elsewhere))
 
 # %%
-by_stores = unknown["reason"].str.startswith("stores").sum()
 off_unknown, off_known = off.groupby(largest_cache["reason"] == "").median()
 display(results.finding(
-    f"Of the 90 % intervals {here['inside [%]']:.0f} % hold, at ±{here['half-width, median']:.0f} "
-    "points: too wide, as the nine programs of CPU2017 allow no less (one program left out at a "
-    f"time: {by_program['inside [%]']:.0f} % of all sizes). For {len(unknown)} programs the answer "
-    f"is *not known*: for {by_stores} since it is mostly stores that miss, for "
-    f"{len(unknown) - by_stores} since cycles don't follow misses. These err by {off_unknown:.1f}, "
-    f"the {n - len(unknown)} known ones by {off_known:.1f}: the flag says on whose intervals an "
-    "answer rests, not where it is wrong."))
+    f"Of the 90 % intervals {here['inside [%]']:.0f} % hold with 11 times the cache: at "
+    f"±{here['half-width, median']:.0f} points they are too wide. The {len(unknown)} programs "
+    f"whose answer is *not known* err by {off_unknown:.1f}, the {n - len(unknown)} others by "
+    f"{off_known:.1f}: that says on whose intervals an answer rests, not where it is wrong."))
 if len(recorded) == len(programs):
     display(results.finding(
         "CounterMiner's importance of misses is no guide by itself: its rank correlation with what "
-        f"is saved is {of_importance:.2f}. Times the share of misses that vanish it has "
-        f"{largest.at['importance × constant', 'rank correlation']:.2f}, the pooled slope times "
-        f"these misses {largest.at['pooled', 'rank correlation']:.2f}."))
+        f"is saved is {of_importance:.2f}, of the pooled model's prediction "
+        f"{largest.at['pooled', 'rank correlation']:.2f}."))
+    results.number("importance of load misses: rank correlation with cycles saved", of_importance)
 
 # %% [markdown]
 # ## What this doesn't show
