@@ -16,28 +16,28 @@
 # %% [markdown]
 # # cBench on an Arm core: do runs with different events explain more together?
 #
-# **Question.** Does a model of two runs that counted different events explain programs that it never saw better than a model of either?
+# **Question.** Does a model of two runs that counted different events explain programs that it never saw better than a model of either? And which events go with the IPC (instructions per cycle) that a program loses when the clock is twice as fast?
 #
-# *Reads* recordings that others made and that come with cmlib. *Writes* errors on unseen programs, and how far rankings and IPC change from run to run and with the clock.
+# *Reads* recordings that others made and that come with cmlib. *Writes* errors on unseen programs, and how far IPC and events change from run to run and with the clock.
 #
-# The GBRT paper puts runs with different events together. Here that is needed: on a Cortex-A15 one list of events was counted in one run (*list 1*) and another in another run (*list 2*), cycles in both, twice, at three clock rates, for thirty programs of cBench one after another (`kranik/ARMPM_BUILDMODEL`, BSD-3-Clause). Every event was on a counter all the time.
+# The GBRT paper puts runs with different events together. Here that is needed: on a Cortex-A15 one list of events was counted in one run (*list 1*) and another in another run (*list 2*), cycles in both, twice, at three clock rates, for thirty programs of cBench one after another (`kranik/ARMPM_BUILDMODEL`, BSD-3-Clause). Each list is of cycles and six events, as many as the core has counters, so that none took turns.
 
 # %% tags=["parameters"]
 program: str = "all"  # the thirty programs are taken together; any other name is refused
-n_seeds: int = 4  # models behind an error or an importance
+n_seeds: int = 4  # models behind an error
 seed: int = 0  # of the models
 settings: dict = {}  # profile, results_folder
 
 # %%
 import io
-from itertools import combinations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
-from scipy.stats import kendalltau, spearmanr
+from scipy.stats import spearmanr
 
-from cmlib import merge, plot, rank
+from cmlib import merge, plot
 from cmlib.experiments.published import QUICK, counts_of
 from cmlib.experiments.requested import resolve_names
 from cmlib.io import perf, public
@@ -51,7 +51,7 @@ results = notebook.results
 todo = "cBench's programs are taken together: program=all."
 resolve_names(program, [], about="programs of this notebook", todo=todo)
 CLOCKS, RUNS, LISTS, STEPS, FOLDS = (1000, 1500, 2000), (1, 2), (1, 2), 10, 5
-NEVER = ["sw_incr", "CID_WRITE_RETIRED"]  # happened in no interval, or hardly any
+NEVER = ["sw_incr", "CID_WRITE_RETIRED"]  # events that happened in no interval, or hardly any
 FILE = "intervals/a15-cbench/cBench-big-list{}-Run-{}-{}000-{}.data"
 
 
@@ -83,14 +83,14 @@ shown.iloc[:5, :5].astype(int)
 # %% [markdown]
 # ## Side by side
 #
-# The first list has no instructions, so its rows have no IPC of their own and can't be stacked below those of the second, as the paper does. Both count cycles: each program is cut into ten steps of equal cycles, and the steps are put side by side. Rates of both are per instruction of the second; so *list 1* alone means its events alone, with IPC from the other run.
+# The first list has no instructions, so its rows have no IPC of their own and can't be stacked below those of the second, as the paper does. Both count cycles: each program is cut into ten steps of equal cycles, and the steps are put side by side. Rates of both are per instruction of the second; so *list 1* alone means its events alone, with IPC from the other run. When programs began and ended is known of the first run of each list; in the second, these times are stretched by the ratio of the runs' lengths.
 
 
 # %%
 def programs(events_list, run, mhz):
     """Counts of each program in one run, of the intervals that lie wholly in it."""
     whole, table = counts(events_list, run, mhz), marks(events_list, mhz)
-    if run > 1:  # programs were marked in the first run only
+    if run > 1:
         table *= whole.index[-1] / counts(events_list, 1, mhz).index[-1]
     ends = whole.index.to_numpy()
     starts = np.concatenate([[0.0], ends[:-1]])
@@ -112,12 +112,16 @@ def merged(mhz, run):
 
 # %%
 matrices = {(mhz, run): merged(mhz, run) for mhz in CLOCKS for run in RUNS}
-matrices[1000, 1][0].iloc[:5, :5].round(4)
+X = matrices[1000, 1][0]
+print("The first steps of one run at 1,000 MHz, events per 1,000 instructions, "
+      f"five of {X.shape[1]} events:")
+(1000 * X[["l1i_cache_refill", "l1d_cache_refill", "l1d_tlb_refill", "BRANCH_MISPRED",
+           "BRANCH_PRED"]]).head().round(2)
 
 # %% [markdown]
 # ## Errors on programs that a model never saw
 #
-# Five folds of six programs; models explain $\log \mathrm{IPC}$, errors are relative (CounterMiner, Eq. 14), in the mean over the steps:
+# Five folds of six programs; models (boosted trees) explain $\log \mathrm{IPC}$, errors are relative (CounterMiner, Eq. 14), in the mean over the steps:
 #
 # $$err = \frac{|IPC_{meas} - IPC_{pred}|}{IPC_{meas}} \times 100\,\% \tag{14}$$
 #
@@ -179,83 +183,66 @@ note = ", ".join(f"{name} {means[name]:.0f} %" for name in unseen.columns if nam
 results.number("cBench: error on unseen programs, both lists", means["both"], "%", note=note)
 
 # %% [markdown]
-# How sure is the difference? Both lists' error less another one's, in the mean of all clock rates, runs and seeds, with the middle 90 % of such means over programs drawn anew from the thirty.
+# How sure are the differences? Each is the mean over all programs, clock rates, runs and seeds; its interval has the middle 90 % of such means over programs drawn anew from the thirty.
 
 # %%
 each = by_program.groupby(level="program").mean()
-gain = pd.DataFrame({name: each["both"] - each[name] for name in each if name != "both"})
+rivals = [("both", name) for name in each if name != "both"] + [("list 2", "best constant")]
+gain = pd.DataFrame({f"{one} − {other}": each[one] - each[other] for one, other in rivals})
 rng = np.random.default_rng(seed)
 drawn = [gain.iloc[rng.integers(len(gain), size=len(gain))].mean() for _ in range(2000)]
 low, high = pd.DataFrame(drawn).quantile(0.05), pd.DataFrame(drawn).quantile(0.95)
-gains = pd.DataFrame({"both less it": gain.mean(), "low": low, "high": high})
-results.table(gains.rename_axis("against").reset_index(), "cbench-gain", "**Table.** Error of both "
-              "lists less that of another prediction [points]; below 0: both are nearer.",
-              decimals=1)
+gains = pd.DataFrame({"difference": gain.mean(), "low": low, "high": high})
+
+
+@plot.styled
+def draw_gains(gains):
+    """A row a difference of errors: its mean and interval."""
+    figure, ax = plt.subplots(figsize=(8, 0.7 + 0.32 * len(gains)))
+    ax.hlines(gains.index, gains["low"], gains["high"], color=plot.palette(1)[0], lw=2)
+    ax.plot(gains["difference"], gains.index, "o", color=plot.palette(1)[0])
+    ax.axvline(0, color="#222222", lw=1)
+    ax.set(xlabel="difference of the errors [points]; left of 0: the first is nearer",
+           ylim=(len(gains) - 0.5, -0.5))
+    return figure, ax
+
+
+# %%
+sure = gains.index[gains["high"] < 0]
+display(results.figure(draw_gains(gains)[0], "cbench-gains", (
+    "**Figure.** Error on unseen programs by the first prediction less that by the second (line: "
+    f"90 % interval over {len(gain)} programs); both: events of both lists. *See:* intervals that "
+    f"lie wholly left of 0: {' and '.join(sure) or 'none'}.")))
+results.table(gains.rename_axis("errors").reset_index(), "cbench-gain", "**Table.** The figure's "
+              "numbers [points].")
 
 # %%
 rival = means[["list 1", "list 2"]].idxmin()
-best, constant = gains.loc[rival], gains.loc["best constant"]
+best, constant = gains.loc[f"both − {rival}"], gains.loc["both − best constant"]
 told = "Yes" if best["high"] < 0 else "No, worse" if best["low"] > 0 else "It can't be told"
-against = ("nearer" if constant["high"] < 0 else
-           "further" if constant["low"] > 0 else "not clearly apart")
 results.finding(
-    f"{told}: on cBench, two runs merged explain unseen programs with an error of "
-    f"{means['both']:.0f} %, the events of {rival} alone with {means[rival]:.0f} %; the difference "
-    f"is {best.iloc[0]:.1f} points ({best['low']:.1f} to {best['high']:.1f}, 90 % over "
-    f"{len(gain)} programs). The best constant, which looks at no event, errs by "
-    f"{means['best constant']:.0f} %, the mean by {means['mean of IPC']:.0f} %: the merged runs "
-    f"are {against} from the best constant ({constant['low']:.1f} to {constant['high']:.1f})."
-    if against == "not clearly apart" else
-    f"{told}: on cBench, two runs merged explain unseen programs with an error of "
-    f"{means['both']:.0f} %, the events of {rival} alone with {means[rival]:.0f} %; the difference "
-    f"is {best.iloc[0]:.1f} points ({best['low']:.1f} to {best['high']:.1f}, 90 % over "
-    f"{len(gain)} programs). The merged runs are {against} than the best constant, which looks at "
-    f"no event and errs by {means['best constant']:.0f} % (the mean: "
-    f"{means['mean of IPC']:.0f} %).")
+    f"{told}: models of two runs merged err by {means['both']:.0f} % on unseen programs of cBench "
+    f"(others' hardware), those of the events of {rival} alone by {means[rival]:.0f} %; the "
+    f"difference is {best.iloc[0]:.1f} points (90 % interval {best['low']:.1f} to "
+    f"{best['high']:.1f}, {len(gain)} programs). The best constant, which looks at no event, errs "
+    f"by {means['best constant']:.0f} %; that the merged runs are "
+    f"{'nearer' if constant.iloc[0] < 0 else 'further off'} is "
+    f"{'sure' if constant['low'] * constant['high'] > 0 else 'not sure'} "
+    f"({constant['low']:.1f} to {constant['high']:.1f} points).")
 
 # %% [markdown]
-# ## What changes when nothing has changed, and with the clock
+# ## A clock twice as fast
 #
-# The second run of everything tells how much a ranking and a rate change by themselves. Rankings are compared by Kendall's $\tau = (n_c - n_d) / \binom{n}{2}$, with $n_c$ pairs of events in the same order and $n_d$ in opposite ones, rates and IPC $x$ by the median over programs of $100\,|x' / x - 1|$. The clock rate is an intervention: the core gets faster, memory does not; what a miss costs in cycles changes. What a program does should stay: how far rates per instruction change all the same stands in the second table.
+# The clock rate is an intervention: the core gets faster, memory does not, so that a miss costs more cycles and IPC falls. What a program does should stay. The second run of everything tells how much IPC and a rate $x$ change by themselves: in the table, the median over programs of $100\,|x' / x - 1|$, and (*signed*) of $100\,(x' / x - 1)$. How far an event goes with the change of IPC is told by Spearman's $\rho$, the correlation between the programs' ranks by the event's rate at 1 GHz and their ranks by the change; as IPC falls, $\rho < 0$ means that programs with more of the event lose more.
 
 
 # %%
-def importances(X, ipc):
-    """Importance of each event over all programs, by models of resampled programs."""
-    blocks = {"n_blocks": X.index.get_level_values("program").nunique(), "boosting": QUICK}
-    draws = rank.draw_importances(X, np.log(ipc), seeds=range(n_seeds), **blocks)
-    return rank.importance_spread(draws)["mean"]
-
-
 def of_programs(key):
     """Mean rates and IPC of each program."""
     X, ipc = matrices[key]
     return X.assign(ipc=ipc).groupby(level="program").mean()
 
 
-ranked = {key: importances(*matrix) for key, matrix in matrices.items()}
-rows = []
-for one, other in combinations(matrices, 2):
-    if one[0] == other[0] or one[1] == other[1]:
-        what = "another run" if one[0] == other[0] else "another clock rate"
-        tau = kendalltau(ranked[one], ranked[other][ranked[one].index]).statistic
-        change = of_programs(other)["ipc"] / of_programs(one)["ipc"] - 1
-        rows.append((what, *one, *other, tau, 100 * change.abs().median()))
-
-# %%
-columns = ["what", "clock", "run", "other clock", "other run", "kendall", "IPC"]
-agree = pd.DataFrame(rows, columns=columns)
-about = "**Table.** Rank correlation of importances, and median change of a program's IPC [%]."
-display(results.table(agree, "cbench-agreement", about))
-by_what = agree.groupby("what")[["kendall", "IPC"]].agg(["mean", "min", "max"])
-again, clock = by_what.loc["another run"], by_what.loc["another clock rate"]
-results.number(
-    "cBench: rank correlation of importances, another run",
-    again["kendall", "mean"],
-    note=f"another clock rate: {clock['kendall', 'mean']:.2f}",
-)
-
-# %%
 slow, fast, same = of_programs((1000, 1)), of_programs((2000, 1)), of_programs((1000, 2))
 changes = pd.DataFrame(
     {
@@ -264,24 +251,25 @@ changes = pd.DataFrame(
         "signed": 100 * (fast / slow - 1).median(),
     }
 ).rename_axis("event")
-about = "**Table.** Median change of a program's events per instruction and of IPC [%]."
+about = ("**Table.** Median change of a program's events per instruction and of IPC [%]: without "
+         "sign, from one run to the other at 1 GHz and from 1 to 2 GHz; *signed*: from 1 to 2 GHz.")
 display(results.table(changes.reset_index(), "cbench-changes", about))
 note = f"from 1 to 2 GHz: {changes.at['ipc', 'signed']:.1f} %"
 value = changes.at["ipc", "run to run"]
 results.number("cBench: change of IPC from run to run, median", value, "%", note=note)
 
 # %%
-lost = pd.DataFrame({"misses": 1000 * slow["l1d_tlb_refill"]})
+lost = pd.DataFrame({"refills": 1000 * slow["l1d_tlb_refill"]})
 lost["change"] = 100 * (fast["ipc"] / slow["ipc"] - 1)
-named = [*lost["change"].nsmallest(3).index, lost["misses"].idxmax()]
+named = [*lost["change"].nsmallest(3).index, lost["refills"].idxmax()]
 
 
 @plot.styled
 def draw(lost):
     """A point a program, some with their names."""
     refills = "refills of the data TLB per 1,000 instructions at 1 GHz"
-    figure, (ax,) = plot.points({"": lost}, x="misses", y="change", size=16, xlabel=refills,
-                                ylabel="change of IPC [%]")
+    figure, (ax,) = plot.points({"": lost}, x="refills", y="change", size=16, xlabel=refills,
+                                ylabel="change of IPC, 1 to 2 GHz [%]")
     ax.set_xscale("log")
     for name, point in lost.loc[named].iterrows():
         ax.annotate(name, point, (4, 3), textcoords="offset points", fontsize=8)
@@ -289,40 +277,39 @@ def draw(lost):
 
 
 # %%
-refills = {"l1d_tlb_refill": "data TLB", "l1d_cache_refill": "data cache",
-           "l1i_cache_refill": "instruction cache", "BRANCH_MISPRED": "mispredicted branches"}
+refills = {"l1d_tlb_refill": "data TLB refills", "l1d_cache_refill": "data cache refills",
+           "l1i_cache_refill": "instruction cache refills",
+           "BRANCH_MISPRED": "mispredicted branches"}
+worst = lost["change"].idxmin()
 rho = {event: spearmanr(slow[event], lost["change"]).statistic for event in refills}
 figure, _ = draw(lost)
 about = (
-    f"**Figure.** What each of {len(lost)} programs loses in IPC when the clock goes from 1 to 2 "
-    "GHz, against its refills of the data TLB. *See:* the more refills, the more is lost (rank "
-    f"correlation with the change {rho['l1d_tlb_refill']:.2f}), but {lost['change'].idxmin()} "
-    f"loses most, {-lost['change'].min():.0f} %, with "
-    f"{lost.loc[lost['change'].idxmin(), 'misses']:.2g} refills per 1,000 "
-    f"instructions; the median is {-lost['change'].median():.1f} %."
+    f"**Figure.** Change of the IPC of each of {len(lost)} programs when the clock goes from 1 to "
+    "2 GHz (below 0: IPC falls), against its refills of the data TLB. *See:* the more refills, the "
+    f"more IPC is lost (Spearman's ρ of refills and change {rho['l1d_tlb_refill']:.2f}), but "
+    f"{worst} loses most, {-lost['change'].min():.0f} %, with {lost.loc[worst, 'refills']:.2g} "
+    f"refills per 1,000 instructions; the median is {lost['change'].median():+.1f} %."
 )
 results.figure(figure, "cbench-clock", about)
 
 # %%
 note = ", ".join(f"{name} {rho[event]:.2f}" for event, name in refills.items()
                  if event != "l1d_cache_refill")
-name = "cBench: rank correlation of data-cache refills with the change of IPC at 2 GHz"
+name = "cBench: Spearman's rho of data-cache refills with the change of IPC at 2 GHz"
 results.number(name, rho["l1d_cache_refill"], note=note)
-worst = lost["change"].idxmin()
+with_refills = ", ".join(f"{name} {rho[event]:.2f}" for event, name in refills.items())
+falls = -changes.at["ipc", "signed"]
 display(results.finding(
-    "A clock twice as fast changes IPC of cBench's programs by "
-    f"{changes.at['ipc', '1 to 2 GHz']:.1f} % in the median ({-lost['change'].min():.0f} % at "
-    f"most, {worst}). Rank correlations of the change with events: "
-    + ", ".join(f"{name} {rho[event]:.2f}" for event, name in refills.items())
-    + f". Importances agree across clock rates ({clock['kendall', 'mean']:.2f}) about as across "
-    f"runs ({again['kendall', 'mean']:.2f}); as most programs change little, this can't show "
-    "whether importance follows what slows a program."))
+    f"From 1 to 2 GHz IPC {'falls' if falls > 0 else 'rises'} by {abs(falls):.1f} % in the median "
+    f"of cBench's programs ({-lost['change'].min():.0f} % at most, {worst}). It falls more where "
+    "there are more refills of caches and TLB per instruction (Spearman's ρ of events with "
+    f"the change of IPC, which is negative: {with_refills})."))
 results.numbers()
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# Thirty programs are few to learn programs from. Counts themselves change from run to run, data-cache refills about as much as with the clock (second table), so that a correlation with them names no cause. The clock moves IPC little beside what differs between programs, so that a ranking that explains programs need not change with it, whether or not it tells what slows them. Programs that lose most with few refills wait for something that was not counted.
+# Whether merging or the mere number of events counts: both lists together have more events than either. Thirty programs are few to learn programs from, and some are two halves of one (bzip2d and bzip2e), unseen by name only. Counts themselves change from run to run, data-cache refills about as much as with the clock, and events go with each other, so that a correlation names no cause.
 #
 # ## On your own program
 #

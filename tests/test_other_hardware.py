@@ -42,7 +42,7 @@ def test_merged_runs_explain_unseen_programs_better_than_the_mean(smoke):
     errors = pd.read_csv(smoke / "09b_cbench/cbench-errors.csv")
     assert (errors["both"] < errors["mean of IPC"]).all()
     found = numbers(smoke, "09b_cbench")
-    assert found["cBench: rank correlation of data-cache refills with the change of IPC at 2 GHz"] < -0.5
+    assert found["cBench: Spearman's rho of data-cache refills with the change of IPC at 2 GHz"] < -0.5
 
 
 def test_what_is_not_here_is_left_out_with_the_command_that_has_it(tmp_path, monkeypatch):
