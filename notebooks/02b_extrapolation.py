@@ -33,6 +33,7 @@ import contextlib
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
+from scipy.stats import spearmanr
 
 from cmlib import clean, merge, plot
 from cmlib.clean.series import FEWEST_SAMPLES
@@ -96,7 +97,7 @@ display(first.counts.iloc[:5, :5].map("{:,.0f}".format))
 #
 # $$\mathrm{noise} = \frac{\frac{1}{T} \sum_t s_t^2}{\mathrm{var}_t(\hat{c}_t) + \frac{1}{T} \sum_t s_t^2}$$
 #
-# that is, how much of an event's ups and downs is error of extrapolation. Towards 100 % none of them can be believed; the mean of the run can still be right. An event is called *too thinly counted* if its noise is at least `most_noise`, 25 % unless changed (a convention: there is no gap there, and with a quarter of error in its variance a correlation with it can reach $\sqrt{0.75} = 0.87$ at most), and its standard error at least 1 % of its mean, below which it hardly matters.
+# that is, how much of an event's ups and downs is error of extrapolation. An event is called *too noisy* here if its noise is at least `most_noise`, 25 % unless changed (a convention: with a quarter of error in its variance a correlation with it can reach $\sqrt{0.75} = 0.87$ at most), and its standard error at least 1 % of its mean, below which it hardly matters.
 
 # %%
 def score_events(c, running, c_hat, s):
@@ -106,7 +107,7 @@ def score_events(c, running, c_hat, s):
     columns = {"share": running.mean(), "moved": (c_hat - c).abs().mean() / mean,
                "error": s.median() / mean, "noise": noise}
     scores = 100 * pd.DataFrame(columns).rename_axis("event")
-    scores["thin"] = (scores["noise"] >= most_noise) & (scores["error"] >= 1)
+    scores["noisy"] = (scores["noise"] >= most_noise) & (scores["error"] >= 1)
     return scores.sort_values("noise", ascending=False, kind="stable")
 
 
@@ -119,36 +120,38 @@ for name, run in runs.items():
     judged[name] = score_events(counts, running, cleaned[name], errors[name])
 
 # %%
-THIN, FINE = "too thinly counted", "not too thinly"
+NOISY, FINE = "too noisy", "not too noisy"
 turns = {name: scores[scores["share"] < 100] for name, scores in judged.items()}
 turns = {name: rows for name, rows in turns.items() if len(rows)}
 every = pd.concat(turns or judged, names=["program", "event"]).reset_index()
-every = every.sort_values(["thin", "noise"], ascending=False, kind="stable")
-n_shown = min(len(every), max(8, int(every["thin"].sum())))
-caption = (f"**Table.** The {n_shown} least certain of {len(every)} events that took turns (all "
-           "in events.csv), of one multiplexed run a program: *share* of the time on a counter, by "
-           "how much cleaning *moved* a count and the median standard *error* that it leaves (both "
-           f"of the mean), and *noise* [%]; *thin*: too thinly counted, noise {most_noise:g} % or "
-           "more before rounding.")
-shown = every.assign(thin=every["thin"].map({True: "yes", False: "no"}))
+every = every.sort_values(["noisy", "noise"], ascending=False, kind="stable")
+n_shown = min(len(every), max(8, int(every["noisy"].sum())))
+caption = (f"**Table.** The {n_shown} least certain of {len(every)} series (all in events.csv), "
+           "each an event of one program's run: *share* of the time on a counter, by how "
+           "much cleaning *moved* a count and the median standard *error* that it leaves (both "
+           f"of the mean), and *noise* [%]; *noisy*: too noisy, {most_noise:g} % or more before "
+           "rounding.")
+shown = every.assign(noisy=every["noisy"].map({True: "yes", False: "no"}))
 display(results.table(shown, "events", caption, rows=n_shown, decimals=1))
 
 # %%
 leading = {name: rows.head(SHOWN).reset_index() for name, rows in turns.items()}
-leading = {name: rows.assign(kind=np.where(rows["thin"], THIN, FINE))
+leading = {name: rows.assign(kind=np.where(rows["noisy"], NOISY, FINE))
            for name, rows in leading.items()}
 figure, axes = plot.ranking(leading, value="noise", label="event", columns=2, hue="kind",
                             xlabel="noise: error² / (variance + error²) [%]")
 for ax in axes:
     ax.set_xlim(0, max(30.0, 1.05 * max(rows["noise"].max() for rows in leading.values())))
     ax.axvline(most_noise, color="#444444", lw=1, ls="--")
-n_thin, n_turns = (sum(int(of(rows)) for rows in turns.values())
-                   for of in (lambda rows: rows["thin"].sum(), len))
+n_noisy, n_turns = (sum(int(of(rows)) for rows in turns.values())
+                    for of in (lambda rows: rows["noisy"].sum(), len))
+n_events = " or ".join(dict.fromkeys(str(len(rows)) for rows in turns.values()))
+series = (f"{n_turns} series ({n_events} events in each of {len(turns)} programs)"
+          if len(turns) > 1 else f"{n_turns} events")
 display(results.figure(
     figure, "noise", "**Figure.** Noise: how much of what an event does over time is error of "
     f"extrapolation, as the run itself tells it, at most {SHOWN} events a program; dashed: "
-    f"{most_noise:g} %. *See:* {n_thin} of {n_turns} events that took turns are too thinly "
-    f"counted, in {len(turns)} program{'s' * (len(turns) > 1)}."))
+    f"{most_noise:g} %, a convention. *See:* {n_noisy} of {series} are too noisy by it."))
 
 # %% [markdown]
 # ## Held against runs that counted the event all the time
@@ -180,7 +183,7 @@ def check_noise(name, scores):
         with contextlib.suppress(UnfitRecordingError):  # of runs that did not do the same work
             if len(others) > 1 and set(PINNED) <= set(cleaned[name]):
                 yield {"program": name, "event": event, "noise": row["noise"],
-                       "thin": row["thin"], **noise_by_others(event, cleaned[name], others)}
+                       "noisy": row["noisy"], **noise_by_others(event, cleaned[name], others)}
 
 
 # %%
@@ -216,44 +219,43 @@ def draw_check(frame):
     return figure, ax
 
 # %%
-borne_out = "no run without turns tests this"
-verdict = "No run in the store counted these events all the time."
+verdict = ("No run in the store counted them all the time, so nothing tests this: record an event "
+           "without turns before you trust it.")
 if len(checked) > 2:
-    bad, thin = checked["noise by OCOE"] >= most_noise, checked["thin"].astype(bool)
-    rank = np.nan_to_num(checked["noise"].corr(checked["noise by OCOE"], method="spearman"))
-    worst = checked[bad].groupby("event").size().sort_values(ascending=False, kind="stable")
-    counts = (f"of {thin.sum()} events called too thinly counted {(bad & thin).sum()} have a noise "
-              f"of {most_noise:g} % or more by these runs, and of {(~thin).sum()} others "
-              f"{(bad & ~thin).sum()}")
+    bad, noisy = checked["noise by OCOE"] >= most_noise, checked["noisy"].astype(bool)
+    rank, p = spearmanr(checked["noise"], checked["noise by OCOE"])
+    over = (checked["noise"] > checked["noise by OCOE"]).sum()
+    far = checked.sort_values("noise by OCOE", ascending=False, kind="stable")
+    counts = (f"of {noisy.sum()} called too noisy {(bad & noisy).sum()} have {most_noise:g} % or "
+              f"more by these runs, of {(~noisy).sum()} others {(bad & ~noisy).sum()} "
+              f"(rank correlation {rank:.2f}, p-value {p:.2f})")
     figure, _ = draw_check(checked)
     display(results.figure(
         figure, "noise-by-ocoe", "**Figure.** Noise of an event as its multiplexed run tells it, "
         "and by two runs that counted it all the time (formula above), of "
-        f"{len(checked)} events whose OCOE runs agree; dashed: {most_noise:g} %, dotted: equal. "
-        f"*See:* {counts} (rank correlation {rank:.2f})."))
+        f"{len(checked)} series whose OCOE runs agree; dashed: {most_noise:g} %, dotted: equal. "
+        f"*See:* in {over} the run tells more noise than the OCOE runs; {counts}."))
 
 # %%
 if len(checked) > 2:
-    far = checked.sort_values("noise by OCOE", ascending=False, kind="stable").drop(columns="thin")
     display(results.table(
-        far, "checked", f"**Table.** The 8 farthest from OCOE of {len(checked)} events (all in "
-        "checked.csv): noise as the run tells it and by OCOE [%], correlation of the two OCOE "
-        "runs, and mean correlation of the cleaned multiplexed run with them.", rows=8))
-    borne_out = (f"runs without turns {'hardly bear' if rank < 0.3 else 'in part bear'} that out "
-                 f"(rank correlation {rank:.2f})")
+        far.drop(columns="noisy"), "checked", "**Table.** The 8 farthest from OCOE of "
+        f"{len(checked)} series (all in checked.csv): noise as the run tells it and by OCOE [%], "
+        "correlation of the two OCOE runs, and mean correlation of the cleaned multiplexed run "
+        "with them.", rows=8))
     verdict = (
-        f"Held against two runs that counted the events all the time ({len(checked)} events whose "
-        f"two agree), {'this hardly' if rank < 0.3 else 'this in part'} tells which they are: "
-        f"{counts} (rank correlation {rank:.2f})."
-        + (f" Worst is `{worst.index[0]}`, in {worst.iloc[0]} of {len(turns)} programs."
-           if len(worst) and len(turns) > 1 else ""))
+        f"Two runs that counted the event all the time {'hardly' if rank < 0.3 else 'in part'} "
+        f"bear that out ({len(checked)} series whose two agree): {counts}. So record an event "
+        "without turns before you trust it; farthest off is "
+        f"`{far['event'].iloc[0]}` ({far['program'].iloc[0]}), of which the run tells "
+        f"{far['noise'].iloc[0]:.0f} % noise, and these runs {far['noise by OCOE'].iloc[0]:.0f} %.")
     results.number("rank correlation of noise as the multiplexed run tells it, and by OCOE",
-                   rank, note=f"{len(checked)} events")
+                   np.nan_to_num(rank), note=f"{len(checked)} series, p-value {p:.2f}")
 
 # %% [markdown]
 # ## Without other runs: an event counted twice
 #
-# A single run can hold a test as well: two readings of one event, counted at different times (`cmlib record` counts some events twice; two names may stand for one event). Their distance is error, of both, so that one cleaned to the truth would leave $1/\sqrt 2$, 71 %, of it. One reading is cleaned without the other and without all events that shared its time, and compared with the other as printed.
+# A single run can hold a test as well: two readings of one event, counted at different times. Their distance is error, of both, so that one cleaned to the truth would leave $1/\sqrt 2$, 71 %, of it. One reading is cleaned without the other and without all events that shared its time, and compared with the other as printed.
 
 # %%
 def score_readings(run):
@@ -281,8 +283,8 @@ for name, cells in compared.items():
 
 # %%
 if without := sorted(set(runs) - set(compared)):
-    print(f"No two readings of one event in the run of {', '.join(without)}. To have some, name "
-          "one event twice, half the list apart: perf stat -e a,b,c,a,d,e")
+    print(f"The runs used here of {', '.join(without)} have no event twice. To have one, name it "
+          "twice, half the list apart: perf stat -e a,b,c,a,d,e")
 if compared:
     rows = pd.concat(compared, names=["program"]).reset_index("program").reset_index(drop=True)
     bars = rows.assign(label=rows["program"] + ": " + rows["case"])
@@ -312,54 +314,50 @@ def summarize_turns(found):
                "(count them in every group, or pin them: `:D`)" if also else ""))
 
 
-def summarize_thin(found):
-    """Which events are too thinly counted to be believed from interval to interval."""
-    thin = found[found["thin"]]
-    if thin.empty:
+def summarize_noisy(found):
+    """Which events are too noisy to be believed from interval to interval."""
+    noisy = found[found["noisy"]]
+    if noisy.empty:
         return (f"of each event's variation over time, less than {most_noise:g} % is error of "
                 "extrapolation")
-    named = [f"`{event}`" for event in thin.index]
+    named = [f"`{event}`" for event in noisy.index]
     more = f" and {len(named) - 6} more" if len(named) > 6 else ""
-    return (f"too thinly counted to be believed from interval to interval, as {most_noise:g} % "
-            "or more of what they do over time is error of extrapolation: "
+    return (f"too noisy to be believed from interval to interval, as {most_noise:g} % or more of "
+            "what they do over time is error of extrapolation: "
             f"{', '.join(named[:6])}{more}")
 
 
 # %%
-by_program = ", ".join(f"{name} {int(rows['thin'].sum())} of {len(rows)}"
-                       for name, rows in turns.items())
 display(results.finding(
-    f"Of {n_turns} events that took turns, {n_thin} are by the run itself too thinly counted to be "
-    f"believed from interval to interval; {borne_out}, so record an event without turns before you "
-    f"trust it there. Too thinly: noise of {most_noise:g} % or more ({by_program}). "
-    f"{verdict}"))
+    f"By the run itself {n_noisy} of {series} are too noisy to be believed from interval to "
+    f"interval: {most_noise:g} % or more of their variation is error of extrapolation. {verdict}"))
 for name, scores in judged.items():
-    results.number(f"{name}: events too thinly counted by what the run tells",
-                   int(scores["thin"].sum()), "events",
+    results.number(f"{name}: events too noisy by what the run tells",
+                   int(scores["noisy"].sum()), "events",
                    note=f"of {int((scores['share'] < 100).sum())} that took turns")
     if notebook.of_program:
-        display(results.finding(f"{summarize_turns(scores)}; {summarize_thin(scores)}.",
+        display(results.finding(f"{summarize_turns(scores)}; {summarize_noisy(scores)}.",
                                 program=name))
 
 # %% [markdown]
 # ## What to record next
 #
-# Thinly counted events are to be recorded alone, as many at a time as there are counters. Where runs that counted them all the time are in the store, nothing is left to record: those are to be used instead (notebook 02).
+# Where runs that counted an event all the time are in the store, they are to be used, whatever its noise. Otherwise the noisy events are to be recorded first, as many at a time as there are counters, so that none takes turns.
 
 # %%
 def suggest_recording(run, found):
-    """The command line that counts thinly counted events all the time."""
-    thin = list(found.index[found["thin"] & ~found.index.isin(PINNED)])
+    """The command line that counts noisy events all the time."""
+    noisy = list(found.index[found["noisy"] & ~found.index.isin(PINNED)])
     turns = found[found["share"] < 100]
     counters = int(np.ceil(turns["share"].sum() / 100 - 0.1))
     size = max(1, counters - len(turns.index.intersection(PINNED)))
-    groups = [thin[start : start + size] for start in range(0, len(thin), size)]
+    groups = [noisy[start : start + size] for start in range(0, len(noisy), size)]
     pinned = [event for event in PINNED if event in run.counts]
     table = table_name(url, run.meta["program"])
     known = run.meta.get("imported") or recorded_words(run.meta["command"]) != ["COMMAND"]
-    command = command_to_count(run.meta, groups, pinned, table) if thin and known else ""
-    named = as_code(command) if command else ", ".join(f"`{event}`" for event in thin)
-    return f"record these events alone, so that none takes turns: {named}" if thin else ""
+    command = command_to_count(run.meta, groups, pinned, table) if noisy and known else ""
+    named = as_code(command) if command else ", ".join(f"`{event}`" for event in noisy)
+    return f"record these events alone, so that none takes turns: {named}" if noisy else ""
 
 
 # %%
@@ -368,24 +366,23 @@ for name, scores in judged.items():
     alone = {event for names in ocoe["events"] for event in names} - set(PINNED)
     rest = scores[~scores.index.isin(alone)]
     if (rest["share"] < 100).any():
-        sure = f"{summarize_turns(rest)}; {summarize_thin(rest)}"
+        sure = f"{summarize_turns(rest)}; {summarize_noisy(rest)}"
         display(results.overview(name, sure=sure, lacking=suggest_recording(runs[name], rest)))
-    elif scores["thin"].any():
-        display(Markdown(f"**{name}.** Nothing: all its events were counted all the time in "
-                         f"{len(ocoe)} other runs. Without these: "
-                         f"{suggest_recording(runs[name], scores)}."))
+    else:
+        display(Markdown(f"**{name}.** Nothing: use the {len(ocoe)} other runs, which counted all "
+                         "its events all the time."))
 
 # %% [markdown]
 # ## What this doesn't show
 #
 # The standard errors rest on one assumption: that an event changes within an interval as it does between intervals. An event whose bursts keep time with the rotation is off by more, and no single run can tell. How many of the 90 % intervals hold where the truth is known is in notebook 02c.
-# Correlation is a test of ups and downs, not of means: notebook 02 compares distances after time warping, by which most of these events are as near to OCOE as OCOE is to itself. One multiplexed run a program and two OCOE runs an event are few; by ranks instead of values single events change sides.
+# Correlation is a test of ups and downs, not of means or of how far single counts are off; notebook 02 compares distances after time warping. One multiplexed run a program and two OCOE runs an event are few.
 #
 # ## On your own program
 #
-# `perf stat -I 100 -x, -e EVENTS -o FILE -- COMMAND`, `cmlib import NAME FILE`, then `cmlib run live 02b_extrapolation -p program=NAME`. Change `most_noise` first: the share of error [%] from which an event is called too thinly counted. `cmlib record NAME -- COMMAND` instead of the first two records runs without turns as well, and the check against them is made.
+# `perf stat -I 100 -x, -e EVENTS -o FILE -- COMMAND`, `cmlib import NAME FILE`, then `cmlib run live 02b_extrapolation -p program=NAME`. Change `most_noise` first: the share of error [%] from which an event is called too noisy. `cmlib record NAME -- COMMAND` instead of the first two records runs without turns as well, and the check against them is made.
 #
-# **References.** Lv et al., *CounterMiner*, MICRO 2018, §III-B. Mathur and Cook, *Improved estimation for software multiplexing of performance counters*, MASCOTS 2005. Spearman, *The proof and measurement of association between two things*, American Journal of Psychology 15, 1904, on attenuation.
+# **References.** Lv et al., *CounterMiner*, MICRO 2018, §III-B (cleaning of multiplexed counts). Mathur and Cook, *Improved estimation for software multiplexing of performance counters*, MASCOTS 2005. Spearman, *The proof and measurement of association between two things*, American Journal of Psychology 15, 1904, on attenuation.
 
 # %%
 results.save()
