@@ -204,7 +204,7 @@ def draw_scores(means):
     """Edges found and ends right by each kind of lines, and by other rules."""
     means = means.rename(names_of)
     titles = {"found": "edges with an end of their own", "right": "ends with an edge of their own"}
-    figure, axes = plot.panels(list(titles.values()), height=2.3, sharex=True, sharey=True)
+    figure, axes = plot.panels(list(titles), height=2.3, sharex=True, sharey=True)
     for ax, column in zip(axes, titles, strict=True):
         ax.plot(means[column], means.index, "o", color=plot.palette(1)[0], label="this rule")
         ax.plot(means[f"{column}, equal steps"], means.index, "s", color="#80868b",
@@ -212,7 +212,7 @@ def draw_scores(means):
         ax.plot(means[f"{column}, largest jumps"], means.index, "^", color="#80868b", mfc="none",
                 label="as many at the largest jumps")
         ax.grid(True, axis="x")
-        ax.set(xlabel=f"{column} [%]", xlim=(-3, 103), ylim=(3.5, -0.5))
+        ax.set(xlabel=f"{titles[column]} [%]", xlim=(-3, 103), ylim=(3.5, -0.5))
     plot.legend_below(figure, axes[0], 3)
     return figure, axes
 
@@ -242,9 +242,9 @@ display(results.finding(
     f"{len(runs)} inferences of {', '.join(names)}; as many ends at the largest jumps "
     f"{line['found, largest jumps']:.0f} %, at equal steps {line['found, equal steps']:.0f} %). "
     f"But a line's end is no sign of an edge: {line['away']:.0f} % of the ends are farther from "
-    f"every edge. And no line is needed: where the count becomes zero or ceases to be are "
-    f"{zero['found']:.0f} % of the edges, with {zero['right']:.0f} % of the ends right (as "
-    f"printed {line['right']:.0f} %)."))
+    f"every edge. And no line is needed: an end wherever the count becomes zero or ceases to be "
+    f"finds {zero['found']:.0f} % of the edges, and {zero['right']:.0f} % of these ends have an "
+    f"edge of their own (of lines' ends {line['right']:.0f} %)."))
 results.finding(
     f"With the drift test lines find {drifting['found']:.0f} % of the edges, by "
     f"{drifting['ends']:.0f} ends in place of {line['ends']:.0f}. Lines with a hard bound of "
