@@ -14,9 +14,9 @@
 # ---
 
 # %% [markdown]
-# # Other compression: how near lines stay to the samples, beside others of their size
+# # Other compression: how near to the samples lines stay, and what other methods keep in as many bytes
 #
-# **Question.** At the same size, do Wu and Mencer's lines stay nearer to the samples than what other methods keep?
+# **Question.** In as many bytes, do Wu and Mencer's lines stay nearer to the samples than what other methods keep?
 #
 # *Reads* the streams of `cmlib fetch spec-llc`, in the cache or in the folder `CMLIB_PUBLIC`: last-level misses of programs of SPEC CPU2006 on a Xeon Gold 5120, which others recorded, a sample each 100 million instructions. Without them it takes the streams of kernel events that come with cmlib. *Writes* size against error of six methods, and distances at equal size.
 #
@@ -83,8 +83,8 @@ one.head()
 # - *Drift test* (Page 1954): such a line also ends when its residuals $r$ on one side have added up, $g_{n+1} = \max(0,\ g_n \pm r_{n+1} / \hat\sigma - \tfrac{1}{2}) > drift$.
 # - *Bounded* (O'Rourke 1981): a line ends only where no straight line stays within a hard bound, $\max_i |y_i - k x_i - b| \le bound$.
 # - *Swinging door* (Bristol 1990), of process control: keeps samples so that straight lines between them stay within a bound.
-# - *Bottom-up* (Keogh 2001): merges neighbouring pieces; it needs the whole stream, which no online method has.
-# - *zstd of every n-th sample*: the simplest baseline, and the only one whose bytes are packed by a general compressor; the others' are not, though they could be.
+# - *Bottom-up* (Keogh 2001): merges neighbouring pieces, which takes the whole stream; the others go through it once.
+# - *Every n-th sample*: the simplest baseline, kept as plainly as the others (two numbers a sample), and *packed* by zstd, a general compressor, as none of the others is.
 
 # %%
 @njit
@@ -126,9 +126,13 @@ def as_pieces(x, y, ends):
     return 24 * len(ends), np.concatenate([from_line(x[a:b], y[a:b]) for a, b in pieces])
 
 
-def as_packed(x, y, every):
-    """Bytes of every so many-th sample packed by zstd, and distances from lines between."""
-    kept = np.unique(np.append(np.arange(0, len(x), every), len(x) - 1))
+def every_nth(x, every):
+    """Positions of every so many-th sample and of the last."""
+    return np.unique(np.append(np.arange(0, len(x), every), len(x) - 1))
+
+
+def as_packed(x, y, kept):
+    """Bytes of the samples kept, packed by zstd, and distances from straight lines between."""
     steps = np.diff(np.stack([x[kept], y[kept]]).astype(np.int64), axis=1, prepend=0)
     return len(zstandard.compress(steps.tobytes(), 19)), as_samples(x, y, kept)[1]
 
@@ -146,20 +150,21 @@ for _, off in (as_lines(x, y, bound=0.01 * np.ptp(y)),
 
 # %%
 def nearest(way, x, y, n_bytes):
-    """Distances at the finest of a thousand settings that takes no more bytes."""
+    """Bytes and distances at the finest of a thousand settings that takes no more bytes."""
     settings = np.geomspace(np.ptp(y), 1e-9 * np.ptp(y), 1000)
     n_small = bisect_right(settings, n_bytes, key=lambda off: way(x, y, off)[0])
-    return way(x, y, settings[n_small - 1])[1] if n_small else np.full(len(y), np.nan)
+    return way(x, y, settings[n_small - 1]) if n_small else (np.nan, np.full(len(y), np.nan))
 
 
 ways = {"bounded": lambda x, y, off: as_lines(x, y, bound=off),
         "swinging door": lambda x, y, off: as_samples(x, y, swinging_door(x, y, off))}
-largest, rms = {}, {}
+largest, rms, filled = {}, {}, {}
 for name, counts in totals.items():
     x, y = counts[[timer, event]].to_numpy(float).T
     n_bytes, off = as_lines(x, y, alpha=alpha, n_sigma=n_sigma)
-    distances = {"as printed": off}
-    distances |= {way: nearest(of, x, y, max(48, n_bytes)) for way, of in ways.items()}
+    found = {way: nearest(of, x, y, max(48, n_bytes)) for way, of in ways.items()}
+    distances = {"as printed": off} | {way: off for way, (_, off) in found.items()}
+    filled[name] = found["bounded"][0] / n_bytes
     largest[name] = {way: np.abs(off).max() / np.ptp(y) for way, off in distances.items()}
     rms[name] = {way: np.sqrt(np.mean(off**2)) / np.ptp(y) for way, off in distances.items()}
 gap, rms = (pd.DataFrame(of).T.rename_axis("case") for of in (largest, rms))
@@ -173,23 +178,25 @@ results.figure(
     figure,
     "equal-size",
     "**Figure.** Largest distance of any sample from what is kept, where no method takes more "
-    f"bytes than the lines as printed. {about} *See:* as printed, lines stray {times:.0f} times as "
-    f"far as lines with a bound (median); they stay nearer in {nearer} of {len(gap)} cases.")
+    "bytes than the lines as printed (those with a bound "
+    f"{100 * np.nanmedian(list(filled.values())):.1f} % of them in the median). {about} *See:* as "
+    f"printed, lines stray {times:.0f} times as far as lines with a bound (median); they stay "
+    f"nearer in {nearer} of {len(gap)} cases.")
 
 # %%
 both = gap.join(rms.add_suffix(", rms")) * 100
 times_rms = (rms["as printed"] / rms["bounded"]).median()
 results.table(
     both.reset_index(), "equal-size",
-    f"**Table.** First {min(5, len(both))} of {len(both)} cases (all in equal-size.csv): largest "
-    "distance, and root mean square distance of all samples (rms) [% of the count]. *See:* by the "
-    f"rms, lines as printed stray {times_rms:.0f} times as far as lines with a bound (median).",
-    rows=5, decimals=3)
+    f"**Table.** First {min(5, len(both))} of {len(both)} cases: largest distance, and root "
+    "mean square distance of all samples (rms) [% of the count]. *See:* by the rms, lines as "
+    f"printed stray {times_rms:.0f} times as far as lines with a bound (median).",
+    rows=5, decimals=5)
 
 # %% [markdown]
 # ## Size against error
 #
-# Each method with coarser and finer settings: lower and further left is better.
+# Each method with coarser and finer settings (lines as printed and with the drift test at 1 to 30 standard deviations in place of `n_sigma`), read at six common sizes: lower and further left is better.
 
 # %%
 def every_way(x, y):
@@ -198,15 +205,15 @@ def every_way(x, y):
     signal = np.stack([(of - of.mean()) / of.std() for of in (y, x)] + [np.ones(len(x))], axis=1)
     merged = ruptures.BottomUp(model="linear", min_size=2, jump=1).fit(signal)
     breaks = {max(0, round(size * 16 * len(x) / 24) - 1) for size in SIZES}
-    every = np.unique(np.geomspace(1, len(x) / 3, 16).astype(int))
+    kept = [every_nth(x, n) for n in np.unique(np.geomspace(1, len(x) / 3, 16).astype(int))]
     doors = (swinging_door(x, y, bound) for bound in bounds)
-    drifting = [as_lines(x, y, n_sigma=n, drift=drift) for n in sigmas]
     return {"as printed": [as_lines(x, y, n_sigma=n) for n in sigmas],
-            "drift test": drifting,
+            "drift test": [as_lines(x, y, n_sigma=n, drift=drift) for n in sigmas],
             "bounded": [as_lines(x, y, bound=bound) for bound in bounds],
             "swinging door": [as_samples(x, y, kept) for kept in doors],
             "bottom-up (offline)": [as_pieces(x, y, merged.predict(n_bkps=n)) for n in breaks],
-            "zstd of every n-th sample": [as_packed(x, y, n) for n in every]}
+            "every n-th sample": [as_samples(x, y, of) for of in kept],
+            "every n-th sample, packed": [as_packed(x, y, of) for of in kept]}
 
 
 # %%
@@ -228,12 +235,12 @@ def at_sizes(points, x, y):
 def draw(points):
     """Error against size, a curve a method, a panel a measure of error."""
     figure, axes = plot.panels(list(errors), height=3.5, sharey=True)
-    look = dict(zip(METHODS, zip(plot.palette(6), "os^Dv*", strict=True), strict=True))
+    look = dict(zip(METHODS, zip(plot.palette(7), "os^Dv*P", strict=True), strict=True))
     for ax, (column, label) in zip(axes, errors.items(), strict=True):
         for method, rows in points.groupby("method", sort=False):
             colour, mark = look[method]
             ax.plot(rows["size"], rows[column], color=colour, marker=mark, ms=5, label=method)
-        ax.set(title=label, xlabel="size [share of the samples]", xscale="log", yscale="log")
+        ax.set(title=label, xlabel="bytes [share of the samples']", xscale="log", yscale="log")
     axes[0].set_ylabel("[share of the count]")
     plot.legend_below(figure, axes[0], 3)
     return figure, axes
@@ -242,7 +249,7 @@ def draw(points):
 # %%
 SIZES = np.geomspace(0.1, 0.004, 6)
 METHODS = ["as printed", "drift test", "bounded", "swinging door", "bottom-up (offline)",
-           "zstd of every n-th sample"]
+           "every n-th sample", "every n-th sample, packed"]
 picked = sorted(totals, key=lambda name: len(totals[name]))[:curve_cases]
 curves = []
 for name in picked:
@@ -254,43 +261,46 @@ points = curves.groupby(["method", "size"], sort=False)[["largest", "rms"]]
 points = points.median()[points.size() > len(picked) / 2].reset_index()
 errors = {"largest": "largest distance", "rms": "root mean square distance"}
 at_size = points.pivot(index="size", columns="method", values="largest").reindex(columns=METHODS)
-by_size = (at_size["as printed"] / at_size[METHODS[-1]]).dropna()  # by every n-th sample's
-further = by_size.median()
-of_drift, drift_sizes = at_size["drift test"] / at_size[METHODS[-1]], at_size["drift test"].count()
+of_printed, of_packed = (at_size.rdiv(at_size["as printed"], axis=0)[way].dropna()
+                         for way in METHODS[-2:])  # how many times as far lines are as printed
+further = of_packed.median()
+of_drift, sizes = (at_size["drift test"] / at_size[METHODS[-2]]).median(), at_size.count()
+nearest_by_rms = points.loc[points.groupby("size")["rms"].idxmin(), "method"].value_counts()
+farthest = at_size.idxmax(axis=1).value_counts()
 
 # %%
 figure, _ = draw(points)
-seen = (f"as printed, lines stray {by_size.min():.2g} to {by_size.max():.2g} times as far as every "
-        f"n-th sample does, packed by zstd; with the drift test, which reaches {drift_sizes} of "
-        f"{len(SIZES)} sizes, {of_drift.median():.2g} times")
 results.figure(
     figure,
     "peers",
-    f"**Figure.** Error against size, median of the {len(picked)} shortest cases; lines as printed "
-    f"and with the drift test at 1 to 30 standard deviations; a method is drawn at the sizes that "
-    f"it reaches in most cases. {source.capitalize()}. *See:* "
-    f"{seen if further == further else 'the printed lines reach no size of the others'}.",
+    f"**Figure.** Error against size, median of the {len(picked)} shortest cases; a method is "
+    f"drawn at the sizes that it reaches in most cases (the drift test at {sizes['drift test']} of "
+    f"{len(SIZES)}). {source.capitalize()}. *See:* left, {farthest.index[0]} strays farthest at "
+    f"{farthest.iloc[0]} of {len(at_size)} sizes; right, {nearest_by_rms.index[0]} is nearest at "
+    f"{nearest_by_rms.iloc[0]}.",
 )
 
 # %%
 name = "largest distance of the printed lines by that of every n-th sample, at equal size"
 beside = ""
 if further == further:  # both reach a common size
-    beside = (" Every n-th sample packed by zstd is nearer than lines as printed, by "
-              f"{by_size.min():.2g} to {by_size.max():.2g} times by size ({len(picked)} shortest "
-              "cases)."
-              if by_size.min() > 1 else
-              f" By every n-th sample's distance, theirs is {by_size.min():.2g} to "
-              f"{by_size.max():.2g} times as large, by size ({len(picked)} shortest cases).")
-    results.number(name, further, note=f"median of the sizes; {len(picked)} shortest cases")
+    beside = (f" From every n-th sample, with straight lines between, the largest distance is "
+              f"{of_printed.min():.2g} to {of_printed.max():.2g} times smaller, depending on the "
+              f"size, and {of_packed.min():.2g} to {of_packed.max():.2g} times if zstd packs these "
+              f"samples ({len(picked)} shortest cases).")
+    if sizes["drift test"]:
+        beside += (f" That of lines with the drift test is {of_drift:.2g} times that of every n-th "
+                   f"sample, at the {sizes['drift test']} of {len(SIZES)} sizes that they reach.")
+    results.number(name, further, note=f"packed by zstd; median of the sizes; {len(picked)} "
+                                       "shortest cases")
 name = "cases in which lines with a bound stay nearer than swinging door at equal size"
 results.number(name, 100 * better.mean(), "%", note=f"largest distance; {len(better)} cases")
 results.finding(
-    f"No: at equal size, lines as printed stray {times:.0f} times as far from the samples as lines "
-    f"with a hard bound by the largest distance and {times_rms:.0f} times by the root mean square "
-    f"(medians of {len(gap)} cases). The largest distance is what a bound is made to hold."
-    f"{beside} Lines with a bound stay nearer than swinging door in {better.sum()} of "
-    f"{len(better)}. {source.capitalize()}."
+    f"No: in as many bytes, lines as printed stray {times:.0f} times as far from the samples as "
+    f"lines with a hard bound by the largest distance, which a bound is made to hold, and "
+    f"{times_rms:.0f} times by the root mean square (medians of {len(gap)} cases, {source}, "
+    f"{whose})."
+    f"{beside}"
     if times > 1 else
     "Yes: at equal size, lines as printed stay nearer to the samples than lines with a hard bound "
     f"do ({1 / times:.2g} times in the median of {len(gap)} cases). {source.capitalize()}.")
@@ -298,11 +308,11 @@ results.finding(
 # %% [markdown]
 # ## What this doesn't show
 #
-# A sample of `spec-llc` stands for 100 million instructions, fifty or more of the paper's samples (one each million cycles, at two instructions a cycle or fewer): which method does best at that rate is seen only on kernel events (`-p suite=samples`). Only every n-th sample is packed by zstd; lines packed as well would be smaller, so the factor beside it is not the lines' alone. The curves are of the shortest cases, as bottom-up segmentation takes long. Time and memory are not compared: notebook 07a has what finding lines live costs.
+# A sample of `spec-llc` stands for 100 million instructions, the paper's for a million cycles: which method does best at that rate is seen only on kernel events (`-p suite=samples`). Lines packed by zstd as well would be smaller. The curves are of the shortest cases, as bottom-up segmentation is slow. Time and memory are not compared: notebook 07a has what finding lines live costs.
 #
 # ## On your own program
 #
-# `cmlib record NAME --samples -- COMMAND` samples it; then `cmlib run paper 07c -p program=NAME`. To change first: `n_sigma`, the tolerance of a line; a larger one makes fewer and coarser lines.
+# `cmlib record NAME --samples -- COMMAND` samples it; then `cmlib run paper 07c -p program=NAME`. To change first: `n_sigma`, the tolerance of a line in the first figure; a larger one makes fewer and coarser lines.
 #
 # **References.** Wu and Mencer, *Online Linear Regression of Sampling Data from Performance Event Counters*. Navarro-Torres et al., *Memory hierarchy characterization of SPEC CPU2006 and SPEC CPU2017 on the Intel Xeon Skylake-SP*, PLOS ONE 2019 (the streams). Bristol, *Swinging door trending*, 1990. Keogh et al., *An online algorithm for segmenting time series*, 2001 (bottom-up). O'Rourke, *An on-line algorithm for fitting straight lines between data ranges*, 1981. Page, *Continuous inspection schemes*, 1954.
 
