@@ -20,7 +20,7 @@
 #
 # *Reads* runs of Spark programs under settings drawn at random, and runs beside which a small program made events happen. *Writes* a verdict on each important event, with the change of the time that the model expects and the one observed.
 #
-# CounterMiner (§V-D) tunes the parameters that go with important events, as if these were causes. But importance is of a model: an event that merely accompanies a long time is as important in it as its cause. Here a small program beside makes more of these events happen; the paper has nothing of the kind. Several kinds of event are made in the same runs, each at a rate drawn independently of the others. *Moved alone* means of an event: the rate drawn for it moves it, and none of the other important events, so that runs with much and with little of it differ, on average, in nothing else that is important. [Notebook 08](08_tuning.ipynb) ranks the parameters, [notebook 08a](08a_number_of_runs.ipynb) asks how many runs that takes. The programs are ours, with HiBench's tasks and names, on generated input.
+# CounterMiner (§V-D) tunes the parameters that go with important events, as if these were causes. But importance is of a model: an event that merely accompanies a long time is as important in it as its cause. Here a small program beside makes more of these events happen; the paper has nothing of the kind. Several kinds of event are made in the same runs, each at a rate drawn independently of the others. *Moved alone* means of an event: the rate drawn for it goes with its counts (Spearman's rank correlation, corrected by Holm) and with those of no other important event, so that runs with much and with little of it differ in no other important event that shows. [Notebook 08](08_tuning.ipynb) ranks the parameters, [notebook 08a](08a_number_of_runs.ipynb) asks how many runs that takes. The programs are ours, with HiBench's tasks and names, on generated input.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all that are recorded
@@ -60,13 +60,13 @@ print(f"Recorded for cmlib, not the paper's: {sizes};\n{one.runs.rates.shape[1]}
 one.runs.rates.iloc[:5, :3].assign(seconds=one.runs.seconds)
 
 # %% [markdown]
-# A row is a run with its first three events: how often an event happened per millisecond of processor time (per cycle where cycles were counted), and the execution time.
+# A row is a run with its first three events, and its execution time. A *rate* is how often an event happened per millisecond of processor time (per cycle where cycles were counted); where the small program runs beside, its events and its processor time are counted with the program's.
 #
 # ## The experiments
 #
 # What is drawn at random has no causes among the events. If it moves one important event and no other, its runs are an experiment on that event, whatever else is drawn in them: if the time changes as the model expects, the event (or something uncounted that changes with it) is a cause; if the time stays, the event only accompanies it.
 #
-# Spark's parameters are drawn at random, but most of them move many events at once. So there are further runs in which a small program beside the executors makes events happen (*emits* them), each kind at a random rate, often none, up to those of the slowest runs. All kinds share these runs. In those called *default*, Spark's parameters are at their defaults, but for `executor.cores` (`exc`), which is 1 here, as two executors share the processors; in those called *exc-high* it is at the upper end of its range, 2. Only programs in the table have the latter.
+# Spark's parameters are drawn at random, but most of them move many events at once. So there are further runs in which a small program beside the executors makes events happen (*emits* them), each kind at a random rate, often none, up to those of the slowest runs. All kinds share these runs. In those called *default*, Spark's parameters are at their defaults, but for `executor.cores` (`exc`), which is 1 here, as two executors share the processors; in those called *exc-high* it is at the upper end of its range, 2. The table says which programs have which.
 
 # %%
 sizes = [(name, "Spark's parameters", "", each.runs) for name, each in tuned.items()]
@@ -140,10 +140,10 @@ results.table(held_out.rename_axis("program").reset_index(), "quality", (
 # %% [markdown]
 # ## The verdicts
 #
-# So it is done for all events and all experiments, with the partial dependence of all runs at once. A 95 % interval of the observed change is added (runs drawn with replacement; of so few runs a side, somewhat too narrow), and whether runs exchanged at random between high and low differ as much (*p, no change*). Of several experiments on an event the one is taken in which the model expects most; what was observed has no say in it. The same test is done with the times of the low runs changed as the model expects (*p, as expected*). Both are corrected by Holm: over all events of a program at most 5 % wrong answers of each kind.
+# So it is done for all events and all experiments, with the partial dependence of all runs at once. A 95 % interval of the observed change is added (runs drawn with replacement; of so few runs a side, somewhat too narrow), and whether runs exchanged at random between high and low differ as much (*p, no change*). Of several experiments on an event the one is taken in which the model expects most, whatever was observed. The same test is done with the times of the low runs changed as the model expects (*p, as expected*). Both are corrected by Holm: the chance that a test is wrong about any event of a program is at most 5 %.
 #
-# - *causes*: there is a change, in the direction expected, and by its interval at least half as far.
-# - *less than expected*: the time changes less than half as far, or no change is seen; and it did not change as expected, by the second test. The event made beside the program does not cost what the model charges to it.
+# - *causes*: by the first test there is a change, in the direction expected, and the end of its interval that is farther in this direction reaches half of what is expected.
+# - *less than expected*: that end does not reach so far (if no change is seen: not as far as expected), and by the second test the time did not change as expected.
 # - *not shown*: nothing moves the event alone, or the data allow both what the model expects and no change.
 
 # %%
@@ -335,7 +335,7 @@ results.figure(
 )
 
 # %% [markdown]
-# A cross far from an interval that holds 0 means: the model charges time to the event, but more of it, made by another process, costs no time that shows.
+# A cross far from an interval that holds 0 means: by the model the time goes up or down with the event, but more of it, made by another process, changes no time that shows.
 
 # %%
 telling = ["program", "event", "importance", "verdict", "expected", "observed", "low", "high"]
@@ -371,29 +371,26 @@ results.table(
 n = judged["verdict"].value_counts()
 shown_to = {0: "None is", 1: "One is"}.get(n.get(CAUSES, 0), f"{n.get(CAUSES)} are")
 text = (f"{shown_to} shown to cause the {measure}, of the {len(judged)} important events of "
-        f"{' and '.join(tuned)}: for {n.get(LESS, 0)} it changes less than the model expects when "
-        f"they are made beside the program, of {n.get(NOT_SHOWN, 0)} neither is shown.")
+        f"{' and '.join(tuned)}: when they are made beside the program, it changes less than the "
+        f"model expects for {n.get(LESS, 0)}, and of {n.get(NOT_SHOWN, 0)} neither is shown")
 
 # %%
 if len(shown):
     row = shown.loc[shown["expected"].abs().idxmax()]
-    text += (f" The model expects most of {row['event']} in {row['program']}, "
-             f"{row['expected']:+.1f} %; with more of it the {measure} differed by "
-             f"{row['observed']:+.1f} % (95 % interval {row['low']:+.1f} to {row['high']:+.1f}).")
     undecided = shown[shown["verdict"] == NOT_SHOWN]
-    half = (undecided["high"] - undecided["low"]) / 2
-    if len(undecided):
-        text += (f" {(undecided['expected'].abs() < half).sum()} of the {len(undecided)} "
-                 "undecided that were moved are expected to change it by less than half the "
-                 "interval's width, too little to be seen in these runs.")
-    text += (" What was added are bare calls in another process; what the program itself does "
-             "with such events may still cost time.")
-results.finding(text)
+    few = (undecided["expected"].abs() < (undecided["high"] - undecided["low"]) / 2).sum()
+    if few:
+        text += f" (for {few} of these the model expects too little to be seen in these runs)"
+    text += (f". The model expects most of {row['event']} in {row['program']}, "
+             f"{row['expected']:+.1f} % {measure}; with more of it the {measure} differed by "
+             f"{row['observed']:+.1f} % (95 % interval {row['low']:+.1f} to {row['high']:+.1f})")
+results.finding(text + ". What was added are bare calls in another process; what the program "
+                "itself does with such events may still cost time.")
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# Nothing is said of an event that could not be moved alone, or not far enough for the model to expect a change. An emitted event is a call that does as little as possible, in a process beside the program's: if the time does not change, the bare call costs nothing; what the program does with such calls may cost time.
+# Nothing is said of an event that could not be moved alone, or not far enough for the model to expect a change (by less than half of the interval's width it could not be seen). Expectations are somewhat too high where of two experiments the one with the higher is taken, and the model's error is known under Spark's parameters, not beside emitted events.
 #
 # The cluster is one machine, and programs last seconds; start-up is part of every run.
 #
