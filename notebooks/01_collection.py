@@ -20,7 +20,7 @@
 #
 # *Reads* the *store*, the database of all recorded runs, made of the raw `perf stat` output under `data/recordings` (SQLite unless `database` says otherwise); every other notebook reads it as well. *Writes* which events were counted how, and where counts can't be.
 #
-# A processor has a handful of counters and hundreds of events. **OCOE** (one counter, one event) counts as many events as there are counters, all the time, and needs a run for each handful.
+# A processor has a handful of counters and hundreds of events. **OCOE** (one counter, one event) counts as many events as there are counters, all the time; more events need more runs.
 # **MLPX** (multiplexing) lets groups of events take turns on the counters every few milliseconds, and perf extrapolates each count by the share of time its group was on (CounterMiner, §II-A).
 # Three values stay apart everywhere: `<not counted>` (nothing was measured), `<not supported>` (it can't be), and `0` (it was measured and did not happen).
 
@@ -48,7 +48,7 @@ results, url = notebook.results, notebook.database
 # %% [markdown]
 # ## The data
 #
-# A recording is one run: counts by interval and event (`NaN`: not counted), the share of each interval for which an event was on a counter, the lengths of the intervals, and what is known of the machine. It is the same whether perf counted, Callgrind simulated, or a file came from elsewhere; `axis` says what its rows lie along.
+# A recording is one run: counts by interval and event (`NaN`: not counted), the share of each interval for which an event was on a counter, the lengths of the intervals, and what is known of the machine. It is the same whether perf counted, Callgrind simulated, or a file came from elsewhere; its rows lie along time, the instructions executed, or are whole runs (`axis`).
 
 # %%
 programs = data.programs(url, program)
@@ -95,7 +95,7 @@ results.table(machines, "machines",
 # ## What is recorded
 #
 # A *set* is a family of runs made to one plan: `ocoe` counts a dozen events all the time, in several runs; `mlpx12` lets the same events take turns in one run, in groups of as many as fit on the counters that `instructions` and `cycles` leave free; `sweep` goes through the other events of the processor, a dozen or so a run. A *pass* goes through the whole plan once, so that two passes count everything twice.
-# (Names such as `mlpx12-p0-00` are the set, the pass from 0, and the part of the pass.) `instructions` and `cycles` have a counter of their own all the time, so each interval of a run has its IPC (instructions a cycle), but for those in which `cycles` reads 0 (below).
+# (Names such as `mlpx12-p0-00` are the set, the pass from 0, and the part of the pass.) `instructions` and `cycles` have a counter of their own all the time, so each interval in which the program ran has its IPC (instructions a cycle).
 
 # %%
 def describe_set(own):
@@ -127,7 +127,7 @@ results.table(overview, "recordings",
 #
 # $$\hat{c} = \frac{c}{r}$$
 #
-# and prints $\hat c$ for the $c$ occurrences that it saw: with $g$ groups, a share of about $1 - 1/g$ of what it prints is extrapolated; below a share of about 0.1 a single burst decides the count of the whole interval. A simulation counts everything all the time, without counters. Some files from elsewhere tell no shares: then they are not known, and not drawn.
+# and prints $\hat c$ for the $c$ occurrences that it saw: with $g$ groups, a share of about $1 - 1/g$ of what it prints is extrapolated. A simulation counts everything all the time, without counters. Some files from elsewhere tell no shares: then they are not known, and not drawn.
 
 # %%
 @plot.styled
@@ -137,29 +137,31 @@ def draw_shares(frame):
     kinds = list(dict.fromkeys(frame["kind"]))
     sns.ecdfplot(frame, x="share", hue="kind", hue_order=kinds,
                  palette=plot.palette(len(kinds)), ax=ax)
-    ax.set(xlabel="running share of an event in an interval", ylabel="share of intervals",
-           xlim=(0, 1.02), ylim=(0, 1.02))
+    ax.set(xlabel="running share of an event in an interval", xlim=(0, 1.02), ylim=(0, 1.02),
+           ylabel="share of intervals\nand events")
     sns.move_legend(ax, "upper left", bbox_to_anchor=(1, 1), title="")
     return figure, ax
 
-
+# %%
 known = [run for run in recordings if run.knows_shares and not run.simulated]
 multiplexed = [run for run in known if (run.running[run.studied] < 1).any(axis=None)]
 if multiplexed:
-    shares = pd.concat([run.running[run.studied].melt(value_name="share").assign(kind=run.kind)
-                        for run in known], ignore_index=True)[["kind", "share"]].dropna()
+    counted = [run.running[run.studied].loc[:, run.counts[run.studied].notna().any()]
+               .melt(value_name="share").assign(kind=run.kind) for run in known]
+    shares = pd.concat(counted, ignore_index=True)[["kind", "share"]].dropna()
     turns = shares.loc[shares["share"] < 1, "share"]
     figure, _ = draw_shares(shares)
     display(results.figure(figure, "running-share",
                            "**Figure.** Share of all intervals and events whose running share is "
-                           f"at most so large, {len(known)} runs. *See:* where events take turns, "
+                           f"at most so large, {len(known)} runs (without events of which a run "
+                           "has no count at all: not supported). *See:* where events take turns, "
                            f"it is {turns.median():.2f} in the median, and 0 (`<not counted>`) in "
-                           f"{100 * (turns == 0).mean():.1f} %; without turns it is 1."))
+                           f"{100 * (turns == 0).mean():.2f} %; without turns it is 1."))
 
 # %% [markdown]
 # ## Which events count at all
 #
-# Of the events that are documented for a processor, many never count in a given program. They carry no information, and time on a counter spent on them is lost. Some counts can't be: no event happens a thousand times a cycle. Such counts are left out below, of sums the whole interval; what perf printed is kept in the store. Where `cycles` itself reads 0, it is the cycles that are wrong, and the interval has no IPC.
+# Of the events that are documented for a processor, many never count in a given program. They carry no information, and time on a counter spent on them is lost. Some counts can't be: no event happens a thousand times a cycle. Such counts are left out below, of sums the whole interval; what perf printed is kept in the store. Where `cycles` itself reads 0, as after the end of a program, counts beside it were read late, and the interval has no IPC. (*unit* below: the part of the core that an event is of, by the vendor's tables.)
 
 # %%
 def impossible(run):
@@ -276,7 +278,7 @@ if True in off.index:
           "counts an interval off: perf rounds what it extrapolates.")
 
 # %% [markdown]
-# Sums whose events were counted at the same time should agree but for rounding, or a counter or a table is wrong; those whose events took turns, or were counted in different runs, differ by what multiplexing loses.
+# Sums whose events were counted at the same time should agree but for rounding, or a counter, or our list of sums, is wrong; those whose events took turns differ by what multiplexing loses.
 
 # %%
 n_counted = n_events - len(lacking)
@@ -286,7 +288,7 @@ if len(sums):
 results.number("runs in the store", len(recordings), "runs")
 note = f"{len(lacking)} more were asked for and gave no count" if lacking else ""
 if program == "all":
-    note += "; " * bool(note) + "the paper measured all events that its processor has"
+    note += "; " * bool(note) + "the paper measured all events that its Haswell processor has"
 results.number("events counted", n_counted, "events", note=note,
                paper=229 if program == "all" else None)
 results.number("events that happened in some program", counted, "events")
@@ -308,12 +310,13 @@ text = (f"{n_counted} events were counted beside instructions and cycles in {len
         + (f", the other {n_counted - counted} read zero throughout."
            if counted < n_counted else ".")
         + (f" {len(lacking)} more were asked for, and perf printed no count." if lacking else "")
-        + (" The paper measured 229, of another processor." if program == "all" else ""))
+        + (" The paper measured 229, all that its processor (Intel Haswell) has."
+           if program == "all" else ""))
 display(results.finding(text))
 if len(sums):
     text = f"Events that are sums of others are at most {agree} off the sum; "
-    text += (f"{len(wrong)} of {n_counts:,} counts can't be (above a thousand a cycle; beside "
-             f"{no_cycles} of them `cycles` reads 0) and are left out of rates and sums"
+    text += (f"{len(wrong)} of {n_counts:,} counts are above a thousand a cycle, {no_cycles} of "
+             "them as `cycles` reads 0 beside them, and are left out of rates and sums"
              if wrong else f"none of {n_counts:,} counts is above a thousand a cycle")
     display(results.finding(f"{text}; smaller errors are not seen so."))
 for name, own in runs.items():
