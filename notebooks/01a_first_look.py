@@ -85,6 +85,8 @@ ipc = {name: {f"run {number}": counts["instructions"] / counts["cycles"]
               for number, counts in enumerate(chosen, 1)}
        for name, (chosen, _) in compared.items() if chosen}
 
+found = {name: topdown.series_phases(next(iter(by_run.values()))) for name, by_run in ipc.items()}
+
 # %%
 if ipc:
     levels = {name: pd.Series({run: line.mean() for run, line in by_run.items()})
@@ -95,16 +97,18 @@ if ipc:
     modes = {mode for chosen, mode in compared.values() if chosen}
     chosen_of = ("those in which no event took turns" if modes == {"ocoe"} else
                  "those in which no event took turns where a program has any, else all of one kind")
-    figure, _ = plot.series_by_program(ipc, ylabel="IPC [instructions per cycle]")
+    figure, axes = plot.series_by_program(ipc, ylabel="IPC [instructions per cycle]")
+    for ax, phases in zip(axes, found.values(), strict=True):
+        for start in phases["start"][1:]:
+            ax.axvline(start, color="#222222", lw=1, ls=":")
     display(results.figure(figure, "ipc",
                            f"**Figure.** IPC over time, a line a run, {n_runs} runs a program: "
-                           f"{chosen_of}. *See:* the table below tells whether the shape repeats. "
-                           "The mean over time, which the figure can't show, differs between two "
-                           f"runs of one program by at most {apart[farthest]:.0f} % ({farthest}).",
+                           f"{chosen_of}; dotted: phases of run 1. *See:* what comes in every run "
+                           "is the program's; how much runs are alike is in the table below.",
                            on_page=len(ipc) > 1))  # of one program its card has it
 
 # %% [markdown]
-# Runs are merged, and events ranked, as if every run did the same: if the shape doesn't repeat, neither holds. Timing shifts from run to run, so runs are compared by progress, the share $q$ of all instructions executed, not by the clock: IPC of each of 50 steps of equal instructions, and the correlation $\mathrm{corr}_q(\mathrm{IPC}_a, \mathrm{IPC}_b)$ of two runs $a$, $b$ over the steps. A shape repeats if any two runs of a program are more alike than its runs are like another program's. (A program whose IPC hardly changes has no shape to repeat.)
+# Runs are merged, and events ranked, as if every run did the same: if the shape doesn't repeat, neither holds. Timing shifts from run to run, so runs are compared by progress, the share $q$ of all instructions executed, not by the clock: IPC of each of 50 steps of equal instructions, and the correlation $\mathrm{corr}_q(\mathrm{IPC}_a, \mathrm{IPC}_b)$ of two runs $a$, $b$ over the steps. A shape repeats if even the two runs of a program that are least alike are more alike than its runs are, on average, like those of another program. (A program whose IPC hardly changes has no shape to repeat.)
 
 # %%
 def ipc_by_progress(counts, n_steps=50):
@@ -141,6 +145,7 @@ if any(len(own) > 1 for own in shapes.values()):
     alike = compare_shapes({name: own for name, own in shapes.items() if len(own) > 1})
     others = alike["another program's"].astype(float)
     repeats = alike["least of a pair"] > others.fillna(0)
+    alike["mean IPC apart [%]"] = pd.Series(apart)
     said = [(", ".join(alike.index[at]), word) for at, word in
             ((repeats, "repeats"), (~repeats, "doesn't repeat")) if at.any()]
     repeated = ("The shape of IPC " + " and ".join(f"{word} in {names}" for names, word in said)
@@ -151,7 +156,8 @@ if any(len(own) > 1 for own in shapes.values()):
     display(results.table(alike.rename_axis("program").reset_index(), "shapes",
                           "**Table.** Correlation of IPC by progress: mean over pairs of a "
                           "program's runs, the least of a pair, and the mean with the runs of the "
-                          f"program most like it. *See:* {repeated}", decimals=2))
+                          "program most like it; and by how much the mean IPC over time of two "
+                          f"runs differs at most. *See:* {repeated}", decimals=2))
 
 # %% [markdown]
 # Series over time are compared by dynamic time warping in notebook 02 (DTW: both are stretched until they fit best). Where instructions and cycles were not counted, there is no IPC; then the rates of what was counted are shown instead, those of a simulated program by the instructions executed, as no clock runs there.
@@ -202,7 +208,6 @@ def price(x, phases):
 
 
 # %%
-found = {name: topdown.series_phases(next(iter(by_run.values()))) for name, by_run in ipc.items()}
 if found:
     most = max(map(len, found.values()))
     where = ", ".join(name for name, phases in found.items() if len(phases) == most)
@@ -214,9 +219,8 @@ if found:
     print(f"{name}: the cost of {len(found[name])} phases is {cost[0]:.3g}, of one {cost[1]:.3g}")
     display(results.table(pd.concat(found, names=["program"]).reset_index("program"), "ipc-phases",
                           "**Table.** Phases of IPC in run 1 of the figure, one run of each "
-                          "program: ends of their first and last interval [s], and mean IPC "
-                          "(*level*), around which the values swing. *See:* at most "
-                          f"{most} phases ({where})."))
+                          "program: ends of their first and last interval [s], and mean IPC over "
+                          f"time (*level*). *See:* at most {most} phases ({where})."))
 
 # %% [markdown]
 # ## Where the estimated cycles of a simulated program go
@@ -262,7 +266,7 @@ if profiles:
 #
 # $$\max\Big(l_k,\ 1 - \sum_{j \ne k} h_j\Big) \;\le\; s_k \;\le\; \min\Big(h_k,\ 1 - \sum_{j \ne k} l_j\Big).$$
 #
-# **What limits a program** is the lost category (bad speculation, front end or back end) whose lower bound is above the upper bounds of the other two. If none is, those are named together, as *alike*, whose upper bound reaches the largest lower bound: any of them may be the largest loss. If at least 75 % of the slots surely retired, nothing much limits it.
+# **What limits a program** is the category of lost slots (bad speculation, front end or back end) whose lower bound is above the upper bounds of the other two. If none is, those are named together, as *alike*, whose upper bound reaches the largest lower bound: any of them may be the largest loss. If at least 75 % of the slots surely retired, nothing much limits it. Of the parts below, *front-end latency* is slots of cycles in which no operation arrived at all, *memory* back-end slots that waited for loads and stores.
 
 # %%
 def tighten(low, high):
@@ -317,7 +321,7 @@ for name in list(bounds)[:1]:
 # %% [markdown]
 # ## What is said of each program
 #
-# The sentences of the report's first page, a program each. What a remedy brings *at most* is the upper bound of the category that it is for, often a part of the front or back end (the table's last rows), as if all of it vanished; advice is on each loss, or part of one where its parts are known, that may be two thirds of the largest or more. Without instructions and cycles there is no IPC, and what changes is told of the rates: of each, how far the phase that differs most is from the longest.
+# The sentences of the report's first page, a program each. What a remedy brings *at most* is the upper bound of the category that it is for, often a part of the front or back end (the table's last rows), as if all of it vanished; advice is on each loss, or part of one where its parts are known, that may be two thirds of the largest or more. Without instructions and cycles there is no IPC; then the rates are told that change most from phase to phase.
 
 # %%
 simulated = {name: diagnosis.answer_simulated(name, one) for name, one in profiles.items()}
@@ -401,21 +405,21 @@ def describe_limits(answers):
         names = ", ".join(name for name, _ in programs)
         bounds = pd.concat([rows for _, rows in programs])
         lost = f"{bounds['low'].min():.0f} to {bounds['high'].max():.0f} % of slots"
-        yield (f"{names} by {' and '.join(f'the {one}' for one in limits)}"
-               f"{' alike' * (len(limits) > 1)} ({lost})" if limits else f"{names} by nothing much")
+        yield (f"in {names} to {' and '.join(f'the {one}' for one in limits)}"
+               f"{' alike' * (len(limits) > 1)} ({lost})" if limits else f"in {names} hardly any")
 
 # %%
 if ipc and answers:
     accounts = {name: one for name, one in answers.items() if one["account"]}
     ipcs = {name: answers[name]["levels"]["instructions a cycle"] for name in ipc}
     n_phases, every = {name: len(phases) for name, phases in found.items()}, pd.concat(found)
-    limited = f"limited are {', '.join(describe_limits(accounts))}. " if accounts else ""
-    told = [f"{name} {value:.3g} in {n_phases[name]}" for name, value in ipcs.items()]
+    limited = f"most is lost {', '.join(describe_limits(accounts))}. " if accounts else ""
+    whole, told = (", ".join(f"{name} {of[name]:.3g}" for name in ipcs) for of in (ipcs, n_phases))
     display(results.finding(
         f"Own hardware counts, {', '.join(ipcs)}: {limited}A share is the mean over a program's "
-        "runs; its bounds stand in the table below. IPC of whole runs "
-        f"(median of all runs), and phases of one run: {', '.join(told)} phases, whose IPC is "
-        f"{every['level'].min():.1f} to {every['level'].max():.1f}. {repeated} Between {n_runs} "
+        f"runs; its bounds stand in the table below. IPC of a whole run is {whole} (median of all "
+        f"runs); run 1 has phases ({told}) of a mean IPC of {every['level'].min():.1f} to "
+        f"{every['level'].max():.1f}. {repeated} Between {n_runs} "
         f"runs of one program ({chosen_of}), the mean over time differs by at most "
         f"{apart[farthest]:.0f} % ({farthest}). Held against no other method."))
 
