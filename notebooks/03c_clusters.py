@@ -31,8 +31,6 @@ seed: int = 0  # of the models
 settings: dict = {}  # jobs, executor, scheduler, database, processor, profile, results_folder
 
 # %%
-import re
-
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
@@ -222,19 +220,23 @@ listed = listed.reset_index()
 first = {name: c["table"].head(5) for name, c in clusters.items()}
 first = {name: t.assign(label=t["name"].str.wrap(58)) for name, t in first.items()}
 figure, axes = plot.ranking(first, value="importance", label="label", low="low", high="high",
-                            hue="kind", xlabel="importance [%]", columns=1, row_height=0.24)
+                            hue="kind", columns=1, row_height=0.24,
+                            xlabel="share of what the model adds and takes away [%]")
 for ax in axes:
     ax.set_xlim(0, 1.05 * max(t["high"].max() for t in first.values()))
-shares = listed[listed["cluster"] <= 5].groupby("program")["importance"].sum()
+five = listed[listed["cluster"] <= 5].groupby("program")[["importance", "n_events"]].sum()
+sizes = listed.groupby("program")["n_events"].sum()
+told = [f"{five.at[name, 'importance']:.0f} % ({name}, with {five.at[name, 'n_events']} of "
+        f"{sizes[name]} events)" for name in five["importance"].agg(["idxmin", "idxmax"])]
 results.figure(figure, "clusters",
                "**Figure.** The five most important clusters of each program, on one scale, by the "
                f"kind of their events. Bars: mean importance in {n_models} models of resampled "
                "rows, lines: the range of 90 % of them, for the same clusters in all (that the "
                "grouping itself is sure they don't say). They are shares of a linear model's "
-               "terms, not of cycles. A cluster of up to a dozen events is named by what they "
-               "count, a larger one by its kind and size. *See:* the five make "
-               f"{shares.min():.0f} ({shares.idxmin()}) to {shares.max():.0f} % "
-               f"({shares.idxmax()}) of what the model adds and takes away.")
+               "terms, not of cycles; clusters of more events tend to have more. A cluster of up "
+               "to a dozen events is named by what they count, a larger one by its kind and size. "
+               f"*See:* the five make {' to '.join(dict.fromkeys(told))} of what the model adds "
+               "and takes away.")
 
 # %%
 columns = ["program", "cluster", "name", "class", "n_events", "importance", "low", "high"]
@@ -256,7 +258,7 @@ results.table(first, "members",
 # %% [markdown]
 # ## The cycles that go with a cluster
 #
-# These are of the data and not of the model: cycles per 1,000 instructions in the tenth of the rows with most of an event, less those in the tenth with least. The event is the cluster's first that costs cycles at all (a miss, a stall, a wrong-path op); a cluster of events that cost nothing, such as cache hits, has none. Below zero, more of the event goes with fewer cycles. *At most* is the same difference of the event's counts times the most that one of them can cost (`data/topdown/costs`): of an event that is itself cycles without ops from the front end, one cycle each; of other stall cycles no bound is known. Where even the lower end of the cycles is above it, by more than a tenth of it (*exceeded*), the cluster only goes along with what costs these cycles; where otherwise the upper end is above it (*perhaps exceeded*), it may. Where the bound is many times the cycles, as of misses that other work hides, it says nothing.
+# These are of the data and not of the model: cycles per 1,000 instructions in the tenth of the rows with most of an event, less those in the tenth with least. The event is the cluster's first that is stall cycles itself, or of which `data/topdown/costs` says what one can cost; a cluster without such an event is not in the table, which does not say that it costs nothing. Below zero, more of the event goes with fewer cycles. *At most* is the same difference of the event's counts times the most that one of them can cost: of an event that is itself cycles without ops from the front end, one cycle each; of other stall cycles no bound is known. Where even the lower end of the cycles is above it, by more than a tenth of it (*exceeded*), the cluster only goes along with what costs these cycles; where otherwise the upper end is above it (*perhaps exceeded*), it may. Where the bound is many times the cycles, as of misses that other work hides, it says nothing.
 
 # %%
 def most_less_least(count, values):
@@ -342,7 +344,7 @@ results.table(cycles[columns], "cycles",
 # %% [markdown]
 # ## Which cluster may cost the cycles
 #
-# Of each program, the first cluster of stalls or misses that surely goes with more cycles, and with not surely more than it can cost; the first page of the whole report (index.html) shows it. These are the sentences, where there is such a cluster:
+# Of each program, the first cluster of stalls or misses that surely goes with more cycles, and not surely with more than it can cost (of which no bound may be known); the first page of the whole report (index.html) shows it. These are the sentences, where there is such a cluster:
 
 # %%
 def first_event(row):
@@ -364,17 +366,19 @@ def note(row):
 
 
 # %%
-def varies(table):
+def first_cost(table):
     """The largest cluster of stalls or misses that goes with more cycles and may cost them."""
     able = np.array([exceeds(row) != "exceeded" for _, row in table.iterrows()])
     mean = table["cycles_per_kilo_instruction"]
     sure = (mean > 0) & (table["cycles_low"] > 0.2 * mean) & (table["direction"] == "more")
-    costly = table[table["class"].isin(["stall", "miss"]) & sure & able]
-    if costly.empty:
-        return ""
-    row = costly.iloc[0]
-    return (f"the largest group that may itself cost the cycles that go with it: "
-            f"**{row['name']}** ({first_event(row)}); how many of them it costs is not known")
+    return table[table["class"].isin(["stall", "miss"]) & sure & able].head(1)
+
+
+def varies(table):
+    """What the first page says of that cluster."""
+    return "".join(f"the largest group that may itself cost the cycles that go with it: "
+                   f"**{row['name']}** ({first_event(row)}); how many of them it costs is not known"
+                   for _, row in first_cost(table).iterrows())
 
 
 # %%
@@ -414,26 +418,21 @@ for name, c in clusters.items():
 
 # %%
 def lead(table):
-    """The first cluster of a program, its importance, and whether it can cost what goes with it."""
-    row = table.iloc[0]
-    along = "" if row["cycles_event"] else "no misses or stalls"
-    if exceeds(row) == "exceeded":
-        along = (f"only goes along: {row['cycles_per_kilo_instruction']:.0f} cycles per 1,000 "
-                 f"instructions more, of which it can cost {row['cycles_at_most']:.0f}")
-    share = f"{row['importance']:.1f} %"
-    unsure = "not surely the first" if (row["low"] <= table["high"].iloc[1:2]).any() else ""
-    return f"{row['name']} ({'; '.join(filter(None, [share, unsure, along]))})"
+    """The first cluster of a program, and the first that may cost the cycles that go with it."""
+    row, costly = table.iloc[0], first_cost(table)
+    text = (f"*{row['name']}* ({row['importance']:.0f} %, by {row['n_events']} of "
+            f"{table['n_events'].sum()} events)")
+    other = "which" if table.index[0] in costly.index else f"while *{costly['name'].max()}*"
+    return text + f", {other} may cost them" * len(costly)
 
 
 # %%
-leading = "; ".join(f"{name}: {lead(c['table'])}" for name, c in clusters.items())
-most = {name: c["table"]["name"].iloc[0] for name, c in clusters.items()}
-names = "; ".join(f"{name} {re.sub(r', [0-9]+ events.*', '', of)}" for name, of in most.items())
+leading = "; ".join(f"in {name} {lead(c['table'])}" for name, c in clusters.items())
 errors = pd.DataFrame([c["errors"] for c in clusters.values()]).mean()
 display(results.finding(
-    f"First go with cycles per instruction: {names}. The first cluster's share of what a linear "
-    f"model adds and takes away: {leading}. The model errs by {errors['linear']:.1f} % on held-out "
-    f"stretches, the mean by {errors['mean']:.1f} %; what the grouping proves, notebook 03f asks."))
+    f"What a linear model adds to cycles per instruction and takes away goes most with: {leading}. "
+    f"That model errs by {errors['linear']:.1f} % on stretches that it never saw, the mean by "
+    f"{errors['mean']:.1f} % (means of programs). Whether grouping proves anything: notebook 03f."))
 
 # %% [markdown]
 # ## What this doesn't show
