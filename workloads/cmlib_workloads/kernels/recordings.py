@@ -102,7 +102,10 @@ def describe_recordings(programs):
     first = next(iter(programs.values()))
     model = (first.machine.get("model_name") or "a processor without a name").replace("(R)", "")
     processors, virtual = first.machine.get("processors"), first.machine.get("virtual")
-    per = {"instructions": "hardware events per instruction", "work": "software events per unit of work"}
+    per = {
+        "instructions": "hardware events per instruction",
+        "work": "software events per unit of work, as the kernel reports it (a row read, a number added)",
+    }
     return (
         f"**Data.** {len(programs)} of {len(kernels())} kernels: small programs of this project that repeat the faulty "
         "pattern of the paper's programs and stand for them; none of the paper's programs or recordings. Good runs: "
