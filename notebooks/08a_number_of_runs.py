@@ -20,7 +20,7 @@
 #
 # *Reads* runs of Spark programs, each under other settings drawn at random. *Writes* how often each method names the right parameter from so many runs, and how well models trained on so many runs predict the time.
 #
-# CounterMiner (§V-D) has two methods. *Method B* is direct: a model of the execution time by the parameters. *Method A* goes by way of events: which events matter, and which parameters interact with these. The paper says that A needs a quarter of B's runs, and illustrates why (Figure 15); here both get ever more runs, and it is counted how often they are right. The programs are ours, with HiBench's tasks and names, on generated input. Which parameters there are, and their ranges: [notebook 08](08_tuning.ipynb).
+# CounterMiner (§V-D) has two methods. *Method B* is direct: a model of the execution time by the parameters. *Method A* goes by way of events: which events matter, and which parameters interact with these. The paper says that A needs a quarter of B's runs (1,580 against 6,000 of pagerank), and illustrates why (Figure 15); here both get ever more runs, and it is counted how often they are right. The programs are ours, with HiBench's tasks and names, on generated input. Which parameters there are, and their ranges: [notebook 08](08_tuning.ipynb).
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all that are recorded
@@ -77,7 +77,7 @@ one.runs.mixed[shown].assign(seconds=one.runs.seconds).head()
 #
 # $$t = perf_B(c_1, \dots, c_m), \qquad t = \hat t(e_1, \dots, e_n, c_1, \dots, c_m) \tag{9}$$
 #
-# A parameter counts as much as its strongest pair with an event. A pair interacts by what a plane over both leaves of the model's predictions, all else at its mean (the residual variance of notebook 04, which says why it is not taken as the paper's Eq. 12 prints it):
+# A parameter counts as much as its strongest pair with an event. How strongly a pair interacts is its residual variance: a linear function of the pair's two values is fitted to the model's predictions, all else at its mean, and its squared errors are added up (notebook 04, which says why it is not taken as the paper's Eq. 12 prints it):
 #
 # $$v_{ec} = \sum_{i} \big(\hat t(e_i, c_i) - a - b\,e_i - d\,c_i\big)^2, \qquad I_{ec} = \frac{v_{ec}}{\sum v} \times 100\,\%, \qquad \mathrm{score}_c = \max_e I_{ec}$$
 
@@ -106,9 +106,9 @@ for e, c in product(I_e.index[:n_events], runs.parameters):
 score_A = (100 * pd.Series(v) / sum(v.values())).groupby(level=1).max()
 
 # %% [markdown]
-# In the code, `examples` and `performance` are the inputs and the output of the model by events: a row a run (an interval, where cycles were counted); `FEW_ROWS` are settings of the boosted model for so few rows. The library does the same faster. Method A is tried with a second measure of a pair, Friedman's H (notebook 04), which finds planted interactions that the residual variance misses.
+# In the code, `examples` and `performance` are the inputs and the output of the model by events: a row a run (an interval, where cycles were counted); `FEW_ROWS` are settings of the boosted model for so few rows. The library does the same faster. Method A is tried with a second measure of a pair, Friedman's H: with $F_{ec}$ the model's mean prediction by the pair, and $F_e$, $F_c$ those by each alone, all with mean 0, a pair counts by its share of $\sum_i (F_{ec} - F_e - F_c)^2$ (notebook 08).
 #
-# A third way is ours, *by effect*: the importance $I_e$ of an event is divided among the parameters that move it, by their shares $s_{ec}$ of the importance in a model of the event by the parameters, and weighted by how much of the event's variance that model explains in runs left out:
+# A third method is ours, *by effect*: the importance $I_e$ of an event is divided among the parameters that move it, by their shares $s_{ec}$ of the importance in a model of the event by the parameters, and weighted by how much of the event's variance that model explains in runs left out:
 #
 # $$\mathrm{score}_c = \sum_e I_e\, \max(0, R_e^2)\, s_{ec}$$
 
@@ -155,7 +155,7 @@ scores[scores.rank(ascending=False).le(3).any(axis=1)].sort_values(
 # %% [markdown]
 # ## Which parameter is right?
 #
-# Neither method decides that. In further runs a single parameter was at the low end, the default or the high end of its range and all others at the defaults of Table IV, but for `executor.cores`, which was 1 unless it was the one (notebook 08). The right answer is the parameter whose levels differ most in mean time, if exchanging the runs of its levels at random gives as large a difference in at most 5 % of the cases, for all parameters together (Bonferroni).
+# No method decides that. In further runs a single parameter was at the low end, the default or the high end of its range and all others at the defaults of Table IV, but for `executor.cores`, which was 1 unless it was the one (notebook 08). The right answer is the parameter whose levels differ most in mean time, if exchanging the runs of its levels at random gives as large a difference in at most 5 % of the cases, for all parameters together (Bonferroni).
 
 # %%
 def spread(*groups):
@@ -180,8 +180,8 @@ alone = pd.concat(alone, names=["program"]).reset_index(level="program")
 right = alone[alone["p"] <= 0.05].sort_values("difference").groupby("program").last()
 results.table(alone, "alone", "**Table.** Parameters changed alone: how much longer the slowest "
               "level takes than the fastest [%], and p of the difference, times the number of "
-              "parameters tried with the program (notebook 08 prints it without, from other and "
-              "more random exchanges, so that the two differ a little).", decimals=3)
+              "parameters tried with the program (notebook 08 prints it without, from other "
+              "permutations, so that the two differ a little).", decimals=3)
 
 # %%
 def sizes_of(runs):
@@ -218,10 +218,10 @@ def count_runs(way):
     """Runs from which a way names the right parameter reliably, by program."""
     counts = needed.loc[way].dropna()
     fewest = by_size.groupby("program")["runs"].min()  # that were tried
-    enough = [("at most " if counts[name] == fewest[name] else "")
-              + f"{counts[name]:.0f} runs of {name}" for name in judged if name in counts]
-    more = " and ".join(f"the {most[name]} of {name}" for name in judged if name not in counts)
-    return " and ".join(enough + ([f"more than {more} that were tried"] if more else []))
+    return " and ".join(
+        f"more than {most[name]} runs of {name}" if name not in counts else
+        f"{counts[name]:.0f} runs of {name}"
+        + (" (the fewest tried)" if counts[name] == fewest[name] else "") for name in judged)
 
 
 # %%
@@ -253,7 +253,12 @@ def by_runs(frame, value, by, ylabel):
 
 # %%
 if judged:
-    figure, _ = by_runs(by_size, "named", "way", "draws that are right [%]")
+    figure, axes = by_runs(by_size, "named", "way", "draws that are right [%]")
+    n_parameters = runs.parameters.shape[1]
+    for ax in axes:
+        ax.axhline(100 / n_parameters, color="#333333", lw=1, ls="--")
+        ax.annotate("guessing", (0.99, 100 / n_parameters + 1.5), ha="right", fontsize=8,
+                    xycoords=("axes fraction", "data"))
     truths = ", ".join(f"{name}: {right.at[name, 'name']}" for name in judged)
     direct, plane, pairs, effect = WAYS
     sure = stats.binomtest(int(np.ceil(share * draws / 100)), draws).proportion_ci()
@@ -262,12 +267,13 @@ if judged:
         figure, "fig15",
         "**CounterMiner, Fig. 15.** The paper draws why method A should need fewer runs; measured "
         "here: how often a ranking from so many runs begins with the parameter that changes the "
-        f"time most ({truths}), where guessing would in one of {runs.parameters.shape[1]}; {draws} "
-        f"draws a point. {source} *See:* to be right in "
-        f"{share:.0f} % of draws B takes {count_runs(direct)}; A by H {count_runs(pairs)}; A by "
-        f"residual variance {count_runs(plane)}; events by effect {count_runs(effect)} (tried: "
-        f"{', '.join(map(str, tried))} runs). Draws are few: {share:.0f} % of "
-        f"{draws} fit a true share of {100 * sure.low:.0f} to {100 * sure.high:.0f} % (95 %)."))
+        f"time most when changed alone ({truths}); dashed: guessing, one in {n_parameters}; "
+        f"{draws} draws a point. {source} *See:* to be right in {share:.0f} % of draws B takes "
+        f"{count_runs(direct)}; A by H {count_runs(pairs)}; A by residual variance "
+        f"{count_runs(plane)}; events by effect {count_runs(effect)} (tried: "
+        f"{', '.join(map(str, tried))} runs). {share:.0f} % of {draws} independent draws have a "
+        f"95 % confidence interval of {100 * sure.low:.0f} to {100 * sure.high:.0f} %; these share "
+        "runs, the more the larger they are, so that theirs is wider."))
 
 # %% [markdown]
 # A draw puts the runs in a random order, of which a point takes the first ones: a larger number of runs contains the smaller one of the same draw, and all ways get the same runs. Points that would cover each other stand side by side; all are of the number of runs on the axis.
@@ -323,23 +329,27 @@ results.figure(
 # %% [markdown]
 # ## What the paper printed, and what was measured here
 #
-# The GBRT study prints errors of three models of pagerank (Table 2). All three had far more examples, on a cluster. Its first row, of the time by the parameters, is the most like ours; its model of events is of IPC, with an example an interval, and the third has events chosen by that one, so that neither can be set against ours.
+# The GBRT study prints errors of three models of pagerank (Table 2), from more examples, on a cluster. Its first row, of the time by the parameters, is the one to compare; its model of events is of IPC, with an example an interval (60 runs), and the third has events chosen by that one.
 
 # %%
 printed = pd.DataFrame(paper("gbrt")["tuning"].values())
-printed = printed.rename(columns={"model": "by", "samples": "runs", "error_percent": "error [%]"})
+printed["examples"] = printed["rows"].fillna(printed["samples"]).astype(int)
+printed = printed.rename(columns={"model": "by", "error_percent": "error [%]"})
 printed = printed.assign(program="pagerank", whose="GBRT study, hardware events")
 printed["explains"] = np.where(printed["by"] == "events", "IPC", "time")
 ours = last.rename(columns={"model": "by", "error": "error [%]", "mean_baseline": "mean [%]"})
+ours["examples"] = [row.runs if row.by != "events" or one.per != "cycles" else
+                    round(row.runs * len(tuned[row.program].runs.examples)
+                          / len(tuned[row.program].runs)) for row in ours.itertuples()]
 explains = "IPC" if one.per == "cycles" else "time"
 ours = ours.assign(whose=f"here, {kind}")
 ours["explains"] = np.where(ours["by"] == "events", explains, "time")
-columns = ["program", "by", "explains", "whose", "runs", "error [%]", "mean [%]"]
+columns = ["program", "by", "explains", "whose", "examples", "error [%]", "mean [%]"]
 table2 = pd.concat([printed, ours]).reindex(columns=columns).rename(columns={"whose": "whose data"})
 results.table(table2.reset_index(drop=True), "table2",
-              "**GBRT, Table 2.** Error of each model on runs that it never saw, and that of the "
-              "mean of the training runs; runs of another cluster and number, so that equal "
-              "errors don't mean equal models.", decimals=1)
+              "**GBRT, Table 2.** Examples that each model learned from, its error on others, and "
+              "that of the mean of the training runs; of other runs, so that equal errors don't "
+              "mean equal models.", decimals=1)
 
 # %%
 for row in last.to_dict("records"):
@@ -349,29 +359,35 @@ for row in last.to_dict("records"):
 unknown = ", ".join(name for name in tuned if name not in judged)
 text = f"No parameter is known to change the time of {unknown}. " if unknown else ""
 if judged:
+    by_A, by_B = (needed.loc[way].fillna(np.inf) for way in (pairs, direct))
+    verdict = ("By its settings alone it takes fewer." if (by_B < by_A).all() else
+               "By way of events it takes fewer." if (by_A < by_B).all() else
+               "Neither takes fewer in all programs.")
     text += (
-        f"To name the parameter that matters most in {share:.0f} % of draws takes, by the settings "
-        f"(method B), {count_runs(direct)}; by way of events (method A, pairs by "
-        f"H), {count_runs(pairs)}. With its pairs by "
-        f"residual variance A takes {count_runs(plane)}; ours (events by effect) takes "
-        f"{count_runs(effect)}. Tried were {', '.join(map(str, tried))} runs only, and "
-        f"{share:.0f} % of {draws} draws fit a true share from {100 * sure.low:.0f} % on, so that "
-        "ways that differ by a step are not told apart; ours was devised on these programs. The "
-        "paper expects A to take a quarter of B's runs")
-    text += "." if one.per == "cycles" else (
-        ": each interval is an example for its model of IPC, which was not counted here.")
-results.finding(text)
+        f"{verdict} To name the parameter that matters most in {share:.0f} % of {draws} draws "
+        f"takes, by the settings (method B), {count_runs(direct)}; by way of events (method A, "
+        f"pairs by Friedman's H), {count_runs(pairs)}. The paper has A take a quarter of B's runs"
+        + "." * (one.per == "cycles")
+        + "; but its A ranks events in a model of IPC by intervals, which were not counted here."
+        * (one.per != "cycles"))
+display(results.finding(text))
+if judged:
+    results.finding(
+        f"Pairs by residual variance, as the paper ranks them, take {count_runs(plane)}; a method "
+        f"of ours (events by effect), devised on these programs, {count_runs(effect)}. Tried were "
+        f"{', '.join(map(str, tried))} runs only, so that methods that differ by one of these "
+        "numbers are not told apart.")
 
 # %% [markdown]
 # ## What this doesn't show
 #
 # The paper's argument for method A is that each interval of a run is an example for its model of IPC, so that 60 runs give thousands. Where cycles and instructions were not counted, as on the machine of these runs, there is no IPC: the model by events is of the execution time, with one example a run, and that advantage is absent.
 #
-# The right answer is the strongest of the few parameters that were changed alone; one of the others may change the time more. Draws of many runs overlap, so they are not independent.
+# The right answer is the strongest of the few parameters that were changed alone; one of the others may change the time more.
 #
 # ## On your own program
 #
-# A program on Spark: `cmlib record-tuning --program NAME`, then `cmlib run paper 08a -p program=NAME`. To change first: `draws`; the more, the better is a share of right draws known (the caption of Fig. 15 says how well).
+# `cmlib record-tuning --program kmeans` records another Spark program that cmlib has, then `cmlib run paper 08a -p program=kmeans` asks this of it; a job of your own has to become one of these first, and [notebook 08](08_tuning.ipynb) says how. To change first: `draws`; the more, the better is a share of right draws known.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §V-D. Lv, Sun, Yu, on gradient boosting and processor events, 2018, §4.3. Friedman and Popescu, *Predictive learning via rule ensembles*, 2008.
 
