@@ -18,7 +18,7 @@
 #
 # **Question.** In as many bytes, do Wu and Mencer's lines stay nearer to the samples than what other methods keep?
 #
-# *Reads* the streams of `cmlib fetch spec-llc`, in the cache or in the folder `CMLIB_PUBLIC`: last-level misses of programs of SPEC CPU2006 on a Xeon Gold 5120, which others recorded, a sample each 100 million instructions. Without them it takes the streams of kernel events that come with cmlib. *Writes* size against error of six methods, and distances at equal size.
+# *Reads* the streams of `cmlib fetch spec-llc`, in the cache or in the folder `CMLIB_PUBLIC`: last-level misses of programs of SPEC CPU2006 on a Xeon Gold 5120, which others recorded, a sample each 100 million instructions. Without them it takes the streams of kernel events that come with cmlib. *Writes* size against error of each method, and distances at equal size.
 #
 # The paper compares its lines with no other method. [Notebook 07](07_compression.ipynb) has its method step by step, and how much smaller it makes each case.
 
