@@ -20,7 +20,7 @@
 #
 # *Reads* runs of Spark programs under different settings. *Writes* the effect of each single parameter, the importance of every parameter, and interacting pairs of events and parameters.
 #
-# Method B is direct: a model of the execution time by the parameters, one row a run. Method A begins with the events: which events matter for the performance, and which parameters interact with those (CounterMiner, §V-D). The papers say that both name the same parameter (GBRT study, §4.3). Here both are compared with a reference that neither was trained on: runs in which a single parameter was changed. [Notebook 08a](08a_number_of_runs.ipynb) asks how many runs each method needs, [notebook 08b](08b_causes.ipynb) whether the important events are causes.
+# *Method B* is direct: boosted regression trees predict the execution time from the parameters, one row a run. *Method A* begins with the events: which events matter for the performance, and which parameters interact with those (CounterMiner, §V-D). The papers say that both name the same parameter (GBRT study, §4.3). Here both are compared with a reference that neither was trained on: runs in which a single parameter was changed. [Notebook 08a](08a_number_of_runs.ipynb) asks how many runs each method needs, [notebook 08b](08b_causes.ipynb) whether the important events are causes.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all that are recorded
@@ -74,7 +74,8 @@ of_setting = {
     | {"needs": ", ".join(f"{name}={value}" for name, value in each.needs.items())}
     for abbr, each in TABLE_IV.items()
 }
-about = "**Table IV.** Spark's parameters, with the range that each was drawn from."
+about = ("**Table IV.** Spark's parameters, with the range that each was drawn from, and what it "
+         "needs to act; default is Spark's (where one parameter was changed alone, exc was 1).")
 results.table(pd.DataFrame(of_setting).T.rename_axis("abbr"), "table4", about)
 
 # %% [markdown]
@@ -93,9 +94,9 @@ results.figure(figure, "times", f"**Figure.** Execution time of every run. {sour
 # %% [markdown]
 # ## The effect of a single parameter
 #
-# The simplest experiment: one parameter at a time at both ends of its range, all others at the defaults of Table IV, except that executors have one processor each, without which nothing goes over the network. So *default* of exc (`executor.cores`) is 1 here, the same as low, and not the 2 of Table IV. Runs of all levels alternate. Where two levels are the same setting (*exc* low and default), their circles show the run-to-run noise.
+# The simplest experiment: one parameter at a time at both ends of its range, all others at the defaults of Table IV, except that executors have one processor each, without which nothing goes over the network. So *default* of exc (`executor.cores`) is 1 here, the same setting as low, and their circles show the run-to-run noise. Runs of all levels alternate; a program's panels share its default runs.
 #
-# The paper tunes two parameters of sort this way (its Figure 14): *bbs*, tied to the most important event, changes the time by 111.3 %, and *nwt*, tied to a lesser one, by 29.4 %. Here *nwt* was changed, without an effect that these runs could show. ***bbs* was not changed alone**, so the paper's largest number has no counterpart on this page; `cmlib record-tuning --program sort` records it, on the machine that made the other runs.
+# The paper tunes two parameters of sort this way (its Figure 14): *bbs*, tied to the most important event, changes the time by 111.3 %, and *nwt*, tied to a lesser one, by 29.4 %. Here *nwt* was changed, without an effect that these runs could show. ***bbs* was not changed alone**, so the paper's largest number has no counterpart on this page: those runs were never made.
 
 # %%
 def full_name(parameter):
@@ -126,17 +127,12 @@ def spread(groups):
 
 
 def variation(groups, draws=2000):
-    """That of a parameter's levels, its interval by resampled runs, and p by exchanged ones."""
+    """That of a parameter's levels, and how often permuted runs vary as much."""
     rng, groups = np.random.default_rng(seed), [np.asarray(group) for group in groups]
-    means = [group.mean() for group in groups]
-    ends = groups[np.argmax(means)], groups[np.argmin(means)]
-    slow, fast = np.array([[rng.choice(group, len(group)).mean() for group in ends]
-                           for _ in range(draws)]).T
-    low, high = 100 * (np.quantile(slow / fast, [0.025, 0.975]) - 1)
     cuts, everything = np.cumsum([len(group) for group in groups])[:-1], np.concatenate(groups)
     drawn = [spread(np.split(rng.permutation(everything), cuts)) for _ in range(draws)]
     p = (1 + np.sum(np.array(drawn) >= spread(groups) * (1 - 1e-12))) / (1 + draws)
-    return {"variation": spread(groups), "low": low, "high": high, "p": p}
+    return {"variation": spread(groups), "p": p}
 
 
 # %%
@@ -145,7 +141,7 @@ rows = []
 for (name, parameter), own in tried.groupby(["program", "parameter"], sort=False):
     times = own.groupby("level")["seconds"].apply(list)
     rows.append({"program": name, "parameter": parameter, **variation(times)})
-varied = pd.DataFrame(rows, columns=["program", "parameter", "variation", "low", "high", "p"])
+varied = pd.DataFrame(rows, columns=["program", "parameter", "variation", "p"])
 at_default = tried["level"] == "default"  # runs that all parameters share
 shared = tried[at_default].groupby(["program", "parameter"]).size().groupby("program").max()
 alone = ", ".join(f"{len(own)} of {name} and {shared.get(name, 0)} with none"
@@ -167,14 +163,12 @@ tied = counterminer["sort"]
 results.table(
     varied,
     "variation",
-    "**Table.** How much longer the slowest level takes than the fastest [%], with its 95 % "
-    "interval by resampled runs of just these two levels, which is too high, as they were picked "
-    "for being apart: that it leaves out 0 shows nothing, p does; p: how often runs exchanged "
-    "between the levels at random vary as much (0.000: below 0.001; each parameter by itself; "
-    "notebook 08a multiplies by how many were tried, from other exchanges). "
+    "**Table.** How much longer the slowest level takes than the fastest [%]; p: how often runs "
+    "permuted between the levels vary as much (each parameter by itself; notebook 08a multiplies "
+    "by how many were tried, from other permutations). "
     f"The paper, for sort: bbs {tied['variation_percent']} %, "
     f"nwt {tied['loosely_tied_variation_percent']} %.",
-    decimals=3,
+    decimals=4,
 )
 
 # %% [markdown]
@@ -190,7 +184,7 @@ print("Changes the time most: " + ("; ".join(
 # %% [markdown]
 # ## Parameters directly (method B)
 #
-# A boosted model of the time by the thirteen parameters, and the contribution of each. The lines hold 90 % of the models of resampled runs: parameters whose lines overlap are in no certain order.
+# Boosted regression trees predict the time from the thirteen parameters. The importance of a parameter is the share of the squared error that splits on it remove, over all trees (Friedman 2001). The lines hold 90 % of the models of resampled runs: parameters whose lines overlap are in no certain order.
 
 # %%
 model = regressor(boosting=tuning.FEW_ROWS, seed=seed).fit(one.runs.parameters, one.runs.seconds)
@@ -218,19 +212,19 @@ results.figure(
 # %% [markdown]
 # ## Events first (method A)
 #
-# Events are rates, so that a long run does not have higher values of all. A model of the performance by the events ranks them. The most important events $e$ and all parameters $p$ are the inputs of a mixed model of the time (GBRT study, Eq. 9), whose pairs of an event and a parameter are ranked:
+# Events are rates, so that a long run does not have higher values of all. A first model, of the time by the events (of IPC, where cycles were counted), ranks them by importance. A second model of the time has both as inputs, the `n_events` most important events $e$ and all parameters $p$ (GBRT study, Eq. 9); in it, pairs of an event and a parameter are ranked:
 #
 # $$\vec v = (e_1, e_2, \dots, e_n, p_1, p_2, \dots, p_m) \tag{9}$$
 #
-# CounterMiner ranks pairs by what a plane over both leaves of the **observed** performance of its $n$ examples (its Eq. 12, in its letters: $p_i$ is what the plane predicts for an example, $\bar p$ what was observed; neither is a parameter, and $v$ is a number, not the vector of Eq. 9)
+# CounterMiner ranks a pair by its *residual variance*: a linear function of the pair's two values is fitted to the **observed** performance of $n$ examples, and its squared errors are added up (its Eq. 12, in its letters: $p_i$ is what the function predicts for an example, $\bar p$ what was observed; neither is a parameter, and $v$ is a number, not the vector of Eq. 9)
 #
 # $$v = \sum_{i=1}^n (p_i - \bar p)^2, \tag{12}$$
 #
-# which puts first the pairs that explain least (notebook 04). Here the plane is fitted to the **model's predictions** $\hat t$ at the pair's values $x_i$, all other inputs at their means, over the $n$ runs (Elith, Leathwick and Hastie 2008):
+# which puts first the pairs that explain least (notebook 04). Here the linear function is fitted to the **model's predictions** $\hat t$ at the pair's values $x_i$, all other inputs at their means, over the $n$ runs (Elith, Leathwick and Hastie 2008):
 #
 # $$v = \sum_{i=1}^{n} \big(\hat t(x_i) - a - b^\top x_i\big)^2$$
 #
-# This residual variance takes any nonlinear effect of a single input for an interaction: where one event is in all of its first pairs with nearly equal shares, it ranks that event's nonlinearity, and the order of the parameters has no meaning. Friedman's H measures only the joint effect: with $F_{ep}$ the model's mean prediction by the pair, and $F_e$, $F_p$ those by each alone, all with mean 0, $H^2 = \sum_i (F_{ep} - F_e - F_p)^2 / \sum_i F_{ep}^2$; a pair's importance is its share of the numerators of all pairs. The figure has H, the table both.
+# This residual variance takes any nonlinear effect of a single input for an interaction: where one event is in all of its first pairs with nearly equal shares, it ranks that event's nonlinearity, and the order of the parameters is arbitrary. Friedman's H measures only the joint effect: with $F_{ep}$ the model's mean prediction by the pair, and $F_e$, $F_p$ those by each alone, all with mean 0, $H^2 = \sum_i (F_{ep} - F_e - F_p)^2 / \sum_i F_{ep}^2$; a pair's importance is its share of the numerators of all pairs. The figure has this share, the table both.
 
 # %%
 def couple(runs, measure):
@@ -275,20 +269,26 @@ def pair_maps(maps):
 
 
 # %%
-figure, _ = pair_maps({name: importances(ranked) for name, ranked in by_h.items()})
+maps = {}
+for name, ranked in by_h.items():
+    right = full_name(truth[name]) if name in truth else ""
+    title = f"{name}: pairs that interact most; → changes the time most when changed alone"
+    maps[title] = importances(ranked).rename(index={right: f"→ {right}"})
+figure, _ = pair_maps(maps)
 strongest = {name: ranked.iloc[0] for name, ranked in by_h.items()}
 flat = {name: ranked["importance"].head(10) for name, ranked in by_plane.items()}
 results.figure(
     figure,
     "fig13",
-    "**CounterMiner, Fig. 13.** Pairs of an important event and a parameter by Friedman's H; "
-    f"numbers from 1 %. {source} *See:* the strongest pair is "
+    "**CounterMiner, Fig. 13.** Method A: interaction of an important event and a parameter in a "
+    "model of the time, by Friedman's H (numbers from 1 %; not an effect on the time, which is in "
+    f"Fig. 14); arrow: the parameter that method A should name. {source} *See:* it names that of "
+    "the strongest pair, "
     + "; ".join(f"{short(pair['event_a'])} with {full_name(pair['event_b'])} "
                 f"({pair['importance']:.0f} %) in {name}" for name, pair in strongest.items())
     + ". By the residual variance the first ten lie between "
     + "; ".join(f"{one.min():.1f} and {one.max():.1f} % ({name})" for name, one in flat.items())
-    + ", which ranks nothing. A pair is of a model: that its parameter changes the time is shown "
-    "by Fig. 14 only.",
+    + ", which ranks nothing.",
 )
 
 # %%
@@ -333,14 +333,13 @@ VERDICTS = {True: "the same parameter", False: "not that one"}
 def summarize(name):
     """What was found of one program, in plain words."""
     first = direct[name].iloc[0]
-    text = f"In a model of the time of {name} by the parameters {first['label']} matters most: "
-    text += f"{first['mean']:.0f} % of the importance ({first['low']:.0f} to "
-    text += f"{first['high']:.0f} in 90 % of {n_seeds} models of resampled runs). "
+    text = f"Method B names {first['label']}: {first['mean']:.0f} % of the importance in a model "
+    text += f"of the time ({first['low']:.0f} to {first['high']:.0f} in 90 % of {n_seeds} models "
+    text += "of resampled runs). "
     if name not in truth:
         return f"{text}None that was changed alone is known to change it."
-    effect = varied.set_index(["program", "parameter"]).at[(name, truth[name]), "variation"]
     text += f"Of the parameters changed alone, {full_name(truth[name])} changes it most "
-    text += f"(by {effect:.0f} %). Method A, by way of events, names by its strongest pair "
+    text += f"(by {effects[name]:.0f} %). Method A, by way of events, names by its strongest pair "
     ways = {"the residual variance": by_plane, "Friedman's H": by_h}
     named = {way: ranked[name]["event_b"].iloc[0] for way, ranked in ways.items()}
     return text + " and ".join(f"{full_name(own)} by {way} ({VERDICTS[own == truth[name]]})"
@@ -348,21 +347,22 @@ def summarize(name):
 
 
 # %%
-if len(tuned) > 1:
-    leads = {name: direct[name].iloc[0] for name in tuned}
-    most = "; ".join(f"{name} {row['label']} ({row['mean']:.0f} %)" for name, row in leads.items())
-    alone = "; ".join(f"{name} {full_name(truth[name])}" if name in truth else f"{name} none"
-                      for name in tuned)
+tops = varied.set_index(["program", "parameter"])["variation"]
+effects = {name: tops[name, parameter] for name, parameter in truth.items()}
+if len(tuned) > 1 and truth:
+    most = ", ".join(f"{full_name(truth[name])} in {name} (by {effects[name]:.0f} %)"
+                     for name in tuned if name in truth)
+    same = {way: sum(ranked[name][column].iloc[0] == truth[name] for name in truth)
+            for way, ranked, column in (("H", by_h, "event_b"), ("plane", by_plane, "event_b"),
+                                        ("B", direct, "parameter"))}
     display(results.finding(
-        f"By its importance in a model of the time: {most}; by the change of the time when it is "
-        f"changed alone: {alone} (Spark, our recordings)."))
+        f"On {most}: of the {n_tried.max()} of {len(TABLE_IV)} parameters that were changed alone "
+        f"these change the time most. A model of the time by all (method B) names the same in "
+        f"{same['B']} of {len(truth)} programs. By way of events (method A) it is named in "
+        f"{same['H']} of {len(truth)} by Friedman's H and in {same['plane']} by residual variance; "
+        "the papers say that both methods name the same (Spark on one machine, our recordings)."))
 for name in tuned:
     display(results.finding(summarize(name), program=name))
-same = {way: sum(ranked[name]["event_b"].iloc[0] == truth[name] for name in truth)
-        for way, ranked in {"Friedman's H": by_h, "the residual variance": by_plane}.items()}
-agreeing = " and ".join(f"in {n} of {len(truth)} programs by {way}" for way, n in same.items())
-print(f"The papers say that both methods name the same parameter. Here method A names the one that "
-      f"changes the time most {agreeing}.")
 
 # %% [markdown]
 # ## Explore
@@ -404,7 +404,8 @@ panel = explore.Panel(draw_first_runs, {
     "n_runs": explore.slider("runs", min(20, most), most, value=most),
     "parameter": explore.dropdown("parameter", names, leads),
 })
-caption = f"**Figure.** What the widgets show at first: {first}. {source}"
+caption = (f"**Figure.** What the widgets show at first, {first}: left, the importance in one "
+           f"model; right, the time of each run by {full_name(leads)}, which comes first. {source}")
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
@@ -416,9 +417,9 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 #
 # ## On your own program
 #
-# A program on Spark: `cmlib record-tuning --program NAME`, then `cmlib run paper 08 -p program=NAME`. To change first: `n_events`; more events give more pairs, each known less well.
+# `cmlib record-tuning --program kmeans` records another Spark program that cmlib has (wordcount, pagerank, aggregation, join, scan, bayes, kmeans, graphanalytics, inmemoryanalytics): 60 runs with random settings, then each parameter changed alone; then `cmlib run paper 08_tuning -p program=kmeans`. There is no command for a jar of your own. In a checkout of cmlib it becomes such a program by a `case` in `workloads/cmlib_workloads/spark/src/HiBench.scala` and an entry of that name under `HiBench` in `data/programs/programs.yaml` (`docs/add-a-program.md`). To change first: `n_events`, how many events method A pairs with the parameters.
 #
-# **References.** Lv et al., *CounterMiner*, MICRO 2018, §V-D. Lv, Sun, Yu, on gradient boosting and processor events, 2018, §4.3. Friedman and Popescu, *Predictive learning via rule ensembles*, 2008. Elith, Leathwick and Hastie, *A working guide to boosted regression trees*, 2008.
+# **References.** Lv et al., *CounterMiner*, MICRO 2018, §V-D. Lv, Sun, Yu, on gradient boosting and processor events, 2018, §4.3. Friedman and Popescu, *Predictive learning via rule ensembles*, 2008. Elith, Leathwick and Hastie, *A working guide to boosted regression trees*, 2008. Friedman, *Greedy function approximation: a gradient boosting machine*, 2001.
 
 # %%
 results.save()
