@@ -140,7 +140,7 @@ results.table(held_out.rename_axis("program").reset_index(), "quality", (
 # %% [markdown]
 # ## The verdicts
 #
-# So it is done for all events and all experiments, with the partial dependence of all runs at once. A 95 % interval of the observed change is added (runs drawn with replacement; of so few runs a side, somewhat too narrow), and whether runs exchanged at random between high and low differ as much (*p, no change*). Of several experiments on an event the one is taken in which the model expects most, whatever was observed. The same test is done with the times of the low runs changed as the model expects (*p, as expected*). Both are corrected by Holm: the chance that a test is wrong about any event of a program is at most 5 %.
+# So it is done for all events and all experiments, with the partial dependence of all runs at once. A 95 % interval of the observed change is added (runs drawn with replacement; of so few runs a side, somewhat too narrow), and whether runs exchanged at random between high and low differ as much (*p, no change*). Of several experiments on an event the one is taken in which the model expects most, whatever was observed. The same test is done with the times of the low runs changed as the model expects (*p, as expected*). Both are corrected by Holm: the probability that a test is wrong about any event of a program is at most 5 %.
 #
 # - *causes*: by the first test there is a change, in the direction expected, and the end of its interval that is farther in this direction reaches half of what is expected.
 # - *less than expected*: that end does not reach so far (if no change is seen: not as far as expected), and by the second test the time did not change as expected.

@@ -165,7 +165,7 @@ agreement = pd.DataFrame(rows, columns=["differs", "tau"])
 by_cause = agreement.groupby("differs", sort=False)["tau"].agg(["size", "mean", "min", "max"])
 
 # %% [markdown]
-# Would chance do that? If recordings did not differ, the four halves of a chain's two recordings could be paired in any way. So they are paired in all ways, in every chain (when the chain differs: the six halves of each of perf's cores), and *p* is the share of these pairings in which paired halves agree at least as much as those of one recording do.
+# Would that happen anyway? If recordings did not differ, the four halves of a chain's two recordings could be paired in any way. So they are paired in all ways, in every chain (when the chain differs: the six halves of each of perf's cores), and *p* is the share of these pairings in which paired halves agree at least as much as those of one recording do.
 
 
 # %%
