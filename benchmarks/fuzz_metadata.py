@@ -28,7 +28,7 @@ from cmlib.io.archive import digest, read_object
 from cmlib.io.archive.programs import readable_runs
 from cmlib.io.imports import import_notes
 from cmlib.topdown.answers import summarize
-from cmlib_workloads.kernels import recordings
+from cmlib_workloads.kernels.recordings import recorded_programs
 from cmlib_workloads.micro import recordings as micro_recordings
 from cmlib_workloads.micro.case_runs import recorded_events
 from cmlib_workloads.tuning.recordings import load_tuned
@@ -206,7 +206,7 @@ def check_regions(root, meta):
                 (folder / f"{form}.json").write_text(json.dumps(forged))
         (folder / "overhead.json").write_text('{"ratios": [1.0]}')
     with contextlib.redirect_stderr(io.StringIO()):
-        programs = recordings.recorded_programs(Path(root) / "regions")
+        programs = recorded_programs(Path(root) / "regions")
         assert "reverse_index" in programs
         for program in programs.values():
             assert isinstance(program.diluted, dict)

@@ -10,6 +10,7 @@ from cmlib.errors import UnfitRecordingError
 from cmlib.io import events, perf
 from cmlib.io.archive import programs as archive
 from cmlib.rank.leaks import find_ticking
+from tests.notebook_functions import functions_of
 
 TICKING = ["context-switches", "irq_vectors:local_timer_entry", "cpu-migrations", "r0e01", "ref"]
 
@@ -60,7 +61,8 @@ def test_no_cause_is_found_where_none_was_planted():
     data = as_matrix()
     assert set(data.ticking.index) == set(TICKING) and not set(TICKING) & set(data.X)
     table = pd.DataFrame({"description": []}, dtype=str)
-    assert not set(TICKING) & set(study.explain(data, table, n_models=2).members["event"])
+    explain = functions_of("03c_clusters", table=table, n_models=2, seed=0)["explain"]
+    assert not set(TICKING) & set(explain(data)["members"]["event"])
     assert set(data.X) == {"branches", "misses", "waited for", "page-faults", "sched:sched_switch"}
 
 
