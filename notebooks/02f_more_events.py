@@ -22,7 +22,7 @@
 #
 # More events than counters take turns on them in groups (*multiplexing*), and perf extrapolates each count from the time that its group was on. CounterMiner (§II-B, §V-A) multiplexes 10 to 36 events on four counters and compares them with other runs of the program. Where every event was counted all the time, such a rotation can be *replayed*: a part of the counts is hidden, and the truth is known exactly. What is varied here is the share of time that an event has a counter, a half to a sixth, as it would be for 8 to 24 events on four counters; the recordings themselves have two or five events.
 #
-# Three ways of cleaning are compared with what perf prints: **CounterMiner's** replaces peaks by a median (Eq. 6, 7) and fills what was not counted from its nearest neighbours (Eq. 8); **straight lines** joins the stretches that were counted (Mathur and Cook); **shrinkage**, cmlib's default, moves each count towards its neighbours in time by as much as multiplexing may have added. Notebooks 02c and 02e have them step by step.
+# Three ways of cleaning are compared with what perf prints: **CounterMiner's** replaces peaks by a median (Eq. 6, 7) and fills what was not counted from its nearest neighbours (Eq. 8); **straight lines** joins the stretches that were counted (Mathur and Cook); **shrinkage**, cmlib's default, moves each count towards its neighbours in time, as far as their differences look like error of multiplexing; where every interval holds whole rotations (all groups as often, as here for 8, 12, 16 and 24 events), it leaves counts as they are. Notebooks 02c and 02e have them step by step.
 
 # %% tags=["parameters"]
 slots: int = 12  # turns in an interval, which the groups share; 60: each group has as many
@@ -58,13 +58,14 @@ LABELS = {"perf": "what perf prints", "lines": "straight lines",
 listed = repair.listed().query("set in ['a15-cbench', 'spec2000']").groupby("set").head(12)
 cases = {name: {file: repair.cases(file, ROTATIONS) for file in files}
          for name, files in listed.groupby("set")["file"]}
-ABOUT = {"a15-cbench": "cBench on a Cortex-A15 (by Nikov)",
+ABOUT = {"a15-cbench": "cBench, its programs one after another, on a Cortex-A15 (by Nikov)",
          "spec2000": "SPEC CPU2000 on an AMD processor (by Weaver)"}
 have = {name: [of_file for of_file in files.values() if of_file] for name, files in cases.items()}
-found = "; ".join(f"{ABOUT[name]}: {len(of)} recordings of "
-                  f"{listed.loc[listed['set'] == name, 'program'].nunique()} program"
-                  f"{'s' * (listed.loc[listed['set'] == name, 'program'].nunique() > 1)}, with "
-                  f"{len(of[0][0].truth.columns)} events that take turns"
+used = listed[listed["file"].isin([file for files in cases.values() for file in files
+                                   if files[file]])].groupby("set")["program"].nunique()
+found = "; ".join(f"{ABOUT[name]}: {len(of)} recordings"
+                  + f" of {used[name]} programs" * int(used[name] > 1)
+                  + f", with {len(of[0][0].truth.columns)} events that take turns"
                   for name, of in have.items() if of)
 display(Markdown(f"**Data.** Others' published recordings, not the paper's, and multiplexed here "
                  f"by replay, not by a processor. {found}."))
@@ -267,13 +268,18 @@ display(results.numbers())
 means = every.xs("% of the mean", level="measure")
 means_by_set = every.xs("% of the mean", level="measure", drop_level=False)
 CLEANED = [way for way in LABELS if way != "perf"]
+ratios = means.div(means["perf"], axis=0).groupby("set", sort=False).mean()[CLEANED]
+helps = [LABELS[way] for way in CLEANED if (ratios[way] < 0.995).all()]
+helps = f"{' and '.join(helps)} help" if helps else "no cleaning helps"
+replayed = [case for files in cases.values() for case in sum(files.values(), [])]
+moved = [error(WAYS["shrinkage"](case.counts, case.shares).stack(), case.counts.stack())
+         for case in replayed]
 ends = [COUNTERS * every.index.unique("groups")[place] for place in (0, -1)]
 
 
 def tell(way):
     """The distance that a way of cleaning leaves, as a multiple of what perf prints."""
-    ratio = (means[way] / means["perf"]).groupby("set", sort=False).mean()
-    return f"{LABELS[way]} {' and '.join(f'{times:.2f}' for times in ratio)}"
+    return f"{LABELS[way]} {' and '.join(f'{times:.2f}' for times in ratios[way])}"
 
 
 def describe_perf(name, one):
@@ -289,9 +295,10 @@ distances = [describe_perf(name, one) for name, one in means_by_set.groupby("set
 display(results.finding(
     f"From {ends[0]} to {ends[1]} events on four counters perf's distance from the truth grows "
     f"{' and '.join(distances)}, its error by Eq. 4 from {folded['perf'].iloc[0]:.1f} to "
-    f"{folded['perf'].iloc[-1]:.1f} % (a15-cbench), and no cleaning helps on both. Beside perf's "
-    f"distance (1), {', '.join(map(tell, CLEANED))} (means over the numbers of events, in this "
-    "order of the sets; the distance in % of the event's mean)."))
+    f"{folded['perf'].iloc[-1]:.1f} % (a15-cbench), and {helps} on every set. Beside "
+    f"perf's distance (1), {', '.join(map(tell, CLEANED))} (means over the numbers of events, in "
+    "this order of the sets). Shrinkage leaves whole rotations as they are: of no recording does "
+    f"it change the counts by more than {max(moved):.2g} %, on average."))
 display(results.finding(
     "Eq. 4 relates the distance to that between two runs. By it the "
     f"paper's fall by cleaning at 10 events, from {raw['mean']:g} to {cleaned[10]:g} %, is not "
@@ -301,7 +308,7 @@ display(results.finding(
 # %% [markdown]
 # ## What this doesn't show
 #
-# Slots of half a second or of 100 million instructions are coarser than perf's turns of 4 ms: how large errors are depends on how fast the program changes within an interval, how they grow less so. Twelve slots hold whole rotations of 2, 3, 4 and 6 groups; of 5 groups two have a turn more than the others, and not the same ones in each interval. Other rotations are in notebook 02c. The number of events is not varied, only the share of time that each is counted: what more events would add beside that, such as more rare ones, can't show.
+# Slots of half a second or of 100 million instructions are coarser than perf's turns of 4 ms. Twelve slots hold whole rotations of 2, 3, 4 and 6 groups; of 5 groups two have a turn more than the others, and not the same ones in each interval. Other rotations are in notebook 02c. The number of events is not varied, only the share of time that each is counted: what more events would add beside that, such as more rare ones, can't show.
 #
 # ## On your own program
 #

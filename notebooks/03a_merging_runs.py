@@ -87,7 +87,7 @@ slowest = times.loc[seconds.idxmax()[apart.index[-1]]]
 results.figure(figure, "fig02",
                f"**GBRT paper, Fig. 2.** Time of every run [s]: {len(times)} runs of "
                f"{', '.join(programs)}, with and without multiplexing, in the order in which they "
-               "are stored, which means nothing; the lines only tell the programs apart. *See:* "
+               "are stored, which is no order in time. *See:* "
                f"the slowest run of {apart.index[-1]}, {slowest['run']}, took {apart.iloc[-1]:.2f} "
                "times as long as its fastest; no run is left out for its time (what leaving it out "
                "would change is said below).")
@@ -220,9 +220,9 @@ results.table(shape.rename_axis("program").reset_index().convert_dtypes(), "shap
               "**Table.** Eq. 1 and 2 on these runs, and how much of the stacked matrix was "
               f"counted (of the aligned one all). Of {len(times)} recorded runs these are "
               f"{n_merged}: runs that multiplex events which another run counts all the time are "
-              f"left out. Models below take {n_first} of them, those of the first pass, in which "
-              "every run counts other events but for those in several runs; a second pass repeats "
-              "some.")
+              f"left out. Models below take {n_first} of them, those of the first pass: one round "
+              "of runs that counts every event all the time in at least one of them. A second pass "
+              "counts the dozen core events again.")
 
 # %% [markdown]
 # ## Which of the two makes better models?
@@ -273,7 +273,7 @@ results.table(fusions, "fusions",
               "**Table.** Errors [%] of models of all events on held-out stretches, judged by the "
               "IPC of each run and by the mean of runs; *values*: what the events' columns hold; "
               "*rows*: of the merged matrix, three quarters of which a model is fitted on; *none*: "
-              f"no model, the mean of the other stretches. {programs[0]}, of {len(programs)} "
+              f"no model, the mean IPC of the other stretches. {programs[0]}, of {len(programs)} "
               "programs; all in fusions.csv.", rows=(fusions["program"] == programs[0]).sum())
 
 # %%
@@ -307,7 +307,7 @@ if of_slow is not None:
         f"{err_aligned[widest]:.2f} and {err_stacked[widest]:.2f} %."))
 
 # %% [markdown]
-# From the paper's way to this package's, one change at a time, in this order; in another order the shares would be others. One of the changes is no better model but an easier target: by the mean IPC of all runs the error falls for both ways, as the noise of single runs is averaged away.
+# From stacked counts to aligned rates, one change at a time, in this order; in another order the shares would be others. One of the changes is no better model but an easier target: by the mean IPC of all runs the error falls for both ways, as the noise of single runs is averaged away.
 
 # %%
 changes = {
@@ -424,8 +424,9 @@ fall = gains[programs].iloc[0] - gains[programs].iloc[-1]
 of_rest = (f" ({100 * gain[rest].sum() / fall[rest].sum():.0f} % without {furthest})" if rest
            else "")
 display(results.finding(
-    f"From the paper's way ({gains['mean'].iloc[0]:.1f} %: stacked counts, judged by the IPC of "
-    f"each run) to this package's ({gains['mean'].iloc[-1]:.1f} %: aligned rates, judged by the "
+    f"From stacked counts judged by the IPC of each run, which is the paper's way on rows that are "
+    f"steps of progress ({gains['mean'].iloc[0]:.1f} %), to this package's "
+    f"({gains['mean'].iloc[-1]:.1f} %: aligned rates, judged by the "
     f"mean IPC of all runs), {share_of['mean IPC of all runs']:.0f} % of the fall comes of the "
     f"other target, which is easier, and {share_of['aligned instead of stacked']:.0f} % of "
     f"aligning{of_rest}, in this order of the changes; aligning "

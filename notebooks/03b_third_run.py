@@ -234,10 +234,11 @@ shifts = pd.DataFrame(rows, columns=["shift", "case", "event", "ratio"])
 spread = shifts.groupby("shift")["ratio"].quantile([0.1, 0.5, 0.9]).unstack()
 spread.columns = ["10th percentile", "median", "90th percentile"]
 worthless = (shifts["ratio"] >= 1).groupby(shifts["shift"]).mean()
-results.table(spread.assign(worthless=worthless).reset_index(), "shift",
-              "**Table.** Error over that of the mean, by intervals of shift: quantiles over "
-              f"{len(predicted)} cases and events; *worthless*: the share of them with a ratio of "
-              "1 or more.")
+n_long = shifts.groupby("shift").size()
+results.table(spread.assign(worthless=worthless, n=n_long).reset_index(), "shift",
+              "**Table.** Error over that of the mean, by intervals of shift: quantiles over the "
+              "*n* cases and events that have more than twice as many intervals; *worthless*: the "
+              "share of them with a ratio of 1 or more.")
 
 # %%
 @plot.styled
@@ -255,8 +256,10 @@ def draw_shifts(spread):
 figure, _ = draw_shifts(spread)
 results.figure(figure, "shift",
                "**Figure.** What a shift of phases costs: error over that of the mean, quantiles "
-               f"of {len(predicted)} cases and events. *See:* one interval raises the median from "
-               f"{spread.loc[0, 'median']:.2f} to {spread.loc[1, 'median']:.2f}, twenty to "
+               f"of {n_long.min()} to {n_long.max()} cases and events (table). *See:* one interval "
+               "raises "
+               f"the median from {spread.loc[0, 'median']:.2f} to {spread.loc[1, 'median']:.2f}, "
+               "twenty to "
                f"{spread.loc[20, 'median']:.2f}; but cases differ: shifted by fifty intervals a "
                f"tenth of them is still at {spread.loc[50, '10th percentile']:.2f} or less.")
 
@@ -334,7 +337,7 @@ results.table(models.reset_index(), "models",
               "models.csv.", rows=6)
 
 # %%
-order = ["by instructions", "by time", "pace alone", "shuffled", "mean"]
+order = ["by instructions", "by time", "pace alone", "mean", "shuffled"]
 by_case = models.groupby("case").mean()
 shown = by_case[order].div(by_case["third run alone"], axis=0).sort_values("by instructions")
 figure, _ = plot.by_case(shown, ylabel="error over that of a model\nof the third run alone",
@@ -378,14 +381,16 @@ display(results.finding(
     f"own previous interval {place['previous interval']:.2f} %, by the mean {place['mean']:.2f} %. "
     f"The totals of these runs differ by {furthest:.3f} % at most."))
 display(results.finding(
-    "A model fitted on two merged runs errs by "
-    f"{model['by instructions']:.2f} % on the third run's unseen blocks, one fitted on the third "
-    f"run itself by {model['third run alone']:.2f} % (by more than the merged one in {better} of "
+    "A model of one event by the other and the time per instruction, fitted on two merged runs, "
+    f"errs by {model['by instructions']:.2f} % on the third run's unseen blocks, one "
+    f"fitted on the third run itself by {model['third run alone']:.2f} % (by more than the merged "
+    f"one in {better} of "
     f"{len(models)}), one of runs merged by time {model['by time']:.2f} %; with one event in "
     "random order by "
-    f"{model['shuffled']:.2f} %, by the pace alone {model['pace alone']:.2f} % (more than the "
-    f"merged one in {by_events} of {len(models)}), the mean by {model['mean']:.2f} %. A merge that "
-    f"is off by one interval loses much of this: its error is {spread.loc[1, 'median']:.2f} of the "
+    f"{model['shuffled']:.2f} %, by the time per instruction alone {model['pace alone']:.2f} % "
+    f"(more than the merged one in {by_events} of {len(models)}), the mean by "
+    f"{model['mean']:.2f} %. A merge that is off by one interval loses much of this: its error is "
+    f"{spread.loc[1, 'median']:.2f} of the "
     "mean's."))
 
 # %% [markdown]
@@ -395,7 +400,7 @@ display(results.finding(
 #
 # ## On your own program
 #
-# This page is about published recordings; no command of cmlib makes three runs of their form (`folder` reads other files of that form: three folders of the names in `RUNS` above, in each a file `PROGRAM.INPUT.gcc.sse3.perf` a case). Change `program` first: it picks the cases. Runs of your own program that counted different events are merged in [notebook 03a](03a_merging_runs.ipynb): `cmlib record NAME -- COMMAND`, then `cmlib run live 03a_merging_runs -p program=NAME`.
+# This page is about published recordings; no command of cmlib makes three runs of their form (`folder` reads other files of that form: three folders, `amd_taken_totalmiss`, `amd_branches_totalmiss` and `amd_branches_takentotal`, in each a file `PROGRAM.INPUT.gcc.sse3.perf` a case). Change `program` first: it picks the cases. Runs of your own program that counted different events are merged in [notebook 03a](03a_merging_runs.ipynb): `cmlib record NAME -- COMMAND`, then `cmlib run live 03a_merging_runs -p program=NAME`.
 #
 # **References.** Lv, Sun, Yu, *Mining CPU performance data based on gradient boosting regression tree*, 2018, §3.1. Recordings: Weaver, deater/perfevent_overhead.
 

@@ -51,14 +51,10 @@ from cmlib.report import paper
 from cmlib.report.notebook import begin
 
 # %%
-limits = {
-    "method": "cmlib.clean.DISTINCT_METHODS", "step": (1, 100), "test_share": (0.05, 0.5),
-    "n_seeds": (2, 100), "top": (3, 30), "seed": (0, 1_000_000),
-}
-notebook = begin(
-    "03d_across_programs", settings, program=program, method=method, step=step,
-    test_share=test_share, n_seeds=n_seeds, top=top, seed=seed,
-)
+limits = {"method": "cmlib.clean.DISTINCT_METHODS", "step": (1, 100), "test_share": (0.05, 0.5),
+          "n_seeds": (2, 100), "top": (3, 30), "seed": (0, 1_000_000)}
+notebook = begin("03d_across_programs", settings, program=program, method=method, step=step,
+                 test_share=test_share, n_seeds=n_seeds, top=top, seed=seed)
 results, workers, url = notebook.results, notebook.workers, notebook.database
 table, gbrt = study.event_table(url), paper("gbrt")
 
@@ -83,7 +79,7 @@ if len(programs) < 2 or (program != "all" and len(programs) < len(recorded)):
 #
 # Each run of a program counted other events. Runs are aligned by progress: the same share of a program's retired instructions is taken to be the same place in all its runs. A row is a step of progress (one of some hundred equal shares of the instructions), a column an event per cycle, and what is explained is IPC, the mean of the runs. Runs that multiplex are cleaned first (*shrinkage* moves each count of an event that took turns towards its neighbours in time, by as much as its own noise calls for, notebook 02c).
 #
-# Per cycle, a kind of instructions (branches, fused pairs, dispatched operations) is IPC times the share of that kind, and cycles without retirement are what IPC lacks: such events follow IPC in any program, and that they lead says little of a bottleneck. Both papers' events are counts per interval, which share this; notebook 03c takes events per instruction.
+# Per cycle, a kind of instructions (branches, fused pairs, dispatched operations) is IPC times the share of that kind, and cycles without retirement are what IPC lacks: such events follow IPC in any program, and that they lead says little of a bottleneck. The events of the GBRT paper and of CounterMiner are counts per interval, which share this; notebook 03c takes events per instruction.
 
 # %%
 clean = partial(study.recorded_runs, url, method=method, workers=workers)
@@ -210,7 +206,8 @@ results.figure(
     figure, "fig06",
     f"**GBRT paper, Fig. 6.** The {top} most important events of each program, and of all together "
     f"(Mix): bars are means of {n_seeds} models of resampled rows, lines the range of 90 % of "
-    "them, all on one scale. Colour: in how many programs the event is among the first ten, of "
+    "them, all on one scale; bars whose lines overlap have no order. Colour: in how many programs "
+    "the event is among the first ten, of "
     f"which {top} are drawn. The paper's in all eight programs and in Mix, on another processor: "
     f"{printed}. *See:* the first event of Mix, `{in_mix.index[0]}`, is among the first ten of "
     f"{in_mix.iloc[0]} of {len(programs)} programs; that it leads may only say that it tells the "
@@ -276,8 +273,9 @@ results.figure(
     figure, "shared",
     "**Figure.** Share of the first ten events that two programs have in common; on the diagonal "
     "two halves of the models of one program. *See:* two programs share "
-    f"{pairs['shared'].mean():.2f} on average, one program with itself "
-    f"{itself['shared'].mean():.2f}, ten events drawn at random of {len(common)} {at_random:.2f}. "
+    f"{pairs['shared'].mean():.2f} on average (drawn at random: {at_random:.2f}), one program with "
+    f"itself {itself['shared'].mean():.2f} (drawn at random from the events that its model kept: "
+    f"{itself['at random'].mean():.2f}). "
     "The diagonal is high by itself where a model keeps hardly more than ten events ("
     + ", ".join(f"{name} {kept[name]}" for name in programs) + ").")
 
@@ -340,18 +338,19 @@ def better_than(rival):
     return ", ".join(errors.index[unseen < errors[rival]]) or "none"
 
 
+kept_at_random = 10 * itself["at random"].mean()
 results.finding(
-    f"{shared_by} (two share {10 * pairs['shared'].mean():.1f} of ten, at random "
-    f"{10 * at_random:.1f}); one model of all errs by {errors[MIX].mean():.1f} % on held-out "
-    f"stretches, for a program it was not fitted on by {unseen[best]:.1f} to {unseen[worst]:.1f} "
-    f"%. Among the ten of {most} programs: {leaders}; two halves of "
-    f"one program's models share {10 * itself['shared'].mean():.1f} of ten. "
-    f"Models of single programs err by {errors[ALONE].mean():.1f} % (they win in "
-    f"{(errors[ALONE] < errors[MIX]).sum()} of {len(errors)}), the mean of each program by "
-    f"{errors[MEAN].mean():.1f} %. Fitted without a program, a model errs by {unseen[best]:.1f} % "
-    f"({best}) to {unseen[worst]:.1f} % ({worst}) for it. This is better than the mean of the "
-    f"other programs, which takes no event, for {better_than(MEAN_OF_OTHERS)}; than the program's "
-    f"own mean for {better_than(MEAN)}; than the program's own model for {better_than(ALONE)}.")
+    f"{shared_by}; two programs share {10 * pairs['shared'].mean():.1f} of ten "
+    f"({10 * at_random:.1f} if drawn at random), two halves of one program's models "
+    f"{10 * itself['shared'].mean():.1f} ({kept_at_random:.1f} if drawn at random "
+    f"from the events that its model kept). Among the ten of {most} programs: {leaders}.")
+results.finding(
+    f"One model of all programs errs by {errors[MIX].mean():.1f} % on stretches that were held "
+    f"out, models of single programs by {errors[ALONE].mean():.1f} %, a program's mean by "
+    f"{errors[MEAN].mean():.1f} %. Fitted without a program, it errs by {unseen[best]:.1f} % "
+    f"({best}) to {unseen[worst]:.1f} % ({worst}) for it: better than the mean of the others, "
+    f"which takes no event, for {better_than(MEAN_OF_OTHERS)}; than the program's own mean for "
+    f"{better_than(MEAN)}. Events that are IPC times a share take part in all of these models.")
 
 # %% [markdown]
 # ## Explore
@@ -360,10 +359,11 @@ results.finding(
 
 # %%
 panel = explore.ranking({"Mix": refined["Mix"]} | refined, draws, top=top)
+see = (f"{len(set(leading['Mix'].index) & set(leading[programs[0]].index))} of the first {top} "
+       f"events of Mix are among the first {top} of {programs[0]}.")
 caption = ("**Figure.** The panel as it opens in JupyterLab, where program and number of events "
            "can be chosen: importance [%], colours by whether an event is in both lists or in one; "
-           "each panel has its own scale. *See:* which of the first events of Mix lead in a single "
-           "program as well.")
+           "each panel has its own scale. *See:* " + see)
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]

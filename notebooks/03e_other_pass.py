@@ -162,7 +162,7 @@ results.table(tested, "core",
 #
 # $$|\rho_e| = |\mathrm{corr}(\mathrm{rank}(e_t),\ \mathrm{rank}(IPC_t))|,$$
 #
-# and averaged: counted all the time, multiplexed and interpolated, and multiplexed and cleaned by `method`. From the first to the second is no work of smoothing: these are other runs, and in them every event is counted beside the IPC that it is held against, while counted all the time it shares one run in four with it. From the second to the third is what `method` adds on the same counts, and only this can be the circle.
+# and averaged: counted all the time, multiplexed and interpolated, and multiplexed and cleaned by `method`. From the first to the second is no work of smoothing: these are other runs. A multiplexed run has IPC and all core events; of the runs without multiplexing each counts a fourth of the events, so that an event is held against the mean IPC of four runs, three of which did not count it. From the second to the third is what `method` adds on the same counts, and only this can be the circle.
 
 # %%
 def correlations(name, sets, how):
@@ -173,12 +173,13 @@ def correlations(name, sets, how):
 
 
 TRUE, FILLED = "counted all the time", "interpolate"
-rho = {}
+rho, n_mlpx = {}, 0
 for name in matrices:
     runs = store.runs(url, program=name).query("set != 'sweep'")
     sets = {mode: group["set"].unique() for mode, group in runs.groupby("mode")}
     if {"ocoe", "mlpx"} <= set(sets):
         columns = {TRUE: correlations(name, sets["ocoe"], FILLED)}
+        n_mlpx += (runs["mode"] == "mlpx").sum()
         columns |= {how: correlations(name, sets["mlpx"], how) for how in (FILLED, method)}
         rho[name] = pd.DataFrame(columns).dropna().abs()
 
@@ -200,10 +201,10 @@ if rho:
     display(results.figure(figure, "correlations",
                            "**Figure.** Rank correlation of events with IPC, without sign, mean "
                            f"of {n_core} core events; grey: counted all the time, the others "
-                           "multiplexed and cleaned. *See:* interpolate alone lies "
-                           f"{by_program(level)} from the grey; from there {method} adds "
+                           f"multiplexed ({n_mlpx} runs) and cleaned. *See:* interpolate alone "
+                           f"lies {by_program(level)} from the grey; from there {method} adds "
                            f"{by_program(added)}."))
-    display(results.table(mean_rho, "correlations", "**Table.** The same in numbers.", decimals=3))
+    display(results.table(mean_rho, "correlations", "**Table.** The same in numbers.", decimals=4))
 
 # %% [markdown]
 # ## The answer
@@ -216,7 +217,9 @@ display(results.finding(
     f"first pass repeated, without any event, by {repeat:.1f} %; the model wins for {wins.sum()} "
     f"of {n} program{'s' * (n > 1)}. It wins for {winners}, and loses for {losers}; the mean of "
     f"the first pass errs by {means[MEAN]:.1f} %. On a random fifth of the pass that it learned "
-    f"from the model errs by {means['random fifth: model']:.1f} %."))
+    f"from the model errs by {means['random fifth: model']:.1f} %, a straight line between the "
+    f"rows beside it by {means['line']:.1f} %. One pair of passes a program does not tell whether "
+    "differences of half a point would come again."))
 if rho:
     display(results.finding(
         f"Where events are multiplexed, {method} adds {by_program(added)} to their rank "
@@ -234,7 +237,7 @@ results.numbers()
 # %% [markdown]
 # ## What this doesn't show
 #
-# Both passes are of one machine and one input: another input or machine is a harder test (notebook [03d](03d_across_programs.ipynb) takes other programs). One pair of passes a program, and one seed, do not tell whether differences of half a percent would come again. The model is of the dozen core events; all events together (notebook 03) were counted in one pass only. A correlation that rises with smoothing may also rise because error is taken away; and how much the importances in notebook 03 rise with it is not measured here.
+# Both passes are of one machine and one input: another input or machine is a harder test (notebook [03d](03d_across_programs.ipynb) takes other programs). The model is of the dozen core events; all events together (notebook 03) were counted in one pass only. A correlation that rises with smoothing may also rise because error is taken away; and how much the importances in notebook 03 rise with it is not measured here.
 #
 # ## On your own program
 #

@@ -118,8 +118,7 @@ def points(frames, *, x, y, xlabel, ylabel, size=3):
 
 @styled
 def run_times(frame, *, ylabel):
-    """Run times of programs in the order of their runs, a coloured line with a point a run for each program:
-    (Figure, Axes).
+    """Run times of programs in the order of their runs, a point a run, a colour a program: (Figure, Axes).
 
     `frame` has a row a run, with the columns "program" and "seconds"; `ylabel` is the text at the vertical axis.
     """
@@ -127,7 +126,7 @@ def run_times(frame, *, ylabel):
     programs = list(dict.fromkeys(frame["program"]))
     for name, colour in zip(programs, palette(len(programs)), strict=True):
         seconds = frame.loc[frame["program"] == name, "seconds"].to_numpy()
-        ax.plot(range(1, len(seconds) + 1), seconds, "o-", color=colour, ms=3.5, lw=0.9, label=name)
+        ax.plot(range(1, len(seconds) + 1), seconds, "o", color=colour, ms=3.5, label=name)
     ax.set(xlabel="run", ylabel=ylabel, ylim=(0, None))
     legend_right(ax)
     return figure, ax
