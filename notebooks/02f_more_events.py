@@ -255,12 +255,12 @@ display(results.table(
 # The paper's numbers are of its own programs and processor; these are of a15-cbench. The replay has no 10 events: 8 and 12 stand beside the paper's 10.
 
 # %%
-for n, events, way, error in [(2, 10, "perf", raw["mean"]), (3, 10, "perf", raw["mean"]),
+for n, events, way, of_paper in [(2, 10, "perf", raw["mean"]), (3, 10, "perf", raw["mean"]),
                               (2, 10, "counterminer", cleaned[10]),
                               (3, 10, "counterminer", cleaned[10]),
                               (6, 24, "counterminer", cleaned[24])]:
     results.number(f"error by Eq. 4, {COUNTERS * n} events, {LABELS[way]}", folded.at[n, way], "%",
-                   paper=error, note="cBench on an Arm Cortex-A15 (a15-cbench), replayed; the "
+                   paper=of_paper, note="cBench on an Arm Cortex-A15 (a15-cbench), replayed; the "
                                      f"paper: {events} events")
 display(results.numbers())
 

@@ -164,7 +164,7 @@ if not notebook.of_program:  # a report of one's own program has nothing else in
 #
 # ## The model, and its most important events
 #
-# The model is that of notebook 03: all events of a program, by progress (equal shares of the instructions) or, of one run, by intervals of time, the least important dropped until the model is most accurate on unseen stretches. Of IPC they are counts per cycle, so that a kind of instructions, or cycles without retirement (`ex_no_retire`), follow it by definition, and a pair of such events says little (notebook 03d). Runs that multiplex are cleaned first (*shrinkage*, notebook 02c). Pairs are effects of one model, so its own first events are paired; notebook 03's figure has means of resampled models, in which other events may come first. A pair takes a model of two events or more; programs whose model keeps one are named, and left out.
+# The model is that of notebook 03: all events of a program, by progress (equal shares of the instructions) or, of one run, by intervals of time, the least important dropped until the model is most accurate on unseen stretches. Where IPC is explained, events are counts per cycle: a kind of instructions, or cycles without retirement (`ex_no_retire`), then rise and fall with IPC by definition, and a pair of such events says little (notebook 03d). Runs that multiplex are cleaned first (*shrinkage*, notebook 02c). Pairs are effects of one model, so its own first events are paired; notebook 03's figure has means of resampled models, in which other events may come first. A pair takes a model of two events or more; programs whose model keeps one are named, and left out.
 
 # %%
 url = notebook.database
@@ -257,7 +257,7 @@ results.figure(
     "each program: shares of all pair effects [%], not of IPC; lines: least to most in five models "
     "with other seeds; grey: not sure (below). *See:* the first pair has "
     f"{shares}; where the line is far from the bar's end, the bar is one seed's. In the paper's "
-    "figures, of other pairs and programs and by its Eq. 12, it has "
+    "figures, of other pairs and recordings and by its Eq. 12, it has "
     f"{span(pd.Series(counterminer['dominant_percent']))} %.")
 
 # %%
@@ -374,9 +374,9 @@ if len(programs) > 1:
     display(results.finding(
         f"{'Few' if steady else 'No'} interacting pairs are sure: of {len(sure)} programs' first "
         f"pairs in a model of {aim.name}, {same_first.sum()} stay first with five other seeds, "
-        f"{above.sum()} exceed noise, {len(steady)} do both. Letting events act together predicts "
-        f"held-out stretches better for {len(gains)} of {len(judged)}"
-        f"{f' ({gained}; rather too narrow)' if gains else ''}."))
+        f"{above.sum()} exceed the largest pair of a model without interactions, {len(steady)} do "
+        "both. Letting events act together predicts held-out stretches better for "
+        f"{len(gains)} of {len(judged)}{f' ({gained}; rather too narrow)' if gains else ''}."))
     display(results.finding(
         "First pairs by Friedman's H, with their share of all pair effects (not of IPC) and that "
         f"in the five models with other seeds: {first_pairs}."))

@@ -20,7 +20,7 @@
 #
 # *Reads* what `cmlib record-micro --simulate` made with Valgrind. *Writes* which bottlenecks a simulation can tell, the tree and its accuracy, its errors on programs that it was not trained on, how many of their slices it calls unknown, and how far simulated counts are from a processor's.
 #
-# Yoo et al. (2012, "the paper" below) record small programs with one known bottleneck each (*micro-benchmarks*, each in a pathological form **P** and a healthy form **N**), cut the runs into slices, choose the few events that tell the classes apart, and train a C4.5 tree on them; the tree then names each slice of another program. [Notebook 05](05_fingerprinting.ipynb) does so with a processor's counters, this one with counts by Valgrind's Callgrind. Classes: `P_Mem_L2`, `P_Mem_L3`, `P_Mem_M` wait for data from that level (M: memory; the third level is the last, LL below), `P_CPU` is bound by the core (the micro-benchmarks' only cause of this kind is mispredicted branches; among the other programs are long chains of arithmetic, too), `N` is healthy. A slice whose nearest training slice is too far off gets no class: it is *unknown*.
+# Yoo et al. (2012, "the paper" below) record small programs with one known bottleneck each (*micro-benchmarks*, each in a pathological form **P** and a healthy form **N**), cut the runs into slices, choose the few events that tell the classes apart, and train a C4.5 tree on them; the tree then names each slice of another program. [Notebook 05](05_fingerprinting.ipynb) does so with a processor's counters, this one with counts by Valgrind's Callgrind. Classes: `P_Mem_L2`, `P_Mem_L3`, `P_Mem_M` wait for data from that level (M: memory; the third level is the last, LL below), `P_CPU` is bound by the core (the only cause of this kind that the tree learns is mispredicted branches; among the other programs are long chains of arithmetic, too), `N` is healthy. A slice whose nearest training slice is too far off gets no class: it is *unknown*.
 
 # %% tags=["parameters"]
 program: str = "all"  # all: this notebook is about the micro-benchmarks, and refuses any other
@@ -248,8 +248,8 @@ results.table(
 #
 # Programs whose code differs from the micro-benchmarks', each in a pathological and a healthy form, some at two working sets. All are scored, those too whose forms the simulation does not tell apart.
 #
-# - The scores of nine programs are optimistic: which rates the tree is given, where its thresholds lie, and what is prefetched were chosen with them in view. Five (count_keys, tree_walk, graph_search, varint and median_filter) were simulated last, when all this was fixed; their score stands apart below.
-# - *Streams* and *quadruple* (floating point by software) were added after that, and nothing was changed for them. A processor's prefetcher serves streams in order; the simulated one fills the second and the last level only and follows no stride. So a class of misses says nothing of a stream, and the simulated predictor fails at the end of each short loop. `cmlib diagnose --simulate` counts the lines that were prefetched.
+# - The scores of nine programs are optimistic: which rates the tree is given, where its thresholds lie, and what is prefetched were chosen with them in view. Five (count_keys, tree_walk, graph_search, varint and median_filter) were simulated when all this was fixed; their score stands apart below.
+# - *Streams* and *quadruple* (floating point by software) came after these, and nothing was changed for them. A processor's prefetcher serves streams in order; the simulated one fills the second and the last level only and follows no stride. So a class of misses says nothing of a stream, and the simulated predictor fails at the end of each short loop. `cmlib diagnose --simulate` counts the lines that were prefetched.
 
 # %%
 X_unseen, unseen = cut(recorded.key["unseen"], slice_s=1)
@@ -298,7 +298,7 @@ apart = ~name.isin({fingerprint.program_of(one) for one in recorded.indistinguis
 groups = {
     "all cases": np.full(len(scores), True),
     "cases that a simulation tells apart": apart,
-    "programs simulated last": name.isin(SIMULATED_LAST),
+    "programs simulated when all was fixed": name.isin(SIMULATED_LAST),
     "streams and quadruple": name.str.contains("stream|quadruple"),
 }
 for group, cases in groups.items():
@@ -355,7 +355,7 @@ results.finding(
     f"{programs} programs that it was not trained on, the tree names it in at least 90 % of the "
     f"slices (always giving the most frequent class would in {frequent.iloc[0]}). Of the "
     f"{len(distinguished)} whose two forms differ in the simulation, in "
-    f"{distinguished.ge(90).sum()} ({always[apart[~healthy]].sum()}). "
+    f"{distinguished.ge(90).sum()} (that class would in {always[apart[~healthy]].sum()}). "
     f"{accused.gt(5).sum()} of {len(accused)} healthy cases are "
     f"called pathological in more than 5 % of their slices: {', '.join(alarms) or 'none'}. Unknown "
     f"are {here['unknown [%]']:.1f} % of all slices. Of the paper's own case, rebuilt, "

@@ -243,7 +243,7 @@ def at_equal_steps(counts):
 
 # %%
 def agree(runs, **others):
-    """Rank correlation of the events of some runs with those of the same runs, counted otherwise."""
+    """Rank correlation of events of some runs with those of the same runs, counted otherwise."""
     data, seeds = experiments.matrix(runs), range(n_seeds, 2 * n_seeds)
     first = stability.draw_importances(data.X, data.ipc, seeds=range(n_seeds))
     alike = {}

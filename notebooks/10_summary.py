@@ -123,8 +123,9 @@ again = printed["whose data"].isin(["simulated", "the authors' series"])
 display(results.finding(
     f"Of {len(printed)} numbers that a paper prints too, {near.sum()} are within {CLOSE:g} times "
     f"the paper's ({by_data(printed[near])}), so {(near & ~again).sum()} that are neither "
-    f"simulated nor of the authors' own series (beside {printed['paper'][near & ~again].nunique()} "
-    f"numbers of the papers, for one may have several here); {far.sum()} are beyond {FAR:g} times "
+    f"simulated nor of the authors' own series (they stand beside "
+    f"{printed['paper'][near & ~again].nunique()} different numbers of the papers); {far.sum()} "
+    f"are beyond {FAR:g} times "
     f"({by_data(printed[far])}), {(printed['ratio'] <= 0).sum()} of these nothing or of the other "
     "sign."))
 
