@@ -117,16 +117,16 @@ def shuffle_members(grouped, kinds, number):
 
 # %%
 def stability(X, CPI, kind, fold):
-    """Number of clusters, events in the largest, overlap as grouped and with members shuffled."""
+    """Number of clusters, overlap as grouped and shuffled, and how many draws overlap as much."""
     grouped = cluster_events(X, kind)
     model = ClusterRegression(grouped).fit(X, CPI, fold)
     added = draw_contributions(model, X, CPI, range(seed, seed + n_models))
     shuffled = [shuffle_members(grouped, kind, seed + number) for number in range(n_shuffles)]
     own, *others = [overlap(pd.DataFrame([importances(of_model, clusters) for of_model in added]))
                     for clusters in (grouped, *shuffled)]
-    sizes = {"clusters": grouped.nunique(), "largest": grouped.value_counts().max()}
-    return sizes | {"overlap": own, "overlap, members shuffled": np.mean(others),
-                    "draws as stable [%]": 100 * np.mean(np.array(others) >= own)}
+    return {"clusters": grouped.nunique(), "overlap": own,
+            "overlap, members shuffled": np.mean(others),
+            "draws as stable [%]": 100 * np.mean(np.array(others) >= own)}
 
 
 # %% [markdown]
@@ -158,7 +158,7 @@ judged = dict(zip(programs, parallel_map(judge, programs, workers=workers), stri
 judged = {name: of_program for name, of_program in judged.items() if of_program is not None}
 if not judged:
     raise UnfitRecordingError(f"no event varies in the runs of {', '.join(programs)}.")
-judged = pd.DataFrame(judged).T.astype({"clusters": int, "largest": int})
+judged = pd.DataFrame(judged).T.astype({"clusters": int})
 judged = judged.rename_axis("program").reset_index()
 
 # %%
@@ -192,9 +192,9 @@ results.figure(figure, "errors",
 
 # %%
 results.table(judged, "clusters-judged",
-              "**Table.** Number of clusters, events in the largest; overlap, the mean of draws, "
-              "and how many of these overlap at least as much; errors [%] of CPI on held-out "
-              "stretches (both figures in numbers).")
+              "**Table.** Number of clusters; overlap, its mean with members shuffled, how many of "
+              "these draws overlap at least as much; errors [%] of CPI on held-out stretches "
+              "(both figures in numbers).")
 
 # %% [markdown]
 # ## On another recording
@@ -224,9 +224,9 @@ n_events = " or ".join(map(str, sorted(n_core)))
 if len(core):
     beaten = (core["linear"] < core["boosted"]).sum()
     display(results.table(core, "core",
-                          "**Table.** The same errors [%] of "
-                          f"models of {n_events} events alone, fitted on "
-                          "one recording, tested on the other. *See:* the linear model errs by "
+                          f"**Table.** The same errors [%] of models of {n_events} events alone, "
+                          "fitted on one recording, tested on the other. *See:* the linear model "
+                          "errs by "
                           f"{core['linear'].mean():.1f} %, the boosted one by "
                           f"{core['boosted'].mean():.1f} % on average, and the linear one by less "
                           f"in {beaten} of {len(core)}."))
