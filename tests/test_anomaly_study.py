@@ -106,15 +106,15 @@ def samples():
 
 def test_plots_show_what_they_are_given(samples):
     means = pd.Series([3.0, 2.0, 1.0, 1.0, 1.0], range(1, 6))
-    settling = functions_of("06f_training_runs")["draw_settling"]
-    figure, axes = settling({"a": means}, {"a": 4}, "error")
+    draw = functions_of("06f_training_runs")["draw_stops"]
+    figure, axes = draw({"a": means}, {"a": 4}, "error")
     assert axes[0].get_title("left") == "a: stops at 4" and axes[0].lines[1].get_xdata()[0] == 4
     detector = SimpleNamespace(models_=[SimpleNamespace(threshold=0.5)])
     one = SimpleNamespace(samples=samples, detector=detector, program=SimpleNamespace(label="a"))
     _, axes = functions_of("06e_other_models")["draw_samples"]([one])
     assert sum(len(line.get_xdata()) for line in axes[0].lines[:3]) == len(samples)
     assert axes[0].get_yscale() == "log" and axes[0].lines[3].get_ydata()[0] == 0.5
-    _, axes = settling({"a": means}, {}, "error")
+    _, axes = draw({"a": means}, {}, "error")
     assert len(axes[0].lines) == 1
 
 
