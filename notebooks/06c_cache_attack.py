@@ -20,7 +20,7 @@
 #
 # *Reads* the runs of `cmlib fetch cache-attack`, in the cache or in the folder `CMLIB_PUBLIC` (a variable of the environment). *Writes* F1 and false alarms by detector and load, and the event that each attack is blamed on.
 #
-# Four attacks: evict and reload (er), flush and flush (ff), flush and reload (fr), prime and probe (pp), each on twelve libraries, which are their *targets*; benign runs have two to four ordinary commands running instead. Load: nothing else ran (*no-load*), or something did (*avg-load*); how much, the authors do not say. [Notebook 06](06_anomaly_detection.ipynb) has AutoPerf's detector on slow versions of programs.
+# Four attacks: evict and reload (er), flush and flush (ff), flush and reload (fr), prime and probe (pp), each on twelve libraries, which are their *targets*; benign runs have two to four ordinary commands running instead. Load: nothing but these ran (*no-load*), or something more did (*avg-load*); how much, the authors do not say. [Notebook 06](06_anomaly_detection.ipynb) has AutoPerf's detector on slow versions of programs.
 
 # %% tags=["parameters"]
 program: str = "all"  # any other than all leaves this notebook out
@@ -71,7 +71,8 @@ Markdown(f"**Data.** Others' recordings (`aidancranfield/cache-attack-detection`
          f"processor that is not named; under each of {len(loads)} loads "
          f"{n_of.xs('benign', level=1).iloc[0]:,} benign runs and "
          f"{n_of.drop('benign', level=1).iloc[0]} of each of {len(attacks)} attacks, on "
-         f"{runs['target'].nunique()} libraries. None is the paper's.")
+         f"{runs['target'].nunique()} libraries. None is the paper's, "
+         "which has no attacks: no number of it to compare with.")
 
 # %% [markdown]
 # ## The runs
@@ -85,12 +86,14 @@ kind = runs["attack_type"].where(runs["label"] == 0, "attack")
 middle = X.groupby([runs["load_level"], kind]).median().T
 middle.columns = [f"{kind}, {load}" for load, kind in middle.columns]
 benign, attack = middle.loc["L1-dcache-load-misses", ["benign, no-load", "attack, no-load"]]
+fewer = {load: int((middle[f"attack, {load}"] < middle[f"benign, {load}"]).sum()) for load in loads}
 results.table(middle.rename_axis("event").reset_index(), "rates",
               f"**Table.** Median of each of {len(middle)} events per 1,000 instructions (all four "
               "attacks together), by class and load. *See:* under attack there are fewer "
               f"misses per instruction, not more (`L1-dcache-load-misses`: {attack:.2f} against "
-              f"{benign:.2f} without load): the loop of the attack executes so many instructions "
-              "that all else becomes rare.", decimals=2)
+              f"{benign:.2f} under no-load): the attack's loop executes many instructions. "
+              f"Fewer under attack of {len(middle)} events are "
+              f"{' and '.join(f'{n} ({load})' for load, n in fewer.items())}.", decimals=2)
 
 # %% [markdown]
 # ### Attacks that did not run
@@ -110,7 +113,7 @@ results.table(busy.sort_values(busy.columns[0]).reset_index(), "targets",
 # %% [markdown]
 # ## Detectors that know benign runs alone
 #
-# Of a load, the first half of the benign runs trains; the second half is judged. The libraries are split as well, alternately in the order of the tables: the attacks on the second, fourth, … of them are judged, here and below; those on the first, third, … are learned by the trees below, and by nothing here. AutoPerf's autoencoder, a network that sends a run's rates $x$ through fewer neurons than there are events, and back to $x'$, calls a run anomalous if its reconstruction error $RE$ is beyond the mean and two standard deviations of the training runs (§3.3.2); the event $i$ with the largest part of the error is named as the cause (§3.5):
+# Of a load, the first half of the benign runs trains; the second half is judged. The libraries are split as well, every other one in the order in which they were recorded: the attacks on half of them are judged, here and below (their names follow the next cell); those on the others are learned by the trees below, and by nothing here. AutoPerf's autoencoder, a network that sends a run's rates $x$ through fewer neurons than there are events, and back to $x'$, calls a run anomalous if its reconstruction error $RE$ is beyond the mean and two standard deviations of the training runs (§3.3.2); the event $i$ with the largest part of the error is named as the cause (§3.5):
 #
 # $$RE = \sum_i RE_i = \sum_i (x_i - x'_i)^2, \qquad RE > RE_{mean} + 2\, RE_{sd}, \qquad \text{cause} = \text{arg max}_i\ RE_i$$
 #
@@ -130,6 +133,9 @@ place = {target: number for number, target in enumerate(dict.fromkeys(runs["targ
 is_benign = runs["label"].eq(0).to_numpy()
 first = np.where(is_benign, order < size / 2, runs["target"].map(place) % 2 == 0).astype(bool)
 ran = ~runs["target"].isin(absent).to_numpy()
+halves = [target for target, number in place.items() if number % 2]
+idle = ", ".join(sorted(set(halves) & set(absent))) or "none"
+print(f"Judged are the attacks on {', '.join(halves)}; of these nothing ran on {idle}.")
 by_load = {load: runs["load_level"].eq(load).to_numpy() for load in loads}
 trained_on = by_load | {"every load": np.full(len(runs), True)}
 
@@ -191,11 +197,15 @@ results.table(
     f"and benign runs called attacks [%] (the first {shown} of {len(zero)} rows; all in "
     "detectors.csv, F1 of all in the figure below). *See:* under the load that it was trained on, "
     f"mean F1 of AutoPerf is {of_f1['AutoPerf']:.2f}, of instructions alone "
-    f"{of_f1['instructions alone']:.2f}, of calling every run an attack {of_f1['always']:.2f}; of "
-    "the attack that it finds least often AutoPerf finds "
-    f"{same.loc['AutoPerf', attacks].min():.0f} %; trained on both loads, "
-    f"{least.min():.0f} % ({least.idxmin()}).",
+    f"{of_f1['instructions alone']:.2f}, of calling every run an attack {of_f1['always']:.2f}.",
     rows=shown)
+
+# %%
+found_by = zero[zero["method"] == "AutoPerf"][["trained on", "judged", *attacks, "false alarms"]]
+results.table(found_by, "found",
+              "**Table.** Attacks that AutoPerf finds (only those that ran), by kind, and benign "
+              "runs called attacks [%]. *See:* trained on both loads it finds "
+              f"{least.min():.0f} % of {least.idxmin()}.", decimals=0)
 
 # %%
 causes = pd.concat(named, names=["trained on", "class", "counter"]).rename("runs").reset_index()
@@ -215,7 +225,7 @@ results.table(firsts.drop(columns="runs"), "causes",
 # %% [markdown]
 # ## Trees that know the attacks
 #
-# The tree of the fingerprinting paper (Yoo 2012), C4.5, splits the runs by the event and threshold with the largest gain ratio ([05a](05a_simulated_fingerprinting.ipynb) has the formula). It learns the classes from the first half of the benign runs and the attacks on the first, third, … library, and is judged on the same runs as all above: the other half and the other libraries. Beside it scikit-learn's tree, boosted trees with the settings that the recordings' authors publish (20 trees of depth 5, learning rate 0.2), and C4.5 on shuffled labels (one shuffle): half of these say benign, so that it mostly answers benign; what an answer without any count finds best is *always*.
+# The tree of the fingerprinting paper (Yoo 2012), C4.5, splits the runs by the event and threshold with the largest gain ratio ([05a](05a_simulated_fingerprinting.ipynb) has the formula). It learns the classes from the first half of the benign runs and the attacks on the other libraries, and is judged on the same runs as all above. Beside it scikit-learn's tree, boosted trees with the settings that the recordings' authors publish (20 trees of depth 5, learning rate 0.2), and C4.5 on shuffled labels (one shuffle), whose answers tell nothing; without any count the best answer is *always*.
 
 # %%
 trees = {"C4.5": C45Classifier(), "decision tree": DecisionTreeClassifier(random_state=seed),
@@ -230,11 +240,14 @@ for load, own in trained_on.items():
         tree.fit(X[own & first], labels)
         rows += score(np.asarray(tree.predict(X)) != "benign", name, load)
 taught = pd.DataFrame(rows)
+other = taught[(taught["trained on"] != taught["judged"]) & (taught["trained on"] != "every load")]
+highest, always = other["F1, attacks that ran"].max(), of_f1["always"]
 shown = 2 * len(trees)
 results.table(taught.drop(columns=attacks), "trees",
               "**Table.** Trees that learned the attacks: F1, and benign runs called attacks [%] "
               f"(the first {shown} of {len(taught)} rows; all in trees.csv). *See:* trained on one "
-              "load, each is useless under the other: it calls all runs attacks, or none.",
+              f"load and judged under the other the largest F1 is {highest:.2f}; calling every run "
+              f"an attack has {always:.2f}.",
               rows=shown)
 
 # %%
@@ -254,9 +267,9 @@ results.figure(
     figure, "f1",
     "**Figure.** F1 by method (rows) and by load of training → load of judging (columns: "
     "first the same load, then the other, then trained on both); attacks that ran, and the second "
-    f"half of the benign runs. White is {always:.2f}, calling every run an attack; red is better, "
-    f"blue worse. *See:* under the other load {useless} of {len(methods)} methods (without always "
-    "and shuffled labels) are no better than that.")
+    f"half of the benign runs (false alarms: last table). White is {always:.2f}, calling every run "
+    f"an attack; red is better, blue worse. *See:* under the other load {useless} of "
+    f"{len(methods)} methods (without always and shuffled labels) are no better than that.")
 
 # %% [markdown]
 # ## What time alone tells
@@ -318,52 +331,40 @@ wide = kinds["every load"].groupby("method")[["F1, attacks that ran", "false ala
 f1_wide = wide["F1, attacks that ran"]
 rule = f1_wide[rivals].idxmax()
 blind = " and ".join(name for name in rivals if worst[name] < 0.1)  # under one of the loads
-def against(first, second, margin=0.01):
-    """In words, whether one F1 is above another by more than a margin."""
-    if abs(first - second) <= margin:
-        return "As good as"
-    return "Better than" if first > second else "Worse than"
-
-
-def in_words(name):
-    """Mean F1 and false alarms of a method that was trained on every load."""
-    return f"{name} {f1_wide[name]:.2f} ({wide.at[name, 'false alarms']:.0f} %)"
-
 
 # %%
+def in_words(name, of=wide):
+    """Mean F1 and false alarms of a method."""
+    return f"{name} {of.at[name, 'F1, attacks that ran']:.2f} ({of.at[name, 'false alarms']:.0f} %)"
+
+
+won = [of_f1["AutoPerf"] > of_f1[simple] + 0.01, f1_wide["AutoPerf"] > f1_wide[rule] + 0.01]
 display(results.finding(
-    f"Cache attacks (others' hardware events), mean F1: under the load of the training "
-    f"{of_f1['AutoPerf']:.2f} (best of {len(rivals)} simple rules {of_f1[simple]:.2f}), trained on "
-    f"both loads {f1_wide['AutoPerf']:.2f} ({f1_wide[rule]:.2f}), under another "
-    f"{f1_far.max():.2f} with every benign run called an attack. "
-    f"Trained and judged under one load: {against(of_f1['AutoPerf'], of_f1[simple]).lower()} the "
-    f"best of {len(rivals)} rules that know benign runs only, too (the best on the judged runs). "
-    f"AutoPerf's detector has a mean F1 of {of_f1['AutoPerf']:.2f} "
-    f"({near.at['AutoPerf', 'false alarms']:.1f} % false alarms), {simple} {of_f1[simple]:.2f}"
-    f"{f' ({blind} find nothing without load)' if blind else ''}, C4.5 and boosted trees, which "
-    f"know the attacks, {of_f1['C4.5']:.2f} and {of_f1['boosted trees']:.2f}; calling every run an "
-    f"attack has {of_f1['always']:.2f}. Attacks and benign runs were recorded in other blocks, so "
-    "that none of these tells an attack from what else changed between them."))
+    f"Under the load of its training yes, {'and' if won[0] else 'but no'} better than the best of "
+    f"{len(rivals)} simple rules: mean F1 (false alarms, others' hardware events) "
+    f"{in_words('AutoPerf', near)}, {in_words(simple, near)}, calling every run an attack "
+    f"{of_f1['always']:.2f}. Trained on benign runs of both loads it is "
+    f"{'' if won[1] else 'not '}better: {in_words('AutoPerf')}, {in_words(rule)}, but finds only "
+    f"{least.min():.0f} % of one attack ({least.idxmin()}). Under a load that it was not trained "
+    f"on it is useless, as are {useless - 1} of the {len(methods) - 1} other methods: it calls "
+    f"{alarms.min():.0f} % of the benign runs attacks (F1 {f1_far.max():.2f})."))
 display(results.finding(
-    f"Trained on benign runs of both loads: {against(f1_wide['AutoPerf'], f1_wide[rule]).lower()} "
-    f"the best of these rules, there {rule}. Mean F1 (false alarms): {in_words('AutoPerf')}, "
-    f"{in_words(rule)}, {in_words('instructions alone')}, {in_words('boosted trees')}. Of the "
-    f"attack that it finds least AutoPerf finds {least.min():.0f} % there ({least.idxmin()})."))
+    "Attacks and benign runs were recorded in different blocks, so that none of these numbers "
+    "tells an attack from what else changed between the blocks. Models that know the attacks have "
+    f"{in_words('C4.5', near)} and {in_words('boosted trees', near)} under the same load"
+    f"{f'; {blind} find nothing under no-load' if blind else ''}."))
 results.finding(
-    f"Under a load that it was not trained on AutoPerf is useless, as are {useless - 1} of the "
-    f"{len(methods) - 1} other methods: it calls {alarms.min():.0f} % of the benign runs "
-    f"attacks, its F1 is {f1_far.max():.2f}. On {len(absent)} of {len(busy)} libraries no "
-    "attack ran, though their runs are labelled as attacks; they are left out of what is "
-    "judged, not of what the trees learn.")
+    f"On {len(absent)} of {len(busy)} libraries no attack ran, though their runs are labelled as "
+    "attacks; they are left out of what is judged, not of what the trees learn.")
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# Class and time go together, so no figure here tells an attack from what else changed between the blocks. An attack that never rests is seen in the instructions alone where nothing else runs; one that works in short bursts was not recorded. Counts are of the whole system. Twelve events are more than a processor counts at once; perf then takes turns and scales up, and the tables do not say for what share of the time an event was counted. They have no run with a missing count.
+# Class and time go together, so no figure here tells an attack from what else changed between the blocks. Each rule has its own threshold, so that F1 compares thresholds as well as detectors. An attack that works in short bursts was not recorded. Counts are of the whole system. Twelve events are more than a processor counts at once; perf then takes turns and scales up, and the tables do not say for what share of the time an event was counted. They have no run with a missing count.
 #
 # ## On your own program
 #
-# This notebook is about these published runs only (`program` takes `all`). With tables of the same columns of your own, the parameter to change first is `folder`, the folder that they are in: `cmlib run paper 06c -p folder=FOLDER`. Versions of a program are compared by `cmlib compare './old input' './new input'` ([notebook 06](06_anomaly_detection.ipynb)).
+# This notebook is about these published runs only (`program` takes `all`). With tables (CSV) of your own the parameter to change first is `folder`, which they are in: `cmlib run paper 06c -p folder=FOLDER`. Their columns: `id` (as `fr_LIBRARY_no-load_1`), `load_level`, `attack_type` (or benign), `label` (0: benign), and counts, `cache-references` to `dTLB-load-misses`, as in the first table, and `instructions` among them. Versions of a program are compared by `cmlib compare './old input' './new input'` ([notebook 06](06_anomaly_detection.ipynb)).
 #
 # **References.** Alam, Gottschlich, Muzahid, *AutoPerf: A Generalized Zero-Positive Learning System to Detect Software Performance Anomalies*, §3.3, §3.5. Yoo et al., *Automated fingerprinting of performance pathologies using performance monitoring units*, 2012. Recordings: aidancranfield/cache-attack-detection.
 
