@@ -47,8 +47,7 @@ from cmlib.experiments.event_tables import processor_name, table_name
 from cmlib.io import events
 from cmlib.parallel import Workers, parallel_map
 from cmlib.rank import blocks, relative_error
-from cmlib.rank.clusters import PENALTIES, ClusterRegression, cluster_events, draw_contributions
-from cmlib.rank.clusters import held_out, importances, resample_blocks
+from cmlib.rank import clusters as clustering
 from cmlib.report.notebook import begin
 
 # %%
@@ -115,7 +114,8 @@ C = fcluster(linkage(squareform(distance, checks=False), "average"), 0.3, "dista
 z = ((X - X.mean()) / X.std(ddof=0)).clip(-3, 3)
 fold = blocks(X.index, 12) % 4
 folds = list(GroupKFold(4).split(z, groups=fold))
-beta = RidgeCV(PENALTIES, cv=folds, scoring="neg_mean_squared_error").fit(z.to_numpy(), CPI).coef_
+ridge = RidgeCV(clustering.PENALTIES, cv=folds, scoring="neg_mean_squared_error")
+beta = ridge.fit(z.to_numpy(), CPI).coef_
 a = ((z - z.mean()) * beta).T.groupby(C).sum().T  # a column a cluster
 sigma = a.std(ddof=0)
 I_C = (100 * sigma / sigma.sum()).sort_values(ascending=False)
@@ -126,7 +126,7 @@ print(f"{X.shape[1]} events in {len(I_C)} clusters; the three most important, in
                   for c, share in I_C.head(3).items()))
 
 # %%
-model = ClusterRegression(cluster_events(X, kind)).fit(X, CPI, fold)
+model = clustering.ClusterRegression(clustering.cluster_events(X, kind)).fit(X, CPI, fold)
 np.testing.assert_allclose(np.sort(model.importance_), np.sort(I_C), rtol=1e-6)
 print(f"cmlib.rank.clusters and the cell above agree on the importance of {len(I_C)} clusters")
 
@@ -138,13 +138,13 @@ print(f"cmlib.rank.clusters and the cell above agree on the importance of {len(I
 # %%
 def weigh(X, CPI, kind, fold):
     """The cluster of each event, the model of all rows, and importances by resampled model."""
-    grouped = cluster_events(X, kind)
-    model = ClusterRegression(grouped).fit(X, CPI, fold)
-    added = draw_contributions(model, X, CPI, range(seed, seed + n_models))
-    mean = pd.DataFrame([importances(of_model, grouped) for of_model in added]).mean()
+    grouped = clustering.cluster_events(X, kind)
+    model = clustering.ClusterRegression(grouped).fit(X, CPI, fold)
+    added = clustering.draw_contributions(model, X, CPI, range(seed, seed + n_models))
+    mean = pd.DataFrame([clustering.importances(of_model, grouped) for of_model in added]).mean()
     order = mean.sort_values(ascending=False, kind="stable").index
     grouped = grouped.map({cluster: place for place, cluster in enumerate(order, 1)})
-    return grouped, model, pd.DataFrame([importances(of_model, grouped) for of_model in added])
+    return grouped, model, pd.DataFrame([clustering.importances(a, grouped) for a in added])
 
 
 # %%
@@ -191,7 +191,8 @@ def explain(data):
     X, CPI, what = usable(data)
     fold = blocks(X.index, 12) % 4
     grouped, model, draws = weigh(X, CPI, what["kind"], fold)
-    members, (added, predicted) = members_of(model, X, grouped), held_out(grouped, X, CPI, fold)
+    members = members_of(model, X, grouped)
+    added, predicted = clustering.held_out(grouped, X, CPI, fold)
     means = [CPI[fold != held].mean() for held in fold]
     errors = {"linear": relative_error(CPI, predicted), "mean": relative_error(CPI, means)}
     of_data = {"X": X, "CPI": CPI, "what": what, "added": added, "errors": errors}
@@ -270,7 +271,7 @@ def most_less_least(count, values):
 def cycles_with(event, X, CPI, costs):
     """Cycles per 1,000 instructions that go with an event, their 90 % interval, and its bound."""
     count, cycles = X[event].to_numpy(float), 1000 * CPI.to_numpy(float)
-    rows = [resample_blocks(len(X), number, n_blocks=12) for number in range(200)]
+    rows = [clustering.resample_blocks(len(X), number, n_blocks=12) for number in range(200)]
     drawn = [most_less_least(count[chosen], cycles[chosen]) for chosen in rows]
     at_most = 1000 * most_less_least(count, count) * costs.most(event)
     return most_less_least(count, cycles), *np.quantile(drawn, [0.05, 0.95]), at_most
@@ -359,7 +360,7 @@ def note(row):
     if not row["cycles_event"]:
         return "moves with the cycles; what it costs is not known"
     if exceeds(row) == "exceeded":
-        return "rises with the cycles, but happens too seldom to cost them"
+        return "more cycles rise with it than it can cost itself"
     if row["direction"] != ("more" if cycles > 0 else "fewer"):
         return "not surely with more or with fewer cycles"
     return f"the more of it, the {'more' if cycles > 0 else 'fewer'} cycles"
