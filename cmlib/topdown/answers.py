@@ -98,6 +98,9 @@ def summarize(
     """
     hidden = [zeros_without_turn(counts, running) for counts, running in runs]
     runs = [(counts.mask(zeros), running) for (counts, running), zeros in zip(runs, hidden, strict=True)]
+    named = {event for counts, _ in runs for event in counts}
+    counted = [counts.dropna(axis=1, how="all") for counts, _ in runs]
+    runs = [(counts, running[counts.columns]) for counts, (_, running) in zip(counted, runs, strict=True)]
     shares = np.concatenate([running.to_numpy(float).ravel() for _, running in runs])
     costs = read_costs(processor or UNKNOWN)
     timed = not whole_runs or all("duration_time" in counts for counts, _ in runs)
@@ -117,6 +120,7 @@ def summarize(
     )
     level |= _clock(level)
     hidden = {event for zeros in hidden for event in zeros if zeros[event].any()}
+    uncounted = named.difference(hidden, *counted)
     return {
         "schema": SCHEMA,
         "name": name,
@@ -126,8 +130,8 @@ def summarize(
         "runtime": runtime or None,
         "runs": n_rows if whole_runs else len(runs),
         "intervals": n_rows,
-        "events": len({event for counts, _ in runs for event in counts}),
-        "counted": round(float(shares.mean()), 3) if np.isfinite(shares).all() else None,
+        "events": len(set().union(*counted)),
+        "counted": round(float(shares.mean()), 3) if len(shares) and np.isfinite(shares).all() else None,
         "levels": level,
         "levels_text": _sentences().levels(level, format_number),
         "phases": by_phase.to_dict("records"),
@@ -137,7 +141,7 @@ def summarize(
         "account": account,
         "misses": misses,
         "misses_text": describe_misses(misses),
-        "remarks": [*_remarks(runs, hidden, core, processor, level, printed, account), *notes],
+        "remarks": [*_remarks(runs, hidden, uncounted, core, processor, level, printed, account), *notes],
     }
 
 
@@ -387,7 +391,7 @@ def _category(row):
     return entry | {"events": list(row.events)}
 
 
-def _remarks(runs, hidden, core, processor, level, printed, account):
+def _remarks(runs, hidden, uncounted, core, processor, level, printed, account):
     """Sentences on what makes the recording hard to trust: events hardly counted, shares not known, and so on."""
     untold = any(np.isnan(running.to_numpy(float)).any() for _, running in runs)
     shares = [running.mean(skipna=False) for _, running in runs]
@@ -405,6 +409,7 @@ def _remarks(runs, hidden, core, processor, level, printed, account):
         core,
         unknown_costs,
         sorted(hidden),
+        sorted(uncounted),
         untold,
         100 * _THIN,
         thin,
