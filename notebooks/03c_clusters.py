@@ -345,7 +345,7 @@ results.table(cycles[columns], "cycles",
 # %% [markdown]
 # ## Which cluster may cost the cycles
 #
-# Of each program, the first cluster of stalls or misses that surely goes with more cycles, and not surely with more than it can cost (of which no bound may be known); the first page of the whole report (index.html) shows it. These are the sentences, where there is such a cluster:
+# Of each program, the first cluster of stalls or misses that surely goes with more cycles, and not surely with more than it can cost (of which no bound may be known); none where the linear model errs by nine tenths of what the mean does or more, as then nothing that was counted explains the cycles; the first page of the whole report (index.html) shows it. These are the sentences, where there is such a cluster:
 
 # %%
 def first_event(row):
@@ -400,7 +400,8 @@ for name, c in clusters.items():
         "of events that rise and fall together; a bar is the group's share of all that [%], with "
         f"its 90 % interval{others_of(c['table'])}. On stretches that it never saw the model is "
         f"off by {errors['linear']:.1f} %, the mean alone by {errors['mean']:.1f} %")
-    if costly := varies(c["table"]):
+    explains = errors["linear"] < 0.9 * errors["mean"]
+    if explains and (costly := varies(c["table"])):
         display(results.overview(name, varies=costly))
 
 # %%
