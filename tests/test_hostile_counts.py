@@ -45,9 +45,10 @@ FORMS = {
 }  # fmt: skip
 GOOD = {"PAPI": "PAPI_L1_DCM", "APerf": "l1-pki"}
 IMPOSSIBLE = ["-5", "inf", "-inf", "nan", "NaN", "true", "null", "1e400", f"1{400 * '0'}", "9" * 30, "٣"]
-# Words of R, of databases and of likwid for what is missing.
+# Words of R, of databases, of pandas and of likwid for what is missing.
 MISSING = {(form, "null") for form in ("wide", "objects", "column of events")} | {
-    *((form, "nan") for form in FORMS if form.startswith("likwid"))
+    *((form, "nan") for form in FORMS if form.startswith("likwid")),
+    *((form, word) for form in ("wide", "column of events") for word in ("nan", "NaN")),
 }
 NOT_UTF8 = b"a\x92b".decode("utf-8", "surrogateescape")
 HOSTILE = [

@@ -98,3 +98,26 @@ def test_arms_stalls_tell_as_much_where_the_core_is_known():
         summarize_runs(program, metas, runs, processor=name)["account"] for name in ("arm", "arm_neoverse_n1")
     ]
     assert [(account["how"], account["limits"]) for account in accounts] == [("likely", ["front end"])] * 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["zen2-github-issue.md", "epyc7763-per-socket.txt", "epyc9654-no-aggr.txt", "graviton2-r5-append.csv"],
+)
+def test_an_ipc_printed_for_a_place_or_another_machine_contradicts_nothing(name):
+    assert not any("printed" in remark for answer in summaries(name) for remark in answer["remarks"])
+
+
+def test_what_was_not_supported_is_no_event_that_was_hardly_counted():
+    (answer,) = summaries("cascadelake-ddd.typescript")
+    assert answer["events"] == 18 and not any("5 %" in remark for remark in answer["remarks"])
+    assert any("L1-icache-loads" in remark for remark in answer["remarks"])
+
+
+def test_how_long_runs_took_are_no_times_of_intervals():
+    answers = [*summaries("xz-scaling-pandas.csv"), *summaries("hybrid-runs.csv")]
+    assert [(answer["runs"], round(answer["levels"]["seconds"], 2)) for answer in answers] == [
+        (12, 5.27),
+        (6, 4.7),
+        (6, 5.68),
+    ]

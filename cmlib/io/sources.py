@@ -272,7 +272,9 @@ def _source(file, text, machine, options, frame=None, remarks=None):
     facts = _facts(frame, counts, running, names, text)
     facts |= {key: value for key, value in options.items() if value not in (None, {})}
     facts |= {"running_shares": not frame["running"].isna().any(), "names": names}
-    facts |= {"printed": shares} if (shares := perf.printed(text)) else {}
+    totals = counts.reindex(columns=["instructions", "cycles"]).dropna().sum(min_count=1)
+    ipc = totals["instructions"] / (totals["cycles"] or np.nan)
+    facts |= {"printed": shares} if (shares := perf.printed(text, ipc)) else {}
     facts |= {"cpus": cpus} if (cpus := perf.cpus_utilized(text)) else {}
     facts |= {"zeros_uncounted": True} if hidden else {}
     facts |= {"machine": machine} if events.processor_of(machine) else {}

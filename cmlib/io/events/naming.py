@@ -6,6 +6,7 @@ of what events count. EventError for a name that neither the table nor perf has;
 
 import difflib
 import functools
+import itertools
 import re
 from functools import cache
 
@@ -174,6 +175,7 @@ def _known():
     """All known names of events, as :func:`normalize_name` writes them."""
     tables = [general_events().index, *map(names_of, known_tables())]
     names = [*HARDWARE_NAMES, *SOFTWARE_NAMES, *_TOOL, *ALIASES, *" ".join(ALIASES.values()).split()]
+    names += itertools.chain(*SAME.values())
     return frozenset(map(normalize_name, [*names, *(name for index in tables for name in index)]))
 
 

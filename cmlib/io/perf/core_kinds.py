@@ -6,8 +6,12 @@ ParseError if more than eight kinds are counted.
 
 import re
 
+import pandas as pd
+
 from cmlib.io.events import CORE_EVENT
 from cmlib.io.perf.formats import find_format
+from cmlib.io.perf.formats.lines import as_unicode
+from cmlib.io.perf.formats.wide import NOT_COUNTED, Wide
 from cmlib.io.perf.grammar import TIME, ParseError
 
 _KIND = re.compile(rf"(?<![\w/.-]){CORE_EVENT.pattern}")
@@ -15,7 +19,7 @@ _KIND = re.compile(rf"(?<![\w/.-]){CORE_EVENT.pattern}")
 # Each PMU's name has one of these; finding them is ten times as fast as the regular expression.
 _WORDS = ("core", "atom", "lowpower", "armv", "apple")
 _MOST_KINDS = 8
-_KIND_OF_METRIC = re.compile(r"\((cpu_(?:core|atom|lowpower))\)\s*(?:#.*)?$")
+_KIND_OF_METRIC = re.compile(r"\((cpu_(?:core|atom|lowpower))\)[\s\"}]*(?:#.*)?$")
 _KIND_OF_TOPLEV = re.compile(r"^ *(?:S\d\S* +)?(core|atom|lowpower)[ ,;]+\S+[ ,;].*% *Slots")
 # Beginning of a line that has a metric and no count: behind `#`, with empty fields in front, or in JSON.
 _METRIC = re.compile(
@@ -31,8 +35,11 @@ def by_kind_of_core(text):
     it is {"": text}; if they name several and only one has counts, {"": its part}. ParseError if more than eight have
     counts.
     """
-    if find_format(text).counts_a_line > 1 or not any(word in text for word in _WORDS):
+    if not any(word in text for word in _WORDS):
         return {"": text}
+    form = find_format(text)
+    if form.counts_a_line > 1:
+        return _columns_by_kind(text) if isinstance(form, Wide) else {"": text}
     lines = text.splitlines(keepends=True)
     kinds = []
     for line in lines:  # a line with a metric alone belongs to the kind of core of the line above it
@@ -56,3 +63,18 @@ def by_kind_of_core(text):
         for kind in counted
     }
     return parts if len(parts) > 1 else {"": "".join(parts.values())}
+
+
+def _columns_by_kind(text):
+    """The table of each kind of core that columns of a wide table name, with the columns of no kind."""
+    form = Wide(as_unicode(text))
+    kinds = [match[1] if (match := _KIND.search(name)) else "" for name in form.names]
+    if not 1 < len(set(kinds) - {""}) <= _MOST_KINDS:
+        return {"": text}
+    table, parts = pd.DataFrame(dict(enumerate(form.cells))), {}
+    for kind in dict.fromkeys(filter(None, kinds)):
+        columns = [k for k, of_column in enumerate(kinds) if of_column in ("", kind)]
+        counted = ~table[[k for k in columns if kinds[k]]].isin(NOT_COUNTED).all(axis=1)
+        heading, separator = [form.heading[k] for k in columns], form.separator or " "
+        parts[kind] = table.loc[counted, columns].to_csv(sep=separator, header=heading, index=False)
+    return parts

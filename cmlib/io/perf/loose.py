@@ -6,12 +6,14 @@ than two events. Nothing is refused.
 """
 
 import contextlib
+import csv
 import json
 import re
 
 import pandas as pd
 
 from cmlib.io.events import is_event
+from cmlib.io.perf.formats.wide import NOTHING, without_unit
 
 _LONGEST_JSON, _LONGEST_LINE, _MOST_CELLS = 1 << 24, 1000, 1 << 20
 _MARKS = "|;\t,"
@@ -30,6 +32,13 @@ _NAME = r"(?P<event>[A-Za-z][\w./-]{1,80})"
 _JMH = re.compile(rf"^(?P<program>\S+?):·?{_NAME}\s.*?(?<=\s){_NUMBER}(?P<scale>)(?:\s±\s+\S+)?\s+#/op\s*$")
 # Behind a program's name, on google-benchmark's console.
 _PAIRS = re.compile(rf"(?<![^\s,;]){_NAME}={_NUMBER}(?P<scale>[kKMGT]?)(?![\w.])")
+# Of a sheet: rows and columns of sums and other statistics; numbers where a comma is before the decimals.
+_SUM = re.compile(
+    r"(?:grand )?totals?|sum(?:me)?|mean|average|avg|median|std|min|max|mittel(?:wert)?|gesamt", re.I
+)
+_DIGIT = re.compile("[0-9]")
+_DECIMAL_COMMA = re.compile(r"[0-9.]+,(?:[0-9]{1,2}|[0-9]{4,})")
+_GERMAN = re.compile(r"[0-9.]+,[0-9]+|[0-9]{1,3}(?:\.[0-9]{3})+")
 # As poop and LinuxPerf.jl begin their lines.
 _FIRST = re.compile(
     rf"^[^\w\n]*{_NAME}[\"'`]?(?:\s*[=:|│]\s*|\s+)[\"']?{_NUMBER}(?P<scale>(?: ?[kKMGTB])?)(?![\w.])"
@@ -91,29 +100,47 @@ def from_columns(lines):
     return _as_text(list(objects.values()))
 
 
+def from_sheet(lines):
+    """A spreadsheet's table of two events or more, without titles above it and rows of sums; empty if there is none."""
+    rows, dropped = [], set()
+    with contextlib.suppress(csv.Error):
+        mark = max(_MARKS, key="".join(lines).count)
+        rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=mark) if any(row)]
+    named = (k for k, row in enumerate(rows) if sum(is_event(without_unit(cell)[0]) for cell in row) > 1)
+    heading, *rows = rows[next(named, len(rows)) :] or [[]]
+    rows = [row for row in rows if len(row) == len(heading) or sum(map(_is_value, row)) > 1]
+    while rows and not any(map(_is_value, rows[0])):  # units, pandas' statistics, or the name of its index
+        below = ["" if word == "mean" else word for word in rows.pop(0)]
+        dropped |= {k for k, word in enumerate(below) if _SUM.fullmatch(word)}
+        named = zip(heading, below, strict=True)
+        heading = [f"{name} [{word}]" if name and word else name or word for name, word in named]
+    rows = [row for row in rows if any(map(_DIGIT.match, row[1:])) and not any(map(_SUM.fullmatch, row))]
+    if not rows or any(len(row) != len(heading) for row in rows) or len(rows) * len(heading) > _MOST_CELLS:
+        return ""
+    if any(_DECIMAL_COMMA.fullmatch(cell) for row in rows for cell in row):
+        in_english = {ord("."): None, ord(","): "."}
+        rows = [[c.translate(in_english) if _GERMAN.fullmatch(c) else c for c in row] for row in rows]
+    table = pd.DataFrame(rows).drop(columns=sorted(dropped))
+    return table.to_csv(header=[heading[k] for k in table], index=False)
+
+
+def _is_value(cell):
+    """Whether a cell holds a number, or says that there is none."""
+    return bool(cell) and (bool(_DIGIT.match(cell)) or cell.lower() in NOTHING)
+
+
 def from_rows(lines):
     """The CSV of lines with a row an event and a column a program, with a row a program; "" if they are none."""
     heading, rows = _table(lines)
     rows = list(rows)
     width = len(rows[0]) if rows else 0
-    programs = heading[-(width - 1) :]
-    are_counts = all(
-        len(row) == width and is_event(row[0]) and all(map(_PLAIN.fullmatch, row[1:])) for row in rows
-    )
-    if (
-        width < 3
-        or len(heading) - width not in (-1, 0)
-        or not are_counts
-        or any(map(_PLAIN.fullmatch, programs))
-    ):
+    columns = [["program", *heading[1 - width :]], *rows]
+    are_counts = all(is_event(row[0]) and all(map(_PLAIN.fullmatch, row[1:])) for row in rows)
+    are_alike = {len(column) for column in columns} == {width} and len(heading) - width in (-1, 0)
+    if width < 3 or not are_counts or not are_alike or any(map(_PLAIN.fullmatch, columns[0])):
         return ""
-    counts = {row[0]: row[1:] for row in rows}
-    return _as_text(
-        [
-            {"program": program} | {event: cells[k].replace(",", "") for event, cells in counts.items()}
-            for k, program in enumerate(programs)
-        ]
-    )
+    names, *programs = zip(*columns, strict=True)
+    return _as_text([{name: cells[k].replace(",", "") for k, name in enumerate(names)} for cells in programs])
 
 
 def from_lines(lines):

@@ -5,6 +5,7 @@ categories, such as "front end". Tools print the shares of these beside counts, 
 a text and gives a dict of category to share (0–1); nothing is refused.
 """
 
+import itertools
 import re
 from pathlib import Path
 
@@ -39,6 +40,7 @@ _IPC, _RATE, _STALLS, _HEADED = (_pattern(_READ[key]) for key in ("ipc", "rate",
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 _TABLE = re.compile(r"(?=^ *Performance counter stats for '(.*?)'.*:[ \t]*$)", re.MULTILINE)
 _FIRST_CELL = re.compile(r"^[^;|\t,]*[;|\t,]")
+_ROW_NAMES = "function|module|kernel|program|benchmark|name|process"
 _FEWEST_COLUMNS = 3  # separators of a table whose rows are named
 _VALUE = re.compile(rf"(?<![\w.:-]){_NUMBER}(?![\w.])")
 # One of these is in each line from which anything is read; looked for in a tenth of the time.
@@ -53,7 +55,7 @@ _ON = re.compile(
 )
 
 
-def printed(text):
+def printed(text, counted_ipc=np.nan):
     """Read the shares of slots that were printed, and the instructions per cycle.
 
     Parameters
@@ -62,6 +64,8 @@ def printed(text):
         Output of ``perf stat``, of one kind of core: metrics behind counts, on lines of their own, in columns
         (``--metric-only``, ``--topdown``), between separators or as JSON; or what toplev, topdown-tool, VTune,
         PerfSpect, PCM, AMD uProf or likwid print.
+    counted_ipc : float, default NaN
+        Instructions a cycle of all counts: what is between several printed ones, as of places, agrees with them.
 
     Returns
     -------
@@ -89,7 +93,9 @@ def printed(text):
         rows += [
             (CPI if match["inverse"] else IPC, as_number(match["rate"])) for match in _RATE.finditer(line)
         ]
-    return _means(pd.DataFrame(rows, columns=["category", "value"]))
+    shares = _means(pd.DataFrame(rows, columns=["category", "value"]))
+    ipcs = [value for category, value in rows if category == IPC] if counted_ipc > 0 else []
+    return shares | ({IPC: float(np.clip(counted_ipc, min(ipcs), max(ipcs)))} if ipcs else {})
 
 
 def shares_alone(text):
@@ -104,7 +110,7 @@ def shares_alone(text):
     parts = [(text[table.start() : end], table[1]) for table, end in zip(tables, ends, strict=False)]
     sets = [] if len(parts) > 1 else _column_sets(text)
     remark = _UNNAMED if sets else ""
-    parts = parts if len(parts) > 1 else sets or _named_rows(text) or [(text, "")]
+    parts = parts if len(parts) > 1 else sets or _named_rows(text) or _under_headings(text)
     return [run for part, command in parts for run in _alone(part, command, remark)]
 
 
@@ -133,11 +139,24 @@ def _named_rows(text):
     heading, *rows = text.strip("\n").split("\n")
     mark = next((mark for mark in ";|\t," if heading.count(mark) >= _FEWEST_COLUMNS), None)
     named = len({named[0].lower() for named in _HEADED.finditer(heading)}) > 1
-    if not (mark and named and re.match("function|module|program|benchmark|name|process", heading, re.I)):
+    if not (mark and named and re.match(_ROW_NAMES, heading, re.IGNORECASE)):
         return []
     return [
         (f"{heading}\n{row}\n", row.split(mark)[0]) for row in rows if row.count(mark) == heading.count(mark)
     ]
+
+
+def _under_headings(text):
+    """List of (text, name) for each of several tables of the same categories below other headings, as of programs."""
+    lines, pieces, before = text.splitlines(keepends=True), [[]], {}
+    for line, below in itertools.zip_longest(lines, lines[1:], fillvalue=""):
+        names = frozenset(named.lastgroup for named in _HEADED.finditer(line[:_LONGEST_LINE]))
+        heads = len(names) > 1 and _VALUE.search(below) and not _VALUE.search(line)
+        if heads and before.setdefault(names, line.strip()) != line.strip():
+            pieces.append([])
+            before = {names: line.strip()}
+        pieces[-1].append(line)
+    return [("".join(piece), f"table {k}" if len(pieces) > 1 else "") for k, piece in enumerate(pieces, 1)]
 
 
 def _column_sets(text):

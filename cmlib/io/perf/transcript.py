@@ -13,7 +13,7 @@ from cmlib.io.perf.formats.human_readable import row_of
 from cmlib.io.perf.formats.lines import as_unicode
 from cmlib.io.perf.formats.separated import Separated
 from cmlib.io.perf.grammar import TIME, UNCOUNTED
-from cmlib.io.perf.loose import from_columns, from_lines, from_objects, from_rows
+from cmlib.io.perf.loose import from_columns, from_lines, from_objects, from_rows, from_sheet
 
 NOTE = "Counts were taken out of the text around them."
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -70,7 +70,7 @@ def extract(text):
     if perfs or is_known:
         return "\n".join(perfs)
     lines = [*map(as_unicode, lines)]
-    return from_columns(lines) or from_rows(lines) or from_lines(lines)
+    return from_columns(lines) or from_sheet(lines) or from_rows(lines) or from_lines(lines)
 
 
 def _plain_lines(text):

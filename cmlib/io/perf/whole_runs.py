@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from cmlib.io.events import base_name
 from cmlib.io.perf.formats import find_format
 from cmlib.io.perf.formats.base import Totals
 from cmlib.io.perf.formats.human_readable import HumanReadable
@@ -31,6 +32,7 @@ _STARTERS = frozenset(
 )
 _OF_STARTER = re.compile(r"-.*|[0-9a-fx,:-]+|\w+=.*")
 _DURATION = "duration_time"
+_ALIKE = 1.5  # ratio of IPC from which on runs without a command are of different programs
 # Most programs, and most totals of runs, in a file.
 MOST_PROGRAMS, _MOST_RUNS = 1000, 5000
 
@@ -76,14 +78,31 @@ def _tables(text):
 
 def _by_program(runs):
     """List of Totals: those of the same command, heading and events are joined; ParseError if there are too many."""
-    groups = {}
+    groups, unnamed = {}, []
     for number, run in enumerate(runs, 1):
+        if not run.command and not run.heading:
+            run = _named_by_ipc(run, unnamed, number)
         groups.setdefault((run.command, run.heading, events_of(run)), []).append(run)
         if number > _MOST_RUNS or len(groups) > MOST_PROGRAMS:
             raise ParseError(
                 f"line 1: more than {MOST_PROGRAMS:,} programs or {_MOST_RUNS:,} runs come in one file. Split it."
             )
     return [joined(alike) for alike in groups.values()]
+
+
+def _named_by_ipc(run, unnamed, number):
+    """Totals without a command, of the program whose IPC is alike: one answer can't hold for runs that differ so much.
+
+    `unnamed`, a list of (name, IPC), gets those that are like none before.
+    """
+    names = run.table["event"].to_pylist()
+    counted = dict(zip(map(base_name, names), run.table["value"].to_pylist(), strict=True))
+    ipc = (counted.get("instructions") or np.nan) / (counted.get("cycles") or np.nan)
+    alike = [name for name, other in unnamed if not abs(np.log(ipc / other)) > np.log(_ALIKE)]
+    if not alike:
+        alike = [f"run {number}"]
+        unnamed.append((alike[0], ipc))
+    return replace(run, command=alike[0])
 
 
 def events_of(runs):

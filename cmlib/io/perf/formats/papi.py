@@ -51,6 +51,6 @@ class Papi(Format):
                 starts.append(line.start())
                 runs.append({})
             runs[-1][line[1]] = (1.0, *row[1:])
-        notes = (*self.notes, "A run begins where an event is printed again.")
+        notes = (*self.notes, "A run, region or thread begins where an event is printed again.")
         for (start, end), rows in zip(itertools.pairwise([*starts, len(self.text)]), runs, strict=True):
             yield Totals(self.text[start:end], as_table(rows.values()), remarks=notes)

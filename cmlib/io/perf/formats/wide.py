@@ -26,7 +26,11 @@ from cmlib.io.perf.grammar import ParseError, where
 COUNT, LEVEL = "count", "level"
 
 # Columns that name what ran in a row.
-_PROGRAM = re.compile(r"program(?:me?)?|bench(?:mark)?|name|command|app(?:lication)?|workload", re.IGNORECASE)
+_PROGRAM_NAMES = r"program(?:me?)?|kernel|bench(?:mark)?|name|command|app(?:lication)?|workload"
+_RUN_NAMES = r"(?:run|rep(?:etition|licate)?|trial|iteration)s?(?:[ _-]?(?:id|no|nr|number))?"
+_PROGRAM = re.compile(_PROGRAM_NAMES, re.IGNORECASE)
+_ROW_NAME = re.compile(rf"{_PROGRAM_NAMES}|{_RUN_NAMES}", re.IGNORECASE)
+_OFTEN = 0.1  # share of the steps from row to row in which a time falls, if it is how long a run took
 _ROWS_ARE_RUNS = (
     "No column tells times: a row is taken for a whole run; give --interval-ms where it is an interval."
 )
@@ -43,8 +47,8 @@ _UNIT = re.compile(
     re.IGNORECASE,
 )
 _SCALES = {"k": 1e3, "t": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "mrd": 1e9}
-_NOT_COUNTED = frozenset(["", "<not counted>", "<not supported>"])
-_NOTHING = _NOT_COUNTED | {"-", "na", "n/a", "null", "none"}
+NOT_COUNTED = frozenset(["", "<not counted>", "<not supported>"])
+NOTHING = NOT_COUNTED | {"-", "\u2013", "\u2014", "na", "n/a", "n.a.", "k.a.", "nan", "null", "none"}
 _TIME = re.compile(
     r"(?:(?:wall|elapsed|sample|unix|epoch|clock)[ _-]?)?(?:time(?:[ _-]?stamp)?|date(?:[ _-]?time)?|ts|elapsed|epoch"
     r"|seconds)(?:[ _-]?elapsed)?(?:[ _-]*[\[(]?(s|secs?|seconds|ms|msec|milliseconds|us|usec|µs|ns|nsec|nanoseconds)"
@@ -92,8 +96,8 @@ class Wide(Format):
     def __init__(self, text):
         super().__init__(text)
         if heading := _find_heading(text):
-            self.separator, names, self.places, self.start, self.end_of_heading = heading
-            self.names, self.scales = zip(*map(_without_unit, names), strict=True)
+            self.separator, self.heading, self.places, self.start, self.end_of_heading = heading
+            self.names, self.scales = zip(*map(without_unit, self.heading), strict=True)
             self.counts_a_line = len(self.names)
 
     def read(self, interval_ms=None, columns=None):
@@ -145,10 +149,14 @@ class Wide(Format):
         are intervals: if a column tells times and not how long programs took, if there are places, or if
         `rows_are_runs` is False. ParseError for an unknown column, or a cell that is no count.
         """
-        columns_of_cells = zip(self.names, self.cells, strict=True)
+        columns_of_cells = list(zip(self.names, self.cells, strict=True))
         named = next((cells for name, cells in columns_of_cells if _PROGRAM.fullmatch(name)), ())
-        # Of programs that come once each, a time is how long they took.
-        seconds = self.times if self.times is not None and len(set(named)) == len(named) > 1 else None
+        # Of programs or runs that come once each, a time is how long they took.
+        keys = zip(*(cells for name, cells in columns_of_cells if _ROW_NAME.fullmatch(name)), strict=True)
+        changes = [before != after for before, after in itertools.pairwise(keys)]
+        steps = np.diff(self.times) if self.times is not None and changes and all(changes) else np.zeros(0)
+        once = len(set(named)) == len(named) > 1 or (steps < 0).sum() > _OFTEN * len(steps)
+        seconds = self.times if self.times is not None and once else None
         if self.places or (self.times is not None and seconds is None) or not rows_are_runs:
             return
         names, counts = self._counts(columns or {})
@@ -314,7 +322,7 @@ class Wide(Format):
         used = [is_event(name) or _TIME.fullmatch(name) or name in columns for name in self.names]
         unused = [name or "(no name)" for name, is_used in zip(self.names, used, strict=True) if not is_used]
         cells = set().union(*itertools.compress(self.cells, used))
-        words = sorted(cell for cell in cells if cell.lower() in _NOTHING - _NOT_COUNTED)
+        words = sorted(cell for cell in cells if cell.lower() in NOTHING - NOT_COUNTED)
         notes = {
             f"Columns that name no event are left out: {', '.join(dict.fromkeys(unused))}.": unused,
             f"Cells that hold {' or '.join(words)} are taken for not counted.": words,
@@ -338,7 +346,7 @@ def _find_heading(text):
     if (
         len(names) < 2
         or any(name and _CELL.fullmatch(name) for name in names)
-        or not any(is_event(_without_unit(name)[0]) for name in names)
+        or not any(is_event(without_unit(name)[0]) for name in names)
     ):
         return None
     if len(first) != len(names) or 2 * sum(map(bool, map(_CELL.fullmatch, first))) < len(first):
@@ -346,7 +354,7 @@ def _find_heading(text):
     return separator, names, places, lines[0][1], lines[2 if places else 1][1]
 
 
-def _without_unit(name):
+def without_unit(name):
     """A column's name without the unit of its counts, and how many one of it is (float): ``cycles [Mio]`` gives
     cycles, 1e6.
     """
@@ -364,7 +372,7 @@ def _number(cell):
         return float(cell)
     if scaled := _SCALED.fullmatch(cell):
         return float(scaled[1]) * _SCALES[scaled[2].lower()]
-    return np.nan if cell.lower() in _NOTHING else None
+    return np.nan if cell.lower() in NOTHING else None
 
 
 def _lines(text, start=0):
