@@ -11,7 +11,7 @@ from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[2]
 COLOURS, WIDTH = 96, 1000  # of a picture, so that all notebooks together stay below 8 MB
-KEPT = ("text/html", "text/plain", "image/png")
+KEPT = ("text/html", "text/markdown", "text/plain", "image/png")
 
 
 def store(notebook, executed):
@@ -44,8 +44,9 @@ def _small(output):
         del data[kind]
     if "image/png" in data:
         data["image/png"] = _palette(data["image/png"])
-    if "text/html" in data:
+    if {"text/html", "text/markdown"} & set(data):
         data.pop("text/plain", None)
+    if "text/html" in data:
         data["text/html"] = re.sub(
             r"(data:image/png;base64,)([A-Za-z0-9+/=]+)", lambda m: m[1] + _palette(m[2]), data["text/html"]
         )
