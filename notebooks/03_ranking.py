@@ -377,9 +377,9 @@ named = ", ".join(f"`{s.index[0]}` ({name})" for name, s in spread.items())
 
 # %%
 display(results.finding(
-    f"Which few events tell {aim.name} best is {'hardly' if decided else 'not'} sure: of "
-    f"{n_places} places (the first three of each program), {decided} keep their event among the "
-    f"first three in {np.ceil(0.95 * n_seeds):.0f} of {n_seeds} models of resampled stretches; "
+    f"Which few events tell {aim.name} best is {'hardly' if decided else 'not'} sure: "
+    f"{decided} of {n_places} leading events (three of each program) stay among the first three "
+    f"in {np.ceil(0.95 * n_seeds):.0f} of {n_seeds} models of resampled stretches; "
     f"first on average: {named}. All events together do tell it: the model errs by "
     f"{mean['blocks, all']:.2f} %{of_its_mean} on stretches that it never saw, the mean by "
     f"{mean['their mean']:.1f} %. CounterMiner's refinement gains little: dropping events takes "

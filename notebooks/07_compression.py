@@ -148,11 +148,11 @@ results.figure(
 #
 # $$k_n = \frac{n S_{xy} - S_x S_y}{n S_{x^2} - S_x^2}, \qquad b_n = \frac{S_y S_{x^2} - S_x S_{xy}}{n S_{x^2} - S_x^2}$$
 #
-# It ends before a sample whose residual $r_{n+1} = |y_{n+1} - k_n x_{n+1} - b_n|$ is more than three standard deviations (§3.4),
+# It ends before a sample whose residual $r_{n+1} = y_{n+1} - k_n x_{n+1} - b_n$ is, without its sign, more than three standard deviations (§3.4),
 #
-# $$r_{n+1} > 3\hat\sigma, \qquad \hat\sigma = \sqrt{\tfrac{1}{n-2} \textstyle\sum_i (y_i - \hat y_i)^2} \tag{7}$$
+# $$|r_{n+1}| > 3\hat\sigma, \qquad \hat\sigma = \sqrt{\tfrac{1}{n-2} \textstyle\sum_i (y_i - \hat y_i)^2} \tag{7}$$
 #
-# and the next line starts at the last sample of the old one. After two samples there is no $\hat\sigma$ yet, and $r_3 < \alpha |\hat y_3|$ decides. The whole method, on the first of the cases above, in the paper's letters:
+# and the next line starts at the last sample of the old one. After two samples there is no $\hat\sigma$ yet, and $|r_3| < \alpha |\hat y_3|$ decides. The whole method, on the first of the cases above, in the paper's letters:
 
 # %%
 first = next(iter(shown))

@@ -62,8 +62,8 @@ results, workers, url = notebook.results, notebook.workers, notebook.database
 # %%
 printed = paper("online_linear_regression")
 totals = load_samples(cases, program=program, kind=streams)
-# As in the other notebooks: programs with runs in which each event has a counter (ocoe, which
-# are ranked here) and runs whose events take turns (mlpx).
+# As in the other notebooks: programs with runs in which each event has a counter (ocoe) and runs
+# whose events take turns (mlpx). Ranked are sets of the former: ocoe (core events), sweep (all).
 programs = experiments.programs(url, program, modes=["ocoe", "mlpx"])
 name, one = next(iter(totals.items()))
 timer, event = one.columns[:2]
@@ -77,7 +77,9 @@ machines = "; ".join(dict.fromkeys(
 display(Markdown(
     f"**Data, time and size.** One stream of each of {len(totals)} cases (a program with an "
     f"input), {len(one):,} samples the first ({name}); {source}; machine: {machines}."))
-display(Markdown(describe_data(url, programs).replace("**Data.**", "**Data, ranking.**")))
+display(Markdown(describe_data(url, programs).replace("**Data.**", "**Data, ranking.**")
+                 + " Ranked are the runs whose events did not take turns; their numbers stand "
+                 "below the figure."))
 one.head()
 
 # %% [markdown]
@@ -302,7 +304,7 @@ results.figure(
     "ranking",
     "**Figure.** How far the ranking of events from recorded counts agrees with one from lines, "
     "with one from counts at equal steps without lines, and with itself. A mark is the agreement "
-    f"of the mean importances of {n_seeds} models; its line, the middle 90 % of resampled models, "
+    f"of the mean importances of {n_seeds} models; the bar, the middle 90 % of resampled models, "
     "lies rather below it, as resampling repeats models, which agree less. Ranked, and the size "
     f"of the counts by that of the lines: {of_all}. *See:* with lines the agreement is below that "
     f"with itself in {fewer} of {len(lower)} programs, below that without lines in {by_lines}; "

@@ -373,7 +373,7 @@ if judged:
 display(results.finding(text))
 if judged:
     results.finding(
-        f"Pairs by residual variance, as the paper ranks them, take {count_runs(plane)}; a method "
+        f"A with residual variance in place of H takes {count_runs(plane)}; a method "
         f"of ours (events by effect), devised on these programs, {count_runs(effect)}. Tried were "
         f"{', '.join(map(str, tried))} runs only, so that methods that differ by one of these "
         "numbers are not told apart.")
