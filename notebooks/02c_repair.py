@@ -16,7 +16,7 @@
 # %% [markdown]
 # # Repair: one bench for all ways
 #
-# **Question.** Which way of repairing multiplexed counts is nearer to the truth than what perf prints, and do its intervals hold?
+# **Question.** Which way of repairing multiplexed counts is nearer to the truth than what perf prints, and do its 90 % ranges of a count hold the truth?
 #
 # *Reads* a fixed list of recordings, of which the truth is known. *Writes* errors and coverage by file, and ratios to what perf prints.
 #
@@ -115,7 +115,7 @@ display(table.head().apply(
 #
 # $$\hat y_i = y_i - w_i \, (y_i - \bar y_i), \qquad w_i = \min\Big( \big(1 - \max(s_i, c)\big) \, \frac{\nu}{(\mathrm{mean}_i |y_i - \bar y_i|)^2}, \; 1 \Big).$$
 #
-# The cell computes it for one event alone ($c = 0$). What is judged is the library's, with $c$, and with rules for rarer cases: where turns are in step with the intervals (running shares have three values or fewer), a program's phases may keep time with them, and $\nu$ is less four standard errors, times 0.4; where running shares are even, intervals hold whole rotations, and counts stay; neighbours are those of $y$, of $y$ per cycle or instruction, or per count that the events of other groups predict, whichever come nearest; and where more than a tenth of the intervals have no turn, straight lines fill them. The squared standard error is $0.45 \, (1 - s_i)$ times half the mean squared change over six samples around.
+# The cell computes it for one event alone ($c = 0$). What is judged is the library's, with $c$, and with rules for rarer cases: where turns are in step with the intervals (running shares have three values or fewer), a program's phases may keep time with them, and $\nu$ is less four standard errors, times 0.4; where running shares are even, intervals hold whole rotations, and counts stay; neighbours are those of one of four series: $y$, $y$ per cycle, $y$ per instruction, or $y$ over what the events of other groups predict of it, namely the one by which the mean of the neighbours lies nearest to the counts; and where more than a tenth of the intervals have no turn, straight lines fill them. The squared standard error is $0.45 \, (1 - s_i)$ times half the mean squared change over six samples around.
 
 # %%
 def shrink(y, s):
@@ -267,7 +267,7 @@ if long:
                            f"{row['error']:.1f} %."))
 
 # %% [markdown]
-# ## Do the intervals hold?
+# ## Do the ranges hold the true counts?
 #
 # Shrinkage gives each count a standard error; 90 % of the true counts should lie within 1.645 of them.
 
@@ -309,7 +309,7 @@ display(results.finding(
     "the error of what perf prints there is left, "
     + "; ".join(tell(kind) for kind in sorted(kinds, key=list(WHERE).index)) + f".{unseen}"))
 display(results.finding(
-    f"Intervals of 90 % hold {held['covered'].min():.0f} to {held['covered'].max():.0f} % of "
+    f"Ranges of 90 % hold {held['covered'].min():.0f} to {held['covered'].max():.0f} % of "
     f"the true counts on average, and {held['least'].min():.0f} % in the worst file: a "
     "little wide, and too narrow for some files. The form of shrinkage was found with these files "
     "in sight, so this is no test on unseen data."))
