@@ -400,8 +400,7 @@ for name, c in clusters.items():
         "of events that rise and fall together; a bar is the group's share of all that [%], with "
         f"its 90 % interval{others_of(c['table'])}. On stretches that it never saw the model is "
         f"off by {errors['linear']:.1f} %, the mean alone by {errors['mean']:.1f} %")
-    explains = errors["linear"] < 0.9 * errors["mean"]
-    if explains and (costly := varies(c["table"])):
+    if errors["linear"] < 0.9 * errors["mean"] and (costly := varies(c["table"])):
         display(results.overview(name, varies=costly))
 
 # %%
