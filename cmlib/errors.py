@@ -23,5 +23,5 @@ class UnfitRecordingError(NothingRecordedError, ValueError):
 
 
 def last_lines(text):
-    """The last ten lines of a program's output (`text`, str), which tell why it failed."""
+    """The last ten lines (a str) of a program's output (`text`, str), which tell why it failed."""
     return "\n".join(text.strip().splitlines()[-10:])

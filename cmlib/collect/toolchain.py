@@ -1,7 +1,7 @@
 """Find and run compilers and other tools; their failures become errors that show the command.
 
 :func:`find_compiler` gives a program's name, :func:`compile_to` writes a file, :func:`run_tool` gives a tool's
-output as text; all raise CmlibError.
+output as text. CmlibError if a program is missing, fails or takes too long.
 """
 
 import os
@@ -30,7 +30,8 @@ def find_compiler(variable, usual, purpose, packages):
 def compile_to(target, compiler, options, sources, headers):
     """Compile `sources` into the file `target`, unless it is newer than all of them and than `headers` (all paths).
 
-    `compiler` is its program, `options` are its (lists of str). Returns nothing; CmlibError if the compiler fails.
+    `compiler` is the name of the program (str), `options` are what it is given before the sources (list of str).
+    Returns None; CmlibError if the compiler is missing or fails, FileNotFoundError if a source or header is.
     """
     newest = max(file.stat().st_mtime for file in (*sources, *headers))
     if not target.is_file() or target.stat().st_mtime < newest:

@@ -126,12 +126,14 @@ def _without_ticking(runs, target):
 
 
 def core_runs(url, programs, target=IPC, *, workers=None):
-    """Cleaned OCOE runs (each event counted all the time) of programs that have two passes or more of set "ocoe".
+    """Cleaned OCOE runs (each event counted all the time) of programs that were recorded so at least twice.
 
-    A dict from program to a DataFrame, a row a run, with columns set, pass, counts (DataFrame) and seconds
-    (Series), as of :func:`cmlib.experiments.data.cleaned_runs`. `programs` are names in the store at `url`,
-    `workers` is a Workers (which processes compute). Gaps are interpolated, nothing else is cleaned. Runs that did
-    not count the `target` are no pass.
+    A set is a plan of events, here "ocoe", which may take several runs; a pass is the number of its repetition. A
+    dict from program to a DataFrame, a row a run, with columns set, pass (int), counts (a DataFrame, a row an
+    interval, a column an event) and seconds (a Series, length of each interval [s]). Programs with the `target` (a
+    :class:`cmlib.experiments.targets.Target`, the rate that is explained) counted in fewer than two passes are left
+    out; of the others all runs are there, also those without it. `programs` are names in the store at `url`,
+    `workers` is a Workers (which processes compute). Gaps are interpolated, nothing else is cleaned.
     """
     runs = store.runs(url).query("set == 'ocoe'")
     passes = runs[target.counted_in(runs)].groupby("program")["pass"].nunique()

@@ -33,8 +33,9 @@ QUICK = Boosting(trees=60, learning_rate=0.15, rows_per_leaf=3)
 class PublishedMatrix:
     """All runs of a program on a processor in one matrix, a row for one or several neighbouring intervals.
 
-    `X` has events per instruction, without those that contain IPC; `ipc` is a Series; `counts` has the counts of all
-    events and seconds; `runs` is the number of runs.
+    `X` has events per instruction, without those that count instructions or cycles by their names, which contain
+    IPC; `ipc` is a Series; `counts` has the counts of all events and the column seconds [s]; `runs` is the number
+    of runs.
     """
 
     X: pd.DataFrame
@@ -44,7 +45,7 @@ class PublishedMatrix:
 
     @property
     def y(self):
-        """Logarithm of IPC (Series), the target of models, so that errors are relative as in Eq. 14."""
+        """Logarithm of IPC (Series), the target of models, so that errors are relative as in CounterMiner's Eq. 14."""
         return np.log(self.ipc)
 
     @property
@@ -57,7 +58,7 @@ def counts_of(name):
     """List of (counts, running) of the runs in a published file, with cmlib's names of events; empty if it is not here.
 
     `name` is the file's, with its folder, as :func:`files_like` lists it. Both are DataFrames, a row an interval, a
-    column an event; running shares are 0 to 1.
+    column an event; running shares are 0 to 1. A PublicError for a name that is not listed.
     """
     content = public.read(name)
     if content is None:

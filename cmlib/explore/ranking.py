@@ -2,7 +2,7 @@
 
 Controls choose the program, another beside it, the number of events in the model, the bars shown, and over how many
 models (of different seeds) importances are averaged. :func:`ranking` takes results of :func:`cmlib.rank.refine` and
-gives a Panel; without results it says how to record.
+gives a Panel (an ipywidgets VBox); without results it says how to record.
 """
 
 import pandas as pd
@@ -15,17 +15,17 @@ _CHOSEN = 0  # in place of a number of events: the model that the refinement kep
 
 
 def ranking(refined, draws, *, top=10):
-    """A Panel with the most important events of a program, alone or beside another program's.
+    """A Panel (a widget) with the most important events of a program, alone or beside another program's.
 
     Parameters
     ----------
     refined : dict of str to Refinement
-        Program to what :func:`cmlib.rank.refine` gave: models with fewer and fewer events. Empty: the Panel shows a
-        message how to record a program.
+        Program to what :func:`cmlib.rank.refine` gave (rankings and errors): models with fewer and fewer events.
+        Empty: the Panel shows a message how to record a program.
     draws : dict of str to DataFrame
         Program to importances [%] in further models of the chosen number of events, as
         :func:`cmlib.rank.stability.draw_importances` gives them: a row a model, which differ by seed, a column an
-        event.
+        event. Every program of `refined` must be there (KeyError).
     top : int, default 10
         Events shown at first, 3 to 30.
 

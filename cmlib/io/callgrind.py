@@ -296,9 +296,10 @@ def _by_progress(counts):
 def join_levels(last, second):
     """Counts of three levels of caches, from two simulations: `last` has LL as the last cache, `second` has L2.
 
-    Both are DataFrames by simulated event, a row an interval; the result is `last` with further columns, the second
-    level's misses, which are read off at equal shares of instructions. CallgrindError if the two differ by more than
-    0.01 % (REPEATS) in instructions.
+    Both are DataFrames with the columns of :func:`cmlib.io.events.simulated_events`, such as ``sim.instructions``, a
+    row an interval. Returns a DataFrame: `last` with the further columns ``sim.l2_instruction_misses``,
+    ``sim.l2_load_misses`` and ``sim.l2_store_misses``, interpolated at equal shares of instructions. CallgrindError
+    if the two differ by more than 0.01 % (REPEATS) in instructions.
     """
     apart = difference(last, second)
     if apart > REPEATS:

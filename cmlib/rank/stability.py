@@ -1,9 +1,9 @@
 """Measure how much a ranking of events changes with the model's seed and with the rows that it was trained on.
 
-:func:`draw_importances` takes X (DataFrame of rates of events) and y (Series of IPC, instructions per cycle), and
-gives importances [%], a row a model, a column an event; :func:`importance_spread` summarizes them by event,
-:func:`rank_agreement` compares those of two rankings; all give DataFrames. An UnfitRecordingError if two rankings
-have fewer than three events in common.
+:func:`draw_importances` takes X (DataFrame of events per cycle, or per another event) and y (Series of IPC,
+instructions per cycle), and gives importances [%], a row a model, a column an event; :func:`importance_spread`
+summarizes them by event, :func:`rank_agreement` compares those of two rankings; all give DataFrames. An
+UnfitRecordingError if two rankings have fewer than three events in common.
 """
 
 import numpy as np
@@ -32,7 +32,8 @@ def draw_importances(
     Parameters
     ----------
     X : DataFrame, shape (n_rows, n_events)
-        Rates of events.
+        Counts of events divided by those of one event, usually cycles, as `X` of
+        :func:`cmlib.experiments.matrices.recorded_matrix`; rows in order of time.
     y : Series of float, shape (n_rows,)
         IPC.
     seeds : iterable of int, default range(20)

@@ -1,7 +1,8 @@
 """Plan which notebooks a profile runs, with which parameters; all is checked before the first one starts.
 
-:func:`plan` takes the profile's name and gives a :class:`NotebookJob` for each notebook. ValueError for an unknown
-profile, notebook, parameter or value.
+A profile is a folder of YAML files with notebooks' parameters. :func:`plan` takes its name and gives a
+:class:`NotebookJob` for each notebook. ValueError for an unknown profile, notebook or parameter, or a value of
+another type or out of limits.
 """
 
 from dataclasses import dataclass
@@ -75,11 +76,12 @@ def plan(profile, wanted=(), extra=None):
     Parameters
     ----------
     profile : str
-        Name of a folder under params, or path of a folder that holds such YAML files.
+        Name of a folder under params, or path of a folder of files ``NOTEBOOK.yaml`` with lines ``name: value``.
     wanted : sequence of str
         Names of notebooks, or how they begin, such as "02"; empty for all.
     extra : dict, optional
-        Values that replace the profile's in every notebook that has such a parameter.
+        Values (Python's, such as True, not text) that replace the profile's in every notebook that has such a
+        parameter; but results_folder is always "" in the jobs, as a run has one folder, and profile is refused.
 
     Returns
     -------
@@ -90,7 +92,7 @@ def plan(profile, wanted=(), extra=None):
     Raises
     ------
     ValueError
-        If a profile, notebook, parameter or value is unknown.
+        If a profile, notebook or parameter is unknown, or a value is of another type or out of limits.
     NothingRecordedError
         If a program of profile ``live`` is not recorded.
     """

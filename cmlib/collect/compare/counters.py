@@ -19,8 +19,10 @@ GENERIC, KERNEL = "generic", "kernel"
 
 
 def usual_events(about):
-    """List of the Countables to count on this machine where a user names no events.
+    """List of the events to count on this machine where a user names none.
 
+    Each is a :class:`cmlib.collect.machine.event_names.Countable`: name, config (number for the kernel, str) and
+    encoding (what perf is given, str).
     `about` is the machine's description (dict of :func:`cmlib.collect.machine.describe`). The processor's own list,
     else the generic events that it counts; software events where there is no PMU (unit of hardware counters).
     """
@@ -35,9 +37,9 @@ def usual_events(about):
 
 
 def events_for(table):
-    """List of the Countables of one list in autoperf.csv: `table` is GENERIC, or the name of an event table.
+    """Events of one list in autoperf.csv, as a list of Countables (name, config, encoding; as :func:`usual_events`).
 
-    Empty if there is none of this name.
+    `table` is GENERIC, or the name of an event table; empty if there is no list of this name.
     """
     return countable(",".join(_listed(table)), None if table == GENERIC else events.table(table))
 

@@ -64,9 +64,10 @@ class VersionRecording:
 
     @functools.cached_property
     def times(self):
-        """Times [s]: a DataFrame, a row a run, columns (function, measure), measures elapsed and processor time.
+        """Times [s]: a DataFrame, a row a run; columns are pairs (function, measure).
 
-        NaN where a function did not run. A CmlibError if the text is damaged.
+        Measures are "elapsed time" and "processor time"; NaN where a function did not run. A CmlibError if the text
+        is damaged.
         """
         return in_recording(self.name, read_times, self.text)
 
@@ -360,11 +361,13 @@ def heading(run, part, elapsed_s, processor_s):
 
 
 def read_times(text):
-    """Times [s] of the runs in a recording's text (str): a DataFrame, a row a run, columns (function, measure).
+    """Times [s] of runs, from what regions wrote (`text`, as of :class:`VersionRecording`): a DataFrame, a row a run.
 
-    Measures are elapsed and processor time; NaN where a function did not run. Where a run had several executions, their
-    mean. A function's times are divided by its work, and the whole program is a function, too, where headings tell its
-    times. ValueError if the text is damaged or too large.
+    The text (str) is CSV, with a heading ``# run=…`` for each execution. Columns are pairs (function, measure), the
+    measures "elapsed time" and "processor time"; the function "whole program" has the times that headings tell. The
+    others' times are added up in an execution and divided by the units of work that the program reported, if it did.
+    The mean where a run had several executions; NaN where a function did not run. ValueError if the text is damaged
+    or too large.
     """
     headings, samples = zip(*regions.read_executions(text), strict=True)
     rows = pd.concat(samples).reindex(columns=["function", "work", "seconds", "task-clock"])

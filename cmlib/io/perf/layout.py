@@ -1,8 +1,8 @@
 """Convert a table of readings to one series for each event, and find rows that were written twice.
 
 A reading is a row of the table of :func:`cmlib.io.perf.parse_stat`: what one counter counted in one interval.
-ValueError for readings without times, or with times that go back; ParseError for two counts of one event and
-interval.
+ValueError for readings without times, or with times that go back; ParseError (a ValueError) for two counts of one
+event and interval.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ def series(frame):
     counts : DataFrame, shape (n_intervals, n_events)
         Counts as perf prints them, NaN where not counted. The index `time_s`
         is the interval's end [s]; columns are the events' names without
-        modifiers, in order of appearance. Where several events differ only in
+        modifiers (such as ``:u``), in order of appearance. Where several events differ only in
         their modifiers, they keep them. An event counted k times in nearly every interval has
         the further columns ``event#2`` … ``event#k``.
     running : DataFrame, shape (n_intervals, n_events)
@@ -39,8 +39,9 @@ def series(frame):
     Raises
     ------
     ValueError
-        If rows have no time, or time goes back; if an interval has further rows of an event, with other counts; if
-        the series were far larger than the frame, as where each event was counted in an interval of its own.
+        If rows have no time, or time goes back; if an interval has further rows of an event, with other counts (a
+        ParseError); if the series were far larger than the frame, as where each event was counted in an interval of
+        its own.
 
     Examples
     --------

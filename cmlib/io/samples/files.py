@@ -94,9 +94,10 @@ def find_streams(folder=None, kind="auto"):
     """List the kept files of samples: a DataFrame, a row a file.
 
     Columns: name (the program), kind (of the event that times the sampling: hardware or software), path, period (its
-    counts a sample), n_samples, n_lost (samples that perf lost), events (tuple of names), command and date; None, and
-    no events, where metadata are missing. `folder` is :func:`samples_dir` by default; `kind` is one of KINDS, or
-    "auto" for hardware if there are any, else software. NothingRecordedError if there are none.
+    counts a sample), n_samples, n_lost (samples that perf lost), events (tuple of names), command and date (both
+    str); None, and no events, where metadata are missing. Files that can't be read are left out, with a warning.
+    `folder` is :func:`samples_dir` by default; `kind` is one of KINDS, or "auto" for hardware if there are any,
+    else software. NothingRecordedError if there are none.
     """
     folder = Path(folder or samples_dir())
     frame = pd.DataFrame(

@@ -6,8 +6,9 @@ threads, the time, and of each event a count for every hardware thread (likwid-p
 group of likwid's own prints metrics in place of counts, from which counts are worked out, and before likwid 4.3 no
 heading. Groups take turns, a line each: a turn of all is an interval here, extrapolated from what was counted of it.
 
-A row is a tuple: end of the interval [s], event, count (float or "<not counted>"), running share (0-1), unit ("").
-ParseError for a line that is no group's of a heading, or metrics from which counts can't be told.
+``Likwid(text)`` is made from the whole text (str); its ``rows()`` yields rows. A row is a tuple: end of the
+interval [s], event, count (float or "<not counted>"), running share (0-1), unit (""). ParseError for a line that is
+no group's of a heading, or metrics from which counts can't be told.
 """
 
 import functools
