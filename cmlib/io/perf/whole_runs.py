@@ -100,7 +100,7 @@ def _named_by_ipc(run, unnamed, number):
     ipc = (counted.get("instructions") or np.nan) / (counted.get("cycles") or np.nan)
     alike = [name for name, other in unnamed if not abs(np.log(ipc / other)) > np.log(_ALIKE)]
     if not alike:
-        alike = [f"run {number}"]
+        alike = [f"run {number}" if unnamed else ""]
         unnamed.append((alike[0], ipc))
     return replace(run, command=alike[0])
 
