@@ -41,7 +41,7 @@ def in_turn(lines):
 
 
 def output_of(*words):
-    """A word (Quoted) for a command line that stands for the output of another command: ``"$(WORDS)"``.
+    """A word (Quoted, a str) for a command line that stands for the output of another command: ``"$(WORDS)"``.
 
     `words` are that command's.
     """

@@ -89,7 +89,7 @@ class FittedCluster:
 
     Attributes
     ----------
-    autoencoder : Autoencoder
+    autoencoder : cmlib.anomaly.autoencoder.Autoencoder
         Fitted to the cluster's good samples.
     threshold : float
         Mean + 2 standard deviations of the reconstruction errors in training.

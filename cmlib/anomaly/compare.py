@@ -55,7 +55,7 @@ def compare_versions(good_runs, new_runs, *, alpha=0.01, detector=None):
         work].
     alpha : float, default 0.01
         False-alarm probability that is accepted.
-    detector : AutoPerf, optional
+    detector : cmlib.anomaly.detector.AutoPerf, optional
         Detector with the settings to use, which is fitted to the good runs. Default: one with default settings.
 
     Returns
@@ -84,7 +84,7 @@ def compare_runs(detector, new_runs, *, alpha=0.01):
 
     Parameters
     ----------
-    detector : AutoPerf
+    detector : cmlib.anomaly.detector.AutoPerf
         Fitted to the good runs.
     new_runs : sequence of DataFrame
         Normalized samples: function, location, and the counters.

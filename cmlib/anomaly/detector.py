@@ -61,7 +61,7 @@ class AutoPerf(BaseEstimator):
     alpha : float, default 0.005
         Nominal false-alarm probability per run. A quarter of the 2 % that are tolerable, because runs on new inputs
         differ more than a few dozen good runs show.
-    random_state : int, RandomState or None
+    random_state : int, numpy.random.RandomState or None
         Seed of the clusters and of the autoencoders' initial weights.
 
     Attributes
@@ -70,7 +70,7 @@ class AutoPerf(BaseEstimator):
         Columns of the samples that are counters.
     clusters_ : dict of str to int
         Number of each function's cluster in `models_`.
-    models_ : list of FittedCluster
+    models_ : list of cmlib.anomaly.clusters.FittedCluster
         Autoencoder and threshold of each cluster.
     history_ : DataFrame
         k, autoencoders, false_positive_rate for each number of clusters tried (Fig. 8).

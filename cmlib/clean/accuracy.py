@@ -27,7 +27,7 @@ def references(ocoe_runs, mlpx_runs):
 
     Parameters
     ----------
-    ocoe_runs : sequence of Recording
+    ocoe_runs : sequence of cmlib.io.recording.Recording
         Runs that counted their events all the time (`counts` and `running`, frames).
     mlpx_runs : sequence of Recording
         Multiplexed runs of the same program.
@@ -50,7 +50,7 @@ def noise_floor(ocoe_runs, mlpx_runs, always="instructions"):
 
     Parameters
     ----------
-    ocoe_runs : sequence of Recording
+    ocoe_runs : sequence of cmlib.io.recording.Recording
         Runs that counted their events all the time.
     mlpx_runs : sequence of Recording
         Multiplexed runs of the same program.
@@ -85,7 +85,7 @@ class Reference:
 
     Parameters
     ----------
-    runs : sequence of Recording
+    runs : sequence of cmlib.io.recording.Recording
         Runs that counted the event all the time, at least two; UnfitRecordingError if there are fewer.
     event : str
         Name of the event.

@@ -261,10 +261,10 @@ def record_stream(
 
     `command` is a list of str or a Program (a command with its preparation). `group` are the names of the events of
     one counter group, the first one sampled each `period` counts; `modifier` is perf's, "u" for user mode. With
-    `wait`, waits while another process uses the counters; else CountersBusy. Returns a tuple of the new recording's
-    path without its suffix (such as ``…/NAME/hardware-00``), and its metadata (dict). SampleError if the program
-    fails, is a server or ends before the first sample; CmlibError if no hardware event can be counted; RecordError
-    if perf or the program is missing.
+    `wait`, waits while another process uses the counters; else CountersBusy (a CmlibError). Returns a tuple of the
+    new recording's path without its suffix (such as ``…/NAME/hardware-00``), and its metadata (dict). SampleError
+    if the program fails, is a server or ends before the first sample; CmlibError if no hardware event can be
+    counted; RecordError if perf or the program is missing.
     """
     check_names(name, "samples")
     table = machine.known_events(machine.describe())

@@ -40,8 +40,8 @@ def savings_without_misses(runs, costs, *, ghz=None, shares=None):
     ----------
     runs : sequence of (DataFrame, DataFrame)
         Of each run its counts and its running shares (0–1): a row an interval in order, a column an event.
-    costs : Costs
-        Of the processor: :func:`cmlib.topdown.read_costs`.
+    costs : cmlib.topdown.costs.Costs
+        Of the processor (latencies, width, kinds of events): :func:`cmlib.topdown.read_costs`.
     ghz : float, optional
         Clock of the recording [GHz], to convert latencies from ns to cycles. Default: the processor's fastest.
     shares : DataFrame, optional

@@ -35,7 +35,7 @@ def slow_runs(learned, *others):
 
 
 def slowdown(good, bad):
-    """Cycles or time of the median bad run as a multiple of the median good one's; NaN if neither was counted.
+    """Cycles or time of the median bad run as a multiple of the median good one's: a float, NaN if neither was counted.
 
     `good` and `bad` are lists of runs (DataFrames of samples).
     """
@@ -66,7 +66,7 @@ def train_detector(recorded, *, max_runs=100, seed=0):
 
     `recorded` is a program's recordings, such as a :class:`cmlib_workloads.kernels.recordings.ProgramRuns`, of
     which `training` and `again` (lists of good runs) are used; `max_runs` the most runs to learn, `seed` that of
-    all random choices. Returns a TrainedDetector.
+    all random choices. Returns a TrainedDetector (`detector` fitted, and the runs that it learned).
     """
     runs = [*recorded.training, *recorded.again][:max_runs]
     variance = error_variance_by_run(runs, seed=seed)["variance"]

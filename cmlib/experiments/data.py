@@ -130,7 +130,8 @@ def interval_runs(url, programs):
 def timed_runs(url, programs):
     """Runs of some programs whose intervals are stretches of time: a DataFrame, a row a run.
 
-    `programs` is a list of names in the store at `url`; columns are those of :func:`interval_runs`. Left out are
+    `programs` is a list of names in the store at `url`; columns are those of :func:`interval_runs`, such as run_id,
+    program, set, pass, n_intervals and events. Left out are
     totals of whole runs (recordings in which an interval is a run). An UnfitRecordingError if there are no other
     runs; empty if there are none at all.
     """

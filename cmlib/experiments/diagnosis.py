@@ -89,11 +89,11 @@ class SimulatedProfile:
 
 
 def profile(model, series, *, slice_s=SLICE_S):
-    """Profile of one measured run by a fitted classifier.
+    """Profile (class of each slice, and phases) of one measured run by a fitted classifier.
 
-    `model` is a fitted C45Classifier or UnknownRejector, `series` the run (a Series of
-    :mod:`cmlib_workloads.micro.recordings`), `slice_s` the length of a slice [s]. A ValueError if the run has no
-    slice, or did not count the model's key events.
+    `model` is a fitted classifier of :mod:`cmlib.fingerprint` (C45Classifier, or an UnknownRejector around it),
+    `series` the run (not pandas' Series, but that of :mod:`cmlib_workloads.micro.recordings`), `slice_s` the length
+    of a slice [s]. A ValueError if the run has no slice, or did not count the model's key events.
     """
     rates = series.rates(slice_s)
     missing = [event for event in model.feature_names_in_ if event not in rates]
@@ -110,9 +110,9 @@ def profile(model, series, *, slice_s=SLICE_S):
 def profiles(model, series, *, slice_s=SLICE_S):
     """Profiles of measured runs by a fitted classifier: a dict from program (name) to the Profile of its first pass.
 
-    `model` is a fitted C45Classifier or UnknownRejector, `series` a list of runs (each a Series of
-    :mod:`cmlib_workloads.micro.recordings`), `slice_s` the length of a slice [s]. A ValueError if a run has no
-    slice, or did not count the model's key events.
+    `model` is a fitted classifier of :mod:`cmlib.fingerprint` (C45Classifier, or an UnknownRejector around it),
+    `series` a list of runs (not pandas' Series, but those of :mod:`cmlib_workloads.micro.recordings`), `slice_s`
+    the length of a slice [s]. A ValueError if a run has no slice, or did not count the model's key events.
     """
     first = {run.program: run for run in reversed(series)}
     return {name: profile(model, run, slice_s=slice_s) for name, run in sorted(first.items())}

@@ -17,10 +17,10 @@ from cmlib.io import events, store
 def event_table(url):
     """One event table for all programs in the store at `url`: a DataFrame, a row an event.
 
-    The columns are those of :func:`cmlib.io.events.table`. It has all events of the processors' tables of which
-    some event was recorded, and those recorded events that all processors have (software events, perf's general
-    names, simulated ones). Of an event in several tables the row is from the one with most recorded events;
-    abbreviations (column abbr) that are not unique are empty.
+    The columns are those of :func:`cmlib.io.events.table`, such as code, umask, unit, abbr and description. It has
+    all events of the processors' tables of which some event was recorded, and those recorded events that all
+    processors have (software events, perf's general names, simulated ones). Of an event in several tables the row
+    is from the one with most recorded events; abbreviations (column abbr) that are not unique are empty.
     """
     recorded = {}
     for _, names, table in _programs(url):
@@ -59,10 +59,11 @@ def processor_name(url, program, processor=""):
 
 
 def known_sums(run):
-    """Sums between events that hold on the processor of a run (a Recording): a list of (whole, parts), names of events.
+    """Sums between events that hold on the processor of a run: a list of (whole, parts), names of events.
 
-    The count of `whole` is the sum of those of `parts`. Where the processor is not known, those that hold in all
-    event tables that the names of the events fit; empty if there are none.
+    `run` is a :class:`cmlib.io.recording.Recording`. The count of `whole` is the sum of those of `parts`. Where the
+    processor is not known, those that hold in all event tables that the names of the events fit; empty if there are
+    none.
     """
     machine = run.machine
     names = [events.table_for(machine)] if _is_known(machine) else events.recognise(run.counts.columns).tables

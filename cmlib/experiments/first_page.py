@@ -81,7 +81,8 @@ def summarize_rates(often, by_event, runs):
     """Sentences on a program without IPC: a dict of varies, sure and lacking.
 
     `often` is a dict from event to its mean rate, those to name if nothing changes; `by_event` a dict from event to a
-    dict from run to the event's rate (Series); `runs` the program's runs (list of Recordings).
+    dict from run to the event's rate (Series); `runs` the program's runs (list of
+    :class:`cmlib.io.recording.Recording`, counts with metadata).
     """
     times = runs[0].axis.rate.replace("per", "times a")
     named = ", ".join(f"`{event}` {rate:,.0f} {times}" for event, rate in often.items())
@@ -112,8 +113,9 @@ def describe_account(answer):
 def describe_estimate(answer, profile):
     """Where a simulated program's estimated cycles go, and what to try: a dict of limits and advice (str).
 
-    `answer` is the dict of :func:`cmlib.experiments.diagnosis.answer_simulated`, `profile` the SimulatedProfile.
-    The text is that of `cmlib diagnose`; advice is "" if there is none.
+    `answer` is the dict of :func:`cmlib.experiments.diagnosis.answer_simulated`, `profile` the SimulatedProfile
+    that it was made from (counts by interval, and phases). The text is that of `cmlib diagnose`; advice is "" if
+    there is none.
     """
     much = set(profile.classes["name"][profile.classes["share"] >= _MUCH]) - {NOTHING_ELSE}
     advised = [row for row in answer["advice"] if row["name"] in much] or answer["advice"]
@@ -123,9 +125,9 @@ def describe_estimate(answer, profile):
 def describe_saved_misses(profile):
     """What would be saved of a simulated program's estimated cycles without misses: a dict.
 
-    `profile` is its SimulatedProfile. Keys: misses, a list of dicts of without (last-level data misses, or those of
-    any level), percent (of the estimated cycles), event, low, high and reason (empty or None); misses_text, the
-    same as a list of clauses (str).
+    `profile` is its SimulatedProfile (`counts`, a DataFrame by interval, is used). Keys: misses, a list of dicts of
+    without (last-level data misses, or those of any level), percent (of the estimated cycles), event, low, high and
+    reason (empty or None); misses_text, the same as a list of clauses (str).
     """
     shares = added_shares(profile.counts.sum().to_frame().T, simulated_events()["weight"]).iloc[0]
     last, first = (100 * shares[f"{level}-level data misses"] for level in ("last", "first"))

@@ -55,12 +55,12 @@ class Matrix:
 
 
 def recorded_matrix(url, program, target=IPC, *, method="shrinkage", workers=None):
-    """Matrix of a recorded program's cleaned runs: the runs of :func:`recorded_runs`, joined by :func:`matrix`.
+    """Matrix (`X`, events per cycle or other divisor of the target, and `ipc`) of a program's cleaned runs.
 
-    `url` names the store, `program` the program, `target` is a Target (the rate that is explained); `method` is one
-    of :data:`cmlib.clean.METHODS`, `workers` a Workers (by default one process). A NothingRecordedError if the
-    program has no run that counts the target in 20 intervals; an UnfitRecordingError if too few rows are left or no
-    event could explain the target.
+    The runs are those of :func:`recorded_runs`, joined by :func:`matrix`. `url` names the store, `program` the
+    program, `target` is a Target (the rate that is explained); `method` is one of :data:`cmlib.clean.METHODS`,
+    `workers` a Workers (by default one process). A NothingRecordedError if the program has no run that counts the
+    target in 20 intervals; an UnfitRecordingError if too few rows are left or no event could explain the target.
     """
     return matrix(recorded_runs(url, program, target, method=method, workers=workers), target=target)
 
@@ -85,7 +85,7 @@ def recorded_runs(url, program, target=IPC, *, method="shrinkage", workers=None)
 
 
 def matrix(runs, *, target=IPC, per=None):
-    """Matrix of a program's cleaned runs.
+    """Matrix of a program's cleaned runs: `X` (DataFrame of events) and `ipc` (Series), a row a step or interval.
 
     `runs` is a DataFrame with columns set, pass, counts and seconds, as of :func:`recorded_runs`. `target` is a
     Target (the rate that is explained); `per` is the event by which the counts of X are divided, the target's

@@ -13,7 +13,7 @@ from cmlib.plot.fingerprint import phase_timeline
 
 
 def fingerprint(profiles, *, program="", unit="s", per="cycle"):
-    """A Panel with the classes of a program's slices over time, and the rule that decided on the class of one slice.
+    """A Panel (a widget) with the classes of a program's slices over time, and the rule that gave one slice its class.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ def paragraph(*sentences):
 
 
 def name(text):
-    """The name of an event or a program (`text`) as HTML code (str), escaped."""
+    """The name of an event or program (`text`) as HTML code (str), escaped."""
     return f"<code>{html.escape(text)}</code>"
 
 

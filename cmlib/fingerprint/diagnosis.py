@@ -18,8 +18,10 @@ UNKNOWN_RULE = "far from all training data"
 def label_slices(model, X):
     """Label slices (rows of X) by a fitted classifier: a DataFrame of label and rule, with the index of X.
 
-    `model` is a fitted C45Classifier or UnknownRejector. The rule is the condition of the tree's leaf as text, or
-    "far from all training data".
+    `X` is a DataFrame of the rates that it was trained on, such as events per cycle; `model` is a fitted
+    C45Classifier (of :mod:`cmlib.fingerprint.c45`), or an UnknownRejector around one (which may answer "unknown";
+    :mod:`cmlib.fingerprint.unknown`). The rule is the condition of the tree's leaf as text, or "far from all
+    training data".
     """
     tree = getattr(model, "classifier_", model)
     label = model.predict(X)

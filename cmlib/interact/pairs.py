@@ -59,7 +59,7 @@ def rank_pairs(
         Without it, one is fitted to all of X.
     model : estimator, optional
         Model to fit if `fitted` is not given, as :func:`cmlib.rank.regressor` takes it.
-    boosting : Boosting, optional
+    boosting : cmlib.rank.boosting.Boosting, optional
         Settings of the boosted trees that are fitted if neither is given.
     n_points : int, default 60
         For ``h_statistic``: number of rows, drawn at random, that H is computed on; its cost grows with the square.

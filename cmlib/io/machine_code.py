@@ -107,11 +107,10 @@ def is_string_instruction(path, address):
 
 
 def differing(old, new):
-    """Two sets of names (str): functions that differ between two Codes, and data that differ and that no function
-    uses.
+    """Two sets of names (str): functions that differ between two programs, and data that differ, used by no function.
 
-    `old` and `new` are the Codes, as of :func:`read_code`. A function differs if its instructions do, if it is in one
-    Code only, or if it refers to data that differ.
+    `old` and `new` are the programs' Codes (digests of functions and data), as of :func:`read_code`. A function
+    differs if its instructions do, if it is in one Code only, or if it refers to data that differ.
     """
     functions, objects = (
         {name for name in {*a, *b} if not same(a.get(name, []), b.get(name, []))}

@@ -194,7 +194,7 @@ def programs(name):
 
 def import_programs(name, wanted, *, folder=None):
     """Import programs of a set among the recordings, but for those that are there; returns the names of the new
-    ones.
+    ones (list of str).
 
     `name` is the set's, `wanted` (sequence of str) are names as of :func:`programs`, or "all"; `folder` is that of
     all recordings, by default `data/recordings`. PublicError for an unknown program, or if its file was not fetched;

@@ -123,7 +123,7 @@ def refine(
         §V-B: m training examples and a quarter of m for the test; GBRT paper, §4.2: 80 % for training).
     model : estimator, optional
         A scikit-learn regressor to clone. Default: LightGBM's gradient boosting.
-    boosting : Boosting, optional
+    boosting : cmlib.rank.boosting.Boosting, optional
         Settings of the default model.
     importance : {"friedman", "printed"}, default "friedman"
         Formula of importance, as `method` of :func:`influence` describes it.

@@ -47,7 +47,7 @@ def draw_importances(
         Formula of importance, as `method` of :func:`influence` describes it.
     model : estimator, optional
         A scikit-learn regressor to clone. Default: LightGBM's gradient boosting.
-    boosting : Boosting, optional
+    boosting : cmlib.rank.boosting.Boosting, optional
         Settings of the default model.
 
     Returns

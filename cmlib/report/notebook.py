@@ -22,9 +22,9 @@ class Notebook:
 
     Attributes
     ----------
-    results : Results
+    results : cmlib.report.results.Results
         Keeps figures, tables, numbers and sentences for the report.
-    workers : Workers
+    workers : cmlib.parallel.Workers
         Where, and by how many processes, is computed in parallel.
     settings : dict
         Value of each setting that notebooks share, by name; :data:`cmlib.report.parameters.SHARED` describes them.

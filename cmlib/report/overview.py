@@ -36,8 +36,9 @@ def opening(text):
 
 
 def gather_cards(manifests):
-    """A list of cards (dicts), one a program, sorted by name, from the Manifests of a profile.
+    """A list of cards (dicts), one a program, sorted by name, from the results of a profile's notebooks.
 
+    `manifests` is a :class:`cmlib.report.manifests.Manifests` (each notebook's results as a dict, in `sections`).
     Keys of a card: program; limits, varies, advice (clauses, "" if unknown), bars and picture (dicts or None), taken
     from the last notebook that has them; sure and lacking (lists of clauses), summary (dict, for answers.json) and
     findings (list of dicts of notebook, program and text), put together from all notebooks; simulated (True if counts

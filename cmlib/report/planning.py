@@ -38,7 +38,7 @@ class NotebookJob:
 
     @property
     def name(self):
-        """The notebook's name, such as ``02_cleaning``."""
+        """The notebook's name (str), such as ``02_cleaning``."""
         return self.notebook.stem
 
     @property

@@ -83,8 +83,8 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     totals : DataFrame
         Index: event. ``rate``, events per cycle over the whole recording, and ``error``, the relative error that is
         exceeded in one recording of twenty. :func:`cmlib.topdown.totals` makes it.
-    costs : Costs
-        Of the processor: :func:`cmlib.topdown.read_costs`.
+    costs : cmlib.topdown.costs.Costs
+        Of the processor (latencies, width, kinds of events): :func:`cmlib.topdown.read_costs`.
     ghz : float, optional
         Clock of the recording, to convert latencies of memory from ns to cycles. Default: the processor's fastest.
     printed : dict of str to float, optional

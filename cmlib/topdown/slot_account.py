@@ -23,8 +23,8 @@ class Account:
 
     Attributes
     ----------
-    table : TopdownTable
-        The table that was used.
+    table : cmlib.topdown.category_tables.TopdownTable
+        The table (formulas of the categories) that was used.
     shares : DataFrame, shape (steps, categories)
         Shares of all slots (0–1, or slightly outside where counts are uncertain), a row a step; categories that could
         not be computed are absent.
@@ -58,8 +58,8 @@ def account(rates, table):
     ----------
     rates : DataFrame, shape (n_steps, n_events)
         Events per cycle, in any spelling; ``cycles`` itself need not be there.
-    table : TopdownTable
-        Table of the processor, from :func:`cmlib.topdown.read_table`.
+    table : cmlib.topdown.category_tables.TopdownTable
+        Table of the processor (formulas of the categories), from :func:`cmlib.topdown.read_table`.
 
     Returns
     -------

@@ -40,8 +40,8 @@ def fitting_tables(events, machine="", rates=None, printed=None):
 
     Returns
     -------
-    list of TopdownTable
-        One, several where they can't be distinguished, or none if none fits.
+    list of cmlib.topdown.category_tables.TopdownTable
+        Formulas of the categories, a table each: one, several where they can't be distinguished, or none if none fits.
     """
     spelled = set(map(spelling, events))
     scores = {name: _computable(read_table(name), spelled) for name in tables()}
@@ -119,8 +119,8 @@ def choose_table(events, machine=None, rates=None):
 
     Returns
     -------
-    TopdownTable or None
-        The first of several equal ones; None if no category of any table can be computed.
+    cmlib.topdown.category_tables.TopdownTable or None
+        Formulas of the categories; the first of several equal ones; None if no category of any table can be computed.
     """
     return next(iter(fitting_tables(events, machine, rates)), None)
 

@@ -54,12 +54,12 @@ def find_bottleneck(bounded, totals, costs):
 
     Parameters
     ----------
-    bounded : Bounds
-        From :func:`cmlib.topdown.bounds`.
+    bounded : cmlib.topdown.bounded_account.Bounds
+        Lowest and highest share of each category, from :func:`cmlib.topdown.bounds`.
     totals : DataFrame
         The totals that `bounded` was computed from.
-    costs : Costs
-        Of the processor: :func:`cmlib.topdown.read_costs`.
+    costs : cmlib.topdown.costs.Costs
+        Of the processor (latencies, width, kinds of events): :func:`cmlib.topdown.read_costs`.
 
     Returns
     -------

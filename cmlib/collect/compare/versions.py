@@ -251,10 +251,10 @@ def find_version(command, *, timeout=None):
 def plan_parts(events, good_counters):
     """Distribute events over executions, as not all fit on the counters together.
 
-    `events` are Countables (events with their codes), `good_counters` the number of counters that count right.
-    Returns what counts are divided by ("instructions", or "work" if there is no hardware event), and a list of
-    lists of Countables, each counted in an execution of its own. CmlibError if there are not two good counters for
-    hardware events, or nothing but instructions to count.
+    `events` are Countables (events with their codes; :mod:`cmlib.collect.machine.event_names`), `good_counters` the
+    number of counters that count right. Returns what counts are divided by ("instructions", or "work" if there is
+    no hardware event), and a list of lists of Countables, each counted in an execution of its own. CmlibError if
+    there are not two good counters for hardware events, or nothing but instructions to count.
     """
     hardware = [event for event in events if event.hardware]
     if hardware and good_counters < 2:

@@ -85,11 +85,12 @@ def examine(root="/"):
 
 
 def find(facts):
-    """Findings on a machine, with their texts from findings.yaml: a list of Findings.
+    """Findings on a machine, with their texts from findings.yaml: a list of Finding (id, severity, text).
 
     `facts` is a dict of what :func:`examine` asks of the host: machine (dict), perf_complaint (str), pmus, others
     (tuples of names), paranoid (level, or None), privileged, watchdog (bool), names (number that perf knows), table
-    (name of the event table, or None), census (Census) and busy (str, "" if the counters were free).
+    (name of the event table, or None), census (a :class:`cmlib.collect.machine.counter_census.Census`) and busy
+    (str, "" if the counters were free).
     """
     texts = yaml.safe_load(Path(__file__).with_name("findings.yaml").read_text(encoding="utf-8"))
     values = facts | facts["machine"] | _words(facts)

@@ -110,7 +110,7 @@ _LEVEL_1 = re.compile(
 
 
 def metric_group():
-    """Name of perf's metric group for top-down level 1 on this machine, such as TopdownL1; None if it has none."""
+    """Name (str) of perf's metric group for top-down level 1 here, such as ``TopdownL1``; None if it has none."""
     match = _LEVEL_1.search(perf_list())
     return match and (match[1] or match[2])
 

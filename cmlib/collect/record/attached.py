@@ -48,9 +48,9 @@ class AttachTarget:
 
 
 def processes(pids):
-    """Name some processes, with all their threads, to be counted: an AttachTarget.
+    """Name some processes, with all their threads, to be counted: an AttachTarget, for :func:`record_attached`.
 
-    `pids` are their numbers (int). A RecordError if one does not run.
+    `pids` are their numbers (iterable of int). A RecordError if one does not run.
     """
     counted = []
     for pid in dict.fromkeys(pids):
@@ -87,7 +87,7 @@ def cgroup(path, root="/"):
 
 
 def system():
-    """Name everything that runs on this machine to be counted: an AttachTarget."""
+    """Name everything that runs on this machine to be counted: an AttachTarget, for :func:`record_attached`."""
     return AttachTarget(("-a",), "whole system (running)", {"system": True})
 
 

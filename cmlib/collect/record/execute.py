@@ -117,13 +117,14 @@ def check_perf():
 
 
 def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
-    """Run a program once under ``perf stat``; a PerfOutcome, whatever the exit codes.
+    """Run a program once under ``perf stat``; a PerfOutcome (output and exit codes), whatever the codes.
 
-    `plan` is the Plan of events to count, `encodings` a dict from event to what perf is given for it. `counted` is
-    a LaunchSpec (the command, and the processes to count); if it has `pids`, perf counts those processes while the
-    command, their load, runs. Files go into `folder` (Path). With `on_demand` the program turns counting on and off
-    through FIFOs, whose paths it finds in the variables CMLIB_CONTROL and CMLIB_ACK. `lock` is the descriptor of
-    the counters' lock, kept open in perf. A RecordError if the program or perf is missing.
+    `plan` is the :class:`cmlib.collect.schedule.Plan` of the events to count, `encodings` a dict from event to what
+    perf is given for it. `counted` is a LaunchSpec (the command, and the processes to count); if it has `pids`,
+    perf counts those processes while the command, their load, runs. Files go into `folder` (Path). With `on_demand`
+    the program turns counting on and off through FIFOs, whose paths it finds in the variables CMLIB_CONTROL and
+    CMLIB_ACK. `lock` is the descriptor of the counters' lock, kept open in perf. A RecordError if the program or
+    perf is missing.
     """
     command = resolve(counted.command)
     output, errors, status = (folder / name for name in ("perf.csv", "program.stderr", "status"))
@@ -175,7 +176,7 @@ def check_outcome(outcome, plan, command):
 
 
 def ending(code):
-    """How a program ended, in words, such as ``exit code 139 (signal 11)``; `code` (int) is as a shell gives it."""
+    """How a program ended (str), such as ``exit code 139 (signal 11)``; `code` (int) is as a shell gives it."""
     return f"exit code {code}" + (f" (signal {code - 128})" if code > 128 else "")
 
 

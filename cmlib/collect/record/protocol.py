@@ -63,7 +63,7 @@ def record_program(
     text for the metadata. `lock` (descriptor of the counters' lock) and `counters` (dict of offered and good) come
     from a caller that holds the counters already; else they are locked here, and with `wait` another recording is
     waited for. `on_demand` programs turn counting on and off themselves. RecordError if the program fails, perf
-    refuses, or what is there was recorded otherwise; CountersBusy if another recording is made.
+    refuses, or what is there was recorded otherwise; CountersBusy (a CmlibError) if another recording is made.
     """
     recordings = Path(folder or places.recordings_dir())
     target = recordings / name

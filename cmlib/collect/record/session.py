@@ -87,7 +87,7 @@ def record(
     recordings (by default of the data), `lock` the descriptor of the counters' lock if it is held. `on_demand`
     programs turn counting on and off themselves. `about` is further metadata: `note` (str), `counting` (names of
     the events that counted in the probe). RecordError if the program fails, a run is thrown away three times, or
-    what is there was recorded otherwise; CountersBusy if another process counts.
+    what is there was recorded otherwise; CountersBusy (a CmlibError) if another process counts.
     """
     recordings = Path(folder or places.recordings_dir())
     check_names(name, plans[0].set)

@@ -211,7 +211,7 @@ def events_of(meta):
 
 
 def source_of(meta):
-    """What counted a run with the metadata `meta` (dict): ``perf``, or ``valgrind`` where it is simulated."""
+    """What counted a run with the metadata `meta` (dict), a str: ``perf``, or ``valgrind`` where it is simulated."""
     return meta.get("source", PERF)
 
 

@@ -276,7 +276,7 @@ def _names_by_spelling(names, machine):
 
 
 def core_pmu(names):
-    """PMU in the names of events, such as ``cpu_atom``, if they name exactly one kind of core; else ""."""
+    """PMU (str) in the `names` of events, such as ``cpu_atom``, if they name exactly one kind of core; else ""."""
     pmus = {pmu[1] for name in names if (pmu := CORE_EVENT.match(name))}
     return pmus.pop() if len(pmus) == 1 else ""
 

@@ -29,7 +29,7 @@ def read_plain(text, grammar):
     ----------
     text : str
         Whole lines.
-    grammar : Grammar
+    grammar : cmlib.io.perf.grammar.Grammar
         Grammar of the file. All lines that are read here match it; this function is only faster.
 
     Returns

@@ -99,11 +99,11 @@ def printed(text, counted_ipc=np.nan):
 
 
 def shares_alone(text):
-    """Shares of slots that a tool printed without counts: a list of Totals, one for each program in a text; [] if
-    none.
+    """Shares of slots that a tool printed without counts: a list of Totals, one for each program in a text.
 
-    Their rows are percentages as events: ``retiring``, ``bad_speculation``, ``frontend_bound`` and ``backend_bound``,
-    as far as they were printed, at least two; or ``cycles`` (100), ``stall_frontend`` and ``stall_backend``.
+    Empty if none were printed. The rows of a :class:`cmlib.io.perf.formats.base.Totals` (in `table`) are
+    percentages as events: ``retiring``, ``bad_speculation``, ``frontend_bound`` and ``backend_bound``, as far as
+    they were printed, at least two; or ``cycles`` (100), ``stall_frontend`` and ``stall_backend``.
     """
     tables = [*_TABLE.finditer(text)]
     ends = [*(table.start() for table in tables), len(text)][1:]

@@ -38,8 +38,9 @@ MOST_PROGRAMS, _MOST_RUNS = 1000, 5000
 
 
 def totals(text, columns=None, *, rows_are_runs=True):
-    """List of Totals in a text, one for each program and list of events; empty if the text has intervals.
+    """List of Totals (counts of whole runs) in a text, one for each program and list of events; empty for intervals.
 
+    Totals are of :mod:`cmlib.io.perf.formats.base`: `table` has a row a reading, `seconds` the runs' lengths.
     `columns` (dict of name to "count" or "level", optional) are those of a wide table that are kept though they name
     no event; with `rows_are_runs` False, rows of a wide table without times are taken for intervals, and not for
     runs. ParseError if the text can't be read, or has more than 1,000 programs or 5,000 runs.
@@ -111,8 +112,9 @@ def events_of(runs):
 
 
 def joined(runs):
-    """Join a list of Totals of the same events to one, whose runs are numbered from 1; ParseError if the list is
-    empty.
+    """Join a list of Totals (as of :func:`totals`) of the same events to one, whose runs are numbered from 1.
+
+    ParseError if the list is empty.
     """
     if not runs:
         raise ParseError("line 1: there are no totals of a run here.")
@@ -129,7 +131,7 @@ def joined(runs):
 
 
 def as_intervals(runs):
-    """DataFrame of all runs' readings in Totals, with times as if the runs had been made one after the other.
+    """DataFrame of the readings in `runs` (a Totals), with times as if the runs had been made one after the other.
 
     Columns: time_s (end of the run [s]), event, value, supported, running and unit. Lengths of runs are those of the
     Totals, or of perf's event ``duration_time``, which is added as an event if it was not counted. If a length is not

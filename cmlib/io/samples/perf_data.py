@@ -152,7 +152,10 @@ class SampleReader:
         return self._joined(blocks)
 
     def finish(self):
-        """End the stream, and return the counts of the samples that were left: int64, shape (n_samples, n_events)."""
+        """End the stream, and return the counts of the samples that were left.
+
+        An array of int64, shape (n_samples, n_events).
+        """
         self.n_unreadable += bool(self._rest or self._to_skip)
         self._rest, self._to_skip = b"", 0
         counts = self._go_on(_LATEST)

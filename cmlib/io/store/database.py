@@ -35,7 +35,7 @@ RUNS, REFUSED, VERSION = "runs", "refused", "store_version"
 
 @contextlib.contextmanager
 def reading(url):
-    """During a ``with`` block, a connection to the store at `url` in a read-only transaction.
+    """During a ``with`` block, a connection (SQLAlchemy's) to the store at `url` in a read-only transaction.
 
     StoreError if there is no store, or one of another version.
     """
@@ -62,10 +62,10 @@ def reading(url):
 
 @contextlib.contextmanager
 def replacing(url):
-    """During a ``with`` block, a connection to an empty store, which replaces the one at `url` if it ends without an
-    error.
+    """During a ``with`` block, a connection (SQLAlchemy's) to an empty store.
 
-    StoreError if the store can't be written, or what is there is no store of cmlib's.
+    It replaces the store at `url` if the block ends without an error. StoreError if the store can't be written,
+    or what is there is no store of cmlib's.
     """
     url = parse(url)
     replace = _replacing_file if url.get_backend_name() == "sqlite" else _replacing_namespace

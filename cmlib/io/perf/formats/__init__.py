@@ -40,7 +40,9 @@ FORMATS = (
 
 @functools.lru_cache(maxsize=1)  # a text is asked for its runs, its remarks and its counts
 def find_format(text):
-    """The reader (Format) of a text (str): of the first class in FORMATS that recognises it.
+    """The reader of a text (str), a :class:`cmlib.io.perf.formats.base.Format`: of the first class that recognises it.
+
+    Classes are tried in the order of FORMATS; the method ``read`` of the reader gives the counts.
 
     The last one, Separated, recognises any text, and raises a ParseError when it reads one that is not perf's.
     """

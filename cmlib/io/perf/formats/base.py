@@ -93,8 +93,9 @@ class Format:
     def read(self, interval_ms=None, columns=None):
         """Counts of the text: a pyarrow.Table with the columns of :func:`cmlib.io.perf.parse_stat`, a row a reading.
 
-        `interval_ms` is the length of an interval where the text has no times. `columns` (dict of name to "count" or
-        "level") is for wide tables only: ParseError elsewhere, and for text that is not in the form.
+        They are time_s [s], event, value (count), supported (bool), running (share, 0-1) and unit. `interval_ms` is
+        the length of an interval where the text has no times. `columns` (dict of name to "count" or "level") is for
+        wide tables only: ParseError elsewhere, and for text that is not in the form.
         """
         if columns:
             raise ParseError(f"line 1: columns can be chosen of a wide table only, and this is {self.name}.")

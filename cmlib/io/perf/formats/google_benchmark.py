@@ -44,7 +44,10 @@ class GoogleBenchmark(Format):
         return (row for entry in self._entries for row in _rows(entry))
 
     def remarks(self, columns=None):
-        """Sentences on running shares, iterations, and counters that name no event; `columns` is not used."""
+        """Sentences (list of str) on running shares, iterations, and counters that name no event.
+
+        `columns` is not used.
+        """
         names = dict.fromkeys(
             name
             for entry in self._entries

@@ -59,8 +59,9 @@ class Indexed(Format):
                 yield f"{ends[sample]:.9f}", event, "<not counted>" if np.isnan(count) else count, 1.0, ""
 
     def remarks(self, columns=None):
-        """Sentences on differences and sums, and on counters that were smaller than at the sample before; `columns`
-        is not used.
+        """Sentences (list of str) on differences and sums, and on counters smaller than at the sample before.
+
+        `columns` is not used.
         """
         _, fell = self._counts
         notes = [

@@ -102,7 +102,10 @@ class Likwid(Format):
             begin, turn = line.end, {}
 
     def remarks(self, columns=None):
-        """Sentences on what was added up, extrapolated, worked out of metrics, or left out; `columns` is not used."""
+        """Sentences (list of str) on what was added up, extrapolated, worked out of metrics, or left out.
+
+        `columns` is not used.
+        """
         n = len({line.group for line in self._lines})
         names = dict.fromkeys(itertools.chain(*self.names.values()))
         unused = [name for name in names if not _is_used(name.lower())]

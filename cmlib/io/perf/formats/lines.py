@@ -77,7 +77,7 @@ def as_number(text):
 
 
 def as_table(rows):
-    """A pyarrow.Table with the columns of :func:`cmlib.io.perf.parse_stat`.
+    """A pyarrow.Table with the columns of :func:`cmlib.io.perf.parse_stat`: time_s, event, value, supported, and so on.
 
     `rows` are tuples: time (None if not known), event, count (number, "<not counted>" or "<not supported>"), running
     share and unit. Where nothing was counted, the value is NaN and the share 0.
@@ -102,7 +102,10 @@ def with_types(columns):
 
 
 def with_times(table):
-    """The table without rows that have no time, if others have one, as totals behind intervals; else unchanged."""
+    """The `table` (a pyarrow.Table) without rows that have no time, if others have one; else unchanged.
+
+    Such rows are totals behind intervals.
+    """
     timed = pc.is_finite(table["time_s"])
     return table.filter(timed) if pc.any(timed).as_py() else table
 
