@@ -21,7 +21,7 @@ def printable(text):
 
 
 def one_line(text):
-    """The text as of :func:`printable` with line feeds as ``\\n``, so that a name can't begin a line of its own."""
+    """The text (str) as of :func:`printable` with line feeds as ``\\n``, so that no name begins a line of its own."""
     return printable(text).replace("\n", "\\n")
 
 

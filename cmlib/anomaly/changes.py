@@ -127,7 +127,7 @@ def read_functions(tree):
 
 
 def functions_in(source, path):
-    """List of the Functions in a source text; empty if it can't be parsed.
+    """List of the Functions (as :class:`Function`) in a source text (str); empty if it can't be parsed.
 
     `path` is noted in each, and its suffix tells the language.
     """

@@ -96,7 +96,7 @@ def _recognised_tables(metas):
 
 
 def known_processor(text):
-    """The processor (name of its file in data/processors) that `text`, a value of `--processor`, names.
+    """The processor (a str, the name of its file in data/processors) that `text`, a value of `--processor`, names.
 
     click.BadParameter if no processor is known by that name.
     """

@@ -269,7 +269,7 @@ def suites(programs):
 
 
 def of_suites(programs, wanted):
-    """List of those `programs` (names) that belong to one of the suites `wanted` (names, as of :func:`suites`)."""
+    """List of those `programs` (names, str) that belong to one of the suites `wanted` (names, as of :func:`suites`)."""
     return [name for name, suite in suites(programs).items() if suite in wanted]
 
 

@@ -13,7 +13,7 @@ _MOST_SHOWN = 5
 
 
 def resolve_names(wanted, known, *, about, todo):
-    """List of the names in `wanted` (str): "all", which stands for all of `known`, or names separated by commas.
+    """List of the names (str) in `wanted` (str): "all", which stands for all of `known`, or names separated by commas.
 
     A ValueError if there are no names. A NothingRecordedError for one that is not among `known` (names): its message
     says that it is not among `about` (a noun phrase, such as "the programs recorded"), names the nearest ones, and ends
@@ -33,7 +33,7 @@ def resolve_names(wanted, known, *, about, todo):
 
 
 def split_names(text):
-    """List of the names in a text, separated by commas; empty if there are none."""
+    """List of the names (str) in a text (str), separated by commas; empty if there are none."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 

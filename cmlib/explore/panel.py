@@ -91,7 +91,7 @@ def table(header, rows):
 
 
 def number(value, decimals=1, unit=""):
-    """`value` as text with `decimals` digits, its `unit` and a comma between thousands: "–" for NaN, "∞" for an
+    """`value` as str with `decimals` digits, its `unit` and a comma between thousands: "–" for NaN, "∞" for an
     infinite one.
     """
     if math.isnan(value):

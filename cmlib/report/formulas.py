@@ -23,7 +23,7 @@ _OVERLINE = re.compile(r'<mover>(<mrow>(?:(?!<mover>).)*?</mrow>)<mo accent="tru
 
 
 def draw_formulas(markdown):
-    """`markdown` (str) with MathML in place of TeX between dollars (``$…$``, ``$$…$$``); code is unchanged.
+    """The text `markdown` (str) with MathML in place of TeX between dollars (``$…$``, ``$$…$$``); code is unchanged.
 
     TeX that can't be read raises the errors of latex2mathml's ``convert``.
     """

@@ -55,7 +55,7 @@ class Notebook:
 
     @cached_property
     def database(self):
-        """URL of the SQL store of recordings, which is first brought up to date (:func:`cmlib.io.store.refresh`).
+        """URL (str) of the SQL store of recordings, which is first brought up to date (:func:`cmlib.io.store.refresh`).
 
         NothingRecordedError if nothing is recorded.
         """

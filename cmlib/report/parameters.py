@@ -285,7 +285,7 @@ def parse_value(text):
 
 
 def written(value):
-    """A value as text for messages: at most 120 characters, without passwords."""
+    """A value as text (str) for messages: at most 120 characters, without passwords."""
     text = "a mapping" if isinstance(value, dict) else hide(_REPR.repr(value))
     return text if len(text) <= 120 else f"{text[:117]}…"
 

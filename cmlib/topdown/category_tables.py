@@ -78,7 +78,7 @@ class TopdownTable:
     widths: tuple[float, ...] = ()
 
     def parts(self, parent=""):
-        """List of the Categories that are parts of the category `parent` (name); those of level 1 by default."""
+        """List of each :class:`Category` that is a part of the category `parent` (name); of level 1 by default."""
         return [category for category in self.categories if category.parent == parent]
 
     @property
@@ -92,7 +92,7 @@ class TopdownTable:
         return {category.name: category.parent for category in self.categories if category.parent}
 
     def takes(self, events):
-        """List of those `events` (names) that a formula of the table names, in any spelling, with cycles and slots."""
+        """List of those `events` (str) that a formula of the table names, in any spelling, with cycles and slots."""
         named = set(map(spelling, [*self.events(), "topdown.slots", "cycles"]))
         return [event for event in events if spelling(event) in named]
 

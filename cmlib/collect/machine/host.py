@@ -193,7 +193,7 @@ def has_watchdog(root="/"):
 
 
 def counting_processes(root="/"):
-    """List other processes, text such as ``perf (123)``, that are perf or hold perf events open.
+    """List other processes, as str such as ``perf (123)``, that are perf or hold perf events open.
 
     As far as this user can see; `root` is the folder that holds proc.
     """

@@ -181,7 +181,7 @@ def ending(code):
 
 
 def failure(command, code, stderr, where=""):
-    """A sentence that a command failed, with the end of its standard error.
+    """A sentence (str) that a command failed, with the end of its standard error.
 
     `command` and `stderr` are text, `code` is the exit code; `where` (str) is put in behind it, such as " under
     Valgrind".

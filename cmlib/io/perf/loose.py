@@ -77,8 +77,7 @@ def _refuse(constant):
 
 
 def from_columns(lines):
-    """The CSV of lines with a column of event names and one of their counts, with a column an event; "" if they are
-    none.
+    """Lines with a column of event names and one of counts, as CSV (str) with a column an event; "" for others.
 
     Rows of the same time, program or run are one row of the result; counts of several CPUs, cores or sockets are
     added up.
@@ -101,7 +100,7 @@ def from_columns(lines):
 
 
 def from_sheet(lines):
-    """A spreadsheet's table of two events or more, without titles above it and rows of sums; empty if there is none."""
+    """A spreadsheet's table of two events or more as CSV (str), without titles and sums; "" if there is none."""
     rows, dropped = [], set()
     with contextlib.suppress(csv.Error):
         mark = max(_MARKS, key="".join(lines).count)
@@ -130,7 +129,7 @@ def _is_value(cell):
 
 
 def from_rows(lines):
-    """The CSV of lines with a row an event and a column a program, with a row a program; "" if they are none."""
+    """The CSV (str) of lines with a row an event and a column a program, with a row a program; "" if they are none."""
     heading, rows = _table(lines)
     rows = list(rows)
     width = len(rows[0]) if rows else 0
@@ -144,7 +143,7 @@ def from_rows(lines):
 
 
 def from_lines(lines):
-    """The CSV of lines with an event and its count each, with a row a program or run; "" if there are none."""
+    """The CSV (str) of lines with an event and its count each, with a row a program or run; "" if there are none."""
     objects, program = [], ""
     for line in lines:
         line = line[:_LONGEST_LINE]

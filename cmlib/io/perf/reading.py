@@ -134,7 +134,7 @@ def without_uncounted_zeros(counts, running):
 
 
 def split_runs(text):
-    """List of a text for each run in a text, each with the heading, as ``perf stat --append`` or wide tables have
+    """List of a text (str) for each run in a text, each with the heading, as ``perf stat --append`` or wide tables have
     several.
 
     ParseError if there are more than 1,000.
@@ -149,7 +149,7 @@ def split_runs(text):
 
 
 def at_place(text, place):
-    """Text with the counts of one CPU, core, socket, node or kind of core (named `place`, such as ``CPU3``) alone.
+    """Text (str) with the counts of one CPU, core, socket, node or kind of core (`place`, such as ``CPU3``) alone.
 
     ParseError if the text does not count by place, or has none of that name.
     """
