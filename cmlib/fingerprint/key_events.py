@@ -53,10 +53,10 @@ def select_key_events(X, y, n=40):
 def eliminate(X, y):
     """Remove the event of worst average rank, step by step, until none is left: a DataFrame, a row an event.
 
-    X is a DataFrame of rates, a row a slice, a column an event; `y` are the classes (array-like). The event that is
-    removed first comes first. Index: event. Columns: n_left (events before it was removed), gain_ratio, its
-    gain_rank and cfs_rank among these, and average_rank, their mean. A ValueError if X has no rows or values that
-    are not finite.
+    X is a DataFrame of events per cycle, a row a slice, a column an event; `y` are the classes (array-like). The
+    event that is removed first comes first. Index: event. Columns: n_left (events before it was removed),
+    gain_ratio, its gain_rank and cfs_rank among these, and average_rank, their mean. A ValueError if X has no rows
+    or values that are not finite.
     """
     X = pd.DataFrame(X)
     values = X.to_numpy(np.float64)

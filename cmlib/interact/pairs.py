@@ -43,7 +43,7 @@ def rank_pairs(
     Parameters
     ----------
     X : DataFrame, shape (n_rows, n_events)
-        Rates of events, as :func:`cmlib.merge.align_runs` makes them.
+        Rates of events (counts per cycle), as :func:`cmlib.merge.align_runs` makes them.
     y : Series, shape (n_rows,)
         IPC; used by ``printed``, and to fit a model where none is given.
     events : sequence of str

@@ -87,7 +87,7 @@ def predict_held_out(X, y, fold, *, boosting=None, seed=0):
     Parameters
     ----------
     X : DataFrame, shape (n_rows, n_events)
-        Rates of events.
+        Rates of events (counts per cycle, or per another event).
     y : Series of float, shape (n_rows,)
         IPC, or another quantity to predict.
     fold : ndarray of int, shape (n_rows,)

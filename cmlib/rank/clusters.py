@@ -1,8 +1,8 @@
 """Cluster events whose rates are correlated, and estimate what each cluster adds to cycles per instruction.
 
-:func:`cluster_events` takes a DataFrame of rates, and gives a Series from event to the number of its cluster;
-:class:`ClusterRegression` is a scikit-learn regressor whose contributions are added up by cluster. No event may be
-constant, which is not checked.
+:func:`cluster_events` takes a DataFrame of counts per instruction (or another event), and gives a Series from event
+to the number of its cluster; :class:`ClusterRegression` is a scikit-learn regressor whose contributions are added
+up by cluster. No event may be constant, which is not checked.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ def cluster_events(X, kinds, *, distance=0.3):
     Parameters
     ----------
     X : DataFrame, shape (n_rows, n_events)
-        Rates of events; none may be constant.
+        Rates of events (counts per instruction, or per another event); none may be constant.
     kinds : Series of str
         Kind of each event, indexed by event; events of two kinds are never in one cluster.
     distance : float, default 0.3
@@ -126,7 +126,7 @@ def held_out(clusters, X, y, groups):
     clusters : Series of int
         Cluster of each event, from :func:`cluster_events`.
     X : DataFrame, shape (n_rows, n_events)
-        Rates of events.
+        Rates of events (counts per instruction).
     y : Series of float, shape (n_rows,)
         Cycles per instruction.
     groups : ndarray, shape (n_rows,)

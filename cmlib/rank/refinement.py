@@ -113,7 +113,7 @@ def refine(
     Parameters
     ----------
     X : DataFrame, shape (n_rows, n_events)
-        Rates of events, as :func:`cmlib.merge.align_runs` makes them.
+        Rates of events (counts per cycle), as :func:`cmlib.merge.align_runs` makes them.
     y : Series of float > 0, shape (n_rows,)
         IPC; with another `error`, any quantity that `error` is defined for.
     step : int, default 10
@@ -312,7 +312,7 @@ def drop_least(blank, X, y, *, step, importance="friedman", reusable=True):
     blank : estimator
         Unfitted; cloned at each step.
     X : DataFrame, shape (n_rows, n_events)
-        Rates of events.
+        Rates of events (counts per cycle, or per another event).
     y : Series of float, shape (n_rows,)
         IPC.
     step : int

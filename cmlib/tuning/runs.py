@@ -29,8 +29,8 @@ class Runs:
     seconds : Series, shape (n_runs,)
         Execution time [s].
     examples : DataFrame, shape (n_examples, n_events)
-        Rates of the events in intervals or runs, the features of the model by which events are ranked; its index
-        names the run of each row.
+        Rates of the events (per cycle or time, as `rates`) in intervals or runs, the features of the model by which
+        events are ranked; its index names the run of each row.
     performance : Series, shape (n_examples,)
         Target of that model: IPC of each interval, or time of each run.
     """
@@ -50,7 +50,7 @@ class Runs:
         return pd.concat([self.rates, self.parameters], axis=1)
 
     def take(self, rows):
-        """Some of the runs alone, as Runs; `rows` are their positions (list or array of int)."""
+        """Some of the runs alone, as another :class:`Runs`; `rows` are their positions (list or array of int)."""
         names = self.seconds.index[rows]
         by_run = self.parameters.loc[names], self.rates.loc[names], self.seconds.loc[names]
         return Runs(*by_run, self.examples.loc[names], self.performance.loc[names])
