@@ -168,6 +168,16 @@ def inside(marks, A):
     return marks[(marks >= A[0] - near) & (marks <= A[-1] + near)]
 
 
+def compare_ends(ends, A, largest):
+    """Scores of ends, of as many at equal steps and at the largest jumps; ends away from edges."""
+    even = np.linspace(A[0], A[-1], len(ends))
+    places = ends, even, np.sort(largest[:len(ends)])
+    away = np.abs(ends[:, None] - A).min(axis=1) > near
+    return [*(value for of in places for value in score(of, A, near)),
+            100 * away.mean() if len(ends) else np.nan]
+
+
+# %%
 def judge(samples):
     """Edges found by each kind of lines, by as many ends at equal steps and at jumps, by zeros."""
     (x, y), A = cumulated(samples), edges(samples)
@@ -177,11 +187,7 @@ def judge(samples):
     rows = []
     for way, options in ways.items():
         ends = inside(compress(x, y, **options)["x_end"].to_numpy()[:-1], A)
-        even = np.linspace(A[0], A[-1], len(ends))
-        places = ends, even, np.sort(largest[:len(ends)])
-        scores = [value for of in places for value in score(of, A, near)]
-        away = np.abs(ends[:, None] - A).min(axis=1) > near
-        rows.append((way, len(ends), *scores, 100 * away.mean() if len(ends) else np.nan))
+        rows.append((way, len(ends), *compare_ends(ends, A, largest)))
     zeros = inside(np.flatnonzero(np.diff(samples[event].to_numpy() > 0)) + 1, A)
     rows.append(("zero", len(zeros), *score(zeros, A, near), *[np.nan] * 5))
     return pd.DataFrame(rows, columns=["method", "ends", *COLUMNS, "away"])

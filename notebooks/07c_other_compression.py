@@ -126,6 +126,7 @@ def as_pieces(x, y, ends):
     return 24 * len(ends), np.concatenate([from_line(x[a:b], y[a:b]) for a, b in pieces])
 
 
+# %%
 def every_nth(x, every):
     """Positions of every so many-th sample and of the last."""
     return np.unique(np.append(np.arange(0, len(x), every), len(x) - 1))
