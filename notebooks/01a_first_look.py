@@ -400,13 +400,14 @@ def describe_limits(answers):
     for name, account in ((name, one["account"]) for name, one in answers.items()):
         rows = pd.DataFrame(account["categories"]).set_index("name")
         limits = tuple(one for one in account["limits"] if one in rows.index)
-        by_limit.setdefault(limits, []).append((name, rows.loc[list(limits)]))
-    for limits, programs in by_limit.items():
-        names = ", ".join(name for name, _ in programs)
-        bounds = pd.concat([rows for _, rows in programs])
-        lost = f"{bounds['low'].min():.0f} to {bounds['high'].max():.0f} % of slots"
-        yield (f"in {names} to {' and '.join(f'the {one}' for one in limits)}"
-               f"{' alike' * (len(limits) > 1)} ({lost})" if limits else f"in {names} hardly any")
+        key = " and " if account["how"] != "open" else " or ", limits
+        by_limit.setdefault(key, {})[name] = rows.loc[list(limits)]
+    for (joint, limits), programs in by_limit.items():
+        names, bounds = ", ".join(programs), pd.concat(programs.values())
+        lost = (f"{bounds['low'].min():.0f} to {bounds['high'].max():.0f} % of slots"
+                + ", not decided" * (joint == " or "))
+        where = joint.join(f"the {one}" for one in limits)
+        yield f"in {names} to {where} ({lost})" if limits else f"in {names} hardly any"
 
 # %%
 if ipc and answers:
@@ -414,25 +415,24 @@ if ipc and answers:
     ipcs = {name: answers[name]["levels"]["instructions a cycle"] for name in ipc}
     n_phases, every = {name: len(phases) for name, phases in found.items()}, pd.concat(found)
     limited = f"most is lost {', '.join(describe_limits(accounts))}. " if accounts else ""
-    whole, told = (", ".join(f"{name} {of[name]:.3g}" for name in ipcs) for of in (ipcs, n_phases))
+    whole, told = (", ".join(f"{name} {of[name]:.3g}" for name in ipc) for of in (ipcs, n_phases))
     display(results.finding(
         f"Own hardware counts, {', '.join(ipcs)}: {limited}A share is the mean over a program's "
         f"runs; its bounds stand in the table below. IPC of a whole run is {whole} (median of all "
         f"runs); run 1 has phases ({told}) of a mean IPC of {every['level'].min():.1f} to "
-        f"{every['level'].max():.1f}. {repeated} Between {n_runs} "
-        f"runs of one program ({chosen_of}), the mean over time differs by at most "
-        f"{apart[farthest]:.0f} % ({farthest}). Held against no other method."))
+        f"{every['level'].max():.1f}. {repeated}"
+        + f" Between {n_runs} runs of one program ({chosen_of}), the mean over time differs by at "
+        f"most {apart[farthest]:.0f} % ({farthest})." * (n_runs != "1")))
 
 # %%
 if ipc and answers:
     for name, value in ipcs.items():
         results.number(f"IPC of the whole run, {name}", value, note="median of all runs")
         results.number(f"phases of IPC, {name}", n_phases[name], note="of the first run")
-        for one in accounts[name]["account"]["categories"] if name in accounts else ():
-            if one["name"] in accounts[name]["account"]["limits"]:
-                share = (one["low"] + one["high"]) / 2
-                results.number(f"slots lost to the {one['name']}, {name}", share, "%",
-                               note=f"middle of the bounds {one['low']:.1f} to {one['high']:.1f}")
+        for c in accounts[name]["account"]["categories"] if name in accounts else ():
+            if c["name"] in accounts[name]["account"]["limits"]:
+                results.number(f"slots lost to the {c['name']}, {name}", (c["low"] + c["high"]) / 2,
+                               "%", note=f"middle of the bounds {c['low']:.1f} to {c['high']:.1f}")
     display(results.numbers())
 
 # %% [markdown]

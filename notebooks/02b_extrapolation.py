@@ -342,7 +342,7 @@ for name, scores in judged.items():
 # %% [markdown]
 # ## What to record next
 #
-# Where runs that counted an event all the time are in the store, they are to be used, whatever its noise. Otherwise the noisy events are to be recorded first, as many at a time as there are counters, so that none takes turns.
+# Where runs that counted an event all the time are in the store, they are to be used, whatever its noise. Otherwise record without turns, as many events at a time as there are counters; by the figure above noise hardly tells which come first.
 
 # %%
 def suggest_recording(run, found):

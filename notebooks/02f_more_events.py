@@ -88,7 +88,7 @@ display(frame.apply(lambda c: c.map(("{:.2f}" if "share" in c.name else "{:,.0f}
 #
 # $$s_i = \frac{|T_i|}{K}, \qquad \hat x_i = \frac{1}{s_i} \sum_{k \in T_i} x_{ik}, \qquad x_i = \sum_{k=1}^{K} x_{ik}.$$
 #
-# First the formula on slots that hold 1 to 12, then that the shares of the first case obey it: all are whole numbers of slots, and their mean is $1/G$.
+# First the formula on slots that hold 1 to 12, then that the shares of the rotation above obey it: all are whole numbers of slots, and their mean is $1/G$.
 
 # %%
 def replay(x, g, G, K):

@@ -214,7 +214,7 @@ results.figure(figure, "fig08",
                f"**{study.paper_figures(programs, {'HiBench': '8'})}.** Error of the model of "
                f"{aim.name} against the number of events left (to the right: {step} dropped each)."
                + (" Crosses: the paper's mean of all eight programs of HiBench (its suite of Spark "
-                  "programs), the same in each panel, on other data, rows that are single "
+                  "programs), the same in their panels, on other data, rows that are single "
                   "intervals and a random fifth." if printed else "")
                + " Dash-dotted: the number with the lowest error on unseen blocks. *See:* on "
                f"unseen blocks all events err by {mean['blocks, all']:.1f} %, the model kept by "

@@ -162,7 +162,7 @@ results.table(tested, "core",
 #
 # $$|\rho_e| = |\mathrm{corr}(\mathrm{rank}(e_t),\ \mathrm{rank}(IPC_t))|,$$
 #
-# and averaged: counted all the time, multiplexed and interpolated, and multiplexed and cleaned by `method`. From the first to the second is no work of smoothing: these are other runs. A multiplexed run has IPC and all core events; of the runs without multiplexing each counts a fourth of the events, so that an event is held against the mean IPC of four runs, three of which did not count it. From the second to the third is what `method` adds on the same counts, and only this can be the circle.
+# and averaged: counted all the time, multiplexed and interpolated, and multiplexed and cleaned by `method`. From the first to the second is no work of smoothing: these are other runs. A multiplexed run has IPC and all core events; of the runs without multiplexing each counts a fourth of the events, so that an event is held against the mean IPC of all these runs, a fourth of which counted it. From the second to the third is what `method` adds on the same counts, and only this can be the circle.
 
 # %%
 def correlations(name, sets, how):

@@ -93,7 +93,7 @@ X.iloc[:4, :4].map("{:.5f}".format)
 # %% [markdown]
 # ## Overlap, and members drawn at random
 #
-# Of $M$ models, each of resampled rows (stretches of the run, drawn with replacement), let $F_i$ be the five clusters of most importance in model $i$. The *overlap* is the share of these that two models have in common, mean over all pairs:
+# Of $M$ models, each of resampled rows (stretches of the run, drawn with replacement), let $F_i$ be the five clusters of most importance in model $i$ (the share of a cluster in what the model adds to the mean and takes away, notebook 03c). The *overlap* is the share of these that two models have in common, mean over all pairs:
 #
 # $$O = \frac{2}{M(M-1)} \sum_{i<j} \frac{|F_i \cap F_j|}{5}$$
 #
@@ -255,7 +255,7 @@ results.number("overlap of the first five clusters", judged["overlap"].mean(),
 # %% [markdown]
 # ## What this doesn't show
 #
-# That a cluster is the same in two models does not say that its members belong together, nor that they cause the cycles. The rows of all models are of the same runs.
+# That a cluster is the same in two models does not say that its members belong together, nor that they cause the cycles. But for the section on another recording, the rows of all models are of the same runs.
 #
 # ## On your own program
 #

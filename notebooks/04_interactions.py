@@ -69,7 +69,7 @@ counterminer = paper("counterminer")["interactions"]
 # %% [markdown]
 # ## The intensity of a pair
 #
-# The intensity $v_{ab}$ of two events $a$ and $b$ is a sum over $n$ rows $i$: all, but for H on recordings 60 drawn at random (or all if fewer), as its cost grows with the square. In each way something is predicted for a row, and what is left over is squared:
+# The intensity $v_{ab}$ of two events $a$ and $b$ is a sum over $n$ rows $i$: all, but for H 60 drawn at random (30 of the synthetic data; all if fewer), as its cost grows with the square. In each way something is predicted for a row, and what is left over is squared:
 #
 # *Eq. 12 as printed*: a plane, the linear regression of IPC on $a$ and $b$, predicts $p_i$, which is held against the **observed** $IPC_i$. All other events are to stand at their means, but nobody observed IPC there; as printed they drop out, and what is left over is all of IPC that the two events say nothing of.
 #

@@ -305,8 +305,8 @@ for number, theirs, ours in zip(ROLES, of_paper_figures, own, strict=True):
     name = theirs.replace(" ", ".") if theirs in same else ours
     ratio, spread = reduction.at[name, "printed"], mnesd.at[name, "printed"]
     star = "" if theirs in same else "*"
-    title = f"Paper's Fig. {number} ({ROLES[number]}); here: {name}{star}\n"
-    title += f"MNESD {100 * spread:.2g} %, {ratio:.0f} samples per line"
+    title = f"{name}{star}: MNESD {100 * spread:.2g} %, {ratio:.0f} samples per line\n"
+    title += f"(the paper's Fig. {number}: {ROLES[number]} of its own)"
     panels[title] = drawn(name, alpha=alpha, n_sigma=n_sigma)
 
 # %%

@@ -63,7 +63,7 @@ results, workers, url = notebook.results, notebook.workers, notebook.database
 printed = paper("online_linear_regression")
 totals = load_samples(cases, program=program, kind=streams)
 # As in the other notebooks: programs with runs in which each event has a counter (ocoe) and runs
-# whose events take turns (mlpx). Ranked are sets of the former: ocoe (core events), sweep (all).
+# whose events take turns (mlpx). Ranked are two sets of runs: ocoe (core events), sweep (all).
 programs = experiments.programs(url, program, modes=["ocoe", "mlpx"])
 name, one = next(iter(totals.items()))
 timer, event = one.columns[:2]
@@ -78,8 +78,8 @@ display(Markdown(
     f"**Data, time and size.** One stream of each of {len(totals)} cases (a program with an "
     f"input), {len(one):,} samples the first ({name}); {source}; machine: {machines}."))
 display(Markdown(describe_data(url, programs).replace("**Data.**", "**Data, ranking.**")
-                 + " Ranked are the runs whose events did not take turns; their numbers stand "
-                 "below the figure."))
+                 + " Ranked are the runs of core events, and those that together count all events "
+                 "(some of them in turns); how many stands below the figure."))
 one.head()
 
 # %% [markdown]

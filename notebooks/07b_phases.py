@@ -72,7 +72,7 @@ display(Markdown(
 samples[samples["label"] > 0].head()
 
 # %% [markdown]
-# A row is a sample of four hardware counters, and the layer that ran: 600 convolution, 200 batch normalization, 300 activation, 900 pooling, 700 dropout, 400 flatten, 500 dense, 0 between two layers, when little is counted. What is called `cache_misses` are misses of the first level (PAPI_L1_TCM), and `cache_references` accesses of the third (PAPI_L3_TCA); so there are more of the former. How long a sample takes is not said, so the timer is its number. Counts are added up, as the method takes them.
+# A row is a sample of four hardware counters, and the layer that ran: 600 convolution, 200 batch normalization, 300 activation, 900 pooling, 700 dropout, 400 flatten, 500 dense, 0 between two layers, when nothing is counted. What is called `cache_misses` are misses of the first level (PAPI_L1_TCM), and `cache_references` accesses of the third (PAPI_L3_TCA); so there are more of the former. How long a sample takes is not said, so the timer is its number. Counts are added up, as the method takes them.
 #
 # ## Edges and ends
 #

@@ -161,7 +161,7 @@ results.table(pd.concat(panels, names=["program"]).reset_index("program").drop(c
               "importances", "The figure's numbers.", on_page=False)
 
 # %% [markdown]
-# How sure is such a list? *Stable* is how many of the first five events of a model are among the first five of the other models of the same recording, *random* what a random order would have.
+# How sure is such a list? *Stable* is how many of the first five events of a model are among the first five by the mean of the other models of the same recording, *random* what a random order would have.
 
 # %%
 def stability(draws):

@@ -40,6 +40,7 @@ SECTIONS = {
         "docs/settings",
         "docs/answers",
         "docs/glossary",
+        "docs/reading-test",
         "docs/add-*",
         "docs/change-*",
         "data/*/README",
