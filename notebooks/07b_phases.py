@@ -223,6 +223,7 @@ def draw_scores(means):
     return figure, axes
 
 
+# %%
 figure, _ = draw_scores(means)
 line, zero = means.loc["printed"], means.loc["zero"]
 results.figure(
