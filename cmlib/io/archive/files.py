@@ -14,9 +14,9 @@ import hashlib
 import io
 import lzma
 import os
+import secrets
 import shutil
 import stat
-import tempfile
 import zlib
 from glob import escape
 from pathlib import Path
@@ -306,8 +306,9 @@ def working_folder(target):
     with contextlib.ExitStack() as stack:
         with locked(target.parent):
             _remove_abandoned(target.parent.glob(f"{escape(target.name)}.*.partial"))
-            folder = Path(tempfile.mkdtemp(".partial", f"{target.name}.", target.parent))
-            stack.callback(_remove, folder)
+            folder = target.parent / f"{target.name}.{secrets.token_hex(4)}.partial"
+            stack.callback(_remove, folder)  # before there is one: Ctrl-C may come between the two
+            folder.mkdir(0o700)
             stack.enter_context(locked(folder))
         yield folder
 
