@@ -183,7 +183,7 @@ def simulated_text(name):
     return text, PREFETCHING in meta["simulator"]["options"], meta["simulator"].get("in_order")
 
 
-def simulate_once(command, *, caches=None, every_blocks=None, progress=lambda done: None):
+def simulate_once(command, *, caches=None, every_blocks=EVERY_BLOCKS, progress=lambda done: None):
     """Simulate one run of a command (list of str) under Callgrind, with prefetching of streams of cache lines.
 
     `caches` maps Valgrind's names of caches (I1, D1, LL) to text ``SIZE,WAYS,LINE``, by default this machine's
@@ -195,7 +195,7 @@ def simulate_once(command, *, caches=None, every_blocks=None, progress=lambda do
     """
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         options = cache_options(caches or {}, prefetch=True)
-        settings = {"every_blocks": every_blocks or EVERY_BLOCKS, "options": options, "progress": progress}
+        settings = {"every_blocks": every_blocks, "options": options, "progress": progress}
         outcome = simulate(command, Path(folder), python=True, **settings)
         return outcome.raw.decode(errors="replace"), True, outcome.in_order
 

@@ -1,7 +1,4 @@
-"""Read which programs of which suite cmlib records (data/programs/programs.yaml).
-
-CmlibError only for a text that is no command of such a program.
-"""
+"""Read which programs of which suite cmlib records (data/programs/programs.yaml)."""
 
 import functools
 
