@@ -1,10 +1,10 @@
 """Count hardware events in a region of a Python program, by `cmlib_region.h` compiled as a library.
 
 :func:`region` is a context manager around the code to count. Each time it appends a row to the CSV file that the
-environment variable CMLIB_REGIONS names (without it nothing happens): function, location, threads, work, seconds,
-running share, instructions, and a column for each event of CMLIB_EVENTS. :func:`include_dir` tells C programs where
-the header is. Nothing is raised: without a compiler or permission the block runs without being counted, and one
-warning says so.
+environment variable CMLIB_REGIONS names (without it nothing happens): function, location, thread, threads, work,
+seconds, running share, instructions, and a column for each event of CMLIB_EVENTS. :func:`include_dir` tells C
+programs where the header is. Nothing is raised: what can't be counted runs without, and one line on standard error
+says so.
 """
 
 import contextlib
@@ -31,16 +31,19 @@ def include_dir():
 def region(name, *, threads=1, work=1):
     """Count what happens inside of a ``with`` block, a row (sample) each time it is executed.
 
-    Reads the environment of `cmlib_region.h`, and counts as it does: ``CMLIB_REGIONS`` names the file to append to
-    (without it nothing happens), ``CMLIB_EVENTS`` the events, ``NAME=CONFIG,…``. It takes a C compiler; without one, a
-    PMU or permission the block runs all the same, and one warning says so.
+    Reads the environment of `cmlib_region.h`, and counts as it does: ``CMLIB_REGIONS`` names the CSV to append to
+    (without it nothing happens), ``CMLIB_EVENTS`` the events, ``NAME=CONFIG,…`` (CONFIG as in the processor's manual,
+    such as 0x443). A row has function, location, thread, threads, work, seconds, running share, instructions and the
+    events. Where there is no C compiler, PMU or permission, the block runs all the same, and one line on standard
+    error says so.
 
     Parameters
     ----------
     name : str
         Name of the region, such as the function's.
     threads : int >= 1, default 1
-        Threads that the counts of the block are a sum of.
+        Noted in the row: how many threads its counts are a sum of. Counted are this thread, and those that it starts
+        after its first region.
     work : int >= 1, default 1
         What the block does, in units of your own (items, requests): what counts are divided by where there
         are no instructions to divide them by.
@@ -66,18 +69,18 @@ def region(name, *, threads=1, work=1):
 
 @functools.cache
 def _library():
-    """The compiled library; None, with a warning, if it can't be compiled."""
+    """The compiled library; None, with a warning, if it can't be compiled or loaded."""
     from cmlib import places
     from cmlib.collect.toolchain import compile_to, find_compiler
     from cmlib.errors import CmlibError
 
     target, sources = places.results_dir() / "region.so", [include_dir() / "region.c"]
-    target.parent.mkdir(parents=True, exist_ok=True)
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
         compiler = find_compiler("CC", "cc", "regions of Python programs", "gcc and libc6-dev")
         options = ["-O2", "-shared", "-fPIC", "-pthread"]
         compile_to(target, compiler, options, sources, include_dir().glob("*.h"))
-    except CmlibError as error:
+        return ctypes.CDLL(str(target))
+    except (CmlibError, OSError) as error:
         warnings.warn(f"cmlib region: nothing is counted: {error}", RuntimeWarning, stacklevel=4)
         return None
-    return ctypes.CDLL(str(target))
