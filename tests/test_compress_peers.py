@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from cmlib.compress import compress, fit_quality, reconstruct
+from cmlib.compress.lines import line_ends
 from cmlib.io import perf
 from cmlib.places import recordings_dir
 
@@ -22,6 +23,8 @@ def test_quality_is_reckoned_as_printed():
     assert quality["mnesd"] == pytest.approx(lines["sigma"].max() / np.ptp(y))
     assert quality["largest"] == pytest.approx(np.abs(off).max() / np.ptp(y))
     assert quality["rms"] == pytest.approx(math.sqrt(np.mean(off**2)) / np.ptp(y))
+    of_frame = compress(x, pd.DataFrame({"event": y}))
+    assert fit_quality(of_frame, x, y).equals(quality) and line_ends(of_frame).equals(line_ends(lines))
 
 
 def recorded_counts(programs):

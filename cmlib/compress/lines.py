@@ -1,8 +1,8 @@
 """Compress a series of samples to piecewise-linear segments, called lines, and reconstruct it from these.
 
 :func:`compress` takes cumulative counts (arrays x and y), and gives the lines, a DataFrame with a row for each:
-x_start, x_end, slope, intercept, sigma (standard deviation), n; the other functions take such a frame. A ValueError
-if x does not increase, or a value is wanted outside the lines.
+x_start, x_end, slope, intercept, sigma (standard deviation), n, or ``slope:EVENT`` and so on where y is a DataFrame.
+The other functions take such a frame. A ValueError if x does not increase, or a value is wanted outside the lines.
 """
 
 import numpy as np
@@ -76,11 +76,11 @@ def reconstruct(lines, x):
     lines : DataFrame
         Lines from :func:`compress`.
     x : array of float, shape (n,)
-        Counts of the timing event at which values are wanted, of samples or between them.
+        Cumulative counts of the timing event at which values are wanted, of samples or between them.
 
     Returns
     -------
-    Series, or DataFrame with a column an event
+    Series, or DataFrame with a column an event where a DataFrame was compressed
         Cumulative counts, indexed by `x`, each from the first line that ends at `x` or later.
 
     Raises
@@ -124,6 +124,7 @@ def fit_quality(lines, x, y):
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     finite = np.isfinite(x) & np.isfinite(y)
     x, y = x[finite], y[finite]
+    lines = _without_event(lines)
     off, span = y - reconstruct(lines, x).to_numpy(), np.ptp(y) or np.inf
     return pd.Series(
         {
@@ -152,8 +153,14 @@ def line_ends(lines):
         A row a line: x_start and x_end [cumulative count of the timing event], and y_start and y_end, the event's
         cumulative counts on the line there.
     """
+    lines = _without_event(lines)
     ends = {f"y_{end}": lines["slope"] * lines[f"x_{end}"] + lines["intercept"] for end in ("start", "end")}
     return lines[["x_start", "x_end"]].assign(**ends)
+
+
+def _without_event(lines):
+    """The lines of one event, its name taken from the columns."""
+    return lines.rename(columns=lambda column: column.partition(":")[0])
 
 
 def _read(lines, suffix, at, x):
@@ -168,7 +175,7 @@ def intervals(lines, timer, n):
     Parameters
     ----------
     lines : DataFrame
-        Lines of several events, from :func:`compress`.
+        Lines of a DataFrame, from :func:`compress`.
     timer : str
         Name of the timing event, which x counts, such as ``cycles``: the first column of the result.
     n : int
