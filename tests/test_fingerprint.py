@@ -190,6 +190,12 @@ def test_a_timeline_shows_every_slice_in_its_lane_and_the_shares():
     npt.assert_allclose(np.concatenate(spans), [0.0, 0.4, 1.6, 0.8], atol=1e-9)
 
 
+def test_a_panel_takes_slices_without_a_name_of_index_or_pace():
+    labelled = pd.DataFrame({"label": ["P_CPU"] * 2, "rule": ["a > 1"] * 2}, index=[1.0, 2.0])
+    profile = diagnosis.Profile(labelled, pd.Series([2.0, 3.0]), labelled, labelled["label"])
+    assert "pace: 2.00" in explore({"program": {1.0: profile}}).text
+
+
 def test_colours_of_pathology_and_health_differ_in_lightness_alone():
     def lightness(label):
         return np.dot([0.3, 0.59, 0.11], [int(plot.COLOURS[label][i : i + 2], 16) for i in (1, 3, 5)])

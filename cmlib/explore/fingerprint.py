@@ -1,8 +1,7 @@
-"""A widget for fingerprints: the classes of a program's slices, and the rule of the decision tree behind one of
-them.
+"""A widget for fingerprints: the classes of a program's slices, and the rule that gave one of them its class.
 
-A slice is a short stretch of a run; its class says what limits it, such as P_Mem_L2 (pathological) or N_CPU. Nothing
-is refused: without profiles the Panel says how to record some.
+A slice is a short stretch of a run; its class, by a decision tree, says what limits it: P_Mem_L2 (pathological), or
+N_CPU (not). Without profiles the Panel says how to record some; input is not checked.
 """
 
 import html
@@ -19,8 +18,8 @@ def fingerprint(profiles, *, program="", unit="s", per="cycle"):
     ----------
     profiles : dict of str to dict of float to Profile
         Program, then length of a slice [`unit`], to a :class:`cmlib.experiments.diagnosis.Profile` or an object with
-        its `labelled` (DataFrame: a row a slice, columns label and rule, index the slices' ends) and `pace` (Series,
-        such as IPC). Empty: the Panel shows a message which command records something.
+        its `labelled` (DataFrame: a row a slice, columns label and rule, index the slices' ends) and `pace` (Series of
+        floats, a value a slice, named by what it is, such as IPC). If empty, the Panel names the command that records.
     program : str
         The program that is shown first; the first one if there is no such program.
     unit : str, default "s"
@@ -73,7 +72,7 @@ def _explain_slice(profile, number, slice_s, unit, per):
     end, row = profile.labelled.index[number - 1], profile.labelled.iloc[number - 1]
     label, rule = html.escape(row["label"]), html.escape(row["rule"])
     meaning, remedy = advice(row["label"])
-    shown = " ".join(profile.pace.name.split())
+    shown = " ".join(str(profile.pace.name or "pace").split())
     return paragraph(
         f"Slice {number} of {len(profile.labelled)}, {end - slice_s:.1f}–{end:.1f} {unit}: "
         f"<strong>{label}</strong>, {shown}: {profile.pace.iloc[number - 1]:.2f}. {meaning.capitalize()}.",

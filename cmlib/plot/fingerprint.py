@@ -75,7 +75,7 @@ def phase_timeline(labelled, pace, *, title="", marked=None):
     ----------
     labelled : DataFrame
         A row a slice, with its class in the column label; classes without an entry in :data:`COLOURS` are not drawn.
-        The index has the slices' ends and is named time_s [s] or interval [number] (KeyError if otherwise).
+        The index has the slices' ends; its name is time_s [s], interval [number], or the label of the horizontal axis.
     pace : Series
         The line's value in each slice; its name is the label of the vertical axis.
     title : str
@@ -119,7 +119,7 @@ def phase_timeline(labelled, pace, *, title="", marked=None):
     share.tick_params(axis="y", length=0, labelleft=False)
     for ax in (band, share):
         ax.grid(False)
-    line.set(xlabel=_PROGRESS[labelled.index.name], ylabel=pace.name)
+    line.set(xlabel=_PROGRESS.get(labelled.index.name, labelled.index.name), ylabel=pace.name)
     line.set(ylim=(0, None), xlim=(ends.iloc[0] - length, ends.iloc[-1]))
     return figure, (band, share, line)
 
