@@ -1,10 +1,10 @@
-"""Merge runs that counted different events into one matrix of rates with its IPC: stacked, or aligned by progress.
+"""Merge runs that counted different events into one matrix with its IPC: stacked, or aligned by progress.
 
-Progress is the share of a run's instructions that are retired; IPC is instructions per cycle; a pass is the runs
-that together count all events once. :func:`stack_runs` and :func:`align_runs` take the counts of each run,
-DataFrames, and give X (DataFrame, a row an interval or a step of progress, a column an event) and ipc (Series). An
-UnfitRecordingError (a ValueError) if a run lacks instructions or cycles, has gaps, or (to be aligned) did not do
-the same work.
+Progress is the share of a run's instructions that are retired; IPC is instructions per cycle. :func:`stack_runs` and
+:func:`align_runs` take the counts of each run, DataFrames, and give X (DataFrame, a row an interval or a step of
+progress, a column an event) and ipc (Series): X has counts if stacked, rates per cycle if aligned, unless `per` says
+otherwise. Intervals without instructions or cycles are dropped. An UnfitRecordingError (a ValueError) if a run lacks
+instructions or cycles, has gaps, or (to be aligned) did not do the same work.
 """
 
 import numpy as np
@@ -37,15 +37,15 @@ def stack_runs(runs, *, per=None, leave_out=()):
     Returns
     -------
     X : DataFrame of float, shape (sum of n_intervals, n_events)
-        Index: ``run`` (position in `runs`) and ``progress`` (share of the run's
-        instructions retired by the middle of the interval).
+        Intervals without instructions or cycles are dropped. Index: ``run`` (position in `runs`) and ``progress``
+        (share of the run's instructions retired by the middle of the interval).
     ipc : Series of float
         Instructions per cycle of each row.
 
     Raises
     ------
     ValueError
-        If a run lacks instructions or cycles, has fewer than 2 intervals, or
+        If a run lacks instructions, cycles or `per`, has fewer than 2 intervals, or
         has NaN in an event that it did count (clean it first).
     """
     tables, ipcs = [], []
@@ -93,9 +93,9 @@ def align_runs(runs, n_steps=None, *, per="cycles", leave_out=()):
     Raises
     ------
     ValueError
-        If a run lacks instructions or cycles, has fewer than 2 intervals, or has NaN in an
-        event that it did count (clean it first); or if a run retired less than half or more
-        than twice the median run's instructions: then it did not do the same work.
+        If a run lacks instructions, cycles or `per`, has fewer than 2 intervals, or has NaN in an
+        event that it did count (clean it first); if a run retired less than half or more than twice
+        the median run's instructions: then it did not do the same work; or if `n_steps` is below 2.
 
     Notes
     -----
@@ -137,19 +137,19 @@ def step_runs(runs, n_steps=None):
 
     Returns
     -------
-    list of DataFrame, shape (n_steps, columns of the run)
-        Of each run its counts in each step, which add up to those of the run. Index: ``progress``, the
-        middle of the step [share of instructions, 0–1].
+    list of DataFrame, shape (n_steps, n_events counted)
+        Of each run its counts in each step, which add up to those of its intervals with instructions and cycles.
+        Index: ``progress``, the middle of the step [share of instructions, 0–1].
 
     Raises
     ------
     ValueError
-        If a run lacks instructions or cycles, or retired less than half or more than twice the median run's
-        instructions; if `n_steps` is below 2.
+        If a run lacks instructions or cycles, has fewer than 2 intervals or gaps, or retired less than half or more
+        than twice the median run's instructions; if `n_steps` is below 2.
     """
     runs = _checked(runs)
     _require_same_work(runs)
-    n_steps = n_steps or _steps_for(runs)
+    n_steps = _steps_for(runs) if n_steps is None else n_steps
     if n_steps < 2:
         raise ValueError(f"n_steps is {n_steps}; at least 2 steps are needed.")
     return [_by_progress(run, n_steps) for run in runs]
@@ -164,7 +164,7 @@ def align_passes(runs, passes, n_steps=None, **options):
         Cleaned counts of one run each: a row an interval, a column an event, among them
         ``instructions`` and ``cycles``.
     passes : sequence of hashable, shape (n_runs,)
-        The pass that each run belongs to.
+        The pass (runs that together count all events once) that each run belongs to.
     n_steps : int >= 2, optional
         Rows of each matrix, the same for all passes. By default as many as the shortest run has intervals,
         but 200 at most.
@@ -178,12 +178,11 @@ def align_passes(runs, passes, n_steps=None, **options):
 
     Raises
     ------
-    UnfitRecordingError
-        If no event was counted in every pass; a run lacks instructions or cycles, or has gaps; or it retired less
-        than half or more than twice the median run's instructions.
+    ValueError
+        If no event was counted in every pass, or as for :func:`align_runs`, whose median run is that of each pass.
     """
     runs = _checked(runs)
-    n_steps = n_steps or _steps_for(runs)
+    n_steps = _steps_for(runs) if n_steps is None else n_steps
     by_pass = {}
     for run, name in zip(runs, passes, strict=True):
         by_pass.setdefault(name, []).append(run)
