@@ -1,8 +1,9 @@
-"""Folders of the package's files: in a checkout, or shipped inside an installed wheel.
+"""Folders of data, results and the package's files: in a checkout, or of an installed wheel.
 
-Functions named ``…_dir`` return an absolute Path (:func:`external_data_dir` may give None); the environment
-variables CMLIB_DATA, CMLIB_RESULTS and CMLIB_PUBLIC name other folders of data, results and public recordings.
-Whether a folder is there is not checked.
+Functions named ``…_dir`` return an absolute Path (:func:`external_data_dir` may give None), and don't check whether
+the folder is there. CMLIB_DATA and CMLIB_RESULTS in the environment name other folders of recordings and results,
+CMLIB_PUBLIC one to search for public recordings; the other folders can't be moved. :func:`export_environment` and
+:func:`compiling` set variables during a ``with`` block.
 """
 
 import contextlib
@@ -25,12 +26,12 @@ def data_dir():
 
 
 def recordings_dir():
-    """Folder (Path) of the raw recordings, one sub-folder a program. A wheel brings none."""
+    """Folder (Path) of the raw recordings, one sub-folder a program; those of a wheel are in :func:`examples_dir`."""
     return data_dir() / "recordings"
 
 
 def results_dir():
-    """Folder (Path) of all made from recordings (store, figures, tables, report): CMLIB_RESULTS, or in the data."""
+    """Folder (Path) of all made from recordings (store, figures, tables, report): CMLIB_RESULTS, or in data_dir()."""
     return _chosen("CMLIB_RESULTS") or data_dir() / "results"
 
 
@@ -85,7 +86,7 @@ def notebooks_dir():
 
 
 def params_dir():
-    """Folder (Path) of the parameter files, one sub-folder a profile."""
+    """Folder (Path) of the notebooks' parameter files, one sub-folder a profile (such as ``smoke``)."""
     return _shipped("params", "params")
 
 

@@ -192,7 +192,7 @@ def test_unknown_options_are_named():
     with pytest.raises(ValueError, match="per is 'second'"):
         merge.stack_runs([run], per="second")
     with pytest.raises(ValueError, match="at least 2 steps"):
-        merge.align_runs([run], 1)
+        merge.align_runs([run], 0)
 
 
 @few

@@ -162,7 +162,8 @@ def test_events_that_cannot_be_read_are_named_once(c_program, tmp_path, wrong):
 
 
 @pytest.mark.parametrize(
-    ("lacking", "reason"), [({"CC": "none"}, "no compiler (none)"), ({"CMLIB_RESULTS": "/dev/null"}, "[Errno")]
+    ("lacking", "reason"),
+    [({"CC": "none"}, "no compiler (none)"), ({"CMLIB_RESULTS": "/dev/null"}, "[Errno")],
 )
 def test_without_a_compiler_or_a_folder_a_python_program_runs_on(tmp_path, lacking, reason):
     lacking = {"CMLIB_REGIONS": str(tmp_path / "r.csv"), "CMLIB_RESULTS": str(tmp_path), **lacking}

@@ -1,9 +1,10 @@
 """Compare two recordings of a service, before and after a change, over intervals in which both had equal loads.
 
 :func:`compare_services` takes the counts and metadata of both, and gives a dict: the verdict ("differs", "no
-change", "not comparable"), and ratios of levels and rates with 95 % intervals. Levels are quantities such as
-instructions per cycle or clock; the account is the shares of the pipeline's slots by category (front end, back end,
-bad speculation, retired). A CmlibError if a recording has no intervals, or did not count the load.
+change", "not comparable"), and ratios (new to old) of levels and rates with confidence intervals that hold together
+at 95 %, those of levels and those of rates. Levels are quantities such as instructions per cycle or clock; the
+account is the shares of the pipeline's slots by category (front end, back end, bad speculation, retired). A
+CmlibError if a recording has no intervals, or did not count the load.
 """
 
 import numpy as np
@@ -38,17 +39,19 @@ def compare_services(old, new, *, load="instructions", smallest=0.25):
     load : str, default "instructions"
         Event whose count per second is the load.
     smallest : float, default 0.25
-        Smallest relevant change of a level or rate, as a share; of the account (the slots' shares by category), as
-        a share of the slots.
+        Smallest relevant change: of a level or rate a ratio of 1 + smallest or its reciprocal; of the account (the
+        slots' shares by category) a share of the slots, by which the intervals of both are apart.
 
     Returns
     -------
     dict
         What ``cmlib compare --recordings --json`` prints: schema, load, old and new (names); verdict, which is
         ``differs``, ``no change``, or, with fewer than eight intervals of equal load, ``not comparable``; and lists
-        of dicts: phases (from, to: the load; old, new: numbers of intervals; comparable), levels and rates (name,
-        old, new, ratio, low, high, differs; rates are per 1,000 cycles), and account (name; old, new: [low, high];
-        low, high of the difference [%]; differs). The last three are empty if the verdict is ``not comparable``.
+        of dicts: phases (from, to: the load a second; old, new: numbers of intervals; comparable); levels and rates
+        (name; old, new: geometric means over parts of the matched intervals, rates per 1,000 cycles; ratio: new/old,
+        low, high: its confidence interval; differs: the ratio is relevant, and 1 is outside); account (name; old,
+        new: [low, high] [% of the slots]; low, high of the difference; differs). The last three are empty if the
+        verdict is ``not comparable``, rates if cycles were not counted.
 
     Raises
     ------

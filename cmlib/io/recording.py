@@ -1,4 +1,4 @@
-"""The recording of one run in memory: counts, running shares, intervals and metadata, whoever counted.
+"""The recording of one run, or of the totals of several, in memory: counts, running shares, intervals and metadata.
 
 :func:`make_recording` makes a :class:`Recording` of two tables and metadata. A running share (0 to 1) is the share of
 an interval in which an event was on a counter. Nothing is checked here: :mod:`cmlib.io.store` does that when it reads
@@ -45,18 +45,17 @@ AXES = {
 
 @dataclass(frozen=True)
 class Recording:
-    """One run of a program, counted by perf, simulated by Callgrind, or imported from elsewhere.
+    """One run of a program, or totals of several, counted by perf, simulated by Callgrind, or imported from elsewhere.
 
     Attributes
     ----------
     meta : dict
-        What was recorded, how and where, as in the recording's metadata file; of piecewise-linear segments (mode
-        ``lines``) completed by mode, pinned, groups and interval_ms. With `cpus` where it is known how many a run
-        used.
+        What was recorded, how and where, as in the recording's metadata file, and for piecewise-linear segments (mode
+        ``lines``), too, the entries mode, pinned, groups and interval_ms; `cpus` where it is known how many a run used.
     counts : DataFrame, shape (n_intervals, n_events)
-        Events per interval as perf prints them, NaN where not counted. The index is the interval's end:
-        `time_s` [s], `million_instructions` where no clock ran, or the number of the `run` (from 1) whose totals they
-        are. Columns are events.
+        Events per interval as perf prints them (multiplexed ones scaled), NaN where not counted. The index is the
+        interval's end: `time_s` [s], `million_instructions` where no clock ran, or the number of the `run` (from 1)
+        whose totals they are. Columns are events.
     running : DataFrame, shape (n_intervals, n_events)
         Share of the time each event was counted, 0 to 1; NaN where the file that was imported told none.
     interval_s : Series, shape (n_intervals,)
@@ -139,7 +138,7 @@ class Recording:
         """Rates of its events in whole intervals, in the unit that ``axis.rate`` names: a DataFrame with the columns
         of `counts`.
 
-        Per second of time, or per 1,000 instructions in a simulated run.
+        Per second of time, per 1,000 instructions in a simulated run, or per run where lengths of runs aren't known.
         """
         counts, _ = self.whole()
         if self.simulated:
@@ -152,7 +151,7 @@ def make_recording(meta, counts, running, interval_s=None):
 
     `counts` and `running` are DataFrames indexed by `time_s`, a column an event, with second readings (``EVENT#2``)
     among their columns; `interval_s` (array-like) are lengths [s], by default the differences of `time_s`. The index
-    becomes instructions in a simulated run, and the run's number where metadata say that an interval is a whole run.
+    becomes millions of instructions in a simulated run, and the run's number where an interval is a whole run.
     """
     lengths = lengths_by_ends(counts.index) if interval_s is None else interval_s
     index = counts.index

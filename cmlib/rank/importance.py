@@ -31,8 +31,9 @@ def influence(model, *, method="friedman", X=None):
     Parameters
     ----------
     model : fitted estimator
-        For ``friedman`` any with `feature_importances_`; for ``printed`` a
-        boosted model of LightGBM (:func:`cmlib.rank.regressor`).
+        For ``friedman`` any with `feature_names_in_` (the events) and `feature_importances_`, if these
+        are gains (LightGBM's own default is numbers of splits); for ``printed`` a boosted
+        model of LightGBM. The default model of :func:`cmlib.rank.regressor` serves both.
     method : {"friedman", "printed"}, default "friedman"
         ``friedman``: reduction of the squared error by the splits on an event, added
         up over the trees (Friedman 2001, Eq. 44 and 45, which CounterMiner quotes).

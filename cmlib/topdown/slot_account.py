@@ -26,12 +26,13 @@ class Account:
     table : cmlib.topdown.category_tables.TopdownTable
         The table (formulas of the categories) that was used.
     shares : DataFrame, shape (steps, categories)
-        Shares of all slots (0–1, or slightly outside where counts are uncertain), a row a step; categories that could
-        not be computed are absent.
+        Shares of all slots (0–1, or slightly outside where counts are uncertain; NaN without slots), a row a step. Of
+        level 1 those that could be computed, below it the parts of a category of which all could.
     formulas : dict of str to str
-        The formula that each category was computed by; ``what the others leave`` for a remainder.
+        The formula by which each category was computed, in `shares` or not; ``what the others leave`` for a remainder.
     missing : dict of str to tuple of str
-        Of each category that could not be computed, the events that were not counted.
+        Of each category of level 1 or below one in `shares` that could not be computed, the events that were not
+        counted; () for a remainder.
     slots : Series, shape (steps,)
         Slots per cycle.
     """

@@ -3,7 +3,7 @@
 :func:`choose_table` takes names of events, and gives a TopdownTable (categories of slots with formulas of events),
 or None if nothing fits; :func:`fitting_tables` gives a list of several equal ones, empty if there is none. Level 1
 are the categories that all slots (places for one operation in a cycle) are divided into: retired, front end, back
-end, bad speculation. Nothing is refused.
+end, bad speculation. Unknown events and machines are passed over.
 """
 
 import pandas as pd
@@ -106,21 +106,22 @@ def linux_tables(events):
 
 
 def choose_table(events, machine=None, rates=None):
-    """Choose the top-down table by which most of level 1 can be computed from some events.
+    """Choose the top-down table that fits some events best: the first of :func:`fitting_tables`.
 
     Parameters
     ----------
     events : iterable of str
         Names of the counted events, in any spelling.
     machine : str, optional
-        Name of the machine's table, if it has one; preferred where it can be computed.
+        Name of the machine's table, if it has one; preferred if any category of its level 1 can be computed.
     rates : Series, optional
-        Events per cycle, by event; decides between tables of which as much can be computed.
+        Events per cycle, by event. Of tables of which as much can be computed, those are kept whose slots per cycle
+        are nearest to a processor's width, and of these those whose level 1 adds up best.
 
     Returns
     -------
     cmlib.topdown.category_tables.TopdownTable or None
-        Formulas of the categories; the first of several equal ones; None if no category of any table can be computed.
+        Formulas of the categories; None if no category of any table's level 1 can be computed.
     """
     return next(iter(fitting_tables(events, machine, rates)), None)
 

@@ -1,8 +1,8 @@
 """Compare the machine code of two commands: did the code that ran change, or only its addresses?
 
-:func:`compare_code` takes two Versions (commands to run), and gives a :class:`CodeComparison`: same (True, False,
-or None if that can't be told), the functions that differ (names), and the ratio of instructions. What can't be
-compared is not raised, but told in its `reason`.
+:func:`compare_code` takes two :class:`cmlib.collect.compare.versions.Version` (commands to run), and gives a
+:class:`CodeComparison`: same (True, False, or None if that can't be told), the functions that ran and differ
+(names), and the ratio of instructions. A CmlibError on the way is not raised, but told in its `reason`.
 """
 
 import filecmp
@@ -35,11 +35,12 @@ class CodeComparison:
     Attributes
     ----------
     same : bool or None
-        Whether all code that ran is the same but for its addresses; None if that can't be told.
+        False if a function that ran differs in more than addresses or refers to data that differ, or if data differ
+        that no function refers to; None if that can't be told.
     reason : str
         Why it can't be told, or what differs beside functions.
     functions : tuple of str
-        Functions that ran and differ, 20 at most.
+        Functions that ran and differ, 20 at most; none where `reason` names data.
     instructions : float or None
         Instructions that the new version executes under Valgrind, as a multiple of the old one's; None if these were
         not counted.
@@ -56,8 +57,8 @@ def compare_code(old, new, notify=say):
 
     `old` and `new` are Versions (commands to run). Each is run once, to see which files it maps. Where functions
     differ, each is run once more under Callgrind, to see which of them were executed. Where a command fails or the
-    code can't be compared no CmlibError is raised: `same` is None and `reason` says why. `notify`, a callable, gets
-    a sentence before the second run.
+    code can't be compared no CmlibError is raised: `same` is None and `reason` says why; a ValueError only for a
+    command that a shell could not split into words. `notify`, a callable, gets a sentence before the second run.
     """
     try:
         return _compared(old, new, notify)

@@ -253,9 +253,10 @@ def _integer(text):
 
 
 def describe_arm(cpu):
-    """An ARM processor's part of :func:`describe`: a dict of vendor, model_name, family, model and microarchitecture.
+    """An ARM processor's part of :func:`describe`: a dict, empty for any other processor.
 
-    `cpu` is a dict of the fields in /proc/cpuinfo; {} for any other processor.
+    Its keys: vendor and microarchitecture (str), model_name (str or None), family and model (int). `cpu` is a dict of
+    the fields (str) of one processor in /proc/cpuinfo.
     """
     try:
         implementer, part = (int(cpu[f"CPU {key}"], 16) for key in ("implementer", "part"))

@@ -162,7 +162,7 @@ def record_attached(
     CountersBusy
         If another recording is being made.
     ValueError
-        If `seconds` is not above 0.
+        If `seconds` is not above 0, or infinite.
     """
     request = request or Request()
     if not (seconds > 0 and math.isfinite(seconds)):

@@ -1,8 +1,9 @@
 """Run programs, under perf or alone, and end every process that they started.
 
-:func:`execute` runs a program once under ``perf stat`` and gives a :class:`PerfOutcome`; :func:`run_timed` runs a
-command alone and gives its times. What fails raises RecordError or CmlibError, whose text shows the command and the
-end of its standard error.
+:func:`execute` runs a program once under ``perf stat`` and gives a :class:`PerfOutcome`, whatever the exit codes;
+:func:`check_outcome` raises a RecordError if they say that it failed. :func:`run_timed` runs a command alone and
+gives its times, or a CmlibError. Errors show the command and the end of its standard error. RecordError, too, if perf
+or the program is missing.
 """
 
 import contextlib
@@ -57,10 +58,10 @@ class Program:
 class PerfOutcome:
     """What perf and the program of one run wrote, and their exit codes.
 
-    `raw` is perf's output (bytes); `exit_code` the program's as a shell gives it, None if it never ran or was there
-    before; `perf_code` perf's; `program_stderr` and `perf_stderr` are what each wrote to standard error. `ended` tells
-    why a recording of what ran already ended: "time" (it was over), "stopped" (by a signal), "process" (all counted
-    ones ended) or "perf" (it ended by itself).
+    `raw` is perf's output (bytes); `exit_code` (int) the program's as a shell gives it, None if perf did not start it;
+    `perf_code` (int) perf's; `program_stderr` and `perf_stderr` (str) are what each wrote to standard error. `ended`
+    says what ended the recording of processes that ran already: "time" (as long as asked for), "stopped" (a signal),
+    "process" (all that were counted ended) or "perf" (perf failed); always "time" for a program that perf started.
     """
 
     raw: bytes

@@ -100,7 +100,11 @@ def from_columns(lines):
 
 
 def from_sheet(lines):
-    """A spreadsheet's table of two events or more as CSV (str), without titles and sums; "" if there is none."""
+    """Lines (str) of a spreadsheet's table with a column an event, as CSV (str); "" if it has not two events.
+
+    Cells are divided by one of ``|;,`` or tabs. Titles, and rows and columns of sums and statistics, are left out;
+    decimal commas become points.
+    """
     rows, dropped = [], set()
     with contextlib.suppress(csv.Error):
         mark = max(_MARKS, key="".join(lines).count)

@@ -1,7 +1,7 @@
 """Read totals of whole runs, join those of one program, and convert them to rows in time.
 
 :func:`totals` gives a list of :class:`~cmlib.io.perf.formats.base.Totals`; :func:`as_intervals` makes a table of one
-of them in which each run is an interval. ParseError for text that can't be read, or more than 1,000 programs.
+of them in which each run is an interval. ParseError for text that can't be read, or too many programs or runs.
 """
 
 import itertools
@@ -133,9 +133,10 @@ def joined(runs):
 def as_intervals(runs):
     """DataFrame of the readings in `runs` (a Totals), with times as if the runs had been made one after the other.
 
-    Columns: time_s (end of the run [s]), event, value, supported, running and unit. Lengths of runs are those of the
-    Totals, or of perf's event ``duration_time``, which is added as an event if it was not counted. If a length is not
-    known, each run is taken to last 1 s.
+    Columns: time_s (end of the run [s]), event, value (float, NaN where not counted), supported (bool), running (0-1,
+    NaN if not known) and unit (str). Lengths of runs are those of the Totals, or of perf's event ``duration_time``,
+    which is added [ns] where they are known and it was not counted. If a length is not known, each run is taken to
+    last 1 s.
     """
     frame, seconds = runs.table.to_pandas(), np.array(runs.seconds)
     counted = frame[frame["event"] == _DURATION].drop_duplicates("time_s")

@@ -1,7 +1,8 @@
-"""The databases that can hold a store: connections to an SQLite file or to a schema of PostgreSQL, and their URLs.
+"""Connect to the store, a table for each recorded run in an SQLite file or a schema of PostgreSQL; and its URLs.
 
-URLs are SQLAlchemy's (str); None stands for the SQLite file among the results. Errors of the database are raised as
-StoreError.
+:func:`reading` opens it read-only, :func:`replacing` an empty one that takes its place in one piece. URLs are str, as
+SQLAlchemy writes them, or None for the SQLite file among the results; :func:`parse` makes one of SQLAlchemy's class.
+Errors of the database are raised as StoreError.
 """
 
 import contextlib
@@ -64,8 +65,8 @@ def reading(url):
 def replacing(url):
     """During a ``with`` block, a connection (SQLAlchemy's) to an empty store.
 
-    It replaces the store at `url` if the block ends without an error. StoreError if the store can't be written,
-    or what is there is no store of cmlib's.
+    It replaces the store at `url` if the block ends without an error. StoreError if the store can't be written (also
+    for an OSError in the block), or what is there is no store of cmlib's.
     """
     url = parse(url)
     replace = _replacing_file if url.get_backend_name() == "sqlite" else _replacing_namespace
@@ -147,7 +148,7 @@ def _connection(url, *, at=None):
 
 
 def _how_to_rebuild(url):
-    """The command (str) that makes the store at `url` (parsed) anew."""
+    """The command (str) that makes the store at `url` (of SQLAlchemy's class) anew."""
     default = url.render_as_string() == default_url()
     return "cmlib store rebuild" + ("" if default else f" --url {url_shown(url)}")
 
@@ -173,11 +174,10 @@ def without_password(url):
 
 
 def with_password(url):
-    """A database's URL (`url`, str) with the password in the environment variable PGPASSWORD, if PostgreSQL's and
-    without one.
+    """A URL (`url`, str) of PostgreSQL without a password with that in the environment variable PGPASSWORD, if set.
 
-    The URL as it was, or one of SQLAlchemy's class; StoreError if it is not the URL of a database that can hold a
-    store.
+    It is then of SQLAlchemy's class; any other URL stays as it was. StoreError if it is not the URL of a database that
+    can hold a store.
     """
     parsed, password = parse(url), os.environ.get("PGPASSWORD")
     if parsed.get_backend_name() != "postgresql" or parsed.password or not password:
@@ -188,7 +188,8 @@ def with_password(url):
 def parse(url):
     """The URL (SQLAlchemy's class) of a database that can hold a store; `url` is a str, or None for the default one.
 
-    StoreError if it is none: not SQLite's or PostgreSQL's, or in memory.
+    StoreError if it is no URL, neither SQLite's nor PostgreSQL's, of an SQLite database in memory, or has an @ in its
+    host.
     """
     try:
         parsed = sa.make_url(url or default_url())
@@ -212,5 +213,5 @@ def parse(url):
 
 
 def url_shown(url):
-    """A parsed URL (`url`, of SQLAlchemy's class) as text (str) without its password."""
+    """A URL (`url`) of SQLAlchemy's class as text (str) without its password."""
     return hide(url.render_as_string(hide_password=True))

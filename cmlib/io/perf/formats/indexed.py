@@ -4,8 +4,9 @@ So John McCalpin's periodic-performance-counters writes what it reads of cores, 
 the event, the number of the sample; and ``walltime[0][17]``, ``walltime[1][17]``, its time [s, µs]. Counters run on,
 so that counts are differences of neighbouring samples.
 
-A row is a tuple: end of the interval [s] (str), event, count (float or "<not counted>"), running share (1), unit
-(""). ParseError for other statements, a single sample, or samples without times.
+A row is a tuple: end of the interval [s] since the first sample (str), event, count (float or "<not counted>"),
+running share (1), unit (""). Other statements are passed over; ParseError for a count or time of another form, a single
+sample, or neither times nor the length of an interval.
 """
 
 import functools
