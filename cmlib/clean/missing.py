@@ -10,9 +10,6 @@ import numpy as np
 
 from cmlib.errors import UnfitRecordingError
 
-# Most events of one kind in a cycle of a core: floating-point operations of two 512-bit units. More is a misreading.
-MOST_PER_CYCLE = 128
-
 
 def missing_samples(values, running=None, *, true_zero_max=0.01):
     """Mask (bool array) of the samples of a series that were not measured.

@@ -6,6 +6,9 @@ refused.
 
 import numpy as np
 
+# Most events of one kind in a cycle of a core: floating-point operations of two 512-bit units. More is a misreading.
+MOST_PER_CYCLE = 128
+
 
 def lengths_by_ends(ends):
     """Lengths of intervals (ndarray) from their ends (array-like, growing), in the same unit.

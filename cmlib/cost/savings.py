@@ -11,7 +11,7 @@ import re
 import numpy as np
 from scipy import stats
 
-from cmlib.clean.missing import MOST_PER_CYCLE
+from cmlib.clean.uncounted import MOST_PER_CYCLE
 from cmlib.cost.change import SURE, predict_change, rates_row, reason_unreliable
 from cmlib.cost.pooled import default_cost_model
 from cmlib.cost.slopes import rates

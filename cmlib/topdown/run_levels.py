@@ -10,8 +10,7 @@ counted is left out of the others.
 import numpy as np
 import pandas as pd
 
-from cmlib.clean.missing import MOST_PER_CYCLE
-from cmlib.clean.uncounted import lengths_by_ends
+from cmlib.clean.uncounted import MOST_PER_CYCLE, lengths_by_ends
 from cmlib.fingerprint.segments import segment_starts
 from cmlib.spelling import spelling
 

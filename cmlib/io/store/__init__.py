@@ -5,8 +5,7 @@ files.
 can't be made.
 """
 
-from cmlib.io.store.building import rebuild, refresh
-from cmlib.io.store.database import SCHEMA, StoreError, default_url, without_password
-from cmlib.io.store.reading import is_current, load, machines, refused, runs
+import lazy_loader
 
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = ["load", "runs"]

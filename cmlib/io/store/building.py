@@ -13,7 +13,8 @@ from tqdm import tqdm
 from cmlib import places
 from cmlib.clean.uncounted import lengths_by_ends
 from cmlib.errors import NothingRecordedError
-from cmlib.io.store.database import REFUSED, RUNS, StoreError, default_url, replacing, with_password
+from cmlib.io.store.database import REFUSED, RUNS, default_url, replacing, with_password
+from cmlib.io.store.errors import StoreError
 from cmlib.io.store.raw import SERIES, as_utf8, find_sources, read_counts, read_cpus, read_table
 from cmlib.io.store.reading import id_of, is_current, runs
 

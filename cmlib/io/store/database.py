@@ -15,8 +15,8 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from cmlib import places
-from cmlib.errors import CmlibError
 from cmlib.io.archive import atomic_output
+from cmlib.io.store.errors import StoreError
 from cmlib.passwords import hide
 
 # Version of the tables below; a store of another version is refused.
@@ -151,10 +151,6 @@ def _how_to_rebuild(url):
     """The command (str) that makes the store at `url` (of SQLAlchemy's class) anew."""
     default = url.render_as_string() == default_url()
     return "cmlib store rebuild" + ("" if default else f" --url {url_shown(url)}")
-
-
-class StoreError(CmlibError, ValueError):
-    """Raised for a recording that can't be stored, and a store that can't be made or read."""
 
 
 def default_url():

@@ -17,7 +17,7 @@ from cmlib.io.archive import ArchiveError, read_content, read_object, runs
 from cmlib.io.callgrind import read_series
 from cmlib.io.samples.files import LINES as CONTENT_OF_LINES
 from cmlib.io.samples.files import SampleError, read_lines
-from cmlib.io.store.database import StoreError
+from cmlib.io.store.errors import StoreError
 from cmlib.spelling import PINNED
 
 MODE = "lines"  # of such runs in the store

@@ -13,7 +13,8 @@ import sqlalchemy as sa
 from cmlib import compress
 from cmlib.io.events import second_readings
 from cmlib.io.recording import Recording, make_recording
-from cmlib.io.store.database import REFUSED, RUNS, StoreError, reading
+from cmlib.io.store.database import REFUSED, RUNS, reading
+from cmlib.io.store.errors import StoreError
 from cmlib.io.store.raw import MODE as LINES
 from cmlib.io.store.raw import find_sources
 
