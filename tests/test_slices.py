@@ -50,7 +50,7 @@ def test_slices_are_their_definition(recorded, length):
     counted = {event for part in expected for event, rate in part.items() if rate is not None}
     expected = [{event: rate for event, rate in part.items() if event in counted} for part in expected]
     complete = [part for part in expected if None not in part.values()]
-    if not expected:
+    if not any(complete):
         with pytest.raises(ValueError, match="hold no slice"):
             slice_rates(counts, running, slice_s=0.1 * length)
         return

@@ -27,13 +27,14 @@ def slice_rates(counts, running=None, *, slice_s=0.4):
     running = pd.DataFrame(1.0, counts.index, counts.columns) if running is None else running
     counted = counts["cycles"].notna().to_numpy()
     first = int(np.argmax(counted)) if counted.any() else len(counts)
-    rates = _rates(counts.iloc[first:], running.iloc[first:], length)
+    rates = _rates(counts.iloc[first:], running.iloc[first:], length).dropna(axis=1, how="all").dropna()
     if rates.empty:
         raise ValueError(
             f"slice_rates: {len(counts)} intervals, of which the first {first} were not counted, hold no slice of "
-            f"{length} intervals beside the last one. Run the program longer, or take shorter slices."
+            f"{length} intervals beside the last one in which every event was counted. Run the program longer, or count "
+            "fewer events."
         )
-    return rates.dropna(axis=1, how="all").dropna()
+    return rates
 
 
 def _intervals_a_slice(times, slice_s):
