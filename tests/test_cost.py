@@ -271,6 +271,7 @@ def test_savings_without_misses_says_where_intervals_do_not_tell_or_physics_does
         assert found["percent"] is None and found["reason"]
         assert describe_misses([found])[0].startswith("Without LLC misses: not known, as ")
     assert not saved(counts, read_costs()) and not saved(few.drop(columns="cycles"), read_costs())
+    assert not saved(few.assign(instructions=0.0), read_costs())
 
 
 @given(st.lists(st.lists(st.floats(0, 50), min_size=3, max_size=3), min_size=2, max_size=4))

@@ -2,7 +2,7 @@
 
 :func:`savings_without_misses` takes the counts and running shares of its runs (DataFrames, a row an interval, a
 column an event), and gives a list of dicts, one for each cache: percent with low and high [% of the cycles], or
-None and a reason. Nothing is refused: runs without instructions or cycles are left out.
+None and a reason. Runs without instructions or cycles are left out.
 """
 
 import copy
@@ -67,7 +67,7 @@ def savings_without_misses(runs, costs, *, ghz=None, shares=None):
             name = _MISSES.get(costs.kind(event))
             possible = counts[event] <= MOST_PER_CYCLE * counts["cycles"]
             usable = counts.loc[possible, ["instructions", "cycles", event]].dropna()
-            if name and len(usable) and usable["cycles"].sum():
+            if name and usable[["instructions", "cycles"]].sum().all():
                 saved = _saved(usable, event, costs.most(event, ghz)) | {"running": running[event].mean()}
                 readings.setdefault(name, {}).setdefault(event, []).append(saved)
     savings = [
