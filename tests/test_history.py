@@ -250,6 +250,8 @@ def test_functions_without_a_name_and_many_functions_are_no_error_of_ours(tmp_pa
     save_recording(tmp_path / "b" / "new.json", [f"# run=0 part=0\n{header}{rows}"], about)
     with pytest.raises(CmlibError, match="10,001 metrics; .* 10,000 metrics"):
         read_kept(tmp_path)
+    with pytest.raises(CmlibError, match="no folder in it"):
+        read_kept(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize("words", [("--page", "x.html", "a", "b"), (), ("--history", ".", "a", "b"),

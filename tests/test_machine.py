@@ -430,3 +430,9 @@ def test_the_doctor_does_not_disturb_a_recording(tmp_path, fake_perf, monkeypatc
     (counters,) = (f for f in found.findings if f.id == "counters")
     assert counters.severity == "warning" and "cmlib record gcc" in counters.numbers
     assert found.offered_counters == 0
+
+
+def test_a_lock_that_cannot_be_opened_is_a_finding(tmp_path, no_perf, monkeypatch):
+    monkeypatch.setenv("CMLIB_LOCKS", str(tmp_path / "nowhere"))
+    (counters,) = (f for f in machine.examine(tmp_path).findings if f.id == "counters")
+    assert counters.severity == "error" and "nowhere" in counters.numbers

@@ -25,7 +25,7 @@ def read_kept(folder):
     commit has no such time. The list stands for the commits' subjects, which are not known here. CmlibError if
     nothing can be read.
     """
-    places = sorted(path for path in Path(folder).iterdir() if path.is_dir())
+    places = sorted(Path(folder).glob("*/"))
     rows = {place.name: row for place, row in readable(_read_commit, places).items() if row}
     if not rows:
         raise CmlibError(f"{folder}: no folder in it has a {FORMS[1]}.json that can be read. {HOW}")

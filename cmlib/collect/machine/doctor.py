@@ -12,6 +12,7 @@ import yaml
 from cmlib.collect.machine import host
 from cmlib.collect.machine.counter_census import Census, census
 from cmlib.collect.machine.lock import CountersBusy, counters_lock
+from cmlib.errors import CmlibError
 from cmlib.io import events
 
 _LONGEST_ROTATION_MS = 25  # between turns of multiplexed groups: beyond it, intervals of 100 ms miss groups
@@ -65,9 +66,9 @@ def examine(root="/"):
     try:
         with counters_lock("cmlib doctor"):
             counted = census()
-    except CountersBusy as error:
-        busy = str(error)
-        counted = Census(0, 0, complaint=busy)
+    except CmlibError as error:
+        counted = Census(0, 0, complaint=str(error))
+        busy = counted.complaint * isinstance(error, CountersBusy)
     facts = {
         "machine": machine,
         "perf_complaint": host.perf_version()[1],
