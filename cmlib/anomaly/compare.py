@@ -2,8 +2,8 @@
 
 :func:`compare_versions` takes two lists of runs (DataFrames, a row a sample: function, location, and a column a
 counter), and gives a :class:`VersionComparison`: whether they differ, the p-value, and DataFrames of the functions
-and counters that do. Times are compared in :mod:`cmlib.anomaly.speed`. What can't be compared is not raised, but
-told in its `refused`.
+and counters that do, or why runs can't be compared. A ValueError for values that are not finite, or a run without
+samples. Times are compared in :mod:`cmlib.anomaly.speed`.
 """
 
 import math

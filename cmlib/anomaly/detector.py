@@ -97,8 +97,8 @@ class AutoPerf(BaseEstimator):
             finds how many are enough.
         y : ignored
         others : sequence of DataFrame, optional
-            Good runs for `held_out_` alone. By default it is computed by cross-validation over `runs`, with
-            autoencoders of the same topology.
+            Good runs for `held_out_` alone, with all functions of `runs`. By default it is computed by
+            cross-validation over `runs`, with autoencoders of the same topology.
 
         Returns
         -------

@@ -2,7 +2,7 @@
 
 :func:`clean_series` takes and returns an array of counts by interval, :func:`clean_run` a DataFrame, a row an
 interval, a column an event; both return with it a mask of the counts that changed. A ValueError if shapes differ, a
-share is outside 0 to 1, or an event has fewer than three samples.
+share is outside 0 to 1, or an event has fewer than three samples; in a run, events without any stay NaN.
 """
 
 import numpy as np

@@ -2,7 +2,7 @@
 
 :func:`cached` takes the inputs and a function, and gives a dict of DataFrames. A result is stored as Parquet files
 in the folder of results, under a hash of its inputs and one of cmlib's source and the versions of the numerical
-libraries. Nothing is refused: where no file can be written, the result is computed and not stored.
+libraries. Where no file can be written, the result is computed and not stored.
 """
 
 import contextlib

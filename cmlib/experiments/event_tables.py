@@ -3,7 +3,7 @@
 An event table lists the events of a processor: a DataFrame, a row an event, with columns code, umask, abbr (short
 name), unit (part of the processor), description and more, as :func:`cmlib.io.events.table` reads it.
 :func:`event_table` gives one for all programs, :func:`table_name` a program's. Programs are in the store, a
-database named by its URL (`url`). Nothing is refused: what is not known is None, or empty.
+database named by its URL (`url`). What is not known is None, or empty; StoreError if there is no store.
 """
 
 import functools

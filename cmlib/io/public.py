@@ -1,8 +1,8 @@
 """Public recordings by others: list them with their licences, download and check their files, import their programs.
 
 A set is what one author published; data/public lists sets and files. :func:`fetch` downloads a set into this user's
-cache, :func:`read` gives the bytes of one file. PublicError for an unknown set or file, one that can't be downloaded,
-or that is not the original.
+cache, :func:`read` gives the bytes of one file, or None where it is not here. PublicError for an unknown set or file,
+one that can't be downloaded, or that is not the original.
 """
 
 import functools

@@ -1,7 +1,7 @@
 """Read published streams of cumulative counts: a sample each so many instructions, a file for each run.
 
 :func:`find_runs` finds a set's files, :func:`read_stream` makes a DataFrame of one. PublicError for a file of another
-form.
+form, ArchiveError for one that can't be read.
 """
 
 import io

@@ -153,8 +153,8 @@ def refine(
     ------
     ValueError
         If X holds a column with target leakage, a gap or too few rows; if IPC is not
-        positive, or another y not finite, everywhere; if the holdout lacks a column of X; or if `n_folds`
-        is below 2.
+        positive, or another y not finite, everywhere; if the holdout lacks a column of X; or if `n_folds`,
+        `step` or `test_share` is out of its range.
 
     Examples
     --------

@@ -1,6 +1,7 @@
 """Execute one notebook with Papermill, and keep it and its HTML page beside its results.
 
-`execute` takes the notebook's path, its parameters and a folder, and gives nothing: errors say what went wrong.
+`execute` takes the notebook's path, its parameters and a folder, and gives nothing. NothingRecordedError if nothing is
+recorded for it, NotebookError if it fails.
 """
 
 import contextlib

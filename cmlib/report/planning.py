@@ -2,7 +2,7 @@
 
 A profile is a folder of YAML files with notebooks' parameters. :func:`plan` takes its name and gives a
 :class:`NotebookJob` for each notebook. ValueError for an unknown profile, notebook or parameter, or a value of
-another type or out of limits.
+another type or out of limits; NothingRecordedError for a program that is not recorded.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Tell which tables and figures of the papers are reproduced by a profile's results, and on whose data.
 
 An item is a table or figure of a paper; data/papers/items.csv lists them all, and :func:`reproduction` adds to each
-its status: reproduced, in part, or not. Nothing is refused: results that are missing count as not reproduced.
+its status: reproduced, in part, or not. Results that are missing count as not reproduced.
 """
 
 import pandas as pd
@@ -32,7 +32,7 @@ def reproduction(folder, sections):
 
     Parameters
     ----------
-    folder : path
+    folder : pathlib.Path
         A profile's results.
     sections : sequence of dict
         The manifests of its notebooks.

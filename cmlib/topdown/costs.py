@@ -2,7 +2,7 @@
 
 :func:`read_costs` takes a processor's name, and gives :class:`Costs`: width, latencies, and kinds of events, by
 which it tells the most cycles that an event costs. The files are described in `data/topdown/README.md`, "Costs".
-Nothing is refused: an unknown processor has the widest ranges.
+An unknown processor has the widest ranges.
 """
 
 from dataclasses import dataclass

@@ -1,10 +1,10 @@
 """Compute the totals of a recording's events, its levels, and phases by these.
 
 A level is a quantity that describes how a run went: its speed, clock, processors used, and rates per second. A
-phase is a stretch of the run in which they are constant. Functions take the counts of a run, a DataFrame with a row
-an interval (index: its end [s]) and a column an event; :func:`totals` gives a DataFrame by event, :func:`levels` a
-dict, :func:`phases` a DataFrame, a row a phase. A KeyError if cycles are missing for :func:`totals`; what was not
-counted is left out of the others.
+phase is a stretch of the run in which they are constant. :func:`levels` and :func:`phases` take the counts of a run, a
+DataFrame with a row an interval (index: its end [s]) and a column an event, and give a dict, and a DataFrame with a
+row a phase; what was not counted is left out. :func:`totals` takes counts and running shares of several runs, and
+gives a DataFrame by event; a KeyError if cycles are missing.
 """
 
 import numpy as np

@@ -3,7 +3,7 @@
 :func:`compare_programs` takes two commands or recordings (text), and gives the result as a dict: verdict, times by
 function with intervals, counters that differ, and more. A look is a moment at which a verdict is asked for: after a
 quarter, a half and all of the runs, until it is clear. A CmlibError if a command fails or the two can't be
-compared.
+compared, a ValueError if times are too few.
 """
 
 from contextlib import closing
@@ -84,6 +84,8 @@ def compare_programs(
     ------
     CmlibError
         If a command fails, the two can't be compared, or `keep` holds recordings already.
+    ValueError
+        If runs or layouts are too few for any change of times to be significant, or a tree of `sources` has no source.
     """
     changed = changed_functions(*sources) if sources else []
     if keep:

@@ -2,7 +2,7 @@
 
 Where code and data lie in memory changes run times by itself. :func:`time_layouts` takes two Versions (commands to
 run), and gives a DataFrame for each: a row a layout, columns elapsed and processor time [s]. A CmlibError if a
-command or the build fails, or no linker can shuffle functions.
+command or the build fails; :func:`check_layouts` raises one if no linker can shuffle functions.
 """
 
 import os

@@ -98,6 +98,8 @@ def compare_simulated(
     ------
     CmlibError
         If a command is a recording, fails, or takes too long, or Valgrind is missing.
+    ValueError
+        If a command can't be split into words as a shell does, or a tree of `sources` has no source.
     """
     changed = changed_functions(*sources) if sources else []
     options = cache_options(caches or {})

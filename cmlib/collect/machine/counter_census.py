@@ -1,8 +1,8 @@
 """Find how many hardware counters this machine offers, and how many of them count right.
 
 The same event is counted several times at once: right counters agree. :func:`census` does so and gives a
-:class:`Census`; :func:`supported` tells which events can be counted at all. Nothing is raised: a Census without
-counters says why in its `complaint`.
+:class:`Census`; one without counters says why in its `complaint`, and raises a CmlibError only if asked to, by
+:meth:`Census.checked`. :func:`supported` tells which events can be counted at all.
 """
 
 import math

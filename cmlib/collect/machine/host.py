@@ -2,7 +2,7 @@
 
 :func:`describe` gives all of it as a dict, the part `machine` of a recording's metadata. The functions' `root`
 (path, default "/") is the folder that holds proc and sys; a PMU is a unit of counters as the kernel lists it. What
-the host doesn't tell is None.
+the host doesn't tell is None, or empty. A CmlibError, by :func:`raw_config`, for a code that the counters don't take.
 """
 
 import contextlib

@@ -1,8 +1,8 @@
 """Recognise which events names or codes stand for, of which processor they are, and which are sums of others.
 
-Functions take names (iterable of str) as perf or other tools write them. A recording's processor is found by its
-machine, or else by the table that has most of its names. Nothing is refused: unknown names are left out, or give
-None.
+Functions take names (iterable of str) as perf or other tools write them, :func:`umask_sums` an event table. A
+recording's processor is found by its machine, or else by the table that has most of its names. Unknown names are left
+out, or give None.
 """
 
 import functools

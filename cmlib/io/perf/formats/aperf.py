@@ -6,8 +6,9 @@ took turns with the others, and is not scaled, so that only its ratio is meant. 
 line ``ipc``; the numerators of the others are their ratios times these: of cycles where the metric is ``-pkc``, per
 thousand cycles, else of instructions.
 
-A row is a tuple: end of the interval [s] (str), event, count (float or "<not counted>"), running share (0-1, NaN if
-not known), unit. ParseError for another line, or a second without ``ipc``.
+A row is a tuple: end of the interval [s] (str), event, count (float or "<not counted>"), running share (NaN: not
+known), unit (""). Lines without a semicolon are passed over; ParseError for others of another form, or a second without
+``ipc``.
 """
 
 import bisect
