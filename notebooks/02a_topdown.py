@@ -87,8 +87,8 @@ tables = {name: choose_table(name) for name in recorded}
 programs = [name for name in recorded if tables[name]]
 if not programs:
     raise NothingRecordedError(
-        f"no event that tells where the cycles go was counted of {', '.join(recorded)}. What the "
-        "recorded counts bound, and what would decide it, begins the report's first page.")
+        "this account takes cycles and a processor's events for slots, and they were not counted "
+        f"of {', '.join(recorded)}. What is known of its slots begins the report's first page.")
 display(Markdown(data.describe_data(url, programs)))
 for one in {tables[name].name: tables[name] for name in programs}.values():
     print(f"Formulas {one.name}: {one.source}")

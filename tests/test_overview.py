@@ -84,14 +84,18 @@ def test_what_is_not_there_is_left_out_and_names_are_text(page):
     assert page.index("</article>") < page.index("<nav") < page.index("29 runs.")
 
 
-def test_a_card_without_more_to_record_tells_what_notebooks_that_were_left_out_lack(tmp_path):
+def test_a_card_of_which_more_is_to_be_known_tells_what_notebooks_that_were_left_out_lack(tmp_path):
     results = results_of(tmp_path, "01_a")
     results.overview("gcc", limits="it is not known")
+    results.overview("app", limits="the back end")
+    results.overview_summary("app", {"limited_by": "back end"})
     results.save()
     note_left_out(tmp_path / "smoke", "02_b", "B", "nothing: run `cmlib record gcc`", for_overview=True)
     note_left_out(tmp_path / "smoke", "09_c", "C", "no pairs")
-    gcc = card(report.build_index(tmp_path / "smoke").read_text(), "gcc")
+    page = report.build_index(tmp_path / "smoke").read_text()
+    gcc = card(page, "gcc")
     assert "<dd>Nothing: run <code>cmlib record gcc</code>.</dd>" in gcc and "no pairs" not in gcc
+    assert "cmlib record gcc" not in card(page, "app")
 
 
 def test_a_long_command_is_folded_and_whole_in_there_and_a_short_one_stands_in_its_sentence(tmp_path):

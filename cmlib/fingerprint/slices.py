@@ -31,8 +31,8 @@ def slice_rates(counts, running=None, *, slice_s=0.4):
     if rates.empty:
         raise ValueError(
             f"slice_rates: {len(counts)} intervals, of which the first {first} were not counted, hold no slice of "
-            f"{length} intervals beside the last one in which every event was counted. Run the program longer, or count "
-            "fewer events."
+            f"{length} intervals beside the last one in which every event was counted. Run the program longer, or "
+            "count fewer events."
         )
     return rates
 

@@ -62,7 +62,9 @@ def gather_cards(manifests):
             for finding in manifest["findings"]
             if finding["program"] == program
         ]
-        card["lacking"] = list(dict.fromkeys(card["lacking"] or wanting))
+        if not card["summary"].get("limited_by"):
+            card["lacking"] = card["lacking"] or wanting
+        card["lacking"] = list(dict.fromkeys(card["lacking"]))
     return [cards[program] for program in sorted(cards)]
 
 
