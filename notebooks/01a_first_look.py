@@ -73,7 +73,8 @@ first.counts.iloc[:5, :5].map("{:,.0f}".format)
 # %%
 def comparable_runs(own):
     """Instructions and cycles of unmultiplexed runs, or of the others where there are none."""
-    known = [run for run in own if {"instructions", "cycles"} <= set(run.counts)]
+    known = [run for run in own
+             if {"instructions", "cycles"} <= set(run.counts) and not run.holds_totals]
     for mode in ("ocoe", "mlpx", "unknown"):
         if chosen := [run.whole()[0] for run in known if run.meta["mode"] == mode]:
             return [counts[["instructions", "cycles"]] for counts in chosen], mode
@@ -160,7 +161,7 @@ if any(len(own) > 1 for own in shapes.values()):
                           f"runs differs at most. *See:* {repeated}", decimals=2))
 
 # %% [markdown]
-# Series over time are compared by dynamic time warping in notebook 02 (DTW: both are stretched until they fit best). Where instructions and cycles were not counted, there is no IPC; then the rates of what was counted are shown instead, those of a simulated program by the instructions executed, as no clock runs there.
+# Series over time are compared by dynamic time warping in notebook 02 (DTW: both are stretched until they fit best). Where instructions and cycles were not counted, or only totals of whole runs, there is no IPC over time; then the rates of what was counted are shown instead, those of a simulated program by the instructions executed, as no clock runs there, totals run by run.
 
 # %%
 def rates_by_run(own):
@@ -177,10 +178,13 @@ def rates_by_run(own):
 
 rates = {name: rates_by_run(own) for name, own in runs.items() if name not in ipc}
 for place, (name, by_event) in enumerate(rates.items()):
-    shown = dict(list(by_event.items())[: None if first.simulated else 8])
-    figure, _ = plot.series_by_program(shown, ylabel=first.axis.rate, xlabel=first.axis.label)
+    axis, simulated = runs[name][0].axis, runs[name][0].simulated
+    shown = dict(list(by_event.items())[: None if simulated else 8])
+    if all(len(line) == 1 for by_run in shown.values() for line in by_run.values()):
+        continue  # the total of one run is no line
+    figure, _ = plot.series_by_program(shown, ylabel=axis.rate, xlabel=axis.label)
     display(results.figure(figure, f"rates-{place}",
-                           f"**Figure.** Events {first.axis.rate} in the runs of {name}."))
+                           f"**Figure.** Events {axis.rate} in the runs of {name}."))
 
 # %% [markdown]
 # ## In which phases it runs
@@ -384,9 +388,10 @@ for name in programs:
         leading = {event: rates[name][event] for event in often.index if event in rates[name]}
         summary = first_page.summarize_rates(often, leading, runs[name])
         rows = {f"{event} {runs[name][0].axis.rate}": by_run for event, by_run in leading.items()}
-    if any(len(line) > 1 for by_run in rows.values() for line in by_run.values()):
+    lines = [line for by_run in rows.values() for line in by_run.values()]
+    if any(len(line) > 1 for line in lines) and not runs[name][0].holds_totals:
         figure, _ = series_card(with_phases(rows))
-    if figure is not None:  # a single total is no line
+    if figure is not None:
         quantity = ", ".join(rows) or "estimated cycles by what they are charged for"
         alt = f"{name}: {quantity} over its run, a line a run, of one run with its phases."
         results.overview_picture(name, figure, alt)
@@ -410,25 +415,32 @@ def describe_limits(answers):
         yield f"in {names} to {where} ({lost})" if limits else f"in {names} hardly any"
 
 # %%
-if ipc and answers:
+if answers:
     accounts = {name: one for name, one in answers.items() if one["account"]}
-    ipcs = {name: answers[name]["levels"]["instructions a cycle"] for name in ipc}
-    n_phases, every = {name: len(phases) for name, phases in found.items()}, pd.concat(found)
-    limited = f"most is lost {', '.join(describe_limits(accounts))}. " if accounts else ""
-    whole, told = (", ".join(f"{name} {of[name]:.3g}" for name in ipc) for of in (ipcs, n_phases))
-    display(results.finding(
-        f"Own hardware counts, {', '.join(ipcs)}: {limited}A share is the mean over a program's "
-        f"runs; its bounds stand in the table below. IPC of a whole run is {whole} (median of all "
-        f"runs); run 1 has phases ({told}) of a mean IPC of {every['level'].min():.1f} to "
-        f"{every['level'].max():.1f}. {repeated}"
-        + f" Between {n_runs} runs of one program ({chosen_of}), the mean over time differs by at "
-        f"most {apart[farthest]:.0f} % ({farthest})." * (n_runs != "1")))
+    ipcs = {name: one["levels"]["instructions a cycle"] for name, one in answers.items()
+            if "instructions a cycle" in one["levels"]}
+    whole = ", ".join(f"{name} {of:.3g}" for name, of in ipcs.items())
+    said = [f"most is lost {', '.join(describe_limits(accounts))}. A share is the mean over a "
+            "program's runs; its bounds stand in the table below" if accounts else "",
+            f"IPC of a whole run is {whole} (median of all runs)" if ipcs else ""]
+    if ipc:
+        n_phases, every = {name: len(phases) for name, phases in found.items()}, pd.concat(found)
+        told = ", ".join(f"{name} {number}" for name, number in n_phases.items())
+        said.append(f"Run 1 has phases ({told}) of a mean IPC of {every['level'].min():.1f} to "
+                    f"{every['level'].max():.1f}")
+        said += [repeated.rstrip("."), f"Between {n_runs} runs of one program ({chosen_of}), the "
+                 f"mean over time differs by at most {apart[farthest]:.0f} % ({farthest})"
+                 if n_runs != "1" else ""]
+    if any(said):
+        display(results.finding(f"Own hardware counts, {', '.join(answers)}: "
+                                f"{'. '.join(filter(None, said))}."))
 
 # %%
-if ipc and answers:
+if answers and ipcs:
     for name, value in ipcs.items():
         results.number(f"IPC of the whole run, {name}", value, note="median of all runs")
-        results.number(f"phases of IPC, {name}", n_phases[name], note="of the first run")
+        if name in ipc:
+            results.number(f"phases of IPC, {name}", n_phases[name], note="of the first run")
         for c in accounts[name]["account"]["categories"] if name in accounts else ():
             if c["name"] in accounts[name]["account"]["limits"]:
                 results.number(f"slots lost to the {c['name']}, {name}", (c["low"] + c["high"]) / 2,

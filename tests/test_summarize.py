@@ -64,6 +64,12 @@ def test_what_would_decide_it_is_spelt_for_the_recorded_processor(answer):
     assert summarize("x", [(counts, running)], processor="arm_cortex_a15")["account"]["decide"] == ""
 
 
+def test_stalls_that_were_counted_under_perf_s_names_are_not_asked_for_again():
+    counted = {"stalled-cycles-frontend": 0.1, "stalled-cycles-backend": 0.3}
+    account = summarize("x", [made(instructions=1.0, **counted)], processor="arm_neoverse_n1")["account"]
+    assert account["how"] == "likely" and account["limits"] == ["back end"] and account["decide"] == ""
+
+
 @functools.cache
 def events_of_tables():
     return {processor: set(events.table(processor).index) for processor in events.known_tables()}
@@ -248,24 +254,6 @@ def test_a_file_tells_what_its_programs_tell_once_they_are_imported(file, tmp_pa
         assert one == other
 
 
-@pytest.mark.full
-@pytest.mark.slow
-def test_a_finished_report_of_a_file_says_what_summarize_says_of_it(tmp_path, monkeypatch):
-    """Of a file in which nothing was counted, and its tool printed shares."""
-    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
-    monkeypatch.setenv("CMLIB_RESULTS", str(tmp_path / "results"))
-    file = GOLDEN / "accounts/spr-metric-only.txt"
-    import_files("app", [file])
-    code = "from cmlib.cli import main; main()"
-    line = [sys.executable, "-c", code, "run", "live", "01a_first_look", "-p", "program=app"]
-    subprocess.run(line, check=True, capture_output=True, timeout=300)
-    answers = json.loads((tmp_path / "results/live/app/answers.json").read_text(encoding="utf-8"))
-    page = answers["programs"]["app"]
-    alone = json.loads(said(file, "--json")[1])
-    assert alone["limited_by"] == "back end" and {key: page[key] for key in alone} == alone | {"name": "app"}
-    assert page["limits"] in alone["account"]["text"].replace("**", "")
-
-
 _ALDER_LAKE = """
      8,000,000,000      cpu_core/cycles/
      4,000,000,000      cpu_atom/cycles/
@@ -277,6 +265,37 @@ _PLAIN = """
      6,000,000,000      instructions
 """
 _GRAVITON = _PLAIN + "     2,500,000,000      stall_frontend\n     3,000,000,000      stall_backend\n"
+
+
+_TOTALS = f" Performance counter stats for './x':\n{_PLAIN}\n       1.0 seconds time elapsed\n\n"
+
+
+@pytest.mark.full
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ((GOLDEN / "accounts/spr-metric-only.txt").read_text(encoding="utf-8"), "back end"),
+        (2 * _TOTALS, None),
+    ],
+    ids=["shares that the tool printed", "totals of two runs"],
+)
+def test_a_finished_report_of_a_file_says_what_summarize_says_of_it(text, limit, tmp_path, monkeypatch):
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    monkeypatch.setenv("CMLIB_RESULTS", str(tmp_path / "results"))
+    file = tmp_path / "perf.txt"
+    file.write_text(text)
+    import_files("app", [file])
+    code = "from cmlib.cli import main; main()"
+    line = [sys.executable, "-c", code, "run", "live", "01a_first_look", "-p", "program=app"]
+    subprocess.run(line, check=True, capture_output=True, timeout=300)
+    results = tmp_path / "results/live/app"
+    page = json.loads((results / "answers.json").read_text(encoding="utf-8"))["programs"]["app"]
+    alone = json.loads(said(file, "--json")[1])
+    assert alone["limited_by"] == limit and {key: page[key] for key in alone} == alone | {"name": "app"}
+    assert page["limits"] in alone["account"]["text"].replace("**", "")
+    # Neither has intervals: nothing is drawn over time.
+    assert "IPC over its run" not in (results / "index.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -293,7 +312,7 @@ def test_a_processor_that_is_told_is_kept_and_the_first_page_says_the_same(
 ):
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
     file = tmp_path / "perf.txt"
-    file.write_text(f" Performance counter stats for './x':\n{text}\n       1.0 seconds time elapsed\n")
+    file.write_text(_TOTALS.replace(_PLAIN, text))
     expected = json.loads(said(file, "--processor", called, "--json")[1])
     expected = expected if isinstance(expected, list) else [expected]
     assert sorted(one["processor"] for one in expected) == sorted(names)

@@ -87,11 +87,9 @@ def find_bottleneck(bounded, totals, costs):
 
 def _telling_stalls(totals, costs):
     """Stalled cycles [share] by category, if those of one are enough to make it the likely limit; else empty."""
-    if costs.name.startswith("arm_"):  # Arm's architecture defines its stall events, for all its cores
-        costs = read_costs("arm")
-    rates = {}
+    kind_of, rates = _stall_kinds(costs), {}
     for event, rate in totals["rate"].items():
-        rates.setdefault(costs.kind(event), rate)
+        rates.setdefault(kind_of(event), rate)
     for front, back in _STALLS:
         if front in rates and back in rates:
             stalls = {"front end": rates[front], "back end": rates[back]}
@@ -103,6 +101,11 @@ def _telling_stalls(totals, costs):
             if surely and largest >= max(enough, misses) and sum(stalls.values()) <= 1.0 + _STALLED:
                 return stalls
     return {}
+
+
+def _stall_kinds(costs):
+    """Function that gives an event's kind; Arm's architecture defines its stall events, for all its cores."""
+    return read_costs("arm").kind if costs.name.startswith("arm_") else costs.kind
 
 
 # Kinds of stall events: those whose cause is known, and perf's generic ones, which differ between processors. Of the
@@ -119,7 +122,9 @@ def _deciding(possible, totals, costs):
     Empty if nothing is lacking; with those that must be counted together with them.
     """
     wanted = [event for name in possible[:2] for event in costs.decide.get(name, ())]
-    counted = set(map(spelling, totals.index))
+    counted, kind_of = set(map(spelling, totals.index)), _stall_kinds(costs)
     names = [event if isinstance(event, str) else event["name"] for event in wanted]
-    lacking = [event for event, name in zip(wanted, names, strict=True) if spelling(name) not in counted]
+    stalls = {*_STALLS[0]} & {*map(kind_of, totals.index)}  # under perf's generic names, for one
+    known = [spelling(name) in counted or kind_of(name) in stalls for name in names]
+    lacking = [event for event, is_known in zip(wanted, known, strict=True) if not is_known]
     return tuple([*costs.decide.get("with", ()), *lacking]) if lacking else ()
