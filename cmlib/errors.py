@@ -1,7 +1,8 @@
 """Errors whose messages are written for users.
 
-:class:`CmlibError` is the base of all: the command line shows their messages without a traceback; other errors are
-bugs. :class:`NothingRecordedError` and :class:`UnfitRecordingError` (also a ValueError) are about recordings.
+:class:`CmlibError` is the base of all: the command line shows their messages without a traceback, and so those of
+OSError and of ValueErrors that cmlib raises; other errors are bugs. :class:`NothingRecordedError` and
+:class:`UnfitRecordingError` (also a ValueError) are about recordings.
 """
 
 __all__ = ["CmlibError", "NothingRecordedError", "UnfitRecordingError"]

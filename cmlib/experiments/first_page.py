@@ -3,7 +3,7 @@
 IPC is instructions per cycle. Functions take what was computed (an answer, a profile, rates by event), and return
 dicts of sentences, in Markdown and without a full stop, by the heading that they stand under: limits (what limits
 the program), varies (what changes over time), sure (how sure that is), advice, and lacking (what it takes to know
-more). Nothing is refused; a sentence is "" where there is nothing to say.
+more). A sentence is "" where there is nothing to say; what is taken is not checked.
 """
 
 import functools

@@ -1,7 +1,8 @@
 """Figures that compare methods, programs and cases: bars, dots, heat maps and scatter plots.
 
 Functions take DataFrames and the names of the columns to draw, and return (Figure, Axes): an array of Axes where
-there are several panels. A column that is missing is a KeyError or ValueError; other input is not checked.
+there are several panels; but :func:`quantile_surface` draws on an Axes that it gets. A column that is missing is a
+KeyError or ValueError; other input is not checked.
 """
 
 from itertools import cycle

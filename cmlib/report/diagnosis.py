@@ -2,7 +2,7 @@
 
 Of a measured run, slices (short stretches) have a class that says what limits them; of a run simulated by Valgrind,
 phases (stretches that are alike) have estimated cycles by cause. Both functions take an answer (dict) and what it was
-made of, and return HTML (str); nothing is refused.
+made of, and return HTML (str); these are not checked.
 """
 
 import io

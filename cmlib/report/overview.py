@@ -3,7 +3,7 @@
 A card is what the page says of one program. Its topics: limits (what limits it), varies (what its speed varies with),
 sure (how sure that is), advice (what to try) and lacking (what to record to know more), clauses in Markdown without a
 full stop; bars and picture, which are drawn. Functions take dicts of topics or
-:class:`~cmlib.report.manifests.Manifests`; nothing is refused.
+:class:`~cmlib.report.manifests.Manifests`, which are not checked.
 """
 
 _LABELS = {

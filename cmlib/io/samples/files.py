@@ -2,7 +2,7 @@
 
 "Lines" are the piecewise-linear segments that are stored in place of samples. :func:`find_streams` lists files of
 samples, :func:`read_lines` reads one of lines, and :func:`draft` writes either. SampleError for a file that was
-changed, can't be read, or would be overwritten.
+changed, can't be read, or would be overwritten; NothingRecordedError if there is none to list.
 """
 
 import contextlib
