@@ -26,7 +26,7 @@ def compress(x, y, *, alpha=0.01, n_sigma=3.0, drift=None, bound=None):
         Tolerance for the third sample of a line [share of the predicted count].
     n_sigma : float >= 0, default 3
         Tolerance for all later ones [standard deviations of the line, Eq. 7].
-    drift : float > 0, optional
+    drift : float >= 0, optional
         Threshold of a test that ends a line from which its samples drift away;
         see :class:`OnlineRegression`.
     bound : float > 0, or sequence of float, optional
@@ -48,7 +48,7 @@ def compress(x, y, *, alpha=0.01, n_sigma=3.0, drift=None, bound=None):
     Raises
     ------
     ValueError
-        If `x` does not increase, the lengths differ, or a tolerance is negative.
+        If `x` does not increase, the lengths differ, a tolerance is negative, or a bound not above 0.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def reconstruct(lines, x):
     Parameters
     ----------
     lines : DataFrame
-        Lines from :func:`compress`.
+        Lines from :func:`compress`, at least one.
     x : array of float, shape (n,)
         Cumulative counts of the timing event at which values are wanted, of samples or between them.
 
@@ -109,7 +109,7 @@ def fit_quality(lines, x, y):
     Parameters
     ----------
     lines : DataFrame
-        Lines of one event, from :func:`compress`.
+        Lines of one event, from :func:`compress`, at least one.
     x : array of float, shape (n,)
         The x that was compressed.
     y : array of float, shape (n,)

@@ -3,7 +3,7 @@
 A stream has a row a sample, taken whenever the timing event (the first column) has happened a fixed number of
 times, and a column an event: how often it has happened since the start. :func:`load_streams` gives a dict from case
 to such a DataFrame. A NothingRecordedError if nothing is recorded, an UnfitRecordingError if there are fewer than
-ten samples.
+ten samples, a ValueError for an unknown case.
 """
 
 from cmlib.collect.sampling import read_samples
