@@ -54,8 +54,8 @@ def encode(event, table, modifier="u"):
     name.
 
     `event` may have a modifier, which then replaces `modifier` (``u``: user mode only; ``""``: none); `table` is the
-    processor's event table, as of :func:`table`. An event with its PMU (``cpu/event=0x43/``) only gets the modifier.
-    EventError if the name is neither in the table nor one of perf's.
+    processor's event table, as of :func:`cmlib.io.events.table`. An event with its PMU (``cpu/event=0x43/``) only gets
+    the modifier. EventError if the name is neither in the table nor one of perf's.
     """
     name, written = _without_modifier(event)
     modifier = written or modifier
@@ -114,7 +114,7 @@ def abbreviate(events, table):
     events : iterable of str
         Names as recorded, with modifiers or without.
     table : DataFrame
-        Event table of the processor, from :func:`table`.
+        Event table of the processor, from :func:`cmlib.io.events.table`.
 
     Returns
     -------
@@ -187,7 +187,8 @@ def kinds(events, table):
     events : iterable of str
         Names of events.
     table : DataFrame
-        Event table of the processor, from :func:`table`; the patterns are also matched with its descriptions.
+        Event table of the processor, from :func:`cmlib.io.events.table`; the patterns are also matched with its
+        descriptions.
 
     Returns
     -------

@@ -58,7 +58,7 @@ def begin_ns(text):
     Parameters
     ----------
     text : str
-        Output of ``perf stat``, or another table that :func:`parse_stat` reads.
+        Output of ``perf stat``, or another table that :func:`cmlib.io.perf.parse_stat` reads.
 
     Returns
     -------

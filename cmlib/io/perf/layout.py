@@ -18,7 +18,7 @@ _FEW = 0.1  # share of the intervals that may have fewer readings of an event th
 
 
 def series(frame):
-    """Convert the table of :func:`parse_stat` to one series for each event.
+    """Convert the table of :func:`cmlib.io.perf.parse_stat` to one series for each event.
 
     Parameters
     ----------
