@@ -12,6 +12,7 @@ from cmlib.io.perf import (
     as_intervals,
     begin_ns,
     cut,
+    extract,
     joined,
     parse_stat,
     remarks,
@@ -134,8 +135,10 @@ perfs = outputs().map(itemgetter(0))
 
 
 @example("0.000000000,0,,cycles,1234,0.00,,\n" * 2)
+@example("cycles a b\n|")
 @given(damaged(perfs | st.sampled_from(ELSEWHERE)) | st.text(st.characters(exclude_categories=())))
 def test_damaged_output_is_read_or_refused_and_never_breaks_the_reader(text):
+    extract(text)
     try:
         if found := totals(text):
             series(as_intervals(joined(found)))

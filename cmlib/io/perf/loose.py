@@ -173,7 +173,7 @@ def _table(lines):
     """Cells of the first line, and an iterator over the cells of each further one, by the mark between cells, or
     blanks.
     """
-    lines = [line for line in lines if line.strip() and not _RULE.match(line)] or [""]
+    lines = [line for line in lines if line.replace("|", " ").strip() and not _RULE.match(line)] or [""]
     mark = max(_MARKS, key=lines[0].count)
     mark = mark if mark in lines[0] else None
     cells = ([cell.strip(' *`"') for cell in line.strip().strip("|").split(mark)] for line in lines)
