@@ -54,13 +54,16 @@ def _intervals_a_slice(times, slice_s):
 def _rates(counts, running, length):
     """Events per cycle of slices of `length` intervals, without the last one and those in which no cycle was
     counted."""
-    n_slices = -(-len(counts) // length) - 1
-    used = slice(0, max(n_slices, 0) * length)
-    present = counts.iloc[used].notna()
-    shares = running.iloc[used].where(present, 0.0)
-    weighted = (counts.iloc[used] * shares).fillna(0.0)
-    exposed = shares.mul(counts["cycles"].iloc[used].fillna(0.0), axis=0)
-    number = np.arange(used.stop) // length
-    rates = weighted.groupby(number).sum() / exposed.groupby(number).sum().replace(0.0, np.nan)
-    rates.index = pd.Index(counts.index[length - 1 : used.stop : length], name=counts.index.name)
+    n_slices = max(-(-len(counts) // length) - 1, 0)
+    used = slice(0, n_slices * length)
+
+    def by_slice(values):
+        return np.nan_to_num(values, posinf=np.inf).reshape(n_slices, length, values.shape[1]).sum(axis=1)
+
+    values = counts.to_numpy(np.float64)[used]
+    shares = np.where(np.isnan(values), 0.0, running[counts.columns].to_numpy(np.float64)[used])
+    exposed = by_slice(shares * counts["cycles"].to_numpy(np.float64)[used, np.newaxis])
+    exposed[exposed == 0] = np.nan
+    ends = pd.Index(counts.index[length - 1 : used.stop : length], name=counts.index.name)
+    rates = pd.DataFrame(by_slice(values * shares) / exposed, ends, counts.columns)
     return rates[rates["cycles"].notna()].drop(columns="cycles")
