@@ -210,7 +210,7 @@ def adjust_by_hand(steps, event):
 def clean_steps(name, how, wanted):
     """A program's runs, cleaned, in steps of equal instructions: the wanted events."""
     sets = sorted(set(data.interval_runs(url, [name])["set"]))
-    cleaned = data.cleaned_runs(url, name, sets, method=how)["counts"]
+    cleaned = data.cleaned_runs(url, name, sets, method=how, workers=workers)["counts"]
     needed = [run[[event for event in run if event in wanted]] for run in cleaned]
     return merge.step_runs([run.dropna(axis=1, how="all").interpolate(limit_direction="both")
                             for run in needed])
