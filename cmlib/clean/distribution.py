@@ -20,19 +20,25 @@ def is_gaussian(values):
     return len(values) == 0 or gaussian_statistic(values) < _CRITICAL
 
 
-@numba.njit(cache=True)
 def gaussian_statistic(values):
     """Anderson-Darling statistic (float) of samples against a Gaussian of their own mean and standard deviation.
 
-    `values` is an array, not empty, all finite; 0 if all are equal. Corrected for their number. Compiled, because for
-    series this short the overhead of SciPy's calls dominates.
+    `values` is an array, not empty, all finite; 0 if all are equal. Corrected for their number.
     """
-    n, ordered = len(values), np.sort(values)
-    if ordered[0] == ordered[-1]:
-        return 0.0
-    mean = ordered.mean()
-    width = math.sqrt(2 * ((ordered - mean) ** 2).sum() / (n - 1))
-    total = 0.0
+    ordered = np.sort(values)
+    return 0.0 if ordered[0] == ordered[-1] else _statistic(ordered)
+
+
+@numba.njit(cache=True)
+def _statistic(ordered):
+    """The statistic of sorted samples. Compiled, because for short series the overhead of SciPy's calls dominates."""
+    n, total, squares = len(ordered), 0.0, 0.0
+    for value in ordered:
+        total += value
+    mean = total / n
+    for value in ordered:
+        squares += (value - mean) ** 2
+    width, total = math.sqrt(2 * squares / (n - 1)), 0.0
     for i in range(n):
         below = math.erfc((mean - ordered[i]) / width) / 2
         above = math.erfc((ordered[n - 1 - i] - mean) / width) / 2

@@ -5,6 +5,7 @@ array and a mask of what was replaced (CounterMiner, §III-B). A ValueError if t
 """
 
 import math
+import statistics
 
 import numba
 import numpy as np
@@ -67,18 +68,14 @@ def _above(values, n_std):
     return values > mean + n_std * math.sqrt(((finite - mean) ** 2).mean())
 
 
-@numba.njit(cache=True)
 def _fill_with_medians(values, replaced):
-    """Replace marked samples in place by the medians of the other samples in their part of the series (Eq. 7)."""
+    """Replace marked samples in place by the medians of the other samples in their part of the series (Eq. 7).
+
+    In plain Python: parts are short and few, and Numba would compile NumPy's median for seconds.
+    """
     n, remaining = len(values), np.isfinite(values) & ~replaced
-    interval = np.arange(n) * math.ceil(math.sqrt(n)) // n
-    median_of_all = np.nan
-    for number in np.unique(interval[replaced]):
-        first, end = np.searchsorted(interval, number), np.searchsorted(interval, number + 1)
-        others = values[first:end][remaining[first:end]]
-        if len(others) == 0 and np.isnan(median_of_all):
-            median_of_all = np.median(values[remaining])
-        median = np.median(others) if len(others) else median_of_all
-        for i in range(first, end):
-            if replaced[i]:
-                values[i] = median
+    part = np.arange(n) * math.ceil(math.sqrt(n)) // n
+    for number in sorted(set(part[replaced])):
+        within = slice(*np.searchsorted(part, (number, number + 1)))
+        others = values[within][remaining[within]].tolist() or values[remaining].tolist() or values.tolist()
+        values[within][replaced[within]] = statistics.median(others)
