@@ -9,6 +9,7 @@ import re
 from jinja2 import pass_context
 from latex2mathml.converter import convert
 from nbconvert import HTMLExporter
+from nbconvert.filters import Highlight2HTML
 
 # Code comes first, so that a `$` inside of it begins no formula.
 _PARTS = re.compile(
@@ -20,6 +21,8 @@ _LETTERS = r"(?:<mi>[A-Za-z]</mi>)"
 _WORD = re.compile(rf"({_LETTERS}{{2,}})(<m(?:sub|sup|subsup)>)(<mi>[A-Za-z]</mi>)|({_LETTERS}{{3,}})")
 _PRIME = re.compile(r"<m(sub)?sup>((?:<[^<]+<[^<]+){1,2})<mi>&#x02032;</mi></m(?:sub)?sup>")
 _OVERLINE = re.compile(r'<mover>(<mrow>(?:(?!<mover>).)*?</mrow>)<mo accent="true">&#x02015;</mo></mover>')
+
+_SCROLLED = re.compile(r'<div class="[^"]*(?:jp-Cell-inputWrapper|jp-OutputArea-output)[^"]*"')
 
 
 def draw_formulas(markdown):
@@ -56,6 +59,21 @@ def _join_letters(match):
 
 class FormulaExporter(HTMLExporter):
     """nbconvert's exporter to HTML, with formulas in MathML."""
+
+    def default_filters(self):
+        """nbconvert's filters (name and function), and one for code, which is Python."""
+        yield from super().default_filters()
+        yield "highlight_code", Highlight2HTML(pygments_lexer="ipython3", parent=self)
+
+    def from_notebook_node(self, nb, resources=None, **more):
+        """The page (str) of a notebook, and its `resources` (dict).
+
+        Cells can be scrolled by keyboard: nbconvert's own exporter does that by parsing the page once more, which
+        takes longer than all the rest.
+        """
+        exporter = super(HTMLExporter, self)
+        page, resources = exporter.from_notebook_node(nb, self._init_resources(resources), **more)
+        return _SCROLLED.sub(r'\g<0> tabindex="0"', page), resources
 
     @pass_context
     def markdown2html(self, context, source):
