@@ -295,8 +295,11 @@ def _html(frame, decimals):
 def _bounds(figure):
     """The bounding box of a figure [inches], whose layout is fixed here for all formats."""
     figure.set_dpi(_DPI)
-    figure.draw_without_rendering()
-    figure.set_layout_engine(None)
+    if engine := figure.get_layout_engine():
+        engine.execute(figure)
+        figure.set_layout_engine(None)
+    else:
+        figure.draw_without_rendering()
     return figure.get_tightbbox().padded(0.1)
 
 
