@@ -15,6 +15,10 @@ class CmlibError(Exception):
 class NothingRecordedError(CmlibError):
     """There is no recording yet of what was asked for; the message says what to run."""
 
+    def _render_traceback_(self):
+        """What Jupyter shows of it: the message alone, as a notebook that is left out says no more."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class UnfitRecordingError(NothingRecordedError, ValueError):
     """What is recorded can't answer what a notebook asks: it is too short, lacks events, or can't be compared.

@@ -19,10 +19,15 @@ _NAME = "cmlib-forked"  # name of the provisioner in pyproject.toml
 _forked = multiprocessing.get_context("forkserver")
 _forked.set_forkserver_preload(
     [
+        "cmlib.report.preloaded",
+        "ipykernel.debugger",
         "ipykernel.kernelapp",
         "ipywidgets",
+        "sqlalchemy.dialects.sqlite",
+        "cmlib.collect.record",
         "cmlib.explore",
         "cmlib.experiments.matrices",
+        "cmlib.io.store.building",
         "cmlib.topdown.answers",
         "cmlib.report.notebook",
     ]
