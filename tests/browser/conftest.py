@@ -8,7 +8,7 @@ from cmlib import places
 from cmlib.io import store
 from tests.browser.bench import Bench
 from tests.browser.chromium import launched, open_context
-from tests.browser.copies import copy_notebook, data_folder, make_up
+from tests.browser.copies import copy_notebook, data_folder
 from tests.browser.lab import jupyterlab
 
 
@@ -20,8 +20,8 @@ def chromium(tmp_path_factory):
 
 @pytest.fixture(scope="package")
 def data(tmp_path_factory):
-    """A data folder: the checkout's recordings, and results of its own; with a space in its path."""
-    return data_folder(tmp_path_factory.mktemp("browser") / "data of tests")
+    """A data folder with recordings of the program that notebooks are about, and a space in its path."""
+    return data_folder(tmp_path_factory.mktemp("browser") / "data of tests", "wordcount")
 
 
 @pytest.fixture(scope="package")
@@ -67,8 +67,7 @@ def told(request, record_property):
 
 @pytest.fixture(scope="module")
 def database(data):
-    """A store that all notebooks share; where nothing is recorded, they find what is made up."""
-    make_up(data / "recordings")
+    """A store that all notebooks share."""
     return store.refresh(None, f"sqlite:///{data / 'store.sqlite'}")
 
 
@@ -82,7 +81,7 @@ def bench(lab, chromium, pictures):
 
 @pytest.fixture
 def copied(lab, data, database):
-    """Copies a notebook into the lab's folder, unless it already is there."""
+    """Copies a notebook into the lab's folder."""
     given = {
         "interactive": True,
         "jobs": 1,
@@ -91,17 +90,7 @@ def copied(lab, data, database):
     }
 
     def copy(name):
-        if not (lab.root / name).exists():
-            copy_notebook(places.notebooks_dir() / name, lab.root / name, given)
+        copy_notebook(places.notebooks_dir() / name, lab.root / name, given)
         return name
 
     return copy
-
-
-@pytest.fixture
-def following(request):
-    """The notebook that the next test looks at, and that may already run meanwhile; or None."""
-    items = request.session.items
-    at = items.index(request.node) + 1
-    after = getattr(items[at], "callspec", None) if at < len(items) else None
-    return after and after.params.get("notebook")

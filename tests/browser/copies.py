@@ -5,25 +5,11 @@ import json
 import yaml
 
 from cmlib import places
-from cmlib.io import events
 from cmlib.report import declared_parameters
 from cmlib.report.parameters import for_papermill
-from tests import made_up
-
-_EVENTS = list(events.table().index[:6])
 
 # Below the smoke profile's values: what a browser shows does not depend on how well a model was fitted.
-QUICK = {
-    "03_ranking": {"n_seeds": 2},
-    "03a_merging_runs": {"program": "wordcount"},
-    "04_interactions": {"n_events": 3, "top": 3, "n_planted": 1},
-    "06_anomaly_detection": {"program": "parallel_scalar_sum,histogram", "max_runs": 12},
-    "06e_other_models": {"program": "parallel_scalar_sum,histogram", "max_runs": 12},
-    "06d_sensitivity": {"program": "parallel_scalar_sum,histogram", "max_runs": 12, "n_pairs": 2},
-    "08a_number_of_runs": {"draws": 2, "n_sizes": 1},
-    "09_colocation": {"method": "scaling", "step": 100, "n_seeds": 2},
-    "09a_cloudsuite": {"program": "data_analytics"},
-}
+QUICK = {"04_interactions": {"n_events": 3, "top": 3, "n_planted": 1}}
 
 
 def copy_notebook(notebook, target, given):
@@ -53,17 +39,10 @@ def copy_notebook(notebook, target, given):
     target.write_text(json.dumps(content), encoding="utf-8")
 
 
-def data_folder(folder):
-    """A data folder whose results go to `folder`, with everything else the checkout's own."""
+def data_folder(folder, *programs):
+    """A data folder whose results go to `folder`: these programs' recordings, and all else, are the checkout's own."""
     (folder / "recordings").mkdir(parents=True)
     kept = [path for path in places.data_dir().iterdir() if path.name not in {"results", "recordings"}]
-    for path in [*kept, *places.recordings_dir().iterdir()]:
+    for path in [*kept, *(places.recordings_dir() / program for program in programs)]:
         (folder / path.relative_to(places.data_dir())).symlink_to(path)
     return folder
-
-
-def make_up(recordings):
-    """Add made-up recordings, in the real format, of what nobody has recorded yet: two programs beside each other."""
-    for seed, program in enumerate(("datacaching", "datacaching-datacaching")):
-        if not (recordings / program).exists():
-            made_up.record(recordings, program, _EVENTS, _EVENTS[seed], seed=seed, n_intervals=30)

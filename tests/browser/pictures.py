@@ -35,7 +35,7 @@ def photograph_report(browser, page):
 
 
 def photograph_panel(browser, scratch):
-    data = data_folder(scratch / "data")
+    data = data_folder(scratch / "data", "gcc", "bzip2")
     (scratch / "notebooks").mkdir()
     (scratch / "private").mkdir()
     copy_notebook(
@@ -46,8 +46,7 @@ def photograph_panel(browser, scratch):
     context = open_context(browser, width=1200, height=1400)
     with jupyterlab(scratch / "notebooks", scratch / "private", {"CMLIB_DATA": data}) as lab:
         bench = Bench(lab, context, scratch)
-        bench.begin(NOTEBOOK)
-        with bench.finished(NOTEBOOK) as (page, cells):
+        with bench.run(NOTEBOOK) as (page, cells):
             scroll_to(page, next(cell.index for cell in cells if "explore." in cell.source))
             page.locator(PANEL).locator("img").wait_for()
             page.locator(PANEL).screenshot(path=DOCS / "panel.png")

@@ -31,10 +31,8 @@ CELL = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": N
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
-def test_a_notebook_runs_and_its_controls_redraw_its_figure(
-    notebook, following, copied, bench, record_property
-):
-    run_and_turn(bench, copied, notebook, following, record_property)
+def test_a_notebook_runs_and_its_controls_redraw_its_figure(notebook, copied, bench, record_property):
+    run_and_turn(bench, copied(notebook), record_property)
 
 
 def test_a_panel_says_why_it_cannot_draw_and_draws_again(lab, database, bench):
@@ -42,8 +40,7 @@ def test_a_panel_says_why_it_cannot_draw_and_draws_again(lab, database, bench):
     cells = [CELL | {"id": f"cell{i}", "source": source} for i, source in enumerate(sources)]
     notebook = {"cells": cells, "metadata": KERNEL, "nbformat": 4, "nbformat_minor": 5}
     (lab.root / "scratch.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
-    bench.begin("scratch.ipynb")
-    with bench.finished("scratch.ipynb") as (page, cells):
+    with bench.run("scratch.ipynb") as (page, cells):
         assert [(cell.error, cell.stderr) for cell in cells] == [(None, "")] * 2
         panel, empty = page.locator(PANEL).all()
         assert empty.inner_text().strip() == "nothing recorded yet: run cmlib record NAME -- COMMAND"

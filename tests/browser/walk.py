@@ -9,11 +9,9 @@ from tests.browser.opened import scroll_to
 NOTEBOOKS = ["02_cleaning.ipynb", "04_interactions.ipynb", "07_compression.ipynb"]
 
 
-def run_and_turn(bench, copied, notebook, following, record_property):
-    """Run a notebook, and begin the following one; then move the controls: each panel redraws its figure."""
-    for name in filter(None, [notebook, following]):
-        bench.begin(copied(name))
-    with bench.finished(notebook) as (page, cells):
+def run_and_turn(bench, notebook, record_property):
+    """Run a notebook, and move the controls: each panel redraws its figure."""
+    with bench.run(notebook) as (page, cells):
         failed = [cell for cell in cells if cell.error]
         if failed and failed[0].error[0] == "NothingRecordedError":
             scroll_to(page, failed[0].index)
