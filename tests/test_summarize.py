@@ -70,6 +70,14 @@ def test_stalls_that_were_counted_under_perf_s_names_are_not_asked_for_again():
     assert account["how"] == "likely" and account["limits"] == ["back end"] and account["decide"] == ""
 
 
+def test_the_share_of_the_time_is_that_of_the_events_that_took_turns():
+    counts, running = made(instructions=1.0, branches=0.2, **{"task-clock": 0.1})
+    shared = summarize("x", [(counts, running.assign(branches=0.25, instructions=0.5))])
+    assert (shared["took_turns"], shared["counted"]) == (2, 0.375)
+    untold = summarize("x", [(counts, running * float("nan"))])
+    assert untold["took_turns"] is untold["counted"] is None
+
+
 @functools.cache
 def events_of_tables():
     return {processor: set(events.table(processor).index) for processor in events.known_tables()}

@@ -27,6 +27,7 @@ from cmlib.topdown.verdict import find_bottleneck
 
 SCHEMA = 1
 _THIN = 0.05  # running share below which a remark says that the event's total is not to be trusted
+_ALL = 0.995  # running share from which an event was counted all the time
 _NOTHING = 0.005  # lower bound [share of the slots] up to which a category may be nothing
 _MOST_OF_IT = 0.5  # advice is on the parts of a category if together they surely are this share of it
 _NEAR = 2 / 3  # advice is on every loss that may be so large against the largest one
@@ -101,7 +102,9 @@ def summarize(
     named = {event for counts, _ in runs for event in counts}
     counted = [counts.dropna(axis=1, how="all") for counts, _ in runs]
     runs = [(counts, running[counts.columns]) for counts, (_, running) in zip(counted, runs, strict=True)]
-    shares = np.concatenate([running.to_numpy(float).ravel() for _, running in runs])
+    known = not any(running.isna().any(axis=None) for _, running in runs)
+    shares = pd.concat([running for _, running in runs]).mean()
+    turns = shares[shares < _ALL]
     costs = read_costs(processor or UNKNOWN)
     timed = not whole_runs or all("duration_time" in counts for counts, _ in runs)
     level = _levels(_each_run(runs) if whole_runs else runs, timed=timed)
@@ -131,7 +134,8 @@ def summarize(
         "runs": n_rows if whole_runs else len(runs),
         "intervals": n_rows,
         "events": len(set().union(*counted)),
-        "counted": round(float(shares.mean()), 3) if len(shares) and np.isfinite(shares).all() else None,
+        "took_turns": len(turns) if known else None,
+        "counted": round(float(turns.mean()), 3) if len(turns) and known else None,
         "levels": level,
         "levels_text": _sentences().levels(level, format_number),
         "phases": by_phase.to_dict("records"),
