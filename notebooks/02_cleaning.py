@@ -210,10 +210,10 @@ methods = frame[frame["method"].isin(DISTINCT_METHODS)]
 followed = methods[methods["event"] == event]
 
 # %%
-NAMES = {"scaling": "as perf prints", "counterminer": "the paper's cleaning",
-         "interpolate": "straight lines", "shrinkage": "shrinkage",
-         "smoothed": "OCOE, smoothed alike", "ocoe": "one more OCOE run",
-         "always counted": "instructions, never multiplexed"}
+NAMES = {name: name for name in DISTINCT_METHODS} | {
+    "scaling": "as perf prints", "counterminer": "the paper's cleaning",
+    "interpolate": "straight lines", "smoothed": "OCOE, smoothed alike",
+    "ocoe": "one more OCOE run", "always counted": "instructions, never multiplexed"}
 by_program = followed.groupby(["program", "method"])[["eq4_percent", "distance_ratio"]].mean()
 eq4 = by_program["eq4_percent"].unstack().loc[programs]
 of_paper = study.of_suites(programs, ["HiBench", "CloudSuite 3.0"])
