@@ -13,9 +13,10 @@ import re
 from functools import cache
 
 from cmlib.errors import CmlibError
-from cmlib.places import processors_dir
+from cmlib.places import events_dir, processors_dir, topdown_dir
 
 _ENDING = ".json.xz"
+_VENDORS = {"intel": "GenuineIntel", "amd": "AuthenticAMD", "arm": "ARM"}
 # Parts of a processor's name that do not tell its model.
 _FILLING = re.compile(
     r"\((?:r|tm)\)|\b\d+th gen\b|\b\d+-core\b|\bw(?:ith|/) .*"
@@ -91,24 +92,21 @@ def core_pmu(name):
 
 def machine_with(name):
     """A machine's description (dict of processor and vendor) by the processor's name; {} if the name is empty."""
-    vendors = {"intel": "GenuineIntel", "amd": "AuthenticAMD", "arm": "ARM"}
-    return {"processor": name, "vendor": vendors[name.partition("_")[0]]} if name else {}
+    return {"processor": name, "vendor": _VENDORS[name.partition("_")[0]]} if name else {}
 
 
-def find(text, others=()):
+def find(text):
     """Find the processor that a name means.
 
     Parameters
     ----------
     text : str
         ``haswell``, ``zen2``, ``graviton3``, ``6248R``, ``i7-1260P``, ``spr``, or the name of a file.
-    others : collection of str
-        Further names that are known, such as of tables that have no file here.
 
     Returns
     -------
     str
-        Name of its file in `data/processors`, or one of `others`.
+        Name of its file in `data/processors`, `data/events` or `data/topdown/costs`.
 
     Raises
     ------
@@ -120,7 +118,8 @@ def find(text, others=()):
     >>> find("Xeon Gold 6248R"), find("graviton3")
     ('intel_skylake', 'arm_neoverse_v1')
     """
-    everyone = sorted({*known(), *others})
+    files = [*events_dir().glob("*.csv"), *(topdown_dir() / "costs").glob("*.yaml")]
+    everyone = sorted({*known(), *(file.stem for file in files if file.stem.partition("_")[0] in _VENDORS)})
     if text in everyone:
         return text
     asked = _plain(text)

@@ -96,14 +96,14 @@ def _recognised_tables(metas):
 
 
 def known_processor(text):
-    """The processor (a str, the name of its file in data/processors) that `text`, a value of `--processor`, names.
+    """The processor (a str, the name of its file) that `text`, a value of `--processor`, names.
 
     click.BadParameter if no processor is known by that name.
     """
-    from cmlib import processors, topdown
+    from cmlib import processors
 
     try:
-        return processors.find(text, topdown.known_costs())
+        return processors.find(text)
     except processors.UnknownProcessorError as error:
         raise click.BadParameter(str(error), param_hint="--processor") from error
 

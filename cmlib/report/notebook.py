@@ -9,7 +9,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from cmlib import places, processors, topdown
+from cmlib import places, processors
 from cmlib.parallel import Workers
 from cmlib.report import Results, check_parameters
 from cmlib.report.manifests import BY_PROGRAM
@@ -51,7 +51,7 @@ class Notebook:
         UnknownProcessorError (a ValueError) if no processor has that name.
         """
         told = self.settings["processor"]
-        return told and processors.find(told, topdown.known_costs())
+        return told and processors.find(told)
 
     @cached_property
     def database(self):
