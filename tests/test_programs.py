@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from cmlib.cli import main
 from cmlib.errors import CmlibError
+from cmlib_workloads import cpu
 from cmlib_workloads.catalog import lacking, prepared, recipe, recipes, to_record
 from cmlib_workloads.labels import program_label
 from cmlib_workloads.recipe import (
@@ -87,6 +88,12 @@ def test_a_recipe_says_what_runs_and_on_what_input():
     for found in recipes().values():
         assert all([found.stands_for, found.framework, found.input, found.packages])
         assert any(character.isdigit() for character in found.input) or found.suite == "co-located"
+
+
+def test_a_program_without_a_function_is_named(monkeypatch):
+    monkeypatch.delitem(cpu.MAKERS, "bzip2")
+    with pytest.raises(CmlibError, match="'bzip2' .* MAKERS"):
+        recipes.__wrapped__()
 
 
 def test_unknown_names_options_and_scales_are_refused():

@@ -107,14 +107,17 @@ def _takes(chosen, key):
 
 
 def _recipe(name, suite, about):
-    """The Recipe of a program from its entry (dict) in programs.yaml."""
+    """The Recipe of a program from its entry (dict) in programs.yaml; a CmlibError if no function makes it ready."""
     texts = {key: about[key].format(name=name) for key in ("stands_for", "framework", "input")}
     given, maker = about.pop("given", {}), about.pop("maker", name)
-    if maker == "spark":
-        prepare = partial(spark.prepare, name, suite.split()[0], given)
-    else:
-        prepare = partial(cpu.prepare, name) if name in cpu.MAKERS else _MAKERS[maker]
-    return Recipe(name=name, suite=suite, prepare=prepare, **about | texts)
+    makers = _MAKERS | {command: partial(cpu.prepare, command) for command in cpu.MAKERS}
+    makers["spark"] = partial(spark.prepare, name, suite.split()[0], given)
+    if maker not in makers:
+        raise CmlibError(
+            f"program {name!r} of programs.yaml has no function {maker!r}: it belongs in MAKERS of "
+            "cmlib_workloads/cpu.py (commands), or in _MAKERS of cmlib_workloads/catalog.py (servers)."
+        )
+    return Recipe(name=name, suite=suite, prepare=makers[maker], **about | texts)
 
 
 def _two_caches(scale, options):
