@@ -134,11 +134,7 @@ def _numbered(frame):
     interval = np.cumsum(np.diff(time, prepend=time[:1]) > 0)
     codes, events = pd.factorize(frame["event"])
     key = interval * len(events) + codes
-    order = np.argsort(key, kind="stable")
-    first = np.flatnonzero(np.diff(key[order], prepend=-1))
-    copy = np.empty_like(key)
-    copy[order] = np.arange(len(key)) - np.repeat(first, np.diff(first, append=len(key)))
-    return interval, codes, events, copy
+    return interval, codes, events, pd.Series(key).groupby(key, sort=False).cumcount().to_numpy()
 
 
 def _check_times(time):
@@ -169,9 +165,5 @@ def _number_copies(codes, copy, names):
     `codes` are the rows' numbers of events, `copy` which reading of it a row is (from 0), `names` the events'.
     """
     n_copies = copy.max(initial=0) + 1
-    kinds, first_row, column = np.unique(codes * n_copies + copy, return_index=True, return_inverse=True)
-    appearance = np.argsort(first_row)
-    place = np.empty_like(appearance)
-    place[appearance] = np.arange(len(kinds))
-    labels = [copy_name(names[kind // n_copies], kind % n_copies + 1) for kind in kinds[appearance]]
-    return place[column], labels
+    column, kinds = pd.factorize(codes * n_copies + copy)
+    return column, [copy_name(names[kind // n_copies], kind % n_copies + 1) for kind in kinds]
