@@ -292,18 +292,13 @@ def _common(names):
     by_spelling = {normalize_name(within(name)): name for name in reversed(names)}
     for modifier in ("", ":u"):
         written = {
-            common: next(
-                (
-                    by_spelling[s + modifier]
-                    for s in map(normalize_name, spellings)
-                    if s + modifier in by_spelling
-                ),
-                "",
-            )
+            common: by_spelling[key]
             for common, spellings in SAME.items()
+            for key in (normalize_name(name) + modifier for name in reversed(spellings))  # the first wins
+            if key in by_spelling
         }
-        if any(written.values()):
-            return {name: common for common, name in written.items() if name not in ("", common)}
+        if written:
+            return {name: common for common, name in written.items() if name != common}
     return {}
 
 

@@ -223,8 +223,8 @@ def from_perf_list(text):
             f"perf lists no named event of the cores ({len(text.splitlines())} lines read).\n"
             "A newer perf may know this processor; or add a table as data/events/README.md says."
         )
-    columns = [*COLUMNS[1:], "named", "whole", "extra"]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("event")
+    frame = pd.DataFrame.from_dict(rows, orient="index", columns=_COLUMNS_OF_FILES[1:])
+    return frame.rename_axis("event")
 
 
 def _from_json(text):
@@ -240,12 +240,7 @@ def _from_json(text):
         ) from None
     for entry in entries:
         if "Topic" in entry and "Deprecated" not in entry:
-            yield (
-                entry["EventName"],
-                entry.get("Encoding", ""),
-                entry["Topic"],
-                entry.get("BriefDescription", ""),
-            )
+            yield [entry.get(key, "") for key in ("EventName", "Encoding", "Topic", "BriefDescription")]
 
 
 def _from_plain_text(text):

@@ -176,11 +176,7 @@ def _words(command):
         words = shlex.split(command)
     except ValueError:
         words = command.split()
-    started = 0
-    for word in words:
-        after_starter = started > 0
-        if word.rpartition("/")[2] not in _STARTERS and not (after_starter and _OF_STARTER.fullmatch(word)):
-            break
-        started += 1
-    plain = (re.sub(r"[^A-Za-z0-9_.]+", "_", word.rpartition("/")[2]) for word in words[started:])
+    while words and words[0].rpartition("/")[2] in _STARTERS:
+        words = [*itertools.dropwhile(_OF_STARTER.fullmatch, words[1:])]
+    plain = (re.sub(r"[^A-Za-z0-9_.]+", "_", word.rpartition("/")[2]) for word in words)
     return [word.removesuffix(".exe").strip("_.") or "x" for word in plain] or ["unnamed"]
