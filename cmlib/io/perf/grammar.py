@@ -20,9 +20,7 @@ UNCOUNTED = "<not counted>|<not supported>"
 _BLANK_OR_COMMENT = r" *+(?:#.*)?"
 _SEPARATOR = r"[\t!$&*+,:;=?@\\^|~]"
 _FIRST_FIELD = re.compile(rf" *+(?:{TIME}|summary|{UNCOUNTED}|{_WHOLE}(?:[.,][0-9]+)?)?({_SEPARATOR})")
-_PLACE = r"CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)*|[^\n]*-[0-9]+"
 _DATA = re.compile(r"^ *+[^ #\r\n]", re.MULTILINE)
-_JSON_PLACE = r'"(?:cpu|core|cluster|cache|die|socket|node|thread|cgroup)" *:'
 
 
 class ParseError(CmlibError, ValueError):
@@ -39,14 +37,11 @@ class Grammar(NamedTuple):
     line : re.Pattern
         Matches a whole line that perf writes. Groups: time, count or "<not …>",
         unit, event, share [%]; the event is empty or absent in a line without a count.
-    spread : re.Pattern
-        Matches the beginning of a line with the count of one CPU, socket, thread or cgroup only.
     separator, decimal : str
         Separator of fields, and the locale's decimal mark; empty for JSON.
     """
 
     line: re.Pattern
-    spread: re.Pattern
     separator: str = ""
     decimal: str = ""
 
@@ -122,7 +117,6 @@ def _separated(separator, decimal):
     countless = rf" *+(?:(?:{TIME}|summary){s})?{s}.*"
     return Grammar(
         line=re.compile(rf"^(?:{row}|{countless}|{_BLANK_OR_COMMENT})$", re.MULTILINE),
-        spread=re.compile(rf" *+(?:{TIME}{s})?(?:{_PLACE}){s}"),
         separator=separator,
         decimal=decimal,
     )
@@ -145,7 +139,6 @@ def _json():
     countless = r'(?!.*"counter-value").*'
     return Grammar(
         line=re.compile(rf"^(?: *+\{{(?:{timed}|{countless})\}} *|{_BLANK_OR_COMMENT})$", re.MULTILINE),
-        spread=re.compile(rf" *+\{{.*{_JSON_PLACE}"),
     )
 
 

@@ -83,17 +83,12 @@ def _columns(rows):
 def _check_only_cut_off(text, grammar, start, end, found_any):
     """Raise ParseError unless the only line that can't be read is the last one, and has no end."""
     for line in _LINE.finditer(text, start, end):
-        if grammar.line.fullmatch(line[0]) or (line.end() == len(text) and found_any):
-            continue
-        if grammar.spread.match(line[0]):
+        if not grammar.line.fullmatch(line[0]) and (line.end() < len(text) or not found_any):
             raise ParseError(
-                f"{where(text, line.start())} counts one thread or cgroup of several. Record whole programs: "
-                "`perf stat -I 100 -x, -o FILE -- COMMAND`, without --per-thread, --for-each-cgroup."
+                f"{where(text, line.start())} is no line that `perf stat` writes in this format. Keep perf's output "
+                "apart from the program's (-o FILE), one run and one format a file, and record whole programs, "
+                "without --per-thread, --for-each-cgroup."
             )
-        raise ParseError(
-            f"{where(text, line.start())} is no line that `perf stat` writes in this format. Keep perf's output apart "
-            "from the program's (-o FILE), one run and one format a file."
-        )
 
 
 def _numbers(column):
