@@ -17,6 +17,7 @@ from cmlib.io.perf.formats.wide import NOTHING, without_unit
 
 _LONGEST_JSON, _LONGEST_LINE, _MOST_CELLS = 1 << 24, 1000, 1 << 20
 _MARKS = "|;\t,"
+_FRAME = re.compile(r"^\s*\|(.*)\|\s*$")
 _RULE = re.compile(r"^[\s|:+-]*-[\s|:+-]*$")
 # Columns of a table of events: their names, their counts, where they were counted, and what tells rows apart.
 _EVENT = re.compile(r"(?:event|counter|metric|hpc|pmc)(?:[ _-]?names?)?")
@@ -107,8 +108,9 @@ def from_sheet(lines):
     """
     rows, dropped = [], set()
     with contextlib.suppress(csv.Error):
+        lines = [_FRAME.sub(r"\1", line) for line in lines if not _RULE.match(line)]
         mark = max(_MARKS, key="".join(lines).count)
-        rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=mark) if any(row)]
+        rows = [[cell.strip(" *`") for cell in row] for row in csv.reader(lines, delimiter=mark) if any(row)]
     named = (k for k, row in enumerate(rows) if sum(is_event(without_unit(cell)[0]) for cell in row) > 1)
     heading, *rows = rows[next(named, len(rows)) :] or [[]]
     rows = [row for row in rows if len(row) == len(heading) or sum(map(_is_value, row)) > 1]

@@ -26,7 +26,6 @@ _LOGGED = re.compile(
     r"(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\w.,:+]*\]? ?"
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [^\s:]+: ?|#\d+ [\d.]+ ?)?"
 )
-_RULE = re.compile(r"^\s*\|[\s|:+-]*-[\s|:+-]*$")
 _SOFT_BREAK = re.compile(r"=\n")  # of a mail that is quoted-printable
 _MSEC = re.compile(r"(?<=[0-9]\.[0-9]{2})[0-9]*\(ms\)")  # simpleperf's
 _NUMBER = re.compile(r"[0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?")
@@ -106,15 +105,12 @@ def _without_numbers(lines):
 
 
 def _by_cells(lines):
-    """Rows of an event and its count as in perf's table, and other tables in Markdown as fields below their heading.
-
-    A list of lines (str), [] if there is neither.
-    """
+    """Rows of an event and its count as in perf's table: a list of lines (str), [] if there are none."""
     marks = [next((mark for mark in "|;\t," if mark in line), "") for line in lines]
     cells = [
         [cell.strip(' *`\t"') for cell in line.strip().strip("|").split(mark)]
         for line, mark in zip(lines, marks, strict=True)
-        if mark and not _RULE.match(line)
+        if mark
     ]
     pairs = [
         sorted(row[:2], key=is_event)
@@ -124,11 +120,7 @@ def _by_cells(lines):
     counted = [
         f"{count:>20}      {event}" for count, event in pairs if is_event(event) and count[:1].isdigit()
     ]
-    if len(counted) > 1:
-        return [" Performance counter stats for '':", "", *counted]
-    return (
-        ["|".join(row) for row in cells if len(row) == len(cells[0])] if any(map(_RULE.match, lines)) else []
-    )
+    return [" Performance counter stats for '':", "", *counted] if len(counted) > 1 else []
 
 
 def _tables(lines):
