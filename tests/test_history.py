@@ -210,7 +210,7 @@ def test_a_kept_comparison_with_a_forged_date_is_left_out_by_name_and_one_withou
     meta = json.loads(file.read_text())
     file.write_text(json.dumps(meta | {"date": date}))
     assert list(read_kept(tmp_path)[0].index) == ["a"]
-    assert "b/new.json is no recording of regions: date is" in capsys.readouterr().err
+    assert "b/new.json is not a recording of regions: date is" in capsys.readouterr().err
     del meta["date"]
     file.write_text(json.dumps(meta))
     assert list(read_kept(tmp_path)[0].index) == ["b", "a"]

@@ -17,7 +17,6 @@ import pandas as pd
 from cmlib.anomaly.samples import LOCATION_COLUMNS
 from cmlib.errors import CmlibError
 from cmlib.io import archive
-from cmlib.io.archive.runs import first_problem
 
 # Columns of a sample that are no counts of events.
 ABOUT = ("function", "location", "thread", "threads", "work", "seconds", "running", "instructions")
@@ -198,10 +197,7 @@ def read_about(file):
     `file` is the path of its JSON.
     """
     with archive.errors_as(CmlibError, file):
-        about = archive.read_object(file, "a recording of regions", _HOW)
-    if problem := first_problem(about, "stored") or first_problem(about, "regions"):
-        raise CmlibError(f"{file} is no recording of regions: {problem}. {_HOW}")
-    return about
+        return archive.read_object(file, "a recording of regions", _HOW, "stored", "regions")
 
 
 def save_recording(target, pieces, about):

@@ -21,7 +21,7 @@ import yaml
 
 from cmlib.clean.uncounted import lengths_by_ends
 from cmlib.io import events, perf
-from cmlib.io.archive import decompress, errors_as, read_file
+from cmlib.io.archive import any_errors_as, decompress, errors_as, read_file
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import MOST_EVENTS, RUNS, UNKNOWN
 from cmlib.processors import UnknownProcessorError, machine_with
@@ -138,9 +138,10 @@ def _read_amid(file, text, about):
     Two lists, as of :func:`_read`; `about` are the further arguments of that.
     """
     try:
-        return _read(file, text, *about)
+        with _errors_of(file):
+            return _read(file, text, *about)
     except RecordError as error:
-        with contextlib.suppress(RecordError):
+        with contextlib.suppress(RecordError), _errors_of(file):
             if inside := perf.extract(text):
                 return _read(file, inside, *about, note=perf.NOTE)
         alone = [
@@ -156,33 +157,21 @@ def _read_amid(file, text, about):
 def _read(file, text, marks, place, machine, options, note=""):
     """A list of runs by interval in a text, and a list of tuples for :func:`_totals`; one of them is empty."""
     sources, totals = [], []
-    with _errors_of(file):
-        kinds = perf.by_kind_of_core(perf.at_place(text, place) if place else text)
-    for kind, lines in kinds.items():
-        of_kind = {
-            "remark": " ".join(filter(None, [note, _OF_ONE_KIND.format(kind) * bool(kind)])),
-            "mark": kind,
-        }
-        with _errors_of(file):
-            rows_are_runs = options["interval_ms"] is None
-            whole = [] if marks else perf.totals(lines, options["columns"], rows_are_runs=rows_are_runs)
-            parts = [] if whole else perf.split_runs(lines)
-            runs = (functools.partial(_marked, marks) if marks else _parts)(file, parts, machine, options)
+    for kind, lines in perf.by_kind_of_core(perf.at_place(text, place) if place else text).items():
+        remark = " ".join(filter(None, [note, _OF_ONE_KIND.format(kind) * bool(kind)]))
+        of_kind = {"remark": remark, "mark": kind}
+        rows_are_runs = options["interval_ms"] is None
+        whole = [] if marks else perf.totals(lines, options["columns"], rows_are_runs=rows_are_runs)
+        parts = [] if whole else perf.split_runs(lines)
+        runs = (functools.partial(_marked, marks) if marks else _parts)(file, parts, machine, options)
         sources += [source.noted(**of_kind) for source in runs]
         totals += [(file, machine, of_kind, lines if len(whole) == 1 else "", total) for total in whole]
     return sources, totals
 
 
-@contextlib.contextmanager
 def _errors_of(file):
     """During a ``with`` block, turn whatever is raised into a RecordError that names the file."""
-    try:
-        yield
-    except RecordError:
-        raise
-    except Exception as error:  # whatever a stranger's file makes of its reader
-        reason = str(error) or type(error).__name__
-        raise RecordError(f"{file} is not output of perf stat that can be read: {reason}") from error
+    return any_errors_as(RecordError, f"{file} is not output of perf stat that can be read")
 
 
 def _totals(totals, options):
@@ -202,12 +191,9 @@ def _totals(totals, options):
         file, machine, of_kind, text, _ = next(iter(members.values()))
         with _errors_of(file):
             runs = perf.joined([total for *_, total in members.values()])
-        text = text if len(members) == 1 and text else runs.heading + runs.text
-        notes = [
-            f"Counts are totals of {len(runs.seconds)} run{'s' * (len(runs.seconds) > 1)}.",
-            *runs.remarks,
-        ]
-        with _errors_of(file):
+            text = text if len(members) == 1 and text else runs.heading + runs.text
+            n = len(runs.seconds)
+            notes = [f"Counts are totals of {n} run{'s' * (n > 1)}.", *runs.remarks]
             source = _source(file, text, machine, options, perf.as_intervals(runs), notes)
         source.facts.update(axis=RUNS, interval_ms=1000)
         yield source.noted(mark=mark).noted(**of_kind)
@@ -270,14 +256,12 @@ def _source(file, text, machine, options, frame=None, remarks=None):
     names = events.translate(counts, machine)
     counts, running = counts.rename(columns=names), running.rename(columns=names)
     facts = _facts(frame, counts, running, names, text)
-    facts |= {key: value for key, value in options.items() if value not in (None, {})}
     facts |= {"running_shares": not frame["running"].isna().any(), "names": names}
     totals = counts.reindex(columns=["instructions", "cycles"]).dropna().sum(min_count=1)
     ipc = totals["instructions"] / (totals["cycles"] or np.nan)
-    facts |= {"printed": shares} if (shares := perf.printed(text, ipc)) else {}
-    facts |= {"cpus": cpus} if (cpus := perf.cpus_utilized(text)) else {}
-    facts |= {"zeros_uncounted": True} if hidden else {}
-    facts |= {"machine": machine} if events.processor_of(machine) else {}
+    told = options | {"printed": perf.printed(text, ipc), "cpus": perf.cpus_utilized(text)}
+    told |= {"zeros_uncounted": bool(hidden), "machine": events.processor_of(machine) and machine}
+    facts |= {key: value for key, value in told.items() if value}
     copies = [f"{n_copies:,} rows came twice, with equal counts: the copies are left out."] * bool(n_copies)
     remarks = [*remarks, *copies, *([f"{WITHOUT_TURN} {', '.join(hidden)}."] if hidden else [])]
     renamed = [f"{there} is taken for {here}." for there, here in names.items() if there.lower() != here]
@@ -411,16 +395,12 @@ def check_plausible(file, frame, *, shortest_s=_SHORTEST_S, chosen=()):
             f"{file} counts an event whose name has {len(longest):,} characters, and {_LONGEST_NAME:,} are the most: "
             f"{longest[:60]!r}…"
         )
-    if odd := [name for name in names if not name.isprintable() or any(c in name for c in "<>\ufffd")]:
+    strange = [name for name in names if not name.isprintable() or any(c in name for c in "<>\ufffd")]
+    if odd := strange or [name for name in names if name not in chosen and not _NAME.fullmatch(name)]:
         raise RecordError(
-            f"{file} counts an event named {odd[0]!r}, with control characters, angle brackets or bytes that are no "
-            "UTF-8, which no event of perf's has: was the file edited? Import it as perf wrote it, or rename the "
-            "event in a copy."
-        )
-    if odd := [name for name in names if name not in chosen and not _NAME.fullmatch(name)]:
-        raise RecordError(
-            f"{file} counts an event named {odd[0]!r}, with quotes, blanks or what a shell takes for orders, as perf "
-            "names none: was the file edited? Rename the event in a copy, or ask for a column by --count or --level."
+            f"{file} counts an event named {odd[0]!r}, with control characters, bytes that are no UTF-8, angle "
+            "brackets, quotes, blanks or what a shell takes for orders, as perf names none: was the file edited? "
+            "Rename the event in a copy, or ask for a column by --count or --level."
         )
     if len(bad := frame[~(frame["value"].isna() | frame["value"].between(0, _MOST))]):
         row = bad.iloc[0]

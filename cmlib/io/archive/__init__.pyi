@@ -1,5 +1,6 @@
 from .files import (
     ArchiveError,
+    any_errors_as,
     atomic_output,
     atomic_replace,
     decompress,
@@ -14,7 +15,6 @@ from .files import (
     readable,
     remove_abandoned,
     unpack,
-    unpacked,
     working_folder,
     write_whole,
 )

@@ -44,6 +44,21 @@ def errors_as(kind, folder, *, hint=""):
         raise kind(f"could not write to {where}: {reason}. {hint}".strip()) from error
 
 
+@contextlib.contextmanager
+def any_errors_as(kind, what, *, hint=""):
+    """During a ``with`` block, turn whatever a stranger's file makes of its reader into an error of class `kind`.
+
+    Its text is `what` (str), the reason, and `hint` (str, what to do); of errors that name the file, an ArchiveError
+    or one of `kind`, it is theirs.
+    """
+    try:
+        yield
+    except (kind, ArchiveError) as error:
+        raise kind(str(error)) from error
+    except Exception as error:
+        raise kind(f"{what}: {str(error) or type(error).__name__}. {hint}".removesuffix(". ")) from error
+
+
 def in_recording(file, read, *content, **settings):
     """Return ``read(*content, **settings)``; whatever that raises becomes a CmlibError that names `file` (path).
 
@@ -85,7 +100,6 @@ def readable(read, files):
 
 # What may be unpacked: 100 times the packed size (perf's text has some 10 times), 64 MiB always, 512 MiB at most.
 _RATIO, _ALWAYS, _AT_MOST = 100, 64 << 20, 512 << 20
-_PIECE = 1 << 18  # bytes that are unpacked at a time
 
 
 def read_file(file, *, most=_AT_MOST):
@@ -200,32 +214,11 @@ def unpack(packed, file):
     `packed` is bytes, `file` (path) is for messages. ArchiveError if `packed` is none of these, is damaged, or
     unpacks to too much: more than 512 MiB, or more than 64 MiB and 100 times its own size.
     """
-    content = io.BytesIO()
-    content.writelines(unpacked(io.BytesIO(packed), len(packed), file))
-    return content.getvalue()
-
-
-def unpacked(content, size, file):
-    """Yield the unpacked bytes of a binary file, in pieces.
-
-    `content` is an open binary file, compressed by gzip, xz, bzip2 or Zstandard, and has `size` bytes; `file` (path)
-    is named in messages. ArchiveError if it is none of these, is damaged, or unpacks to more than 512 MiB, or to more
-    than 64 MiB and 100 times `size`.
-    """
-    most, n = min(max(_ALWAYS, _RATIO * size), _AT_MOST), 0
-    begins = content.read(max(map(len, _OPENERS)))
-    content.seek(0)
-    opener = next((opener for magic, opener in _OPENERS.items() if begins.startswith(magic)), gzip.open)
+    most = min(max(_ALWAYS, _RATIO * len(packed)), _AT_MOST)
+    opener = next((opener for magic, opener in _OPENERS.items() if packed.startswith(magic)), gzip.open)
     try:
-        with opener(content) as unpacking:
-            while piece := unpacking.read(_PIECE):
-                n += len(piece)
-                if n > most:
-                    raise ArchiveError(
-                        f"{file} is refused: its {size:,} bytes unpack to more than {most:,}, and what perf writes "
-                        "does not."
-                    )
-                yield piece
+        with opener(io.BytesIO(packed)) as unpacking:
+            content = unpacking.read(most + 1)
     except EOFError as error:
         raise ArchiveError(f"{file} is cut off: its compressed content has no end.") from error
     # xz asks for the memory that a file names.
@@ -233,6 +226,12 @@ def unpacked(content, size, file):
         raise ArchiveError(
             f"{file} can't be unpacked: {str(error) or 'it asks for too much memory'}."
         ) from error
+    if len(content) > most:
+        raise ArchiveError(
+            f"{file} is refused: its {len(packed):,} bytes unpack to more than {most:,}, and what perf writes does "
+            "not."
+        )
+    return content
 
 
 def digest(content):

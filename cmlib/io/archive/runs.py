@@ -23,11 +23,11 @@ from cmlib.io.archive.files import ArchiveError, atomic_replace, digest, read_fi
 _LARGEST = 64 << 20  # bytes of a JSON file
 
 
-def read_object(file, what, hint):
-    """The JSON object (dict) in a file (path).
+def read_object(file, what, hint, *kinds):
+    """The JSON object (dict) in a file (path), which has the schemas in metadata.yaml that `kinds` (str) name.
 
-    ArchiveError if the file can't be read, holds no object, or a number that is not finite. `what` (a noun phrase:
-    what the file should be) and `hint` (a sentence: what to do) are for the error's text.
+    ArchiveError if the file can't be read, holds no object, another one, or a number that is not finite. `what` (a
+    noun phrase: what the file should be) and `hint` (a sentence: what to do) are for the error's text.
     """
     text = read_file(file, most=_LARGEST)
     try:
@@ -38,6 +38,8 @@ def read_object(file, what, hint):
         raise ArchiveError(
             f"{file} is not {what}: it holds {type(content).__name__} instead of an object. {hint}"
         )
+    for problem in filter(None, (first_problem(content, kind) for kind in kinds)):
+        raise ArchiveError(f"{file} is not {what}: {problem}. {hint}")
     return content
 
 
@@ -188,8 +190,8 @@ def run_name(set_name, pass_number, part):
 def read_run_metadata(file):
     """The metadata (dict) of a run in a JSON file (path); ArchiveError, with the reason, if it is not such metadata."""
     file = Path(file)
-    meta = read_object(file, "the metadata of a run", _HOW)
-    if problem := first_problem(meta, "stored") or _problem(meta, file):
+    meta = read_object(file, "the metadata of a run", _HOW, "stored")
+    if problem := _problem(meta, file):
         raise ArchiveError(f"{file} is not the metadata of a run: {problem}. {_HOW}")
     return meta
 

@@ -14,7 +14,7 @@ import pandas as pd
 from cmlib import places
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.io.archive import digest, errors_as, parse_csv, read_file, read_object, readable
-from cmlib.io.archive.runs import first_problem, recording_draft
+from cmlib.io.archive.runs import recording_draft
 
 SCHEMA = 1
 LINES, SAMPLES = ".csv", ".txt.gz"  # suffixes of the content files
@@ -49,9 +49,7 @@ def read_metadata(table):
     if not description.exists():
         return None
     with errors_as(SampleError, table):
-        meta = read_object(description, "the metadata of samples", _HOW)
-        if problem := first_problem(meta, "samples"):
-            raise SampleError(f"{description} is not the metadata of samples: {problem}. {_HOW}")
+        meta = read_object(description, "the metadata of samples", _HOW, "samples")
         if not table.exists():
             raise SampleError(f"{table} does not exist, and {description.name} describes it.")
         checksum = digest(table)

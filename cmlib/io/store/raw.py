@@ -13,10 +13,10 @@ import numpy as np
 
 from cmlib import places
 from cmlib.io import perf
-from cmlib.io.archive import ArchiveError, read_content, read_object, runs
+from cmlib.io.archive import any_errors_as, read_content, read_object, runs
 from cmlib.io.callgrind import read_series
 from cmlib.io.samples.files import LINES as CONTENT_OF_LINES
-from cmlib.io.samples.files import SampleError, read_lines
+from cmlib.io.samples.files import read_lines
 from cmlib.io.store.errors import StoreError
 from cmlib.spelling import PINNED
 
@@ -128,14 +128,10 @@ def read_counts(file, meta):
     """
     suffix = runs.content_suffix(meta)
     raw = file.with_suffix(suffix)
-    try:
+    with any_errors_as(StoreError, f"{raw} can't be stored"):
         text = read_content(file, meta["sha256"], suffix=suffix).decode(errors="replace")
         simulated = runs.source_of(meta) == runs.VALGRIND
         counts, running = read_series(text) if simulated else perf.read_run(text, meta)
-    except ArchiveError as error:
-        raise StoreError(str(error)) from error
-    except Exception as error:  # whatever a stranger's file makes of its reader stops no other
-        raise StoreError(f"{raw} can't be stored: {error or type(error).__name__}") from error
     if not ((counts.isna() | (counts >= 0)) & np.isfinite(counts.fillna(0))).all(axis=None):
         raise StoreError(f"{raw} can't be stored: it has counts below zero or without end.")
     if not 0 < counts.shape[1] <= runs.MOST_EVENTS:
@@ -163,29 +159,24 @@ def read_table(file, meta):
     be read.
     """
     fitted = [f"{what}:{event}" for event in list(meta["events"])[1:] for what in ("slope", "intercept")]
-    try:
+    table, hint = (
+        file.with_suffix(CONTENT_OF_LINES),
+        f"Put the original back, or move it and {file.name} away.",
+    )
+    with any_errors_as(StoreError, f"{table} can't be stored", hint=hint):
         lines = read_lines(file.with_suffix(""))[0][["x_start", "x_end", *fitted]].astype(float)
         if len(lines) != meta["n_lines"] or not np.isfinite(lines).all(axis=None):
             raise ValueError(f"it has not {meta['n_lines']} lines of numbers")
-    except SampleError as error:
-        raise StoreError(
-            f"{error} Put the original back, or delete {file.name}, and the recording is gone."
-        ) from error
-    except Exception as error:
-        table = file.with_suffix(CONTENT_OF_LINES)
-        raise StoreError(f"{table} can't be stored: {error}. Move it and {file.name} away.") from error
     return lines
 
 
 def _source(kind, file, read):
     """The RawRecording of a metadata file (Path) that `read` reads, with a problem if it raises."""
     try:
-        return RawRecording(kind, file, read(file))
-    except ArchiveError as error:
-        problem = str(error)
-    except Exception as error:
-        problem = f"{file} is no metadata: {error or type(error).__name__}. Move it out of the {kind}."
-    return RawRecording(kind, file, {}, as_utf8(problem))
+        with any_errors_as(StoreError, f"{file} is no metadata", hint=f"Move it out of the {kind}."):
+            return RawRecording(kind, file, read(file))
+    except StoreError as error:
+        return RawRecording(kind, file, {}, as_utf8(error))
 
 
 def _read_lines(file):
@@ -193,9 +184,7 @@ def _read_lines(file):
 
     ArchiveError if they can't be read, or are of something else.
     """
-    meta = read_object(file, "the metadata of lines", _HOW)
-    if problem := runs.first_problem(meta, "stored") or runs.first_problem(meta, "lines"):
-        raise ArchiveError(f"{file} is not the metadata of lines: {problem}. {_HOW}")
+    meta = read_object(file, "the metadata of lines", _HOW, "stored", "lines")
     events = list(meta["events"])
     pinned = [event for event in PINNED if event in events]
     groups = [[event for event in events if event not in pinned]]
