@@ -259,9 +259,10 @@ LAST_LEVEL, SECOND_LEVEL = "LL", "L2"
 
 
 @functools.cache
-def _table(path):
-    """The table of simulated events in a file (path): a DataFrame by event."""
-    return pd.read_csv(path, index_col="event")
+def _table(path, last_level):
+    """Rows of the table of simulated events in a file (path) that one simulation counts: a DataFrame by event."""
+    table = pd.read_csv(path, index_col="event")
+    return table[table["last_level"] == last_level].drop(columns="last_level")
 
 
 def simulated_events(levels=2):
@@ -330,5 +331,4 @@ def is_simulated(event):
 
 def _of(last_level):
     """Rows of the table of simulated events that one simulation counts, LAST_LEVEL or SECOND_LEVEL."""
-    table = _table(events_dir() / f"{TABLE}.csv")
-    return table[table["last_level"] == last_level].drop(columns="last_level")
+    return _table(events_dir() / f"{TABLE}.csv", last_level).copy()
