@@ -69,8 +69,8 @@ def clean_counterminer(values, running, *, n_gaussian=3.0, n_long_tail=5.0, k=5,
         Running shares, 0 to 1: samples are missing where a share is 0, and exact, so that they stay, where it is 1.
         None if they are not known.
     n_gaussian, n_long_tail : float, default 3.0 and 5.0
-        Samples above the mean plus so many standard deviations are outliers: for series that pass a test of a Gaussian,
-        and for others.
+        Samples above the mean plus so many standard deviations are outliers (Eq. 6): for series that pass the
+        Anderson-Darling test of a Gaussian at 5 %, and for others.
     k : int, default 5
         A missing sample becomes the mean of its `k` nearest known neighbours in time.
     true_zero_max : float, default 0.01

@@ -43,10 +43,8 @@ def clean_series(values, running=None, *, method="counterminer", name="the serie
     name : str
         Name of the series in messages, e.g. ``run 'kmeans-03': event 'ls_stlf'``.
     **options
-        Options of "counterminer"; the other methods ignore them. `n_gaussian` and `n_long_tail`, default 3.0 and 5.0:
-        threshold of Eq. 6 [standard deviations] if the samples pass the Anderson-Darling test of a Gaussian at 5 %, and
-        if they don't. `k`, default 5: neighbours that fill a missing sample. `true_zero_max`, default 0.01: a series
-        that never reaches it is truly zero where it is zero.
+        Options of the method, as its function describes them; those of other methods are ignored. Of "counterminer",
+        `n_gaussian`, `n_long_tail`, `k` and `true_zero_max`: :func:`cmlib.clean.methods.clean_counterminer`.
 
     Returns
     -------
@@ -135,8 +133,7 @@ def clean_run(counts, running=None, *, method="shrinkage", sums=(), run="this ru
     run : str
         Name of the run in messages, e.g. ``run 'kmeans-03'``.
     **options
-        Options of CounterMiner's methods: `n_gaussian`, `n_long_tail`, `k`, `true_zero_max` of
-        :func:`cmlib.clean.clean_series`.
+        Options of the method, as of :func:`cmlib.clean.clean_series`; those of other methods are ignored.
 
     Returns
     -------
