@@ -10,18 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from cmlib.clean import (
-    METHODS,
-    clean_run,
-    estimate_counts,
-    replay,
-)
+from cmlib.clean import clean_run, estimate_counts, replay
 from cmlib.clean.delayed import redistribute_delayed_counts
 from cmlib.clean.shrinkage import clean_by_shrinkage
 from cmlib.clean.sums import reconcile_sums
 from cmlib.io.perf import parse_stat, series
 from cmlib.places import recordings_dir
 from tests.planted_series import multiplexed_run
+
+METHODS = ("shrinkage", "scaling", "interpolate", "counterminer", "counterminer-printed")
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +29,7 @@ def recorded():
 
 @pytest.fixture(scope="module")
 def cleaned():
-    """Planted runs, and each of them cleaned by every method."""
+    """Planted runs, and each of them cleaned by each of METHODS."""
     return [
         (
             planted,
