@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from cmlib.io.archive.programs import RecordError
+from cmlib.io.perf.formats import FORMATS, find_format
 from cmlib.io.sources import read_sources
 
 
@@ -65,11 +66,19 @@ HOSTILE = [
 ]
 
 
+def text_with(form, event, value):
+    return FORMS[form].replace("EVENT", event).replace("VALUE", value)
+
+
 def read(tmp_path, form, event, value):
     file = tmp_path / "x.txt"
-    text = FORMS[form].replace("EVENT", event).replace("VALUE", value)
-    file.write_bytes(text.encode("utf-8", "surrogateescape"))
+    file.write_bytes(text_with(form, event, value).encode("utf-8", "surrogateescape"))
     return read_sources([file], {}, interval_ms=None, columns=None)
+
+
+def test_every_form_has_a_text():
+    texts = [text_with(form, GOOD.get(form, "cycles"), "5") for form in FORMS]
+    assert {type(find_format(text)) for text in texts} == set(FORMATS)
 
 
 @pytest.mark.parametrize("form", FORMS)

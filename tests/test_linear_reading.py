@@ -10,6 +10,7 @@ import pytest
 from cmlib.errors import CmlibError
 from cmlib.io import callgrind, perf
 from cmlib.io.perf.cutting import begin_ns
+from cmlib.io.perf.formats import FORMATS, find_format
 from cmlib.io.samples.perf_script import read_text
 from cmlib.io.sources import recognise
 from cmlib.report.inline import to_html
@@ -172,6 +173,10 @@ def check_is_linear(reader, make):
     ratios = (seconds(reader, longer) / max(seconds(reader, text), spent / 2) for _ in range(3))
     tried = list(itertools.takewhile(lambda ratio: ratio > MOST, ratios))
     assert len(tried) < 3, f"{FACTOR} times {len(text)} characters took {min(tried):.0f} times the time"
+
+
+def test_every_form_has_an_honest_text():
+    assert {type(find_format(make(50))) for make in _HONEST.values()} == set(FORMATS)
 
 
 @pytest.mark.parametrize("form", _HONEST)
