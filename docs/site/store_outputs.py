@@ -63,12 +63,14 @@ def _palette(encoded):
 
 
 def main(results):
+    left = 0
     for notebook in sorted((ROOT / "notebooks").glob("*.ipynb")):
         executed = Path(results) / notebook.stem / notebook.name
         if executed.is_file():
             store(notebook, executed)
         else:
-            print(f"{notebook.name}: not in {results}, so its stored outputs stay as they are")
+            left += 1
+    print(f"{left} notebooks are not in {results}, so that their stored outputs stay as they are")
 
 
 if __name__ == "__main__":
