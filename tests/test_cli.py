@@ -20,7 +20,7 @@ from cmlib.collect import record
 from cmlib.collect.machine.lock import lock_file
 from cmlib.errors import CmlibError
 from cmlib.io import store
-from cmlib_workloads.servers import CACHE_PORT
+from cmlib_workloads.servers import CACHE_PORT, datacaching
 from tests.processes import wait_until
 
 ROOT = Path(__file__).parents[1]
@@ -182,7 +182,8 @@ def test_a_program_is_recorded_and_resumed(any_perf, data):
 
 
 @pytest.mark.needs("memcached", "cc", "perf")
-def test_a_server_is_recorded_by_name_and_a_taken_port_is_told(data):
+def test_a_server_is_recorded_by_name_and_a_taken_port_is_told(data, monkeypatch):
+    monkeypatch.setitem(datacaching.__wrapped__.__kwdefaults__, "keys", 4_000)  # not 400,000
     done = cmlib("record", "--program", "datacaching", "--scale", "0.01", *SOFTWARE, "--mode", "ocoe")
     assert done.exit_code == 0, done.output
     (meta,) = record.existing_runs(data / "recordings/datacaching").values()
