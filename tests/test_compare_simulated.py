@@ -103,9 +103,9 @@ def test_functions_are_named_by_their_share_of_the_change():
     old = pd.DataFrame({"sim.loads": [100.0, 50.0, 10.0], "file": "a.c"}, ["f", "g", "gone"])
     new = pd.DataFrame({"sim.loads": [160.0, 52.0, 40.0], "file": "b.c"}, ["f", "g", "fresh"])
     found = blame(old, new, "sim.loads")
-    assert list(found.index) == ["f", "fresh"] and found["file"].tolist() == ["b.c", "b.c"]
+    assert found["function"].tolist() == ["f", "fresh"] and found["location"].tolist() == ["b.c", "b.c"]
     np.testing.assert_allclose(found["share"], [60 / 92, 40 / 92])
-    np.testing.assert_allclose(found["ratio"], [1.6, np.inf])
+    np.testing.assert_allclose(found["times_usual"], [1.6, np.inf])
 
 
 @pytest.fixture(scope="module")

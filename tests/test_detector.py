@@ -12,8 +12,8 @@ from scipy import stats
 from sklearn.ensemble import IsolationForest
 
 from cmlib.anomaly import AutoPerf, compare_versions
+from cmlib.anomaly import clusters as clustering
 from cmlib.anomaly.autoencoder import Autoencoder, PrincipalComponents
-from cmlib.anomaly.clusters import cluster_functions, select_n_clusters
 from cmlib.anomaly.compare import check_comparable, compare_runs, fewest_runs
 from cmlib.anomaly.detector import p_value_of_distance, vote
 from tests.naive import anomaly as naive
@@ -205,24 +205,26 @@ def test_functions_cluster_by_what_they_do():
     centres = {"a": 0.0, "b": 0.1, "c": 5.0, "d": 5.1}
     functions = np.repeat(list(centres), 25)
     samples = rng.normal([[centres[f]] * 4 for f in functions], 0.1)
-    clusters = cluster_functions(samples, functions, 2)
+    clusters = clustering.cluster_functions(samples, functions, 2)
     assert clusters["a"] == clusters["b"] != clusters["c"] == clusters["d"]
-    assert set(cluster_functions(samples, functions, 1).values()) == {0}
+    assert set(clustering.cluster_functions(samples, functions, 1).values()) == {0}
 
 
-def test_clusters_are_raised_until_false_positives_stop_falling():
-    rates = {1: 0.3, 2: 0.2, 3: 0.2}
-    samples = np.repeat(np.arange(4.0)[:, None], 10, axis=0) + np.linspace(0, 0.1, 40)[:, None]
-    functions = np.repeat(list("abcd"), 10)
-
-    def fit(clusters):
-        k = len(set(clusters.values()))
-        return f"models for {k}", rates[k]
-
-    clusters, models, history = select_n_clusters(samples, functions, fit, max_clusters=10)
-    assert models == "models for 2" and len(set(clusters.values())) == 2
+def test_clusters_are_raised_until_false_positives_stop_falling(monkeypatch):
+    beyond = {1: 12, 2: 8, 3: 8}  # of 40 samples, by the number of clusters
+    values = np.repeat(np.arange(4.0)[:, None], 10, axis=0) + np.linspace(0, 0.1, 40)[:, None]
+    functions = pd.MultiIndex.from_arrays(
+        [np.zeros(40), np.repeat(list("abcd"), 10)], names=["run", "function"]
+    )
+    samples = pd.DataFrame(values, functions)
+    monkeypatch.setattr(
+        clustering, "fit_clusters", lambda samples, clusters, model: len(set(clusters.values()))
+    )
+    monkeypatch.setattr(clustering, "distances", lambda samples, clusters, k: 2 * (np.arange(40) < beyond[k]))
+    clusters, models, history = clustering.select_n_clusters(samples, None, max_clusters=10)
+    assert models == 2 and len(set(clusters.values())) == 2
     assert list(history["k"]) == [1, 2, 3] and list(history["false_positive_rate"]) == [0.3, 0.2, 0.2]
-    assert len(select_n_clusters(samples, functions, fit, max_clusters=1)[2]) == 1
+    assert len(clustering.select_n_clusters(samples, None, max_clusters=1)[2]) == 1
 
 
 @pytest.mark.slow

@@ -176,9 +176,8 @@ class Autoencoder(BaseEstimator):
         models = self._train(x, search, last, seed, self.epochs)
         best = search.loc[last, "error"].idxmin()
         self.search_, self.topology_ = search, search["topology"][best]
-        self.layers_ = [
-            tuple(array.astype(np.float64) for array in layer) for layer in models[last.get_loc(best)]
-        ]
+        layers = models[last.get_loc(best)]
+        self.layers_ = [tuple(array.astype(np.float64) for array in layer) for layer in layers]
         return self
 
     def squared_errors(self, X):
@@ -195,7 +194,7 @@ class Autoencoder(BaseEstimator):
             (§3.5).
         """
         x = self._scaled(X)
-        return (x - self._through(x)) ** 2
+        return (x - network.reconstruct(self.layers_, x)) ** 2
 
     def reconstruct(self, X):
         """Encode and decode samples.
@@ -209,7 +208,8 @@ class Autoencoder(BaseEstimator):
         ndarray of float, shape (n_samples, n_features)
             The reconstructed samples, in the unit of X.
         """
-        return (self._through(self._scaled(X)) - 0.1) / 0.8 * self.range_ + self.low_
+        decoded = network.reconstruct(self.layers_, self._scaled(X))
+        return (decoded - 0.1) / 0.8 * self.range_ + self.low_
 
     def score_samples(self, X):
         """Minus the reconstruction error: higher is more normal, as scikit-learn has it.
@@ -233,10 +233,6 @@ class Autoencoder(BaseEstimator):
         check_is_fitted(self)
         return self._scale(validate_data(self, X, dtype=np.float64, reset=False))
 
-    def _through(self, x):
-        """Encode and decode scaled samples."""
-        return network.reconstruct(self.layers_, x)
-
     def _train(self, x, search, rows, seed, epochs):
         """Train the candidates in some rows of `search`, set their errors there, and return the models."""
         models, errors = network.train(
@@ -255,9 +251,8 @@ class Autoencoder(BaseEstimator):
         """List of the topologies to try; a ValueError if one is not strictly falling from below the number of
         counters."""
         space = search_space(self.n_features_in_)
-        if self.topologies is None:
-            return space
-        for topology in map(tuple, self.topologies):
+        topologies = space if self.topologies is None else list(map(tuple, self.topologies))
+        for topology in topologies:
             widths = itertools.pairwise((self.n_features_in_, *topology))
             falling = bool(topology) and all(1 <= after < before for before, after in widths)
             # With one counter, a layer can't be narrower than the input.
@@ -266,7 +261,7 @@ class Autoencoder(BaseEstimator):
                     f"topology {topology} of an autoencoder for {self.n_features_in_} counters: every layer must be "
                     "narrower than the one before it and at least 1 wide. Give smaller widths, or more counters."
                 )
-        return [tuple(topology) for topology in self.topologies]
+        return topologies
 
 
 def search_space(n_features):

@@ -40,11 +40,6 @@ class Function:
     small: bool
     local: bool
 
-    @property
-    def last_name(self):
-        """The name (str) without its scopes."""
-        return self.name.replace("::", ".").rsplit(".", 1)[-1]
-
 
 def changed_functions(old, new):
     """List the functions that were changed, added or removed between two source trees (AutoPerf, §3.1).
@@ -95,16 +90,17 @@ def mark_named(changed, names):
     `changed` are rows of :func:`changed_functions` (function, change, location, targets). True if `names` (of
     functions that a comparison found) has the function or one of its targets; scopes are ignored.
     """
-
-    def last_names(functions):
-        return {name.replace("::", ".").rsplit(".", 1)[-1] for name in functions}
-
-    named = last_names(names)
+    named = set(map(_last_name, names))
+    targets = ([function["function"], *function["targets"]] for function in changed)
     return [
-        function
-        | {"in_verdict": not named.isdisjoint(last_names([function["function"], *function["targets"]]))}
-        for function in changed
+        function | {"in_verdict": not named.isdisjoint(map(_last_name, names))}
+        for function, names in zip(changed, targets, strict=True)
     ]
+
+
+def _last_name(name):
+    """A function's name without its scopes."""
+    return name.replace("::", ".").rsplit(".", 1)[-1]
 
 
 def read_functions(tree):
@@ -144,22 +140,21 @@ def _functions_of_python(node, path, scopes=()):
     for inner in ast.iter_child_nodes(node):
         named = isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         yield from _functions_of_python(inner, path, (*scopes, inner.name) if named else scopes)
-        if not named or isinstance(inner, ast.ClassDef):
-            continue
-        if ast.get_docstring(inner) is not None:
-            inner.body = inner.body[1:] or [ast.Pass()]
-        parts = [part for statement in inner.body for part in ast.walk(statement)]
-        called = (part.func for part in parts if isinstance(part, ast.Call))
-        yield Function(
-            path=path,
-            line=inner.lineno,
-            name=".".join([*scopes, inner.name]),
-            parameters=(ast.dump(inner.args),),
-            tokens=(ast.dump(inner),),
-            calls=frozenset(getattr(name, "attr", getattr(name, "id", "")) for name in called),
-            small=sum(isinstance(part, ast.stmt) for part in parts) <= _MOST_STATEMENTS,
-            local=False,
-        )
+        if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
+            if ast.get_docstring(inner) is not None:
+                inner.body = inner.body[1:] or [ast.Pass()]
+            parts = [part for statement in inner.body for part in ast.walk(statement)]
+            called = (part.func for part in parts if isinstance(part, ast.Call))
+            yield Function(
+                path=path,
+                line=inner.lineno,
+                name=".".join([*scopes, inner.name]),
+                parameters=(ast.dump(inner.args),),
+                tokens=(ast.dump(inner),),
+                calls=frozenset(getattr(name, "attr", getattr(name, "id", "")) for name in called),
+                small=sum(isinstance(part, ast.stmt) for part in parts) <= _MOST_STATEMENTS,
+                local=False,
+            )
 
 
 def _keep_tokens(tokens, reader):
@@ -222,7 +217,7 @@ def _targets(function, added, callers):
         at = waiting.pop(0)
         above = [
             caller
-            for caller in callers[at.last_name]
+            for caller in callers[_last_name(at.name)]
             if caller != at and (not at.local or caller.path == at.path)
         ]
         if (at not in added and not at.small) or not above:

@@ -39,26 +39,27 @@ def cluster_functions(samples, functions, k, *, random_state=0):
     low, high = samples.min(axis=0), samples.max(axis=0)
     scaled = (samples - low) / np.where(high > low, high - low, 1)
     labels = KMeans(k, n_init=4, random_state=random_state).fit_predict(scaled)
-    votes = pd.crosstab(np.asarray(functions), labels)
-    chosen = votes.idxmax(axis=1)
+    chosen = pd.crosstab(np.asarray(functions), labels).idxmax(axis=1)
     numbers = {label: number for number, label in enumerate(chosen.unique())}
     return {function: numbers[label] for function, label in chosen.items()}
 
 
-def select_n_clusters(samples, functions, fit, *, max_clusters, random_state=0):
+def select_n_clusters(samples, model, *, max_clusters, random_state=0):
     """Raise the number of clusters k from 1 until the rate of false positives stops falling.
 
-    `samples` is an array (n_samples, n_counters), `functions` has the function (str) of each, `random_state` is the
-    seed of k-means. ``fit(clusters)`` gets a dict from function to number of its cluster, and returns a list of
-    models and their false-positive rate (0-1). Returns the clusters (such a dict) and models of the best k, and a
-    DataFrame of k, autoencoders (number of clusters that have a function) and false_positive_rate, a row a k; at
-    most `max_clusters` are tried.
+    `samples` are a DataFrame of :func:`cmlib.anomaly.samples.gather` (a row a sample, indexed by run and function),
+    `model` is the unfitted autoencoder, of which each cluster gets a clone, `random_state` the seed of k-means. Returns
+    the clusters (dict from function to number of its cluster) and the models (as of :func:`fit_clusters`) of the best
+    k, and a DataFrame of k, autoencoders (number of clusters that have a function) and false_positive_rate, a row a k;
+    at most `max_clusters` are tried.
     """
+    functions = samples.index.get_level_values("function")
     trained, history = [], []
-    for k in range(1, min(max_clusters, len(set(functions))) + 1):
-        clusters = cluster_functions(samples, functions, k, random_state=random_state)
-        models, rate = fit(clusters)
+    for k in range(1, min(max_clusters, functions.nunique()) + 1):
+        clusters = cluster_functions(samples.to_numpy(), functions, k, random_state=random_state)
+        models = fit_clusters(samples, clusters, model)
         trained.append((clusters, models))
+        rate = (distances(samples, clusters, models) > 1).mean()
         history.append((k, len(set(clusters.values())), rate))
         if clusters_needed([rate for *_, rate in history]) < k:
             break
@@ -79,8 +80,7 @@ def clusters_needed(rates):
     int
         The first number whose successor has no lower rate.
     """
-    rises = (k for k in range(1, len(rates)) if rates[k] >= rates[k - 1])
-    return next(rises, len(rates))
+    return next((k for k in range(1, len(rates)) if rates[k] >= rates[k - 1]), len(rates))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ and counters that do, or why runs can't be compared. A ValueError for values tha
 samples. Times are compared in :mod:`cmlib.anomaly.speed`.
 """
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -144,8 +145,7 @@ def check_comparable(good_runs, new_runs, *, alpha=0.01, good_machine=None, new_
         )
         return tuple(reasons)
     events = [{column for column in run if column not in LOCATION_COLUMNS} for run in (*good_runs, *new_runs)]
-    if any(counted != events[0] for counted in events):
-        lacking = sorted(set.union(*events) - set.intersection(*events))
+    if lacking := sorted(set.union(*events) - set.intersection(*events)):
         reasons.append(
             f"not all runs counted {', '.join(lacking)}: record both versions with the same events"
         )
@@ -170,10 +170,7 @@ def fewest_runs(n_good, n_functions, alpha):
     `n_good` is the number of good runs with which they are compared, `n_functions` that of the functions tested,
     `alpha` the false-alarm probability.
     """
-    needed = 1
-    while 2 * n_functions / math.comb(n_good + needed, needed) > alpha:
-        needed += 1
-    return needed
+    return next(n for n in itertools.count(1) if 2 * n_functions / math.comb(n_good + n, n) <= alpha)
 
 
 def _causes(detector, runs, summary, functions):

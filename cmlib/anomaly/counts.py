@@ -136,17 +136,9 @@ def blame_changes(tests, old, new, n_runs):
     count in the function), function, location (its file). Without columns if there is no row.
     """
     rows = [
-        {
-            "counter": test.event,
-            "kind": test.kind,
-            "votes": n_runs,
-            "share": float(row.share),
-            "times_usual": float(row.ratio),
-            "function": function,
-            "location": row.file,
-        }
+        {"counter": test.event, "kind": test.kind, "votes": n_runs, **row}
         for test in tests.itertuples()
-        for function, row in blame(old, new, test.event).iterrows()
+        for row in blame(old, new, test.event).to_dict("records")
     ]
     return pd.DataFrame(rows)
 
@@ -155,17 +147,18 @@ def blame(old, new, event):
     """Functions with a tenth or more of an event's change, at most five, those with the largest share first.
 
     `old` and `new` are Callgrind's counts in each function itself, without its callees: a row a function, a column an
-    event, and ``file``. Returns a DataFrame, a row a function: share (of the change), ratio (new over old count,
-    infinite for a new function), file.
+    event, and ``file``. Returns a DataFrame, a row a function: share (of the change), times_usual (new over old count,
+    infinite for a new function), function, location (its file).
     """
     counts = pd.concat({"old": old[event], "new": new[event]}, axis=1).fillna(0.0)
     difference = counts["new"] - counts["old"]
     share = difference / difference.sum()
     named = share[share >= _LEAST_SHARE].nlargest(_MOST_FUNCTIONS)
-    before = counts.loc[named.index, "old"]
-    ratio = (counts.loc[named.index, "new"] / before.where(before > 0)).fillna(np.inf)
-    files = new["file"].reindex(named.index).fillna(old["file"].reindex(named.index))
-    return pd.DataFrame({"share": named, "ratio": ratio, "file": files})
+    before, after = (counts.loc[named.index, form] for form in ("old", "new"))
+    ratio = (after / before.where(before > 0)).fillna(np.inf)
+    files = new["file"].combine_first(old["file"])[named.index]
+    table = {"share": named, "times_usual": ratio, "function": named.index, "location": files}
+    return pd.DataFrame(table).reset_index(drop=True)
 
 
 def spread(runs):

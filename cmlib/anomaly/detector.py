@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from cmlib.anomaly.autoencoder import Autoencoder
-from cmlib.anomaly.clusters import cross_val_distances, distances, fit_clusters, select_n_clusters
+from cmlib.anomaly.clusters import cross_val_distances, distances, select_n_clusters
 from cmlib.anomaly.samples import DISTANCES, LOCATION_COLUMNS, gather, smallest_range, summarize
 
 
@@ -119,18 +119,8 @@ class AutoPerf(BaseEstimator):
         self.counters_ = [column for column in runs[0] if column not in LOCATION_COLUMNS]
         self._seed = int(check_random_state(self.random_state).randint(2**31))
         samples, model = gather(runs, self.counters_), self._model(runs)
-
-        def learned(clusters):
-            models = fit_clusters(samples, clusters, model)
-            return models, (distances(samples, clusters, models) > 1).mean()
-
-        self.clusters_, self.models_, self.history_ = select_n_clusters(
-            samples.to_numpy(),
-            samples.index.get_level_values("function"),
-            learned,
-            max_clusters=self.max_clusters,
-            random_state=self._seed,
-        )
+        clustering = {"max_clusters": self.max_clusters, "random_state": self._seed}
+        self.clusters_, self.models_, self.history_ = select_n_clusters(samples, model, **clustering)
         if others:
             judged = self._known(others)
             held_out = distances(judged, self.clusters_, self.models_)

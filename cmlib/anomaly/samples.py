@@ -65,9 +65,8 @@ def gather(runs, counters):
             raise ValueError(f"a run of {len(run)} samples is empty or not counted everywhere: leave it out")
     samples = pd.concat([run[["function", *counters]] for run in runs])
     numbers = np.repeat(np.arange(len(runs)), list(map(len, runs)))
-    places = pd.MultiIndex.from_arrays(
-        [numbers, samples.pop("function").astype(str)], names=["run", "function"]
-    )
+    functions = samples.pop("function").astype(str)
+    places = pd.MultiIndex.from_arrays([numbers, functions], names=["run", "function"])
     return samples.astype(float).set_axis(places)
 
 
