@@ -42,9 +42,9 @@ from sklearn.model_selection import GroupKFold
 from cmlib import experiments as study
 from cmlib import merge, plot, topdown
 from cmlib.errors import UnfitRecordingError
-from cmlib.experiments.data import describe_data, refuse_simulated
+from cmlib.experiments.data import describe_data
 from cmlib.experiments.event_tables import processor_name, table_name
-from cmlib.io import events
+from cmlib.experiments.matrices import choose_cycles, usable_events
 from cmlib.parallel import Workers, parallel_map
 from cmlib.rank import blocks, relative_error
 from cmlib.rank import clusters as clustering
@@ -61,11 +61,7 @@ processor = notebook.processor
 
 # %%
 table = study.event_table(url)
-programs, aim = study.choose_target(url, program, target)
-refuse_simulated(url, programs, "clusters go with counted cycles.")
-if aim != study.IPC:
-    raise UnfitRecordingError(f"clusters of events go with cycles per instruction, and {aim.name} "
-                              "is explained here: notebook 03 has its events.")
+programs = choose_cycles(url, program, target)
 
 # %% [markdown]
 # ## The data
@@ -73,22 +69,10 @@ if aim != study.IPC:
 # A row is a step of progress, the same share of retired instructions in all runs (or an interval of time, where one run counted all events); a column is an event per instruction. What is explained is CPI, cycles per instruction, the inverse of IPC. Each event is of one kind: stall cycles (nothing is dispatched, executed or retired), bad speculation (mispredicted branches and the *wrong-path ops* dispatched before they are found out), instruction supply, data supply, instruction mix (`data/events/kinds.yaml`; ops that are dispatched, and the op-cache lookups that fetch them, are counted whether they are of the right path or not, and are put to bad speculation). Runs that multiplex are cleaned first (*shrinkage* moves each count of an event that took turns towards its neighbours in time, by as much as its own noise calls for, notebook 02c). Left out are events that happen in less than a tenth of the rows, those that are cycles per instruction by definition, and those that happen at a fixed rate in time.
 
 # %%
-def usable(data):
-    """Events that happen and vary, an event a column; CPI; and the kind and topic of each event."""
-    if len(data.X) < 20:
-        raise UnfitRecordingError(f"{len(data.X)} steps are too few for clusters; 20 are needed.")
-    what = events.kinds(data.X.columns, table)
-    happens = (data.X > 0).mean().ge(0.1) & data.X.nunique().gt(1) & what["class"].ne("target")
-    if not happens.any():
-        raise UnfitRecordingError("no event varies, so that none goes with cycles per instruction.")
-    return data.X.loc[:, happens], 1 / data.ipc, what
-
-
-# %%
 display(Markdown(describe_data(url, programs)))
 runs = study.recorded_runs(url, programs[0], method=method, workers=workers)
 data = study.matrix(runs, per="instructions")
-X, CPI, what = usable(data)
+X, CPI, what = usable_events(data, table)
 kind = what["kind"]
 print(f"{programs[0]}: {len(X)} rows; {X.shape[1]} of {data.X.shape[1]} events are used, of "
       f"{kind[X.columns].nunique()} kinds; the first 4 rows of 4 events, per instruction:")
@@ -188,7 +172,7 @@ def describe(members, draws, what):
 
 def explain(data):
     """Clusters of a matrix, their members, and the errors [%] of the model and of the mean."""
-    X, CPI, what = usable(data)
+    X, CPI, what = usable_events(data, table)
     fold = blocks(X.index, 12) % 4
     grouped, model, draws = weigh(X, CPI, what["kind"], fold)
     members = members_of(model, X, grouped)

@@ -39,8 +39,8 @@ from IPython.display import Markdown
 from cmlib import experiments as study
 from cmlib import plot
 from cmlib.errors import UnfitRecordingError
-from cmlib.experiments.data import describe_data, refuse_simulated
-from cmlib.io import events
+from cmlib.experiments.data import describe_data
+from cmlib.experiments.matrices import choose_cycles, usable_events
 from cmlib.parallel import Workers, parallel_map
 from cmlib.rank import blocks, predict_held_out, regressor, relative_error
 from cmlib.rank.clusters import (
@@ -61,11 +61,7 @@ results, workers, url = notebook.results, notebook.workers, notebook.database
 
 # %%
 table = study.event_table(url)
-programs, aim = study.choose_target(url, program, target)
-refuse_simulated(url, programs, "clusters go with counted cycles.")
-if aim != study.IPC:
-    raise UnfitRecordingError(f"clusters of events go with cycles per instruction, and {aim.name} "
-                              "is explained here: notebook 03 has its events.")
+programs = choose_cycles(url, program, target)
 
 # %% [markdown]
 # ## The data
@@ -73,19 +69,9 @@ if aim != study.IPC:
 # A row is a step of progress, the same share of retired instructions in all runs (or an interval of time, where one run counted all events); a column is an event per instruction. Explained is CPI, cycles per instruction. Each event is of one kind, as stall cycles or data supply (`data/events/kinds.yaml`). Left out are events that happen in less than a tenth of the rows, and those that are cycles per instruction by definition.
 
 # %%
-def usable(data):
-    """Events that happen and vary, an event a column; CPI; and the kind of each event."""
-    what = events.kinds(data.X.columns, table)
-    happens = (data.X > 0).mean().ge(0.1) & data.X.nunique().gt(1) & what["class"].ne("target")
-    if len(data.X) < 20 or not happens.any():
-        raise UnfitRecordingError("too few steps for clusters, or no event that varies.")
-    return data.X.loc[:, happens], 1 / data.ipc, what["kind"]
-
-
-# %%
 display(Markdown(describe_data(url, programs)))
 runs = study.recorded_runs(url, programs[0], method=method, workers=workers)
-X, CPI, kind = usable(study.matrix(runs, per="instructions"))
+X, CPI, what = usable_events(study.matrix(runs, per="instructions"), table)
 print(f"{programs[0]}: {len(X)} rows, {X.shape[1]} events; the first 4 rows of 4 events, per "
       "instruction:")
 X.iloc[:4, :4].map("{:.5f}".format)
@@ -146,11 +132,11 @@ def judge(program):
     """What grouping proves for a recorded program; None if its runs are too few."""
     runs = study.recorded_runs(url, program, method=method, workers=Workers(1))
     try:
-        X, CPI, kind = usable(study.matrix(runs, per="instructions"))
+        X, CPI, what = usable_events(study.matrix(runs, per="instructions"), table)
     except UnfitRecordingError:
         return None
     fold = blocks(X.index, 12) % 4
-    return stability(X, CPI, kind, fold) | errors_held_out(X, CPI, kind, fold)
+    return stability(X, CPI, what["kind"], fold) | errors_held_out(X, CPI, what["kind"], fold)
 
 
 # %%
@@ -204,9 +190,9 @@ results.table(judged, "clusters-judged",
 # %%
 def errors_elsewhere(data):
     """Errors [%] of CPI on another pass than the one that the models were fitted on."""
-    X, CPI, kind = usable(data)
+    X, CPI, what = usable_events(data, table)
     elsewhere, ipc = data.holdout
-    model = ClusterRegression(cluster_events(X, kind)).fit(X, CPI, blocks(X.index, 12) % 4)
+    model = ClusterRegression(cluster_events(X, what["kind"])).fit(X, CPI, blocks(X.index, 12) % 4)
     X = X[sorted(X)]
     boosted = regressor(seed=seed).fit(X, CPI).predict(elsewhere[X.columns])
     predicted = {"linear": model.predict(elsewhere), "boosted": boosted, "mean": CPI.mean()}
@@ -215,7 +201,7 @@ def errors_elsewhere(data):
 
 # %%
 core, n_core = {}, set()
-for name, cleaned in study.core_runs(url, list(judged["program"]), aim, workers=workers).items():
+for name, cleaned in study.core_runs(url, list(judged["program"]), workers=workers).items():
     data = study.matrix(cleaned, per="instructions")
     core[name] = errors_elsewhere(data)
     n_core.add(data.X.shape[1])

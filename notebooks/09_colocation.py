@@ -83,7 +83,7 @@ lacking = {pair: [n for n in (*PAIRS[pair], pair) if not is_recorded(n)] for pai
 cases = {pair: PAIRS[pair] for pair in wanted if not lacking[pair]}
 if not cases or (pairs != "all" and len(cases) < len(wanted)):
     names = dict.fromkeys(name for pair in wanted for name in lacking[pair])
-    commands = ", ".join(how_to_record(name, []) for name in names)
+    commands = ", ".join(how_to_record(name) for name in names)
     raise NothingRecordedError(f"nothing recorded yet of programs on one machine: run {commands}")
 
 # %% [markdown]

@@ -14,6 +14,7 @@ from sklearn.linear_model import Ridge
 from cmlib import experiments as study
 from cmlib import merge, places, topdown
 from cmlib.errors import UnfitRecordingError
+from cmlib.experiments.matrices import usable_events
 from cmlib.io import events, perf
 from cmlib.io.archive import decompress
 from cmlib.rank import blocks, clusters, relative_error
@@ -263,7 +264,8 @@ def public_matrices():
 
 
 def test_errors_stand_beside_the_means_and_overlap_beside_that_of_shuffled_members(found, matrix):
-    X, cpi, kind = JUDGED["usable"](matrix)
+    X, cpi, kinds = usable_events(matrix, events.table())
+    kind = kinds["kind"]
     fold = blocks(X.index, 12) % 4
     here, there = JUDGED["errors_held_out"](X, cpi, kind, fold), JUDGED["errors_elsewhere"](matrix)
     assert all(errors["linear"] < errors["mean"] / 4 for errors in (found["errors"], here, there))
@@ -289,13 +291,12 @@ def test_one_event_is_one_cluster(matrix):
     assert one["members"]["event"].tolist() == ["ex_ret_brn_misp"] and len(one["table"]) == 1
 
 
-@pytest.mark.parametrize("functions", [WEIGHED, JUDGED], ids=["03c", "03f"])
-def test_too_few_steps_and_events_that_stand_still_are_refused(matrix, functions):
+def test_too_few_steps_and_events_that_stand_still_are_refused(matrix):
     short = study.Matrix(matrix.X.iloc[:19], matrix.ipc.iloc[:19], None)
     still = study.Matrix(matrix.X[["rare"]] * 0, matrix.ipc, None)
     for data in (short, still):
         with pytest.raises(UnfitRecordingError, match="few|no event varies"):
-            functions["usable"](data)
+            usable_events(data, events.table())
 
 
 @pytest.mark.parametrize("name", [name for name in events.known_tables() if events.is_written(name)])

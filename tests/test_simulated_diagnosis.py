@@ -180,7 +180,7 @@ def test_what_is_not_recorded_is_told(tmp_path, monkeypatch):
 
 
 def test_a_class_is_explained_by_what_a_simulation_tells_and_a_healthy_one_not_at_all():
-    told = {name: meaning for name, meaning, _ in explain_simulated(["P_CPU", "instructions only", "N"])}
+    told = {row["name"]: row["meaning"] for row in explain_simulated(["P_CPU", "instructions only", "N"])}
     assert list(told) == ["P_CPU", "instructions only"] and told["P_CPU"] == advice("mispredictions")[0]
 
 

@@ -258,16 +258,12 @@ def test_lines_without_their_table_say_so(tmp_path):
 # --- the other notebooks
 
 
-def test_programs_kept_as_lines_only_are_there_when_lines_are_asked_for(recordings, url):
+def test_programs_kept_as_lines_only_are_none_in_intervals(recordings, url):
     store.rebuild(recordings, url)
     assert study.programs(url) == ["app"]
     assert study.programs(url, modes=["ocoe", "mlpx"]) == ["app"]
-    assert study.programs(url, modes=["lines"]) == ["app", "other"]
-    assert study.programs(url, "other", modes=["lines"]) == ["other"]
     with pytest.raises(NothingRecordedError, match="'other' is not among the programs recorded .app"):
         study.programs(url, "other")
-    with pytest.raises(NothingRecordedError, match="'other' has no run without multiplexing"):
-        study.programs(url, "other", modes=["lines", "ocoe"])
 
 
 def test_a_store_of_lines_alone_has_no_program_in_intervals(tmp_path, url):

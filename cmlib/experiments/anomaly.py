@@ -27,11 +27,8 @@ def slow_runs(learned, *others):
     (DataFrames of samples). A run is slow if the median of its cycles, or of its time where cycles were not
     counted, exceeds that of every learned run. None if neither was counted.
     """
-    counted = counters_with_role(CYCLES, learned[0])
-    if not counted:
-        return None
-    times = [np.array([run[counted[0]].median() for run in runs]) for runs in (learned, *others)]
-    return [medians > times[0].max() for medians in times[1:]]
+    times = _medians(learned, *others)
+    return times and [medians > times[0].max() for medians in times[1:]]
 
 
 def slowdown(good, bad):
@@ -39,19 +36,23 @@ def slowdown(good, bad):
 
     `good` and `bad` are lists of runs (DataFrames of samples).
     """
-    counted = counters_with_role(CYCLES, good[0])
-    if not counted:
-        return np.nan
-    usual, now = (np.median([run[counted[0]].median() for run in runs]) for runs in (good, bad))
-    return now / usual
+    times = _medians(good, bad)
+    return np.median(times[1]) / np.median(times[0]) if times else np.nan
+
+
+def _medians(*groups):
+    """Median cycles, or time, of each run: an array for each of several lists of runs; None if neither was counted."""
+    counted = counters_with_role(CYCLES, groups[0][0])
+    return [np.array([run[counted[0]].median() for run in runs]) for runs in groups] if counted else None
 
 
 @dataclass
 class TrainedDetector:
     """A detector of one program, with the runs that it was trained on.
 
-    `learned` are the runs (DataFrames of samples) that the autoencoder learned, `others` those that calibrate its
-    threshold (empty: the learned ones do), `stopped` is True if training needed fewer runs than there are.
+    `program` are the program's recordings, as :func:`train_detector` was given them, of whatever type. `learned` are
+    the runs (DataFrames of samples) that the autoencoder learned, `others` those that calibrate its threshold (empty:
+    the learned ones do), `stopped` is True if training needed fewer runs than there are.
     """
 
     program: object

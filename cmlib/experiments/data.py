@@ -25,7 +25,7 @@ from cmlib.io.archive.runs import RUNS, TIME, UNKNOWN, VALGRIND
 from cmlib.parallel import parallel_map
 from cmlib.shell import FILES, as_code, command_code
 
-_KINDS = {"ocoe": "without multiplexing", "mlpx": "with multiplexing", "lines": "as lines"}
+_KINDS = {"ocoe": "without multiplexing", "mlpx": "with multiplexing"}
 FEWEST_INTERVALS = 20
 TAKES_INTERVALS = "this takes intervals of one run: `perf stat -I 100 -x, -o FILE -- COMMAND`"
 # Why simulated counts are not cleaned.
@@ -35,8 +35,8 @@ EXACT = "every event was counted in every interval, so that nothing was extrapol
 def programs(url, wanted="all", *, modes=()):
     """List the names of the programs in the store at `url` that were recorded in each of the `modes`.
 
-    `wanted` is "all" or names separated by commas; `modes` is a sequence of "ocoe", "mlpx" and "lines", empty for
-    all programs that have runs by interval. "all" leaves out programs that lack a mode, simulated ones and, if
+    `wanted` is "all" or names separated by commas; `modes` is a sequence of "ocoe" and "mlpx", empty for all
+    programs that have runs by interval. "all" leaves out programs that lack a mode, simulated ones and, if
     there are others, imported ones, which other tools recorded.
 
     A NothingRecordedError, with the command to run, if no program or not the named one is recorded. An
@@ -44,15 +44,13 @@ def programs(url, wanted="all", *, modes=()):
     than 20 intervals in one, or is simulated where a mode is asked for; or if simulated and measured runs are
     joined, in one folder or by the names. A ValueError if `wanted` holds no name.
     """
-    runs = store.runs(url) if "lines" in modes else _in_intervals(store.runs(url))
+    runs = _in_intervals(store.runs(url))
     lacking = {name: _lacking(of_program, modes) for name, of_program in runs.groupby("program")}
     simulated = set(runs.loc[runs["source"] == VALGRIND, "program"])
     complete = [name for name, lacks in lacking.items() if not lacks and name not in simulated]
     if wanted == "all" and not complete:
         kinds = " and ".join(_KINDS[mode] for mode in modes) or "in intervals"
-        raise NothingRecordedError(
-            f"no program is recorded {kinds}. Record one: {how_to_record('NAME', modes)}"
-        )
+        raise NothingRecordedError(f"no program is recorded {kinds}. Record one: {how_to_record('NAME')}")
     if wanted == "all":
         imported = set(runs.loc[runs["imported"], "program"])
         return [name for name in complete if name not in imported] or complete
@@ -61,12 +59,12 @@ def programs(url, wanted="all", *, modes=()):
     for name in unknown:
         refused = store.refused(url)
         reasons = refused["reason"][refused["name"].str.split("/").str[1] == name]
-        todo = "\nLeft out: ".join([f"Record it: {how_to_record(name, modes)}", *reasons])
+        todo = "\nLeft out: ".join([f"Record it: {how_to_record(name)}", *reasons])
     names = resolve_names(wanted, lacking, about="the programs recorded", todo=todo)
     for name in names:
         if lacking[name]:
             raise UnfitRecordingError(
-                f"program {name!r} has {lacking[name]}. What is missing: {how_to_record(name, modes)}"
+                f"program {name!r} has {lacking[name]}. What is missing: {how_to_record(name)}"
             )
     if 0 < len(simulated & set(names)) < len(names):
         raise UnfitRecordingError(
@@ -84,7 +82,7 @@ def _lacking(runs, modes):
         return "simulated runs only, which count no cycles, so that there is no IPC"
     if modes and (runs["axis"] == RUNS).all():
         return f"totals of whole runs, and {TAKES_INTERVALS}"
-    usable = runs[(runs["mode"] == "lines") | runs["events"].map(knows_ipc)]
+    usable = runs[runs["events"].map(knows_ipc)]
     if usable.empty and modes:
         return "no run that counts both instructions and cycles"
     if modes and set(usable["mode"]) == {UNKNOWN}:
@@ -92,7 +90,7 @@ def _lacking(runs, modes):
     absent = [_KINDS[mode] for mode in modes if mode not in set(usable["mode"])]
     if absent:
         return f"no run {' and none '.join(absent)} that counts instructions and cycles"
-    for run in usable[usable["mode"].isin(modes) & (usable["mode"] != "lines")].itertuples():
+    for run in usable[usable["mode"].isin(modes)].itertuples():
         if run.n_intervals < FEWEST_INTERVALS:
             return f"{run.n_intervals} intervals in run {run.run}, and {FEWEST_INTERVALS} are the fewest"
     return ""
@@ -103,14 +101,12 @@ def knows_ipc(events):
     return set(PINNED) <= set(events)
 
 
-def how_to_record(name, modes):
-    """Commands (str, Markdown code) that record the program `name` in the `modes`.
+def how_to_record(name):
+    """Commands (str, Markdown code) that record the program `name`.
 
     ``cmlib record --program`` for a program of a known suite, which cmlib can start by itself; else commands to record
     or import any.
     """
-    if "lines" in modes:
-        return command_code("cmlib", "record", name, "--samples", "--compress", "--", "COMMAND")
     if name in program_tables.suites():
         return command_code("cmlib", "record", "--program", name)
     record, take = ("record", name, "--", "COMMAND"), ("import", name, FILES)
@@ -168,13 +164,10 @@ def describe_data(url, programs):
     runs, known = interval_runs(url, programs), program_tables.suites()
     first = runs.groupby("program")["run_id"].first()
     first = {name: store.load(url, run_id) for name, run_id in first.items()}
-    commands = {
-        name: " ".join((run.meta.get("command") or "command not known").split())
-        for name, run in first.items()
-    }
-    called = [
-        as_code(ran) if ran.startswith(name) else f"{name} ({as_code(ran)})" for name, ran in commands.items()
-    ]
+    called = []
+    for name, run in first.items():
+        ran = " ".join((run.meta.get("command") or "command not known").split())
+        called.append(as_code(ran) if ran.startswith(name) else f"{name} ({as_code(ran)})")
     count = f"{len(runs)} run{'s' * (len(runs) > 1)} of {len(first)} program{'s' * (len(first) > 1)}"
     text = f"**Data.** {count}: {', '.join(called if len(first) <= 6 else first)}; "
     if simulated := describe_source(url, programs):
@@ -227,7 +220,7 @@ def cleaned_runs(url, program, sets, *, method="shrinkage", workers=None):
     if runs.empty:
         raise NothingRecordedError(
             f"program {program!r} has no recording of {' or '.join(sets)}; notebook 01 lists what it has. "
-            f"Record it: {how_to_record(program, [])}."
+            f"Record it: {how_to_record(program)}."
         )
     job = functools.partial(_cleaned, url, method=method)
     counts, seconds = zip(*parallel_map(job, runs["run_id"], workers), strict=True)

@@ -247,11 +247,12 @@ def _of_interpreter(functions):
 
 
 def explain_simulated(names):
-    """Explain names of classes or labels of simulated phases: a list of (name, meaning, advice).
+    """Explain names of classes or labels of simulated phases: a list of dicts of name, meaning, remedy.
 
     The healthy class is left out. A ValueError for another name.
     """
-    return [(name, *advice(_OF_CLASS.get(name, name))) for name in names if name != HEALTHY]
+    texts = {name: advice(_OF_CLASS.get(name, name)) for name in names if name != HEALTHY}
+    return [{"name": name, "meaning": meaning, "remedy": remedy} for name, (meaning, remedy) in texts.items()]
 
 
 def answer_simulated(name, profile):
@@ -277,10 +278,7 @@ def answer_simulated(name, profile):
         "split": split,
         "classes": classes.to_dict("records"),
         "phases": kinds.to_dict("records"),
-        "advice": [
-            {"name": class_, "meaning": meaning, "remedy": remedy}
-            for class_, meaning, remedy in explain_simulated(classes["name"])
-        ],
+        "advice": explain_simulated(classes["name"]),
     }
     return answer | {"text": template("cmlib.experiments", "simulated.j2").module.limits(answer)}
 

@@ -16,9 +16,9 @@ import pandas as pd
 from cmlib import merge, rank
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments.cache import cached
-from cmlib.experiments.data import FEWEST_INTERVALS, cleaned_runs
-from cmlib.experiments.targets import IPC, Target
-from cmlib.io import store
+from cmlib.experiments.data import FEWEST_INTERVALS, cleaned_runs, refuse_simulated
+from cmlib.experiments.targets import IPC, Target, choose_target
+from cmlib.io import events, store
 from cmlib.io.archive.runs import TIME
 from cmlib.io.recording import INSTRUCTIONS
 from cmlib.parallel import Workers
@@ -123,6 +123,40 @@ def _without_ticking(runs, target):
             f"second), and says nothing of {target.name}: record core events, which `cmlib doctor` lists."
         )
     return runs.assign(counts=others), ticking
+
+
+def choose_cycles(url, program, target):
+    """Choose what to study in the store at `url` by :func:`choose_target`, if that is cycles: a list of programs.
+
+    An UnfitRecordingError for simulated programs, and for another target than IPC.
+    """
+    names, chosen = choose_target(url, program, target)
+    refuse_simulated(url, names, "clusters go with counted cycles.")
+    if chosen != IPC:
+        raise UnfitRecordingError(
+            f"clusters of events go with cycles per instruction, and {chosen.name} is explained here: notebook 03 has "
+            "its events."
+        )
+    return names
+
+
+def usable_events(data, table):
+    """Events of a Matrix (`data`) by which cycles per instruction can be explained: (X, CPI, kinds).
+
+    These happen in a tenth of the rows or more, vary, and are not cycles per instruction by definition. X and CPI are
+    a DataFrame and a Series, a row a step or interval; kinds is the DataFrame that :func:`cmlib.io.events.kinds` gives
+    of all events of `data` and the event table `table`. An UnfitRecordingError for fewer than 20 rows, or no such
+    event.
+    """
+    if len(data.X) < FEWEST_INTERVALS:
+        raise UnfitRecordingError(
+            f"{len(data.X)} steps are too few for clusters; {FEWEST_INTERVALS} are needed."
+        )
+    kinds = events.kinds(data.X.columns, table)
+    happens = (data.X > 0).mean().ge(0.1) & data.X.nunique().gt(1) & kinds["class"].ne("target")
+    if not happens.any():
+        raise UnfitRecordingError("no event varies, so that none goes with cycles per instruction.")
+    return data.X.loc[:, happens], 1 / data.ipc, kinds
 
 
 def core_runs(url, programs, target=IPC, *, workers=None):

@@ -89,12 +89,11 @@ def score_method(method, files=None, *, name="method"):
     if not isinstance(files, pd.DataFrame):
         files = pd.DataFrame({"file": [str(file) for file in files]})
     programs = files.get("program", files["file"])
-    read = [(file, program, *_cases(file)) for file, program in zip(files["file"], programs, strict=True)]
-    parts = [
-        score_cases({name: method}, cases).assign(kind=kind, program=program, file=file)
-        for file, program, kind, cases in read
-        if cases
-    ]
+    parts = []
+    for file, program in zip(files["file"], programs, strict=True):
+        kind, cases = _cases(file)
+        if cases:
+            parts.append(score_cases({name: method}, cases).assign(kind=kind, program=program, file=file))
     if not parts:
         raise ValueError(
             "none of the files is there: `cmlib fetch` has them, or CMLIB_PUBLIC names a folder with them."

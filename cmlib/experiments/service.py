@@ -107,10 +107,14 @@ def _select(runs, rows):
         selected_rows = rows[(rows >= first) & (rows < first + len(counts))] - first
         first += len(counts)
         if len(selected_rows):
-            ends = pd.Index(interval_lengths(counts)[selected_rows].cumsum())
-            tables = (table.iloc[selected_rows].set_axis(ends) for table in (counts, running))
-            selected.append(tuple(tables))
+            selected.append(_cut(counts, running, selected_rows))
     return selected
+
+
+def _cut(counts, running, rows):
+    """(counts, running) of some intervals of a run, as if they had come one after another."""
+    ends = interval_lengths(counts)[rows].cumsum()
+    return counts.iloc[rows].set_axis(ends), running.iloc[rows].set_axis(ends)
 
 
 def _compare_parts(recordings, measured, smallest):
@@ -140,10 +144,8 @@ def _parts(runs):
     """Yield (counts, running) of consecutive parts of the runs, at least eight in all if there are enough intervals."""
     pieces = -(-_FEWEST // len(runs))
     for counts, running in runs:
-        lengths = interval_lengths(counts)
         for rows in np.array_split(np.arange(len(counts)), min(pieces, len(counts))):
-            ends = lengths[rows].cumsum()
-            yield counts.iloc[rows].set_axis(ends), running.iloc[rows].set_axis(ends)
+            yield _cut(counts, running, rows)
 
 
 def _levels(part):

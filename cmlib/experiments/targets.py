@@ -142,9 +142,8 @@ def _read(text, *, simulated):
     if text.strip().upper() == "IPC":
         return IPC
     event, _, per = (part.strip() for part in text.strip().partition(_PER))
-    if simulated:
-        return Target(event, INSTRUCTIONS if per in ("", THOUSAND_INSTRUCTIONS) else per)
-    return Target(event, "" if per == SECOND else per)
+    bases = dict.fromkeys(["", THOUSAND_INSTRUCTIONS], INSTRUCTIONS) if simulated else {SECOND: ""}
+    return Target(event, bases.get(per, per))
 
 
 def _usual(url, runs):
@@ -168,7 +167,7 @@ def _unable(url, name, target, runs):
     if target is None or not possible_targets(url, long):
         return (
             f"program {name!r} has no event that happened in nearly every interval, so that there is nothing whose "
-            f"rate could be explained. An event that does: instructions, by {how_to_record(name, [])}."
+            f"rate could be explained. An event that does: instructions, by {how_to_record(name)}."
         )
     return (
         f"program {name!r} has no run that counts {', '.join(sorted(target.events))} in {FEWEST_INTERVALS} intervals "
