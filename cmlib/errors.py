@@ -30,3 +30,8 @@ class UnfitRecordingError(NothingRecordedError, ValueError):
 def last_lines(text):
     """The last ten lines (a str) of a program's output (`text`, str), which tell why it failed."""
     return "\n".join(text.strip().splitlines()[-10:])
+
+
+def text_of(file):
+    """What a program wrote to a file (Path), as text without surrounding blanks (str); "" if there is no such file."""
+    return file.read_text(encoding="utf-8", errors="replace").strip() if file.exists() else ""

@@ -20,7 +20,7 @@ import pandas as pd
 
 from cmlib.collect import machine
 from cmlib.collect.record import LaunchSpec, Program
-from cmlib.collect.record.execute import PerfOutcome, resolve
+from cmlib.collect.record.execute import PerfOutcome, find_program
 from cmlib.io import events
 from cmlib_workloads.micro import case_runs as micro
 from cmlib_workloads.micro import micro_benchmarks
@@ -113,7 +113,7 @@ def _executed(seconds, draws, plan, encodings, counted, folder, *, lock, on_dema
     interval = plan.interval_ms / 1000
     ends = [interval * i for i in range(1, 1 + int(seconds / interval))] + [seconds]
     pinned = [f"{event}:u" for event in plan.pinned]
-    text = "".join(planted.rows(resolve(counted.command), ends, pinned, plan.groups, next(draws)))
+    text = "".join(planted.rows(find_program(counted.command), ends, pinned, plan.groups, next(draws)))
     return PerfOutcome(f"# started on Sat Nov 21 03:00:46 2026\n\n{text}".encode(), 0, 0, "", "")
 
 

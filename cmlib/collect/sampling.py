@@ -22,10 +22,10 @@ import numpy as np
 import pandas as pd
 
 from cmlib.collect import machine
-from cmlib.collect.record.execute import as_program, failure, resolve, run_supervised
+from cmlib.collect.record.execute import as_program, failure, find_program, run_supervised
 from cmlib.collect.schedule import needs_counter
 from cmlib.compress import OnlineRegression
-from cmlib.errors import last_lines
+from cmlib.errors import last_lines, text_of
 from cmlib.io import events
 from cmlib.io.archive import errors_as, make_folder, now, read_file, unpack
 from cmlib.io.archive.programs import check_names
@@ -64,11 +64,11 @@ def sampled(command, encodings, period, folder):
             yield _pieces(recorder)
             recorder.wait()
     if recorder.returncode and program_stderr.exists():
-        reason = failure(shlex.join(command), recorder.returncode, _end_of(program_stderr))
+        reason = failure(shlex.join(command), recorder.returncode, text_of(program_stderr))
         raise SampleError(f"{reason}\nSamples are kept only of a program that succeeds.")
     if recorder.returncode:
         raise SampleError(
-            f"perf could not sample {group} under `{shlex.join(command)}`:\n{_end_of(recorder_stderr)}"
+            f"perf could not sample {group} under `{shlex.join(command)}`:\n{last_lines(text_of(recorder_stderr))}"
         )
 
 
@@ -89,11 +89,6 @@ def _pieces(process):
             parts, size = [], 0
         if not part:
             return
-
-
-def _end_of(file):
-    """The last lines of a text file, as one string."""
-    return last_lines(file.read_text(encoding="utf-8", errors="replace"))
 
 
 def read_samples(source, events=None):
@@ -174,7 +169,7 @@ def record_samples(command, events, period, out, *, label=None):
             file.writelines(_pieces(printer))
             printer.wait()
         if printer.returncode:
-            raise SampleError(f"perf can't read what it recorded:\n{_end_of(errors)}")
+            raise SampleError(f"perf can't read what it recorded:\n{last_lines(text_of(errors))}")
     return metadata
 
 
@@ -208,7 +203,7 @@ def _sample(command, encodings, period, folder, label, store, copy=None):
     first = next(iter(encodings))
     if period != int(period) or period < 1:
         raise SampleError(f"period must be a whole number of {first}, at least 1; got {period}.")
-    command = resolve(command)
+    command = find_program(command)
     reader = SampleReader(encodings)
     date, began, processor_s = now(), time.monotonic(), time.process_time()
     with sampled(command, list(encodings.values()), int(period), folder) as pieces:

@@ -116,12 +116,9 @@ def _check_arguments(old, new, mapped):
     if len(words[0]) != len(words[1]):
         raise CmlibError("the commands have different arguments")
     for pair in zip(*words, strict=True):
-        if pair[0] == pair[1]:
-            continue
         paths = [Path(shutil.which(word) or word).resolve() for word in pair]
-        if all(path in mapped for path in paths):
-            continue
-        if not all(path.is_file() for path in paths) or not filecmp.cmp(*paths, shallow=False):
+        same = pair[0] == pair[1] or mapped.issuperset(paths)
+        if not same and not (all(path.is_file() for path in paths) and filecmp.cmp(*paths, shallow=False)):
             raise CmlibError(f"the commands differ in {shlex.quote(pair[0])} and {shlex.quote(pair[1])}")
 
 

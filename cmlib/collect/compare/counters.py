@@ -32,8 +32,7 @@ def usual_events(about):
     name = events.table_for(about)
     if _listed(name):
         return events_for(name)
-    generic = events_for(GENERIC)
-    return machine.supported({event: event.encoding for event in generic})
+    return machine.supported({event: event.encoding for event in events_for(GENERIC)})
 
 
 def events_for(table):

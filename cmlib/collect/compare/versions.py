@@ -38,6 +38,7 @@ _ATTEMPTS = 3
 _LONGEST_S, _MOST_TIMES = 1e9, 4_000_000  # of a run; executions times functions of a recording
 _MOST_AT_ONCE = 16  # events that cmlib_region.h counts in a run
 MEASURES = (ELAPSED, PROCESSOR)
+_NOTED = {"elapsed_s": ELAPSED, "processor_s": PROCESSOR}  # measures by their names in headings
 
 
 @dataclass(frozen=True)
@@ -401,11 +402,7 @@ def read_times(text):
 def _noted_times(heading):
     """Times [s] of a whole run by (function, measure), from its heading; empty where it tells none."""
     noted = dict(re.findall(r" (elapsed_s|processor_s)=(\S+)", heading))
-    times = {
-        (WHOLE, measure): float(noted[key])
-        for key, measure in zip(("elapsed_s", "processor_s"), MEASURES, strict=True)
-        if key in noted
-    }
+    times = {(WHOLE, _NOTED[key]): float(seconds) for key, seconds in noted.items()}
     if not all(0 <= seconds <= _LONGEST_S for seconds in times.values()):
         raise ValueError(f"a run took {', '.join(noted.values())[:60]} s, which no clock tells")
     return times

@@ -19,6 +19,7 @@ from cmlib.collect.record import session
 from cmlib.collect.record.execute import PerfOutcome, check_perf, run_perf, signals_handled, stat_command
 from cmlib.collect.record.protocol import Request, encodings, fit_to_counters, plan_options
 from cmlib.collect.schedule import make_plans, with_second_reading
+from cmlib.errors import text_of
 from cmlib.io import events, perf
 from cmlib.io.archive import errors_as, locked, make_folder, programs, remove_abandoned, working_folder
 from cmlib.io.archive.programs import RecordError
@@ -102,19 +103,18 @@ def _runs(pid):
 def _attend(command, output, running, lock):
     """Run perf until it ends, a signal comes or all counted processes have ended; a PerfOutcome of what it
     counted."""
-    stopped = []
+    stopped, errors = [], output.with_name("perf.stderr")
     with (
-        output.with_name("perf.stderr").open("w+", encoding="utf-8", errors="replace") as stderr,
+        errors.open("wb") as stderr,
         signals_handled(_STOPS, lambda *received: stopped.append(received)),
+        run_perf(command, stderr, lock) as perf,
     ):
-        with run_perf(command, stderr, lock) as perf:
-            while not (stopped or _has_ended(running) or perf.poll() is not None):
-                time.sleep(_PAUSE_S)
-            perf.send_signal(signal.SIGINT)  # it writes its last interval
-        stderr.seek(0)
-        raw, code = output.read_bytes() if output.exists() else b"", perf.returncode
-        ended = "stopped" if stopped else "process" if _has_ended(running) else "perf" if code else "time"
-        return PerfOutcome(raw, None, code, "", stderr.read().strip(), ended)
+        while not (stopped or _has_ended(running) or perf.poll() is not None):
+            time.sleep(_PAUSE_S)
+        perf.send_signal(signal.SIGINT)  # it writes its last interval
+    raw, code = output.read_bytes() if output.exists() else b"", perf.returncode
+    ended = "stopped" if stopped else "process" if _has_ended(running) else "perf" if code else "time"
+    return PerfOutcome(raw, None, code, "", text_of(errors), ended)
 
 
 def _has_ended(running):

@@ -21,7 +21,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cmlib.errors import CmlibError, last_lines
+from cmlib.errors import CmlibError, last_lines, text_of
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import is_text
 
@@ -77,11 +77,12 @@ def as_program(command):
 
     Also a RecordError if the command is empty or is not UTF-8.
     """
-    if isinstance(command, Program):
-        check_perf()
-        return command
-    resolve(command)
-    return Program(noted(command), lambda: contextlib.nullcontext(LaunchSpec(list(command))))
+    program = command
+    if not isinstance(command, Program):
+        find_program(command)
+        program = Program(noted(command), lambda: contextlib.nullcontext(LaunchSpec(list(command))))
+    check_perf()
+    return program
 
 
 def noted(command):
@@ -92,13 +93,6 @@ def noted(command):
             "runs: rename what it names, or put it into a script."
         )
     return shlex.join(command)
-
-
-def resolve(command):
-    """The command (list of str) with its program found as by a shell; RecordError if that or perf is missing."""
-    resolved = find_program(command)
-    check_perf()
-    return resolved
 
 
 def find_program(command):
@@ -124,10 +118,10 @@ def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
     perf is given for it. `counted` is a LaunchSpec (the command, and the processes to count); if it has `pids`,
     perf counts those processes while the command, their load, runs. Files go into `folder` (Path). With `on_demand`
     the program turns counting on and off through FIFOs, whose paths it finds in the variables CMLIB_CONTROL and
-    CMLIB_ACK. `lock` is the descriptor of the counters' lock, kept open in perf. A RecordError if the program or
-    perf is missing.
+    CMLIB_ACK. `lock` is the descriptor of the counters' lock, kept open in perf. A RecordError if the program is
+    missing.
     """
-    command = resolve(counted.command)
+    command = find_program(counted.command)
     output, errors, status = (folder / name for name in ("perf.csv", "program.stderr", "status"))
     variables, options = _control(folder) if on_demand else ("", [])
     # The program gets the caller's locale; only perf runs in C, so that its decimal points are points.
@@ -137,17 +131,15 @@ def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
     if counted.pids:
         options += ["-p", ",".join(map(str, counted.pids))]
     watched = stat_command(plan, encodings, str(output), options=options, command=shell)
-    with (folder / "perf.stderr").open("w+", encoding="utf-8", errors="replace") as perf_errors:
-        with run_perf(watched, perf_errors, lock, counted.environment) as perf:
-            perf_code = perf.wait()
-        perf_errors.seek(0)
-        perf_stderr = perf_errors.read().strip()
+    perf_errors = folder / "perf.stderr"
+    with perf_errors.open("wb") as stderr, run_perf(watched, stderr, lock, counted.environment) as perf:
+        perf.wait()
     return PerfOutcome(
         raw=output.read_bytes() if output.exists() else b"",
-        exit_code=int(_text(status) or -1) if _text(status) else None,
-        perf_code=perf_code,
-        program_stderr=_text(errors),
-        perf_stderr=perf_stderr,
+        exit_code=int(text) if (text := text_of(status)) else None,
+        perf_code=perf.returncode,
+        program_stderr=text_of(errors),
+        perf_stderr=text_of(perf_errors),
     )
 
 
@@ -312,8 +304,3 @@ def _control(folder):
         os.mkfifo(fifo)
     variables = f"CMLIB_CONTROL={shlex.quote(str(control))} CMLIB_ACK={shlex.quote(str(ack))} "
     return variables, ["--delay=-1", "--control", f"fifo:{control},{ack}"]
-
-
-def _text(file):
-    """A file's text without surrounding blanks; "" if there is no such file."""
-    return file.read_text(encoding="utf-8", errors="replace").strip() if file.exists() else ""

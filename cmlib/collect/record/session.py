@@ -58,9 +58,7 @@ def validate_run(frame, plan):
         raise RecordError(
             f"perf wrote {len(frame)} rows for {len(counts)} intervals of {len(wanted)} events: is the disk full?"
         )
-    if plan.mode != "ocoe":
-        return ""
-    return _left_the_counters(counts[wanted], running[wanted])
+    return _left_the_counters(counts[wanted], running[wanted]) if plan.mode == "ocoe" else ""
 
 
 def _left_the_counters(counts, running):

@@ -21,7 +21,7 @@ from pathlib import Path
 from cmlib.collect.record import RecordError
 from cmlib.collect.record.execute import TooLongError, ending, failure, find_program, run_supervised
 from cmlib.collect.record.session import check_room
-from cmlib.errors import CmlibError, last_lines
+from cmlib.errors import CmlibError, last_lines, text_of
 from cmlib.io.archive import errors_as
 
 # Valgrind's names of caches, by their level and type in /sys; LL is the unified cache of the highest level.
@@ -187,8 +187,7 @@ def simulate(
     meanwhile = (lambda: progress(blocks_so_far(folder))) if progress else None
     options += [f"--separate-callers2={_PYTHON_LOOP}"] if python else []
     env = dict(env) | ({"PYTHONPERFSUPPORT": "1"} if python else {})
-    settings = {"meanwhile": meanwhile, "env": env, "limit_s": limit_s}
-    log, seconds = _run(command, folder, options, **settings)
+    log, seconds = _run(command, folder, options, meanwhile=meanwhile, env=env, limit_s=limit_s)
     files = sorted(folder.glob("*.out"), key=lambda file: int(file.stem))
     raw = b"".join(_named(file) if python else file.read_bytes() for file in files)
     if not raw:
@@ -236,9 +235,9 @@ def _run(command, folder, options, *, meanwhile=None, env=(), limit_s=None):
         if code == 128 + signal.SIGXFSZ:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(folder))
         check_room(folder)
-    log = "".join(_text(file) for file in sorted(folder.glob("*.log")))
+    log = "\n".join(_HEAD.sub("", text_of(file)) for file in sorted(folder.glob("*.log")))
     if code:
-        raise RecordError(_failure(shlex.join(command), code, log, _text(errors)))
+        raise RecordError(_failure(shlex.join(command), code, log, text_of(errors)))
     return log, seconds
 
 
@@ -291,9 +290,3 @@ def _last_block(file):
         if ends or looked >= size:
             return int(ends[-1]) if ends else 0
         looked *= 4
-
-
-def _text(file):
-    """Text of Valgrind's log without the ``==PID==`` of each line; "" if there is no file."""
-    text = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
-    return _HEAD.sub("", text)
