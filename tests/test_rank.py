@@ -195,9 +195,7 @@ def test_another_pass_tests_the_model(planted):
 
 
 def test_another_estimator_can_be_refined(planted):
-    found = rank.refine(
-        planted.X, planted.ipc, model=ExtraTreesRegressor(10), n_folds=2, importance="friedman"
-    )
+    found = rank.refine(planted.X, planted.ipc, model=ExtraTreesRegressor(10), n_folds=2)
     assert found.events[0] == planted.driver and found.model.random_state == 0
 
 

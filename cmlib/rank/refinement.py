@@ -89,7 +89,6 @@ def refine(
     test_share=0.2,
     model=None,
     boosting=None,
-    importance="friedman",
     n_blocks=12,
     n_folds=4,
     holdout=None,
@@ -125,8 +124,6 @@ def refine(
         A scikit-learn regressor to clone. Default: LightGBM's gradient boosting.
     boosting : cmlib.rank.boosting.Boosting, optional
         Settings of the default model.
-    importance : {"friedman", "printed"}, default "friedman"
-        Formula of importance, as `method` of :func:`influence` describes it.
     n_blocks : int, default 12
         Number of blocks: equal parts of the index level ``progress`` if there is one, else of
         the rows in their order.
@@ -182,7 +179,14 @@ def refine(
     if holdout is not None:
         holdout = _checked(*holdout, "holdout", **checks, columns=X.columns)
     train, test = _random_split(len(X), test_share, seed)
-    blank, path = _path(X, y, step, model, boosting, importance, seed)
+    blank = regressor(model, boosting=boosting, seed=seed)
+
+    def path(rows):
+        """What :func:`drop_least` yields on some rows, by their numbers."""
+        # LightGBM tries every event at every split in a fixed order, so that the model stays the same if events without
+        # a split are dropped; scikit-learn tries them in random order, which decides ties.
+        return drop_least(blank, X.iloc[rows], y.iloc[rows], step=step, reusable=model is None)
+
     steps = list(path(np.arange(len(X))))
     fold = blocks(X.index, n_blocks) % n_folds
     history = pd.DataFrame({"n_events": [len(ranking) for _, ranking in steps]})
@@ -288,23 +292,7 @@ def _random_split(n_rows, share, seed):
     return np.sort(order[n_test:]), np.sort(order[:n_test])
 
 
-def _path(X, y, step, model, boosting, importance, seed):
-    """An unfitted model, and a function from row numbers to what :func:`drop_least` yields on these rows."""
-    blank = regressor(model, boosting=boosting, seed=seed)
-
-    # LightGBM tries every event at every split in a fixed order, so that the model stays the same if events without a
-    # split are dropped; scikit-learn tries them in random order, which decides ties.
-    reusable = model is None
-
-    def path(rows):
-        return drop_least(
-            blank, X.iloc[rows], y.iloc[rows], step=step, importance=importance, reusable=reusable
-        )
-
-    return blank, path
-
-
-def drop_least(blank, X, y, *, step, importance="friedman", reusable=True):
+def drop_least(blank, X, y, *, step, reusable=True):
     """Yield a model and its ranking for all events, then for fewer and fewer.
 
     Parameters
@@ -317,8 +305,6 @@ def drop_least(blank, X, y, *, step, importance="friedman", reusable=True):
         IPC.
     step : int
         Events dropped at a time.
-    importance : {"friedman", "printed"}, default "friedman"
-        Formula of importance, as `method` of :func:`influence` describes it.
     reusable : bool, default True
         True to drop events that no split uses without fitting again: valid if the model tries all events at every
         split, in a fixed order.
@@ -332,7 +318,7 @@ def drop_least(blank, X, y, *, step, importance="friedman", reusable=True):
     """
     while True:
         fitted = clone(blank).fit(X, y)
-        ranking = influence(fitted, method=importance, X=X)
+        ranking = influence(fitted)
         yield fitted, ranking
         while reusable and len(ranking) > step and ranking.iloc[-step:].sum() == 0:
             ranking = ranking.iloc[:-step]
@@ -350,14 +336,17 @@ def _errors(steps, X, y, error):
 def _on_blocks(path, X, y, fold, n_events, error):
     """Errors of blocked cross-validation at every step (array), and of nested cross-validation (DataFrame `nested`)."""
     folds = np.unique(fold)
-    outer = {
-        held: _errors(path(np.flatnonzero(fold != held)), *_rows(X, y, fold == held), error) for held in folds
-    }
+
+    def errors_on(rows, steps):
+        """Errors of the models of each step on some rows (mask)."""
+        return _errors(steps, X[rows], y[rows], error)
+
+    outer = {held: errors_on(fold == held, path(np.flatnonzero(fold != held))) for held in folds}
     inner = {held: {} for held in folds}
     for pair in combinations(folds, 2) if len(folds) > 2 else ():
         fitted = list(path(np.flatnonzero(~np.isin(fold, pair))))
         for held, tested in (pair, pair[::-1]):
-            inner[held][tested] = _errors(fitted, *_rows(X, y, fold == tested), error)
+            inner[held][tested] = errors_on(fold == tested, fitted)
     return _mean_over_rows(outer, fold), _nested(y, fold, outer, inner, n_events, error)
 
 
@@ -381,11 +370,6 @@ def _mean_over_rows(errors, fold):
     """Mean of several folds' errors at each step, weighted by their numbers of rows."""
     rows = [(fold == tested).sum() for tested in errors]
     return np.average(list(errors.values()), axis=0, weights=rows)
-
-
-def _rows(X, y, chosen):
-    """The chosen rows (mask) of X and y."""
-    return X[chosen], y[chosen]
 
 
 def _best(errors):

@@ -17,15 +17,7 @@ from cmlib.rank.importance import influence
 
 
 def draw_importances(
-    X,
-    y,
-    *,
-    seeds=range(20),
-    resample=True,
-    n_blocks=20,
-    importance="friedman",
-    model=None,
-    boosting=None,
+    X, y, *, seeds=range(20), resample=True, importance="friedman", model=None, boosting=None
 ):
     """Compute importances in several models that differ in their seed and in the rows that they were trained on.
 
@@ -41,8 +33,6 @@ def draw_importances(
     resample : bool, default True
         True to train each model on blocks of neighbouring rows drawn with replacement (block bootstrap); False for all
         rows.
-    n_blocks : int, default 20
-        Blocks that the rows are cut into.
     importance : {"friedman", "printed"}, default "friedman"
         Formula of importance, as `method` of :func:`influence` describes it.
     model : estimator, optional
@@ -58,7 +48,7 @@ def draw_importances(
     X = X[sorted(X.columns)]
     rankings = {}
     for seed in seeds:
-        rows = resample_blocks(len(X), seed, n_blocks=n_blocks) if resample else np.arange(len(X))
+        rows = resample_blocks(len(X), seed) if resample else np.arange(len(X))
         fitted = regressor(model, boosting=boosting, seed=seed).fit(X.iloc[rows], y.iloc[rows])
         rankings[seed] = influence(fitted, method=importance, X=X.iloc[rows])
     return pd.DataFrame(rankings).T.rename_axis("seed")
