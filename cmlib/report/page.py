@@ -56,15 +56,14 @@ def build_index(folder, *, to_come=()):
     manifests, cards = results.sections, gather_cards(results)
     if not manifests:
         raise ValueError(f"no results under {folder}: run {command_code('cmlib', 'run', folder.name)} first.")
+    profile = manifests[-1]["profile"]
+    of_program = profile.startswith(f"{BY_PROGRAM}/")
+    with_card = {card["program"] for card in cards}
     for manifest in manifests:
         for kind in ("figures", "tables"):
             manifest[kind] = [entry for entry in manifest[kind] if entry["on_page"]]
         for table in manifest["tables"]:
             table["html"] = _table(folder / manifest["notebook"] / f"{table['name']}.csv")
-    profile = manifests[-1]["profile"]
-    of_program = profile.startswith(f"{BY_PROGRAM}/")
-    with_card = {card["program"] for card in cards}
-    for manifest in manifests:
         unshown = [finding for finding in manifest["findings"] if finding["program"] not in with_card]
         manifest["answers"] = unshown or ([] if of_program else answers_of(manifest))
     of_papers = profile.split("/")[0] != BY_PROGRAM and not to_come
@@ -84,32 +83,16 @@ def build_index(folder, *, to_come=()):
     )
     target = folder / "index.html"
     write_whole(target, page)
-    write_whole(folder / ANSWERS, json.dumps(answers(folder), indent=1, ensure_ascii=False) + "\n")
+    write_whole(folder / ANSWERS, json.dumps(_answers(results, cards), indent=1, ensure_ascii=False) + "\n")
     if of_program:
         _build_programs(folder.parent)
     return target
 
 
-def answers(folder):
-    """The content of `answers.json`: what the first page says, as a dict; `docs/answers.md` describes it.
-
-    Parameters
-    ----------
-    folder : path
-        A profile's results, or one program's.
-
-    Returns
-    -------
-    dict
-        ``schema`` (1), ``profile``, ``made`` (UTC), ``left_out`` (list of str: why notebooks were) and ``programs``:
-        by name a dict of ``simulated`` (bool), ``limits``, ``varies`` and ``advice`` (str, "" if unknown),
-        ``confidence`` and ``missing`` (lists of str), ``bars`` (dict or None), ``findings`` (list of dicts of
-        notebook and text) and what notebooks added by :meth:`Results.overview_summary`. Without results, programs is
-        empty.
-    """
-    results = read_manifests(Path(folder))
+def _answers(results, cards):
+    """The content of `answers.json`: what the first page says of a profile's results, as a dict (docs/answers.md)."""
     programs = {}
-    for card in gather_cards(results):
+    for card in cards:
         programs[card["program"]] = card["summary"] | {
             "simulated": card["simulated"],
             "limits": strip_markup(card["limits"]),
@@ -125,7 +108,7 @@ def answers(folder):
         }
     return {
         "schema": 1,
-        "profile": results.sections[-1]["profile"] if results.sections else "",
+        "profile": results.sections[-1]["profile"],
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "programs": programs,
         "left_out": [entry["message"] for entry in results.left_out],

@@ -9,9 +9,13 @@ import pandas as pd
 from cmlib import places
 from cmlib.report.results import paper
 
-# The file and its entry that list a paper's programs by name; for other papers every measured program counts.
-_PROGRAMS = {"CounterMiner": ("counterminer", "coverage_percent"), "AutoPerf": ("autoperf", "table2")}
-_HIBENCH = 8  # the first of CounterMiner's programs, which are the GBRT paper's
+# The file and its entry that list a paper's programs by name, and how many of them are the paper's (None: all); for
+# other papers every measured program counts. The GBRT paper's are the first of CounterMiner's.
+_PROGRAMS = {
+    "CounterMiner": ("counterminer", "coverage_percent", None),
+    "GBRT": ("counterminer", "coverage_percent", 8),
+    "AutoPerf": ("autoperf", "table2", None),
+}
 _NO_COUNTERS = {"simulated", "software events"}  # data by which an item is reproduced in part only
 _COLUMNS = ["paper", "item", "shows", "status", "data", "programs", "notebook", "lacking"]
 
@@ -51,14 +55,13 @@ def reproduction(folder, sections):
         for section in sections
         for entry in (*section["figures"], *section["tables"])
     }
-    items = read_items()
-    n_programs = [_count_programs(folder, item) for item in items.itertuples()]
-    status = [
-        _status(item, (item.notebook, item.result) in made, n)
-        for item, n in zip(items.itertuples(), n_programs, strict=True)
+    table = read_items()
+    states = [
+        (item, (item.notebook, item.result) in made, _count_programs(folder, item))
+        for item in table.itertuples()
     ]
-    programs = [_describe_programs(item, n) for item, n in zip(items.itertuples(), n_programs, strict=True)]
-    table = items.assign(status=status, programs=programs)
+    table["status"] = [_status(*state) for state in states]
+    table["programs"] = [_describe_programs(item, n_programs) for item, _, n_programs in states]
     table.loc[table["status"] == "not", ["data", "programs"]] = ""
     return table[_COLUMNS]
 
@@ -111,22 +114,12 @@ def _count_programs(folder, item):
     rows = pd.read_csv(file)
     if column not in rows:  # of an older version's run
         return None
-    measured = set(rows[column])
-    listed = _listed(item.paper)
-    plain = {_plain_name(name) for name in measured}
-    return len(plain & set(map(_plain_name, listed))) if listed else len(measured)
+    if item.paper not in _PROGRAMS:
+        return rows[column].nunique()
+    file, entry, n = _PROGRAMS[item.paper]
+    return len(_plain_names(rows[column]) & _plain_names(list(paper(file)[entry])[:n]))
 
 
-def _listed(paper_name):
-    """Names of a paper's programs; empty if it does not list them."""
-    if paper_name == "GBRT":
-        return set(list(paper("counterminer")["coverage_percent"])[:_HIBENCH])
-    if paper_name not in _PROGRAMS:
-        return set()
-    file, key = _PROGRAMS[paper_name]
-    return set(paper(file)[key])
-
-
-def _plain_name(name):
-    """A program's name without underscores, as other spellings have it."""
-    return name.replace("_", "")
+def _plain_names(names):
+    """Set of the names of programs without underscores, as other spellings have them."""
+    return {name.replace("_", "") for name in names}
