@@ -7,12 +7,12 @@ histories it is 1 with --any-change only.
 """
 
 import functools
-import json
 import os
 import signal
 
 import click
 
+from cmlib.cli.answers import print_json, show
 from cmlib.cli.history import compare_history
 from cmlib.cli.sources import COUNTED, SIMULATED, BySource, choose_source, option, simulating_options
 from cmlib.terminal import printable, say
@@ -160,29 +160,26 @@ def compare(
         judge = functools.partial(compare_simulated, caches=simulated)
     settings["sources"] = sources if all(sources) else None
     n_commands = sum(not is_recording(name) for name in (old, new))
-    n_runs = settings.get("n_runs", _RUNS[source]) + REPEATS * settings.get("layouts", 0)
-    hidden = None if n_commands else True
+    total = n_commands * (settings.get("n_runs", _RUNS[source]) + REPEATS * settings.get("layouts", 0))
     try:
         with (  # SIGTERM and SIGHUP end it as Ctrl-C does: with the program that runs, and what that started
             signals_handled((signal.SIGTERM, signal.SIGHUP), signal.default_int_handler),
-            tqdm(total=n_runs * n_commands, unit="run", disable=hidden, leave=False) as bar,
+            tqdm(total=total, unit="run", disable=None if n_commands else True, leave=False) as bar,
         ):
             notify = functools.partial(say, err=True)
             comparison = judge(old, new, notify=notify, progress=bar.update, **settings)
     except BaseException as error:
         if as_json:
-            _print_json(refusal("interrupted" if isinstance(error, KeyboardInterrupt) else str(error)))
+            print_json(refusal("interrupted" if isinstance(error, KeyboardInterrupt) else str(error)))
         raise
     summary = os.environ.get("GITHUB_STEP_SUMMARY") if markdown else None
     if summary:
         with open(summary, "a", encoding="utf-8") as file:
             file.write(printable(as_text(comparison, "md")) + "\n")
     if as_json:
-        _print_json(comparison)
-    elif markdown and not summary:
-        say(as_text(comparison, "md"))
+        print_json(comparison)
     else:
-        say(as_text(comparison))
+        say(as_text(comparison, "md" if markdown and not summary else "txt"))
     changed = comparison["verdict"] not in _UNCHANGED or comparison["counters"]["differ"]
     alarming = comparison["anomaly"] or (any_change and changed)
     context.exit(1 if alarming else 3 if strict and comparison["verdict"] == "inconclusive" else 0)
@@ -197,20 +194,11 @@ def _compare_recordings(old, new, as_json, **settings):
     """
     from cmlib.cli.summarize import read_programs
     from cmlib.experiments.service import compare_services
-    from cmlib.templates import template
 
     programs = [list(read_programs(recording, {})) for recording in (old, new)]
     for recording, within in zip((old, new), programs, strict=True):
         if len(within) != 1:
             raise click.BadParameter(f"{recording} holds {len(within)} programs: import it, and give names")
     answer = compare_services(*(within[0] for within in programs), **settings)
-    if as_json:
-        _print_json(answer)
-    else:
-        say(template("cmlib.cli", "service.txt.j2").render(answer).rstrip())
+    show(answer, "service.txt.j2", as_json=as_json)
     return answer["verdict"]
-
-
-def _print_json(comparison):
-    """Print a comparison (dict) as JSON."""
-    say(json.dumps(comparison, indent=1, ensure_ascii=False, allow_nan=False))

@@ -5,12 +5,12 @@ Runs the command once, counted by perf or simulated by Valgrind, or takes a run 
 named.
 """
 
-import json
 import shlex
 from pathlib import Path
 
 import click
 
+from cmlib.cli.answers import show
 from cmlib.cli.sources import COUNTED, SIMULATED, BySource, choose_source, option, simulating_options
 from cmlib.terminal import say
 
@@ -110,12 +110,8 @@ def _show(answer, as_json, html, page):
     named.
     """
     from cmlib.io.archive import write_whole
-    from cmlib.templates import template
 
-    if as_json:
-        say(json.dumps(answer, indent=1, ensure_ascii=False))
-    else:
-        say(template("cmlib.cli", "diagnose.txt.j2").render(answer).rstrip())
+    show(answer, "diagnose.txt.j2", as_json=as_json)
     if html:
         write_whole(html, page())
         say(f"\n{html}", err=as_json)

@@ -1,9 +1,8 @@
 """`cmlib compare --history`: find the commits at which a program's metrics change, and print them."""
 
-import json
 from pathlib import Path
 
-from cmlib.terminal import say
+from cmlib.cli.answers import show
 
 
 def compare_history(path, page, *, as_json, alpha=0.05, smallest=0.01):
@@ -20,7 +19,6 @@ def compare_history(path, page, *, as_json, alpha=0.05, smallest=0.01):
     from cmlib.io.archive import errors_as, write_whole
     from cmlib.io.histories import read_history
     from cmlib.report.history import history_page, summarize_history
-    from cmlib.templates import template
 
     history, subjects = read_kept(path) if Path(path).is_dir() else read_history(path)
     groups = find_groups(history, alpha=alpha, smallest=smallest)
@@ -28,8 +26,5 @@ def compare_history(path, page, *, as_json, alpha=0.05, smallest=0.01):
     if page:
         with errors_as(CmlibError, page):
             write_whole(page, history_page(Path(path).name, history, summary, groups))
-    if as_json:
-        say(json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False))
-    else:
-        say(template("cmlib.cli", "history.txt.j2").render(summary).rstrip())
+    show(summary, "history.txt.j2", as_json=as_json)
     return bool(groups)

@@ -136,14 +136,17 @@ def fetch(name, listed, wanted):
     Prints how many files came, whom to credit, the licence, and the programs in the set. What is there is not
     downloaded again. With --list the sets are only printed; with --import programs of the set become recordings.
     """
-    if listed or name is None:
-        if not listed or name:
-            raise click.UsageError("name a set of recordings, or give --list.")
-        _show_list()
-        return
     from cmlib.io.public import cache_dir, import_programs, programs, sets
     from cmlib.io.public import fetch as fetch_set
 
+    if listed == bool(name):
+        raise click.UsageError("name a set of recordings, or give --list.")
+    if listed:
+        for row in sets().itertuples():
+            comes = f", {row.shipped} with cmlib" if row.shipped else ""
+            say(f"{row.Index}: {_files(row.files)}{comes}, {row.bytes / 1e6:.1f} MB, licence: {row.licence}")
+            say(f"    {row.description}")
+        return
     fetched = fetch_set(name)
     where = f" in {cache_dir()}" if fetched else ""
     about = sets().loc[name]
@@ -159,17 +162,6 @@ def fetch(name, listed, wanted):
     if known := programs(name):
         say(f"Programs: {', '.join(known)}")
         say(f"Study one: {command_line('cmlib', 'fetch', name, '--import', known[0])}", err=True)
-
-
-def _show_list():
-    """Print the public sets with their sizes and licences."""
-    from cmlib.io.public import sets
-
-    table = sets()
-    for row in table.itertuples():
-        comes = f", {row.shipped} with cmlib" if row.shipped else ""
-        say(f"{row.Index}: {_files(row.files)}{comes}, {row.bytes / 1e6:.1f} MB, licence: {row.licence}")
-        say(f"    {row.description}")
 
 
 def _files(n):

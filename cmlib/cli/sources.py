@@ -87,21 +87,6 @@ def choose_source(context, asked):
     return source
 
 
-_SIMULATION = [
-    click.option("--simulate", is_flag=True, help="Simulate under Valgrind instead of counting with perf."),
-    *(
-        option(
-            f"--cache-{ours}",
-            name.lower(),
-            sources=(SIMULATED,),
-            metavar="SIZE,WAYS,LINE",
-            help=f"Simulate this {called} cache, as 32K,8,64, instead of this machine's.",
-        )
-        for name, (ours, called) in _CACHES.items()
-    ),
-]
-
-
 def simulating_options(command):
     """Decorate a function, before it becomes a click command, with the options of simulation: --simulate and the
     caches'.
@@ -116,4 +101,9 @@ def simulating_options(command):
         caches = {name: others.pop(name.lower()) for name in _CACHES}
         return command(simulated=caches if simulate else None, **others)
 
-    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(_SIMULATION), with_simulation)
+    for name, (ours, called) in reversed(_CACHES.items()):
+        text = f"Simulate this {called} cache, as 32K,8,64, instead of this machine's."
+        of_simulation = {"sources": (SIMULATED,), "metavar": "SIZE,WAYS,LINE", "help": text}
+        with_simulation = option(f"--cache-{ours}", name.lower(), **of_simulation)(with_simulation)
+    text = "Simulate under Valgrind instead of counting with perf."
+    return click.option("--simulate", is_flag=True, help=text)(with_simulation)

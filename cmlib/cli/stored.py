@@ -9,7 +9,7 @@ import shutil
 import click
 
 from cmlib import places
-from cmlib.terminal import one_line, say, say_left_out
+from cmlib.terminal import one_line, say
 
 
 def recorded_names(ctx, param, incomplete):
@@ -37,27 +37,20 @@ def list_():
 
     A line a program: numbers of runs and events, size, sets of runs, and whether it was recorded here or imported.
     """
-    from cmlib.io.archive.programs import RecordError, existing_runs
+    from cmlib.io.archive import readable
+    from cmlib.io.archive.programs import existing_runs
     from cmlib.io.archive.runs import events_of
 
-    folder = places.recordings_dir()
-    names = recorded_names(None, None, "")
-    if not names:
-        say(f"nothing is recorded under {folder}", err=True)
-    left_out = []
-    for name in names:
-        try:
-            runs = existing_runs(folder / name)
-        except RecordError as error:
-            left_out.append(error)
-            continue
+    folders = [places.recordings_dir() / name for name in recorded_names(None, None, "")]
+    if not folders:
+        say(f"nothing is recorded under {places.recordings_dir()}", err=True)
+    for folder, runs in readable(existing_runs, folders).items():
         sets = sorted({meta["set"] for meta in runs.values()})
         origin = "imported" if any(meta.get("imported") for meta in runs.values()) else "recorded here"
         events = {event for meta in runs.values() for event in events_of(meta)}
-        size = sum(file.stat().st_size for file in (folder / name).iterdir() if file.is_file()) / 1e6
+        size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file()) / 1e6
         there = f"{len(runs):4} runs  {len(events):4} events  {size:7.1f} MB  {', '.join(sets)}; {origin}"
-        say(f"{one_line(name):28} {there}")
-    say_left_out(left_out)
+        say(f"{one_line(folder.name):28} {there}")
 
 
 @click.command(epilog="Example: cmlib remove tryout")

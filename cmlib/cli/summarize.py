@@ -89,8 +89,10 @@ def read_programs(recording, machine, interval_ms=None):
     click.ClickException if the program is simulated or has no run that can be read, RecordError if a file can't be
     read.
     """
-    if recording in recorded_names(None, None, "") or not Path(recording).is_file():
-        return _from_recordings(recording, machine, interval_ms)
+    if recording in recorded_names(None, None, ""):
+        return _from_recordings(recording)
+    if not Path(recording).is_file():
+        raise click.BadParameter(f"{recording} is neither a file nor a recorded program; see cmlib list.")
     return _from_file(recording, machine, interval_ms)
 
 
@@ -107,15 +109,13 @@ def _from_file(file, machine, interval_ms):
         yield name, metas, [(source.counts, source.running) for source in of_program]
 
 
-def _from_recordings(name, machine, interval_ms):
+def _from_recordings(name):
     """The one recorded program of a name, as a list of what :func:`read_programs` gives."""
     from cmlib.io.archive import readable
     from cmlib.io.archive.programs import readable_runs
     from cmlib.io.archive.runs import PERF, source_of
     from cmlib.io.store.raw import read_counts, read_cpus
 
-    if name not in recorded_names(None, None, ""):
-        raise click.BadParameter(f"{name} is neither a file nor a recorded program; see cmlib list.")
     folder = places.recordings_dir() / name
     metas = {folder / f"{run}.json": meta for run, meta in readable_runs(folder).items()}
     if any(source_of(meta) != PERF for meta in metas.values()):
