@@ -200,18 +200,12 @@ def _counted(totals, costs, printed):
     if not tables:
         return [], False, 0.0, 0.0
     same = [name for name in tables[0] if all(name in table for table in tables)]
-    counted = [
-        Bound(
-            (name,),
-            min(table[name].low for table in tables),
-            max(table[name].high for table in tables),
-            tables[0][name].events,
-        )
-        for name in same
-    ]
-    exact = all(
-        {part.name for part in computed.table.parts()} - {SIBLING} <= set(same) for computed in accounts
-    )
+    counted = []
+    for name in same:
+        low, high = min(table[name].low for table in tables), max(table[name].high for table in tables)
+        counted.append(Bound((name,), low, high, tables[0][name].events))
+    parts = ({part.name for part in computed.table.parts()} - {SIBLING} for computed in accounts)
+    exact = all(names <= set(same) for names in parts)
     # Linux's table divides by counted slots, and so tells a gap also where the other table divides by its own sum.
     counts = [account(steps, table) for table in linux_tables(rates.index)]
     gap = max(map(sum_gap, [*accounts, *counts]), key=abs) if exact else 0.0
@@ -226,17 +220,13 @@ def _known_shares(computed, rates):
     """
     at = computed.shares.iloc[0]
     error = np.sqrt(((computed.shares - at) ** 2).sum())
-    taken = {
-        name: tuple(
-            event for event in rates.index if spelling(event) in set(map(spelling, names_in(formula)))
-        )
-        for name, formula in computed.formulas.items()
-    }
-    return {
-        name: Bound((name,), at[name] - error[name], at[name] + error[name], events)
-        for name, events in taken.items()
-        if name in _parents() and (events or computed.formulas[name] == REMAINDER)
-    }
+    known = {}
+    for name, formula in computed.formulas.items():
+        taken = set(map(spelling, names_in(formula)))
+        events = tuple(event for event in rates.index if spelling(event) in taken)
+        if name in _parents() and (events or formula == REMAINDER):
+            known[name] = Bound((name,), at[name] - error[name], at[name] + error[name], events)
+    return known
 
 
 def _instructions(totals, costs):

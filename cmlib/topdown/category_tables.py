@@ -141,8 +141,7 @@ def read_table(name):
     path = places.topdown_dir() / f"{name}.yaml"
     if not path.is_file():
         return _from_file(name)
-    text = path.read_text(encoding="utf-8")
-    read = yaml.safe_load(text)
+    read = yaml.safe_load(path.read_text(encoding="utf-8"))
     categories = tuple(_categories(read["categories"], "", name))
     widths = tuple(read.get("widths", ()))
     return TopdownTable(
@@ -179,13 +178,10 @@ def _listed(formula):
 # An event's name in a formula: words with dots, colons, equals signs and dashes between them, as in `topdown.slots`,
 # `cycles:u`, `branch-misses`.
 _NAME = re.compile(r"[A-Za-z_][\w]*(?:[.:=][\w]+|-(?=[A-Za-z])[\w]+)*")
-_CALLS = {"min": np.minimum, "max": np.maximum}
-_CHOICE = "where"
-_FUNCTIONS = {*_CALLS, _CHOICE}
+# Functions by their names in formulas, with their numbers of arguments; operators by their nodes in syntax trees.
+_FUNCTIONS = {"min": (np.minimum, 2), "max": (np.maximum, 2), "where": (np.where, 3)}
 _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
-
-
-_COMPARISONS = {ast.Gt: operator.gt, ast.Lt: operator.lt, ast.GtE: operator.ge, ast.LtE: operator.le}
+_OPERATORS |= {ast.Gt: operator.gt, ast.Lt: operator.lt, ast.GtE: operator.ge, ast.LtE: operator.le}
 
 
 class FormulaError(CmlibError):
@@ -249,19 +245,16 @@ def _value(node, values, formula):
             return values[name]
         case ast.Constant(value=int() | float() as number):
             return number
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+        case (
+            ast.BinOp(left=left, op=op, right=right) | ast.Compare(left=left, ops=[op], comparators=[right])
+        ) if type(op) in _OPERATORS:
             return _OPERATORS[type(op)](_value(left, values, formula), _value(right, values, formula))
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_value(operand, values, formula)
-        case ast.Call(func=ast.Name(id=name), args=[first, second], keywords=[]) if name in _CALLS:
-            return _CALLS[name](_value(first, values, formula), _value(second, values, formula))
-        case ast.Call(
-            func=ast.Name(id="where"),
-            args=[ast.Compare(left=left, ops=[op], comparators=[right]), *branches],
-            keywords=[],
-        ) if type(op) in _COMPARISONS and len(branches) == 2:
-            left, right, *branches = (_value(part, values, formula) for part in (left, right, *branches))
-            return np.where(_COMPARISONS[type(op)](left, right), *branches)
+        case ast.Call(func=ast.Name(id=name), args=given, keywords=[]) if name in _FUNCTIONS:
+            function, n_arguments = _FUNCTIONS[name]
+            if len(given) == n_arguments:
+                return function(*(_value(argument, values, formula) for argument in given))
     raise FormulaError(
         f"{formula!r} is not a formula: it takes events, numbers, + - * / and brackets, min(a, b), max(a, b) and "
         "where(a > b, if so, if not)."

@@ -73,9 +73,8 @@ class Costs:
         `text` is a number, a formula of latencies' names and ``slot``, or ``any``, which has no limit (both are
         infinite). `ghz` is the clock [GHz], by which nanoseconds become cycles; by default the processor's fastest.
         """
-        if text == "any":
-            return float("inf"), float("inf")
         values = {name: least + ns * (ghz or self.ghz) for name, (least, ns) in self.latency.items()}
+        values["any"] = float("inf")
         slots = [1 / width for width in self.width]
         return tuple(float(evaluate(str(text), values | {"slot": slot})) for slot in (min(slots), max(slots)))
 

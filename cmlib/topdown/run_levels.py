@@ -92,9 +92,8 @@ def phases(counts):
     """
     lengths = interval_lengths(counts)
     bundle = _bundles(len(counts))
-    series = pd.DataFrame(
-        [_levels(counts[bundle == number], lengths[bundle == number]) for number in range(bundle.max() + 1)]
-    )
+    bundled = (bundle == number for number in range(bundle.max() + 1))
+    series = pd.DataFrame([_levels(counts[rows], lengths[rows]) for rows in bundled])
     X = series[[name for name in CUT_BY if name in series]].dropna(axis=1)
     X = X.loc[:, (X > 0).all()]
     X = np.log(X) - np.log(X).mean()
@@ -209,9 +208,8 @@ def _pooled(parts):
         return {"rate": np.nan, "error": 0.0, "dropped": 0}
     rates = [part[0] / part[1] for part in parts]
     within = np.sqrt(sum((part[0] * part[2]) ** 2 for part in parts)) / above if above else 0.0
-    between = (
-        2 * np.std(rates, ddof=1) / np.sqrt(len(rates)) / np.mean(rates) if len(rates) > 1 and above else 0.0
-    )
+    n = len(rates)
+    between = 2 * np.std(rates, ddof=1) / np.sqrt(n) / np.mean(rates) if n > 1 and above else 0.0
     return {"rate": above / below, "error": max(within, between), "dropped": sum(part[3] for part in parts)}
 
 

@@ -80,10 +80,9 @@ def account(rates, table):
         raise ValueError(f"the slots of {table.name} are counted by {lacking}, which was not recorded.")
     values[_SLOTS], shares, formulas, missing = slots, {}, {}, {}
     for parent in ["", *(category.name for category in table.categories)]:
-        if parent and parent not in shares:
-            continue
-        whole = slots if not parent else shares[parent] * slots
-        _add_parts(table.parts(parent), values | {_PARENT: whole}, slots, shares, formulas, missing)
+        if not parent or parent in shares:
+            whole = shares[parent] * slots if parent else slots
+            _add_parts(table.parts(parent), values | {_PARENT: whole}, slots, shares, formulas, missing)
     ordered = [category.name for category in table.categories if category.name in shares]
     return Account(table, pd.DataFrame(shares, index=rates.index)[ordered], formulas, missing, slots)
 
@@ -126,9 +125,8 @@ def _first(formulas, values):
     """The first of the formulas whose names all have a value: (its values, the formula), or (None, "") if none."""
     for formula in formulas:
         if not _lacking(formula, values):
-            return evaluate(
-                formula, {name: values[_key(name, values)] for name in names_in(formula)}
-            ), formula
+            taken = {name: values[_key(name, values)] for name in names_in(formula)}
+            return evaluate(formula, taken), formula
     return None, ""
 
 

@@ -64,9 +64,8 @@ def fitting_tables(events, machine="", rates=None, printed=None):
         lambda computed: _off_printed(computed, printed or {}),
     ):
         misfits = [misfit(computed) for computed in accounts]
-        accounts = [
-            computed for computed, by in zip(accounts, misfits, strict=True) if by <= min(misfits) + _TIE
-        ]
+        limit = min(misfits) + _TIE
+        accounts = [computed for computed, by in zip(accounts, misfits, strict=True) if by <= limit]
     return [computed.table for computed in accounts]
 
 

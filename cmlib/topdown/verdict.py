@@ -14,10 +14,6 @@ from cmlib.topdown.costs import read_costs
 
 LITTLE_LOST = 0.75  # lower bound of retired slots from which on nothing is said to limit the program
 _SMALL = 0.25  # categories whose upper bound is below this share of the largest one are not named
-# Stalls of one kind are taken as the limit from this share of the cycles on, and if they are so many times the other
-# kind: if the cause of the stalls is known, and for perf's generic stall events.
-_STALLED, _MUCH_STALLED = 0.1, 0.25
-_MORE, _FAR_MORE = 1.25, 2.0
 _REFILL = 20  # cycles that a misprediction usually costs
 
 
@@ -90,15 +86,13 @@ def _telling_stalls(totals, costs):
     kind_of, rates = _stall_kinds(costs), {}
     for event, rate in totals["rate"].items():
         rates.setdefault(kind_of(event), rate)
-    for front, back in _STALLS:
+    for front, back, least, times, front_is_believed in _STALLS:
         if front in rates and back in rates:
             stalls = {"front end": rates[front], "back end": rates[back]}
             largest, other = max(stalls.values()), min(stalls.values())
-            known = front == _STALLS[0][0]
-            enough = max(_STALLED, _MORE * other) if known else max(_MUCH_STALLED, _FAR_MORE * other)
-            surely = known or rates[back] == largest
-            misses = _REFILL * rates.get("misprediction", 0.0)
-            if surely and largest >= max(enough, misses) and sum(stalls.values()) <= 1.0 + _STALLED:
+            enough = max(least, times * other, _REFILL * rates.get("misprediction", 0.0))
+            surely = front_is_believed or rates[back] == largest
+            if surely and largest >= enough and sum(stalls.values()) <= _MOST_STALLED:
                 return stalls
     return {}
 
@@ -110,10 +104,12 @@ def _stall_kinds(costs):
 
 # Kinds of stall events: those whose cause is known, and perf's generic ones, which differ between processors. Of the
 # latter only back-end stalls are believed: on some processors any cycle without issue counts as a front-end stall.
+# Stalls of one kind are taken as the limit from a share of the cycles on, and if they are so many times the other kind.
 _STALLS = (
-    ("cycle stalled by the front end", "cycle stalled by the back end"),
-    ("front-end stall", "back-end stall"),
+    ("cycle stalled by the front end", "cycle stalled by the back end", 0.1, 1.25, True),
+    ("front-end stall", "back-end stall", 0.25, 2.0, False),
 )
+_MOST_STALLED = 1.1  # share of the cycles that both kinds can have together, as they may overlap
 
 
 def _deciding(possible, totals, costs):
@@ -124,7 +120,7 @@ def _deciding(possible, totals, costs):
     wanted = [event for name in possible[:2] for event in costs.decide.get(name, ())]
     counted, kind_of = set(map(spelling, totals.index)), _stall_kinds(costs)
     names = [event if isinstance(event, str) else event["name"] for event in wanted]
-    stalls = {*_STALLS[0]} & {*map(kind_of, totals.index)}  # under perf's generic names, for one
+    stalls = {*_STALLS[0][:2]} & {*map(kind_of, totals.index)}  # under perf's generic names, for one
     known = [spelling(name) in counted or kind_of(name) in stalls for name in names]
     lacking = [event for event, is_known in zip(wanted, known, strict=True) if not is_known]
     return tuple([*costs.decide.get("with", ()), *lacking]) if lacking else ()
