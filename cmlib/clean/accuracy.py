@@ -155,9 +155,8 @@ def _with(event, runs):
 
 def _ocoe_series(run, event):
     """Series of an event in an OCOE run, with late readings divided in proportion to instructions."""
-    columns = list(dict.fromkeys([event, "instructions"] if "instructions" in run.counts else [event]))
-    by = run.counts["instructions"] if "instructions" in columns else None
-    return redistribute_delayed_counts(run.counts[columns], run.running[columns], by=by)[event]
+    by = run.counts.get("instructions")
+    return redistribute_delayed_counts(run.counts[[event]], run.running[[event]], by=by)[event]
 
 
 def _whole(series):

@@ -48,11 +48,6 @@ class Method:
     variant_of: str = ""
 
 
-def _scaling(values, running):
-    """The counts as perf prints them."""
-    return values.copy()
-
-
 def _interpolate(values, running):
     """Linear interpolation; without running shares, an interval was either counted all the time or not at all."""
     return interpolate(values, np.isfinite(values).astype(float) if running is None else running)
@@ -100,7 +95,7 @@ def clean_as_printed(values, running, **options):
 
 
 REGISTERED = {
-    "scaling": Method(_scaling, "what perf prints"),
+    "scaling": Method(lambda values, running: values.copy(), "what perf prints"),
     "interpolate": Method(_interpolate, "lines between what was seen"),
     "counterminer": Method(clean_counterminer, "outliers and gaps (Eq. 6–8)", _OF_THE_PAPER),
     "shrinkage": Method(clean_by_shrinkage, "moved to neighbours", whole_run=True),

@@ -159,9 +159,8 @@ def _complete(values, share, filled, carriers, by_others, shared):
     unknown, seen = np.isnan(share).any(), np.isfinite(values)
     share = np.nan_to_num(share, nan=_UNKNOWN)
     if seen.sum() < _FEWEST:
-        return filled, (1 - share) * (
-            (_FEW_SAMPLES * filled) ** 2 + (np.var(values[seen]) if seen.any() else 0.0)
-        )
+        spread = np.var(values[seen]) if seen.any() else 0.0
+        return filled, (1 - share) * ((_FEW_SAMPLES * filled) ** 2 + spread)
     turns, estimate, cut = share[share > 0], filled, not unknown and (~seen).mean() > _FEW_GAPS
     if cut:
         drawn = interpolate(values, share)
@@ -223,9 +222,8 @@ def _variance(values, share, cut):
     around = np.maximum(np.searchsorted(at, hidden), 1)
     left, right = at[around - 1], at[np.minimum(around, len(at) - 1)]
     span = np.maximum(right - left, 1)
-    between = np.where(
-        (left < hidden) & (hidden < right), 4 * (hidden - left) * (right - hidden) / span**2, 1.0
-    )
+    inside = (left < hidden) & (hidden < right)
+    between = np.where(inside, 4 * (hidden - left) * (right - hidden) / span**2, 1.0)
     variance = np.empty(len(values))
     variance[at] = (_CUT if cut else _SEEN) * (1 - share[at]) * _changes(values[at], _LAG)
     variance[hidden] = _GAP * (0.25 + 0.75 * between) * np.interp(hidden, at, _changes(values[at], 1))

@@ -88,12 +88,8 @@ def _combined(name, by_event, n_runs, shares):
         """Sort key: estimable in a run, of loads, in how many runs, mean running share."""
         known = sum(not saved["reason"] for saved in by_event[event])
         loads = bool(_OF_LOADS.search(event.lower()))
-        return (
-            known > 0,
-            loads,
-            known,
-            np.nan_to_num(np.mean([saved["running"] for saved in by_event[event]])),
-        )
+        running = np.mean([saved["running"] for saved in by_event[event]])
+        return known > 0, loads, known, np.nan_to_num(running)
 
     event = max(by_event, key=quality)
     known = [saved for saved in by_event[event] if not saved["reason"]]

@@ -191,7 +191,8 @@ class Panel(widgets.VBox):
         """The alternative text of the figure (str): its titles, and the controls' labels and values."""
         titles = [ax.get_title(loc) for ax in figure.axes for loc in ("left", "center")]
         shown = ", ".join(dict.fromkeys(title for title in titles if title))
-        return "; ".join([f"Figure: {shown}" if shown else "Figure", *map(_setting, self.controls.values())])
+        chosen = (f"{at.description}: {getattr(at, 'label', at.value)}" for at in self.controls.values())
+        return "; ".join([f"Figure: {shown}" if shown else "Figure", *chosen])
 
     def _repr_mimebundle_(self, **kwargs):
         """Add to the widget what the notebook stores beside it: the figure (image/png), or the message (text/html)."""
@@ -199,11 +200,6 @@ class Panel(widgets.VBox):
         if self.png:
             return {**shown, "image/png": base64.b64encode(self.png).decode()}
         return {**shown, "text/html": self._text.value}
-
-
-def _setting(control):
-    """A control as text, ``label: value``; for a dropdown, the label of its option."""
-    return f"{control.description}: {getattr(control, 'label', control.value)}"
 
 
 def _png(figure):

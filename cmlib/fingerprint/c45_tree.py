@@ -125,14 +125,11 @@ def _best_threshold(column, codes, order, counts, n_log_n, min_leaf):
         right[code] -= 1
         class_terms += n_log_n[left[code]] + n_log_n[right[code]]
         n_left = i + 1
-        if n_left + _EQUAL < smallest or n - n_left + _EQUAL < smallest:
-            continue
-        if not column[order[i]] < column[order[i + 1]]:
-            continue
-        n_tried += 1
-        gain = (information - (n_log_n[n_left] + n_log_n[n - n_left] - class_terms)) / n
-        if gain > best_gain + _EQUAL:
-            best_gain, cut = gain, i
+        if min(n_left, n - n_left) + _EQUAL >= smallest and column[order[i]] < column[order[i + 1]]:
+            n_tried += 1
+            gain = (information - (n_log_n[n_left] + n_log_n[n - n_left] - class_terms)) / n
+            if gain > best_gain + _EQUAL:
+                best_gain, cut = gain, i
     if cut < 0:
         return 0.0, 0.0, np.nan
     gain = best_gain - np.log2(n_tried) / n

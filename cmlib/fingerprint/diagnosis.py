@@ -45,9 +45,8 @@ def phases(labelled):
         end_s=("end_s", "last"), n_slices=("end_s", "size"), label=("label", "first"), rule=("rule", "first")
     )
     start = stretches["end_s"].shift(fill_value=max(ends[0] - length, 0.0))
-    return stretches.assign(start_s=start)[["start_s", "end_s", "n_slices", "label", "rule"]].reset_index(
-        drop=True
-    )
+    columns = ["start_s", "end_s", "n_slices", "label", "rule"]
+    return stretches.assign(start_s=start)[columns].reset_index(drop=True)
 
 
 @cache

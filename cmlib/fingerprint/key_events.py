@@ -6,6 +6,8 @@ of gain ratio, and of CFS, Hall's correlation-based feature selection. A ValueEr
 or no slices.
 """
 
+from itertools import islice
+
 import numpy as np
 import pandas as pd
 from scipy.special import entr
@@ -124,9 +126,8 @@ def _cuts(values, indicator):
     total, left = indicator.sum(axis=0), indicator.cumsum(axis=0)[:-1]
     sides, n_left = (left, total - left), np.arange(1, n)
     entropies = [_entropy(counts) for counts in sides]
-    after = np.where(gaps, (n_left * entropies[0] + (n - n_left) * entropies[1]) / n, np.inf).round(
-        TIE_DIGITS
-    )
+    mean = (n_left * entropies[0] + (n - n_left) * entropies[1]) / n
+    after = np.where(gaps, mean, np.inf).round(TIE_DIGITS)
     before, cut = _entropy(total), after.argmin()
     if after[cut] >= before:
         return []
@@ -220,14 +221,9 @@ def select_subset(with_class, between, *, max_stale=5):
 def _additions(subset, with_class, between, seen, n):
     """Return merit and attributes of the n best one-attribute additions that were not seen yet."""
     merits = _merits_of_additions(subset, with_class, between)
-    additions = []
-    for attribute in np.argsort(-merits, kind="stable")[: len(merits) - len(subset)]:
-        addition = (*subset, int(attribute))
-        if frozenset(addition) not in seen:
-            additions.append((merits[attribute], addition))
-        if len(additions) == n:
-            break
-    return additions
+    others = np.argsort(-merits, kind="stable")[: len(merits) - len(subset)].tolist()
+    additions = ((merits[other], (*subset, other)) for other in others)
+    return list(islice((entry for entry in additions if frozenset(entry[1]) not in seen), n))
 
 
 def _merits_of_additions(subset, with_class, between):

@@ -101,7 +101,9 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
 
         A ValueError if a rate is below 0 or X has other columns than in training.
         """
-        return cdist(self._standardise(self._rates(X)), self.reference_).min(axis=1)
+        check_is_fitted(self)
+        rates = _non_negative(validate_data(self, X, dtype=np.float64, reset=False))
+        return cdist(self._standardise(rates), self.reference_).min(axis=1)
 
     def is_unknown(self, X):
         """Mask of the slices (rows of X) that are farther than `threshold_` from all references: ndarray of bool."""
@@ -112,11 +114,6 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         labels = self.classifier_.predict(X).astype(object)
         labels[self.is_unknown(X)] = _UNKNOWN
         return labels
-
-    def _rates(self, X):
-        """X as a checked array of rates; a ValueError if it is not fitted, or X does not have its columns."""
-        check_is_fitted(self)
-        return _non_negative(validate_data(self, X, dtype=np.float64, reset=False))
 
     def _standardise(self, rates):
         """Logarithms of rates, standardised as in training."""

@@ -51,10 +51,8 @@ def stack_runs(runs, *, per=None, leave_out=()):
     tables, ipcs = [], []
     for number, run in enumerate(_checked(runs)):
         retired = run["instructions"].cumsum() - run["instructions"] / 2
-        rows = pd.MultiIndex.from_product(
-            [[number], retired / run["instructions"].sum()], names=["run", "progress"]
-        )
-        run = run.set_axis(rows)
+        progress = retired / run["instructions"].sum()
+        run = run.set_axis(pd.MultiIndex.from_product([[number], progress], names=["run", "progress"]))
         tables.append(_rates(run, per, leave_out))
         ipcs.append(run["instructions"] / run["cycles"])
     return pd.concat(tables).fillna(0.0), pd.concat(ipcs).rename("ipc")

@@ -91,10 +91,8 @@ def phase_timeline(labelled, pace, *, title="", marked=None):
     labels = set(labelled["label"])
     shown = [label for label in COLOURS if label in labels]
     lanes = len(shown)
-    figure, grid = blank(2.6 + 0.24 * lanes)
-    grid[0, 0].remove()
     sizes = {"width_ratios": [5, 1], "height_ratios": [0.24 * lanes + 0.1, 1.9]}
-    axes = figure.subplots(2, 2, sharex="col", sharey="row", **sizes)
+    figure, axes = blank(2.6 + 0.24 * lanes, rows=2, columns=2, sharex="col", sharey="row", **sizes)
     band, share, line = axes[0, 0], axes[0, 1], axes[1, 0]
     axes[1, 1].remove()
     ends = labelled.index.to_series()

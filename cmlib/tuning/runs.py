@@ -52,8 +52,7 @@ class Runs:
     def take(self, rows):
         """Some of the runs alone, as another :class:`Runs`; `rows` are their positions (list or array of int)."""
         names = self.seconds.index[rows]
-        by_run = self.parameters.loc[names], self.rates.loc[names], self.seconds.loc[names]
-        return Runs(*by_run, self.examples.loc[names], self.performance.loc[names])
+        return Runs(**{name: table.loc[names] for name, table in vars(self).items()})
 
 
 def rank_directly(runs, *, seed=0):
