@@ -70,12 +70,8 @@ def savings_without_misses(runs, costs, *, ghz=None, shares=None):
             if name and usable[["instructions", "cycles"]].sum().all():
                 saved = _saved(usable, event, costs.most(event, ghz)) | {"running": running[event].mean()}
                 readings.setdefault(name, {}).setdefault(event, []).append(saved)
-    savings = [
-        _combined(name, readings[name], len(runs), shares)
-        for name in dict.fromkeys(_MISSES.values())
-        if name in readings
-    ]
-    return _enforce_cache_inclusion(savings)
+    names = [name for name in dict.fromkeys(_MISSES.values()) if name in readings]
+    return _enforce_cache_inclusion([_combined(name, readings[name], len(runs), shares) for name in names])
 
 
 def _combined(name, by_event, n_runs, shares):
@@ -94,12 +90,8 @@ def _combined(name, by_event, n_runs, shares):
     event = max(by_event, key=quality)
     known = [saved for saved in by_event[event] if not saved["reason"]]
     code, prefetches = (pattern.search(event.lower()) for pattern in (_OF_CODE, _OF_PREFETCHES))
-    what = f"{name} of code and data" if code else name
-    entry = {
-        "without": name,
-        "event": event,
-        "counts": what + (", prefetches among them" if prefetches else ""),
-    }
+    what = (f"{name} of code and data" if code else name) + ", prefetches among them" * bool(prefetches)
+    entry = {"without": name, "event": event, "counts": what}
     entry |= {"overstates": bool(code or prefetches), "runs": len(known), "of_runs": n_runs}
     if not known:
         return entry | dict.fromkeys(("percent", "low", "high")) | {"reason": by_event[event][0]["reason"]}

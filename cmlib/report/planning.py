@@ -63,11 +63,8 @@ class NotebookJob:
 
     def _calls(self, what):
         """Whether a code cell holds this text (str)."""
-        return any(
-            what in cell["text"]
-            for cell in parameters.read_cells(self.notebook)
-            if cell["cell_type"] == "code"
-        )
+        code = (cell["text"] for cell in parameters.read_cells(self.notebook) if cell["cell_type"] == "code")
+        return any(what in text for text in code)
 
 
 def plan(profile, wanted=(), extra=None):
