@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.errors import CmlibError
-from cmlib.io.archive import decompress, errors_as, parse_csv, read_file
+from cmlib.io.archive import decompress, errors_as, parse_csv, read_file, reading_errors_as
 
 _MOST_BYTES, _MOST_COMMITS, _MOST_CELLS, _MOST_METRICS = 64 << 20, 10_000, 4_000_000, 10_000
 _LONG = {"commit", "benchmark", "value"}  # columns of a history with a row for each value
@@ -42,10 +42,8 @@ def read_history(file):
     """
     with errors_as(CmlibError, file):
         content = decompress(read_file(file, most=_MOST_BYTES), file)
-    try:
+    with reading_errors_as(CmlibError, f"{file}: it is no CSV", hint=HOW, errors=(ValueError, OverflowError)):
         table = parse_csv(content, most_columns=_MOST_METRICS, dtype={"commit": str, "subject": str})
-    except (ValueError, OverflowError) as error:
-        raise CmlibError(f"{file}: it is no CSV: {str(error)[:200]}. {HOW}") from error
     if "commit" not in table or not len(table):
         raise CmlibError(f"{file}: it has no column `commit`, or no rows. {HOW}")
     table["commit"] = table["commit"].fillna("")
@@ -84,10 +82,8 @@ def check_history(history, path):
 
 def _numbers(texts, file):
     """A column (Series of str) as numbers, NaN where a text is none; CmlibError if a number is too large."""
-    try:
+    with reading_errors_as(CmlibError, f"{file}: a value of {texts.name} is too large", hint=HOW):
         return pd.to_numeric(texts, errors="coerce")
-    except OverflowError:
-        raise CmlibError(f"{file}: a value of {texts.name} is larger than any number. {HOW}") from None
 
 
 def _spread(table, file):

@@ -13,7 +13,7 @@ import pandas as pd
 
 from cmlib import places
 from cmlib.io import events
-from cmlib.io.archive import as_text, errors_as, locked, make_folder, programs
+from cmlib.io.archive import as_text, errors_as, locked, make_folder, programs, reading_errors_as
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import UNKNOWN, are_totals, check_run, events_of, unknown_machine
 from cmlib.io.perf.cutting import read_marks
@@ -189,7 +189,6 @@ def _metadata(name, source, set_name, ready):
     n_unpinned = len(names) - len(events.second_readings(names)) - len(facts["pinned"])
     usual = {_UNMULTIPLEXED: _UNMULTIPLEXED, UNKNOWN: "counts"}.get(facts["mode"], f"mlpx{n_unpinned}")
     chosen = set_name or (f"totals_{usual}" if are_totals(facts) else usual)
-    programs.check_names(name, chosen)
     place, alike = programs.next_place(name, chosen, names, ready)
     return place | facts | ({"groups": alike[0]["groups"]} if alike else {})
 
@@ -200,13 +199,10 @@ def _origin(about, processor, command, note):
     `about` is the output of ``cmlib doctor --json``, or None for a machine that is unknown; RecordError if it is not.
     """
     about = {"machine": {}, "offered_counters": None, "good_counters": None} if about is None else about
-    try:
+    what = "what was told of the machine is not the output of `cmlib doctor --json`"
+    with reading_errors_as(RecordError, what, errors=(KeyError, TypeError)):
         counters = {"offered": about["offered_counters"], "good": about["good_counters"]}
         machine = unknown_machine() | about["machine"] | machine_with(processor)
-    except (KeyError, TypeError) as error:
-        raise RecordError(
-            "what was told of the machine is not the output of `cmlib doctor --json`."
-        ) from error
     origin = {"counters": counters, "machine": machine, "command": command, "note": note}
     with errors_as(RecordError, ""):
         as_text(origin, "what was told of the machine, the command or the note")

@@ -21,7 +21,7 @@ import yaml
 
 from cmlib.clean.uncounted import lengths_by_ends
 from cmlib.io import events, perf
-from cmlib.io.archive import any_errors_as, decompress, errors_as, read_file
+from cmlib.io.archive import decompress, errors_as, read_file, reading_errors_as
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import MOST_EVENTS, RUNS, UNKNOWN
 from cmlib.processors import UnknownProcessorError, machine_with
@@ -171,7 +171,7 @@ def _read(file, text, marks, place, machine, options, note=""):
 
 def _errors_of(file):
     """During a ``with`` block, turn whatever is raised into a RecordError that names the file."""
-    return any_errors_as(RecordError, f"{file} is not output of perf stat that can be read")
+    return reading_errors_as(RecordError, f"{file} is not output of perf stat that can be read")
 
 
 def _totals(totals, options):

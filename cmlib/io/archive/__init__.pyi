@@ -1,6 +1,5 @@
 from .files import (
     ArchiveError,
-    any_errors_as,
     atomic_output,
     atomic_replace,
     decompress,
@@ -13,6 +12,7 @@ from .files import (
     parse_csv,
     read_file,
     readable,
+    reading_errors_as,
     remove_abandoned,
     unpack,
     working_folder,

@@ -45,17 +45,17 @@ def errors_as(kind, folder, *, hint=""):
 
 
 @contextlib.contextmanager
-def any_errors_as(kind, what, *, hint=""):
-    """During a ``with`` block, turn whatever a stranger's file makes of its reader into an error of class `kind`.
+def reading_errors_as(kind, what, *, hint="", errors=Exception):
+    """During a ``with`` block, turn what a stranger's file makes of its reader into an error of class `kind`.
 
-    Its text is `what` (str), the reason, and `hint` (str, what to do); of errors that name the file, an ArchiveError
-    or one of `kind`, it is theirs.
+    `errors` (a class, or a tuple of them) are those that are turned; the text is `what` (str), the reason, and `hint`
+    (str, what to do). Of errors that name the file, an ArchiveError or one of `kind`, the text stays.
     """
     try:
         yield
     except (kind, ArchiveError) as error:
         raise kind(str(error)) from error
-    except Exception as error:
+    except errors as error:
         raise kind(f"{what}: {str(error) or type(error).__name__}. {hint}".removesuffix(". ")) from error
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 
 from cmlib import processors
 from cmlib.errors import CmlibError
+from cmlib.io.archive import reading_errors_as
 from cmlib.places import events_dir
 
 COLUMNS = ("event", "code", "umask", "bits", "counters", "unit", "abbr", "core", "description")
@@ -84,10 +85,8 @@ def read_table(path):
             f"An event table has the columns {', '.join(COLUMNS)}."
         )
     for column in _NUMBERS:
-        try:
+        with reading_errors_as(EventError, f"{path}, column {column}", hint="Write numbers such as 0x1f."):
             frame[column] = [int(text or "0", 0) for text in frame[column]]
-        except ValueError as error:
-            raise EventError(f"{path}, column {column}: {error}; write numbers such as 0x1f.") from None
     for column in ("event", "abbr"):
         if (repeated := frame[column].duplicated() & (frame[column] != "")).any():
             raise EventError(
@@ -232,12 +231,9 @@ def _from_json(text):
 
     EventError if the JSON is malformed.
     """
-    try:
+    what = "the JSON of perf list breaks off or is malformed"
+    with reading_errors_as(EventError, what, hint="Write it to a file anew."):
         entries = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise EventError(
-            f"the JSON of perf list breaks off or is malformed: {error}. Write it to a file anew."
-        ) from None
     for entry in entries:
         if "Topic" in entry and "Deprecated" not in entry:
             yield [entry.get(key, "") for key in ("EventName", "Encoding", "Topic", "BriefDescription")]

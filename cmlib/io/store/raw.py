@@ -13,7 +13,7 @@ import numpy as np
 
 from cmlib import places
 from cmlib.io import perf
-from cmlib.io.archive import any_errors_as, read_content, read_object, runs
+from cmlib.io.archive import read_content, read_object, reading_errors_as, runs
 from cmlib.io.callgrind import read_series
 from cmlib.io.samples.files import LINES as CONTENT_OF_LINES
 from cmlib.io.samples.files import read_lines
@@ -128,7 +128,7 @@ def read_counts(file, meta):
     """
     suffix = runs.content_suffix(meta)
     raw = file.with_suffix(suffix)
-    with any_errors_as(StoreError, f"{raw} can't be stored"):
+    with reading_errors_as(StoreError, f"{raw} can't be stored"):
         text = read_content(file, meta["sha256"], suffix=suffix).decode(errors="replace")
         simulated = runs.source_of(meta) == runs.VALGRIND
         counts, running = read_series(text) if simulated else perf.read_run(text, meta)
@@ -163,7 +163,7 @@ def read_table(file, meta):
         file.with_suffix(CONTENT_OF_LINES),
         f"Put the original back, or move it and {file.name} away.",
     )
-    with any_errors_as(StoreError, f"{table} can't be stored", hint=hint):
+    with reading_errors_as(StoreError, f"{table} can't be stored", hint=hint):
         lines = read_lines(file.with_suffix(""))[0][["x_start", "x_end", *fitted]].astype(float)
         if len(lines) != meta["n_lines"] or not np.isfinite(lines).all(axis=None):
             raise ValueError(f"it has not {meta['n_lines']} lines of numbers")
@@ -173,7 +173,7 @@ def read_table(file, meta):
 def _source(kind, file, read):
     """The RawRecording of a metadata file (Path) that `read` reads, with a problem if it raises."""
     try:
-        with any_errors_as(StoreError, f"{file} is no metadata", hint=f"Move it out of the {kind}."):
+        with reading_errors_as(StoreError, f"{file} is no metadata", hint=f"Move it out of the {kind}."):
             return RawRecording(kind, file, read(file))
     except StoreError as error:
         return RawRecording(kind, file, {}, as_utf8(error))

@@ -17,6 +17,7 @@ import re
 import numpy as np
 import pandas as pd
 
+from cmlib.io.archive import reading_errors_as
 from cmlib.io.perf.formats.base import Format
 from cmlib.io.perf.formats.lines import match_lines
 from cmlib.io.perf.grammar import ParseError
@@ -51,10 +52,8 @@ class APerf(Format):
         `interval_ms` is not used, as the text has times.
         """
         times = list(_TIME.finditer(self.text))
-        try:
+        with reading_errors_as(ParseError, "line 1: APerf's file has a time that is none", errors=ValueError):
             clock = pd.to_datetime([time[0] for time in times], format="ISO8601")
-        except ValueError as error:
-            raise ParseError(f"line 1: APerf's file has a time that is none: {error}.") from error
         ends = (clock - clock[0]).total_seconds().to_numpy()
         step = float(np.median(np.diff(ends))) if len(ends) > 1 else 1.0
         starts, sums = [time.start() for time in times], [{} for _ in [None, *times]]

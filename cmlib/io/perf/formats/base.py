@@ -160,3 +160,12 @@ class Format:
         rows = ((line.start(), line.end(), as_number(line[1])) for line in _TIMED.finditer(self.text))
         lines = np.fromiter(rows, np.dtype("i8,i8,f8"))
         return [lines[field] for field in lines.dtype.names]
+
+
+class RunFormat(Format):
+    """Reader of counts of whole runs, whose texts have no times: a subclass has a method :meth:`totals`."""
+
+    def table(self, interval_ms=None):
+        """The pyarrow.Table of all runs, without times (NaN); `interval_ms` is not used."""
+        table = pa.concat_tables([as_table([]), *(run.table for run in self.totals())])
+        return table.set_column(0, "time_s", pa.array(np.full(len(table), np.nan)))

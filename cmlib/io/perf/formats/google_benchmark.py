@@ -2,8 +2,8 @@
 
 Counters come as means an iteration beside the times, and are totals here, of all iterations of a repetition.
 
-A row is a tuple: time (None), event, count (float), running share (NaN: not known), unit (""); Totals are the counts
-of whole runs. ParseError for damaged JSON, or a benchmark without counters of events.
+They are read as Totals, the counts of whole runs. ParseError for damaged JSON, or a benchmark without counters of
+events.
 """
 
 import functools
@@ -12,8 +12,9 @@ import re
 
 import numpy as np
 
+from cmlib.io.archive import reading_errors_as
 from cmlib.io.events import is_event
-from cmlib.io.perf.formats.base import Format, Totals
+from cmlib.io.perf.formats.base import RunFormat, Totals
 from cmlib.io.perf.formats.lines import NO_SHARES, as_table
 from cmlib.io.perf.grammar import ParseError
 
@@ -22,10 +23,10 @@ _NO_COUNTER = re.compile(
     r"(?:real|cpu)_time|iterations|threads|repetition.*|.*_index|.*_per_second|bytes.*|items.*|label|rms"
 )
 _MOST = 1e18
-_BLANKS = re.compile(r"\s*+")
+_BETWEEN = re.compile(r"\}\s*+\{")  # two documents
 
 
-class GoogleBenchmark(Format):
+class GoogleBenchmark(RunFormat):
     """Reader of benchmarks with their times, and counters an iteration."""
 
     name = "google-benchmark's JSON"
@@ -35,13 +36,6 @@ class GoogleBenchmark(Format):
         return (
             self.text.lstrip().startswith("{") and '"benchmarks"' in self.text and '"real_time"' in self.text
         )
-
-    def rows(self, interval_ms=None):
-        """Yield a row for each event of each repetition, without time (None) and running share (NaN).
-
-        `interval_ms` is not used.
-        """
-        return (row for entry in self._entries for row in _rows(entry))
 
     def remarks(self, columns=None):
         """Sentences (list of str) on running shares, iterations, and counters that name no event.
@@ -67,7 +61,7 @@ class GoogleBenchmark(Format):
         notes = tuple(self.remarks())
         for entry in self._entries:
             name = str(entry.get("run_name") or entry.get("name") or "unnamed")
-            table = as_table((1.0, *row) for _, *row in _rows(entry))
+            table = as_table(_rows(entry))
             if not len(table):
                 raise ParseError(
                     f"line 1: benchmark {name!r} has no counters of events. Build the library with libpfm, and run "
@@ -82,28 +76,21 @@ class GoogleBenchmark(Format):
         """Repetitions (list of dicts); where there are aggregates only, their means. ParseError if the JSON is
         damaged.
         """
-        documents, decoder, text = [], json.JSONDecoder(), self.text.rstrip()
-        try:
-            end = _BLANKS.match(text).end()
-            while end < len(text):
-                document, end = decoder.raw_decode(text, end)
-                documents += document["benchmarks"]
-                end = _BLANKS.match(text, end).end()
-            entries = [entry for entry in documents if entry.get("run_type", "iteration") == "iteration"]
+        errors = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+        with reading_errors_as(
+            ParseError, "line 1: this is not the JSON that google-benchmark writes", errors=errors
+        ):
+            documents = json.loads(f"[{_BETWEEN.sub('},{', self.text)}]")
+            listed = [entry for document in documents for entry in document["benchmarks"]]
+            entries = [entry for entry in listed if entry.get("run_type", "iteration") == "iteration"]
             # The iterations of an aggregate are its repetitions; its counts are means of one iteration.
-            means = [
-                entry | {"iterations": 1} for entry in documents if entry.get("aggregate_name") == "mean"
-            ]
+            means = [entry | {"iterations": 1} for entry in listed if entry.get("aggregate_name") == "mean"]
             entries = [entry for entry in entries or means if not entry.get("error_occurred")]
             for entry in entries:
                 if not (_is_number(entry["real_time"]) and _is_number(entry["iterations"])):
                     raise TypeError("a time or a number of iterations is no number from 0 to 10^18")
                 if str(entry.get("time_unit", "ns")) not in _SECONDS:
                     raise TypeError(f"a time_unit is {str(entry['time_unit'])[:60]!r}")
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise ParseError(
-                f"line 1: this is not the JSON that google-benchmark writes: {error}."
-            ) from error
         return entries
 
 
@@ -113,8 +100,8 @@ def _is_number(value):
 
 
 def _rows(entry):
-    """List of the rows (as of :meth:`Format.rows`) of one repetition (dict); ParseError for a counter that is no
-    number.
+    """List of the rows (as of :meth:`Format.rows`, the time is 1) of one repetition (dict); ParseError for a counter
+    that is no number.
     """
     named = (
         (name.rpartition("::")[2], mean) for name, mean in entry.items() if not _NO_COUNTER.fullmatch(name)
@@ -122,4 +109,4 @@ def _rows(entry):
     means = [(name, mean) for name, mean in named if is_event(name)]
     if bad := next((pair for pair in means if not _is_number(pair[1])), None):
         raise ParseError(f"line 1: {str(bad[1])[:60]} {bad[0]} an iteration is no count.")
-    return [(None, name, mean * entry["iterations"], np.nan, "") for name, mean in means]
+    return [(1.0, name, mean * entry["iterations"], np.nan, "") for name, mean in means]

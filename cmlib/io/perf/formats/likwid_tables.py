@@ -4,8 +4,7 @@ A table begins ``Event|Counter|`` with a column a hardware thread. Regions of th
 own, and tables of the same region and events are as many runs. Tables of metrics and of statistics are left out, and
 so is what the program prints.
 
-A row is a tuple: time (None), event, count of all threads (float or "<not counted>"), running share (1), unit ("J"
-for energy, else ""); Totals are the counts of whole runs. ParseError for a cell that is no count.
+They are read as Totals, the counts of whole runs by all threads, energy in J. ParseError for a cell that is no count.
 """
 
 import bisect
@@ -15,7 +14,7 @@ import re
 
 import numpy as np
 
-from cmlib.io.perf.formats.base import Format, Totals
+from cmlib.io.perf.formats.base import RunFormat, Totals
 from cmlib.io.perf.formats.likwid import UNCOUNTED, read_count
 from cmlib.io.perf.formats.lines import as_table
 
@@ -27,7 +26,7 @@ _SECONDS = re.compile(r"^(?:\| *)?(?:Runtime \(RDTSC\)|RDTSC Runtime) \[s\] *[|,
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")
 
 
-class LikwidTables(Format):
+class LikwidTables(RunFormat):
     """Reader of tables of counts, without times."""
 
     name = "likwid-perfctr's tables"
@@ -36,10 +35,6 @@ class LikwidTables(Format):
     def recognises(self):
         """Whether the text has the heading of such a table."""
         return "Counter" in self.text and bool(_TABLE.search(self.text))
-
-    def rows(self, interval_ms=None):
-        """Iterator over a row for each event of each table, without a time (None); `interval_ms` is not used."""
-        return (row for table, end in self._tables for row in _rows(self.text, table, end)[0])
 
     def totals(self, columns=None, *, rows_are_runs=True):
         """Yield Totals, the counts of a run, for each table; the command is the region's name, "" outside of
@@ -59,9 +54,8 @@ class LikwidTables(Format):
             if rows:
                 region = regions.get(_last_between(begins, start, table.start()), "")
                 lasted = _seconds(_SECONDS.search(text, start, end)) if np.isnan(seconds) else seconds
-                first_run = as_table((1.0, *row) for _, *row in rows)
                 remarks = (*self.notes, UNCOUNTED) if lacks else self.notes
-                yield Totals(text[start:end], first_run, region, (lasted,), remarks=remarks)
+                yield Totals(text[start:end], as_table(rows), region, (lasted,), remarks=remarks)
 
     @functools.cached_property
     def _tables(self):
@@ -112,7 +106,7 @@ def _rows(text, table, end_of_rows):
     for event, parts in counts.items():
         counted = [part for part in parts if np.isfinite(part)]
         unit = "J" if event.startswith("PWR_") else ""
-        rows.append((None, event, sum(counted) if counted else "<not counted>", 1.0, unit))
+        rows.append((1.0, event, sum(counted) if counted else "<not counted>", 1.0, unit))
     return rows, seconds, any(np.isnan(parts).any() for parts in counts.values())
 
 

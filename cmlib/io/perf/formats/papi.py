@@ -3,8 +3,7 @@ out.
 
 The second is how PAPI's high-level interface writes a region.
 
-A row is a tuple: time (None), event, count (int), running share (NaN: not known), unit (""); Totals are the counts of
-whole runs. ParseError for a count that is no whole number.
+They are read as Totals, the counts of whole runs. ParseError for a count that is no whole number.
 """
 
 import itertools
@@ -12,7 +11,7 @@ import re
 
 import numpy as np
 
-from cmlib.io.perf.formats.base import Format, Totals
+from cmlib.io.perf.formats.base import RunFormat, Totals
 from cmlib.io.perf.formats.lines import NO_SHARES, as_table, whole_count
 
 _LINE = re.compile(
@@ -22,7 +21,7 @@ _LINE = re.compile(
 )
 
 
-class Papi(Format):
+class Papi(RunFormat):
     """Reader of lines of an event and its count, without times."""
 
     name, notes = "lines of PAPI's events", (NO_SHARES,)
@@ -31,26 +30,18 @@ class Papi(Format):
         """Whether the text has such a line."""
         return "PAPI_" in self.text and bool(_LINE.search(self.text))
 
-    def rows(self, interval_ms=None):
-        """Yield a row for each line, without time (None) and running share (NaN); ParseError for a count that is no
-        whole number.
-
-        `interval_ms` is not used.
-        """
-        for line in _LINE.finditer(self.text):
-            yield None, line[1], whole_count(self.text, line.start(), line[2]), np.nan, ""
-
     def totals(self, columns=None, *, rows_are_runs=True):
         """Yield Totals, the counts of a run, for each run; a run begins where an event comes again.
 
-        `columns` and `rows_are_runs` are not used.
+        ParseError for a count that is no whole number. `columns` and `rows_are_runs` are not used.
         """
         starts, runs = [0], [{}]
-        for line, row in zip(_LINE.finditer(self.text), self.rows(), strict=True):
+        for line in _LINE.finditer(self.text):
             if line[1] in runs[-1]:
                 starts.append(line.start())
                 runs.append({})
-            runs[-1][line[1]] = (1.0, *row[1:])
+            count = whole_count(self.text, line.start(), line[2])
+            runs[-1][line[1]] = (1.0, line[1], count, np.nan, "")
         notes = (*self.notes, "A run, region or thread begins where an event is printed again.")
         for (start, end), rows in zip(itertools.pairwise([*starts, len(self.text)]), runs, strict=True):
             yield Totals(self.text[start:end], as_table(rows.values()), remarks=notes)
