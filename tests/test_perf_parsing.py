@@ -195,7 +195,7 @@ def test_nothing_counted_is_an_empty_frame():
         ("0.200000000,5,,cycles,1000,101.00,,", "line 4"),
         (f"0.200000000,{'9' * 400},,cycles,1000,100.00,,", "line 4"),
         (f"{'9' * 400}.200000000,5,,cycles,1000,100.00,,", "line 4"),
-        ("0.200000000,CPU1,5,,cycles,1000,100.00,,", "counts one thread"),
+        ("0.200000000,CPU1,5,,cycles,1000,100.00,,", "line 4.*without --per-thread"),
         ("0.200000000;5;;cycles;1000;100.00;;", "one format a file"),
         ("x" * 500, "xxx…'"),
     ],

@@ -177,7 +177,7 @@ def interval(end, *counts, events=("instructions", "cycles")):
         (interval("1.000000000", 5, 10**299), "counts 1e.299 cycles at once, which no counter holds"),
         (interval("1.000000000", *range(481), events=[f"e{k}" for k in range(481)]), "481 events, and a run"),
         (" 1.000000000 1,0,0,0,5  cycles\n", "has '1,0,0,0,5' for a count"),
-        (" 1.000000000 5 cycles (150.00%)\n", "its event was counted for 150.00 % of the time"),
+        (" 1.000000000 5 cycles (150.00%)\n", "line 1, ' 1.000000000 5 cycles"),
         (" 1.000000000 12,345 cycles\n 2.000000000 12,5 cycles\n", "has '12,5' for a count"),
     ],
 )

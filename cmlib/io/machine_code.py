@@ -3,22 +3,23 @@ equal.
 
 :func:`read_code` takes a path and gives a :class:`Code`; :func:`differing` names what differs between two of them. An
 address in code or data is replaced by what lies there: the name of a function or object, or the bytes of a constant
-without a name. Addresses are virtual, as the linker gave them. MachineCodeError for files that are not of x86-64,
-have no symbols, or are larger than 512 MiB.
+without a name. Addresses are virtual, as the linker gave them. MachineCodeError for files that are not of x86-64 or
+have no symbols.
 """
 
 import bisect
+import contextlib
 import hashlib
 import itertools
 import operator
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from cmlib.errors import CmlibError
+from cmlib.io.archive.files import ArchiveError, opened
 
 _NO_DATA = re.compile(
     r"\.(eh_frame|gcc_except_table|got|interp|note|go|relro|stapsdt|typelink|itablink|tm_clone)"
@@ -36,7 +37,7 @@ _LARGEST = 1 << 29  # bytes of a file
 
 
 class MachineCodeError(CmlibError):
-    """Raised for a file whose functions can't be told apart: not of x86-64, larger than 512 MiB, or without symbols."""
+    """Raised for a file whose functions can't be told apart: not of x86-64, or without symbols."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +65,13 @@ class Code:
 def read_code(path):
     """Read the functions and data of an executable or library of x86-64: a Code.
 
-    `path` is that of an ELF file. MachineCodeError if it is no such file, is not of x86-64, has no symbols, or is
-    larger than 512 MiB; OSError if it can't be read.
+    `path` is that of an ELF file. MachineCodeError if it is no such file, is not of x86-64, or has no symbols;
+    ArchiveError if it can't be read or is larger than 512 MiB.
     """
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
 
-    if Path(path).stat().st_size > _LARGEST:
-        raise MachineCodeError(f"{path} is larger than {_LARGEST >> 20} MiB")
-    with open(path, "rb") as file:
+    with opened(path, most=_LARGEST) as file:
         try:
             elf = ELFFile(file)
             if elf["e_machine"] != "EM_X86_64":
@@ -92,18 +91,11 @@ def is_string_instruction(path, address):
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
 
-    if not Path(path).is_file():
-        return False
-    with open(path, "rb") as file:
-        try:
-            offset = next(ELFFile(file).address_offsets(address), None)
-        except ELFError:
-            return False
-        if offset is None:
-            return False
-        file.seek(offset)
-        instruction = next(Cs(CS_ARCH_X86, CS_MODE_64).disasm_lite(file.read(15), address), ("",) * 4)
-        return _STRING.match(instruction[2]) is not None
+    with contextlib.suppress(ArchiveError, ELFError, StopIteration), opened(path) as file:
+        file.seek(next(ELFFile(file).address_offsets(address)))
+        _, _, mnemonic, _ = next(Cs(CS_ARCH_X86, CS_MODE_64).disasm_lite(file.read(15), address))
+        return _STRING.match(mnemonic) is not None
+    return False
 
 
 def differing(old, new):
@@ -131,14 +123,11 @@ def _same_bodies(old, new):
     """Whether two lists of bodies (see Code) are the same, in any order: equal digests, and names that agree."""
     left = list(new)
     for digest, references in old:
-        for body in left:
-            if body[0] == digest and all(
-                not a.isdisjoint(b) for a, b in zip(references, body[1], strict=True)
-            ):
-                left.remove(body)
-                break
-        else:
+        alike = (body for body in left if body[0] == digest)
+        agree = (body for body in alike if not any(map(set.isdisjoint, references, body[1])))
+        if (body := next(agree, None)) is None:
             return False
+        left.remove(body)
     return not left
 
 

@@ -6,7 +6,6 @@ one that can't be downloaded, or that is not the original.
 """
 
 import functools
-import tempfile
 import urllib.parse
 from pathlib import Path
 
@@ -90,6 +89,12 @@ def read(name):
     PublicError
         If no set has such a file, or if size or SHA-256 are not the original's.
     """
+    original = _original(name)
+    return original and original[1]
+
+
+def _original(name):
+    """Path of a file of a public set, and its content, unpacked; None where it has not been fetched."""
     listed = files().query("file == @name")
     if listed.empty:
         raise PublicError(f"{name} is no public recording that is known here.")
@@ -100,16 +105,13 @@ def read(name):
         return None
     with errors_as(PublicError, place):
         content = decompress(read_file(place), place)
-    sha256, n_bytes, differs = listed["sha256"].iloc[0], listed["bytes"].iloc[0], ""
-    if sha256 and digest(content) != sha256:
-        differs = f"its SHA-256 is {digest(content)[:12]}…, and that of the original {sha256[:12]}…"
-    elif len(content) != n_bytes:
-        differs = f"it has {len(content):,} bytes, and the original {n_bytes:,}"
-    if differs:
+    known = listed.iloc[0]
+    if len(content) != known["bytes"] or known["sha256"] not in ("", digest(content)):
         raise PublicError(
-            f"{place} is not the file that was published: {differs}. Remove it, and fetch it again."
+            f"{place} is not the file that was published: its size ({len(content):,} bytes) or its SHA-256 "
+            f"({digest(content)[:12]}…) is another. Remove it, and fetch it again."
         )
-    return content
+    return place, content
 
 
 def cache_dir():
@@ -156,10 +158,6 @@ def _fetch(row):
     original."""
     address = "/".join([SITE, row.repository, row.commit, urllib.parse.quote(row.path)])
     folder, _, name = row.file.rpartition("/")
-    again = (
-        "Fetch it on a machine with a network, and set CMLIB_PUBLIC to the folder that holds it as "
-        + row.file
-    )
     try:
         known = f"sha256:{row.sha256}" if row.sha256 else None
         file = Path(pooch.retrieve(address, known, fname=name, path=cache_dir() / folder))
@@ -169,7 +167,10 @@ def _fetch(row):
     except requests.HTTPError as error:
         raise PublicError(f"{address} is not there: {error}.") from error
     except requests.RequestException as error:
-        raise PublicError(f"{address} can't be reached: {_reason(error)}. {again}.") from error
+        raise PublicError(
+            f"{address} can't be reached: {_reason(error)}. Fetch it on a machine with a network, and set CMLIB_PUBLIC "
+            f"to the folder that holds it as {row.file}."
+        ) from error
     except ValueError as error:
         raise PublicError(f"{address} is not the file that was published: {error}") from error
 
@@ -225,24 +226,20 @@ def _is_imported(recordings, row):
 
 def _import(row, recordings):
     """Import a row of files.csv; names of the programs that were made of it."""
-    with tempfile.TemporaryDirectory() as folder:
-        made = import_files(
-            row.program,
-            [_unpacked_copy(row.file, folder)],
-            marks=_unpacked_copy(row.marks, folder) if row.marks else None,
-            condition=row.condition,
-            interval_ms=int(row.interval_ms) if row.interval_ms else None,
-            note=f"{row.repository}, {row.path}",
-            folder=recordings,
-        )
+    made = import_files(
+        row.program,
+        [_checked_path(row.file)],
+        marks=_checked_path(row.marks) if row.marks else None,
+        condition=row.condition,
+        interval_ms=int(row.interval_ms) if row.interval_ms else None,
+        note=f"{row.repository}, {row.path}",
+        folder=recordings,
+    )
     return [file.parent.name for file in made]
 
 
-def _unpacked_copy(name, folder):
-    """Path of a copy of a public file (`name`), unpacked into `folder`; PublicError if it was not fetched."""
-    content = read(name)
-    if content is None:
-        raise PublicError(f"{name} is not there: {command_code('cmlib', 'fetch', name.split('/')[1])}.")
-    file = Path(folder) / Path(name).name
-    file.write_bytes(content)
-    return file
+def _checked_path(name):
+    """Path of a public file (`name`), which is the original; PublicError if it was not fetched."""
+    if original := _original(name):
+        return original[0]
+    raise PublicError(f"{name} is not there: {command_code('cmlib', 'fetch', name.split('/')[1])}.")

@@ -1,9 +1,11 @@
 """One's own program, as README has it: from files and from a recording to the page, as a reader opens it."""
 
+import gzip
 import json
 import os
 import re
 import sys
+from itertools import groupby
 
 import pytest
 
@@ -138,3 +140,11 @@ def unfolded(page):
 def left_out(page):
     notes = page.parent.glob("*.not_run.json")
     return {json.loads(note.read_text(encoding="utf-8"))["notebook"] for note in notes}
+
+
+def _beginning(file, *, n_intervals):
+    """The head and the first intervals of what perf wrote."""
+    lines = gzip.decompress(file.read_bytes()).decode().splitlines(keepends=True)
+    head = [line for line in lines if line.startswith("#") or not line.strip()]
+    intervals = [list(rows) for _, rows in groupby(lines[len(head) :], key=lambda line: line.split(",")[0])]
+    return "".join([*head, *(line for rows in intervals[:n_intervals] for line in rows)])

@@ -16,7 +16,7 @@ from cmlib.io.archive.programs import RecordError
 from cmlib.io.perf.formats import find_format
 from cmlib.io.perf.grammar import ParseError
 
-_START = re.compile(r"^Start:[ \t]*+([0-9]{1,20})(?:\.([0-9]{1,9})[0-9]*+)?[ \t\r]*+$", re.MULTILINE)
+_START = re.compile(r"^Start:[ \t]*+([0-9]{1,20}(?:\.[0-9]{1,20})?)[ \t\r]*+$", re.MULTILINE)
 _NS = 10**9
 _NUMBER = re.compile(r"[0-9]{1,20}(?:\.[0-9]{0,20})?")
 _NS_OF_UNIT = {"s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}
@@ -66,9 +66,14 @@ def begin_ns(text):
         Nanoseconds since 1970; None if the file does not have it.
     """
     if start := _START.search(text[:10_000]):
-        whole = int(start[1])
-        return whole if whole > _NS**2 // 100 else whole * _NS + int((start[2] or "0").ljust(9, "0"))
+        return _in_ns(start[1])
     return find_format(text).begin_ns
+
+
+def _in_ns(number, unit=None):
+    """Nanoseconds (int) of a number (str) in a unit of time; without one, in seconds, or ns if it is large."""
+    n = Decimal(number)
+    return int(n * (_NS_OF_UNIT[unit] if unit else 1 if n >= _EPOCH_NS else _NS))
 
 
 @dataclass(frozen=True)
@@ -143,9 +148,7 @@ def _mark(file, number, cells, unit):
     """
     if len(cells) != 3 or not all(map(_NUMBER.fullmatch, cells[1:])):
         raise RecordError(f"{file}, line {number}: {' '.join(cells)[:80]!r} is no mark. {_FORM}")
-    numbers = [Decimal(cell) for cell in cells[1:]]
-    in_ns = [n * (_NS_OF_UNIT[unit] if unit else 1 if n >= _EPOCH_NS else _NS) for n in numbers]
-    start, end = map(int, in_ns)
+    start, end = (_in_ns(cell, unit) for cell in cells[1:])
     if end <= start:
         raise RecordError(f"{file}, line {number}: {cells[0][:80]!r} ends at {cells[2]}, before it begins.")
     name = re.sub(r"[^A-Za-z0-9_.-]+", "_", cells[0]).strip("_.-")

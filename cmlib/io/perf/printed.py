@@ -105,9 +105,8 @@ def shares_alone(text):
     percentages as events: ``retiring``, ``bad_speculation``, ``frontend_bound`` and ``backend_bound``, as far as
     they were printed, at least two; or ``cycles`` (100), ``stall_frontend`` and ``stall_backend``.
     """
-    tables = [*_TABLE.finditer(text)]
-    ends = [*(table.start() for table in tables), len(text)][1:]
-    parts = [(text[table.start() : end], table[1]) for table, end in zip(tables, ends, strict=False)]
+    _, *tables = _TABLE.split(text)
+    parts = [*zip(tables[1::2], tables[::2], strict=True)]
     sets = [] if len(parts) > 1 else _column_sets(text)
     remark = _UNNAMED if sets else ""
     parts = parts if len(parts) > 1 else sets or _named_rows(text) or _under_headings(text)

@@ -176,7 +176,10 @@ def _words(command):
         words = shlex.split(command)
     except ValueError:
         words = command.split()
-    while words and words[0].rpartition("/")[2] in _STARTERS:
-        words = [*itertools.dropwhile(_OF_STARTER.fullmatch, words[1:])]
-    plain = (re.sub(r"[^A-Za-z0-9_.]+", "_", word.rpartition("/")[2]) for word in words)
+    words = iter(words)
+    first = next(words, "")
+    while first.rpartition("/")[2] in _STARTERS:
+        first = next(itertools.dropwhile(_OF_STARTER.fullmatch, words), "")
+    named = filter(None, [first, *words])
+    plain = (re.sub(r"[^A-Za-z0-9_.]+", "_", word.rpartition("/")[2]) for word in named)
     return [word.removesuffix(".exe").strip("_.") or "x" for word in plain] or ["unnamed"]

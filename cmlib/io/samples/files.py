@@ -50,8 +50,6 @@ def read_metadata(table):
         return None
     with errors_as(SampleError, table):
         meta = read_object(description, "the metadata of samples", _HOW, "samples")
-        if not table.exists():
-            raise SampleError(f"{table} does not exist, and {description.name} describes it.")
         checksum = digest(table)
     if checksum != meta.get("sha256"):
         raise SampleError(

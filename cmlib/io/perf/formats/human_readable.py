@@ -22,7 +22,7 @@ _NUMBER = re.compile(
     rf"|[0-9]{{1,2}}(?:({_MARK})[0-9]{{2}})+\3[0-9]{{3}})"
     r"(?:([.,])([0-9]{2}|[0-9]{6}))?"
 )
-_SHARE = r"[(\[] *+([0-9]{1,3}[.,][0-9]++) *+%[)\]]"
+_SHARE = r"[(\[] *+(100[.,]0++|[0-9]{1,2}[.,][0-9]++) *+%[)\]]"
 _VARIATION = r"(?:\( *+\+-[^()]*+\))?"
 _ROW = re.compile(
     rf"^ *+(?:({TIME}) ++)?({_COUNT}) ++(?:([A-Za-z%][^\s#(]*+) ++)?([^\s#(\[][^\s#]*+)(?: \(([A-Za-z%/]++)\))?"
@@ -75,12 +75,7 @@ class HumanReadable(Format):
                 unit, event = "", unit
             unit = unit or unit_behind or ""
             count = count if count.startswith("<") else self._count(start, count, unit)
-            running = as_number(share) / 100 if share else 1.0
-            if running > 1:
-                raise ParseError(
-                    f"{where(self.text, start)} says that its event was counted for {share} % of the time."
-                )
-            yield time, event, count, running, unit
+            yield time, event, count, as_number(share) / 100 if share else 1.0, unit
 
     def _count(self, start, cell, unit):
         """A count (float) of what a cell has, in any locale's marks; ParseError if that is no count."""

@@ -92,13 +92,7 @@ def as_table(rows):
         [0.0 if isinstance(count, str) else share for count, share in zip(counts, shares, strict=True)],
         units,
     ]
-    return with_types(columns)
-
-
-def with_types(columns):
-    """A pyarrow.Table of columns (lists) in the order of `SCHEMA`, with its names and types."""
-    typed = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
-    return pa.table(typed, SCHEMA)
+    return pa.table(columns, SCHEMA)
 
 
 def with_times(table):

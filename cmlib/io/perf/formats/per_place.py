@@ -16,14 +16,10 @@ from cmlib.io.perf.grammar import TIME, ParseError
 
 # With -A a CPU; with --per-… a place, and the number of CPUs in it; with --per-thread its name and number.
 _THREAD = r"[A-Za-z_][\w./:@+()\[\]#-]{0,40}-[0-9]{1,10}"
+_MARK = r"(?:[,;\t|!]| +(?=[0-9<]))"  # blanks in the table for people
 _PLACE = re.compile(
-    rf"^( *(?:{TIME}([,;\t|!]))?)(?:CPU[0-9]+([,;\t|!])|[SN][0-9]+(?:-[A-Z]+[0-9]+)*([,;\t|!])[0-9]+\4"
-    rf"|{_THREAD}([,;\t|!])(?=[0-9<]))",
-    re.MULTILINE,
-)
-# The same in the table for people.
-_PLACE_IN_TABLE = re.compile(
-    rf"^( *(?:{TIME} +)?)(?:CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)* +[0-9]+|{_THREAD})(?= +[0-9<])",
+    rf"^( *(?:{TIME}(?:[,;\t|!]| +))?)"
+    rf"(?:CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)*{_MARK}[0-9]+|{_THREAD}(?={_MARK}[0-9<])){_MARK}",
     re.MULTILINE,
 )
 _NAME = re.compile(rf"CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)*|{_THREAD}")
@@ -51,11 +47,9 @@ class PerPlace(Format):
         An event that was not counted at one place is not counted, with share 0; places that do not support it are
         left out.
         """
-        first = _DATA.search(self.text)
-        if _PLACE_IN_TABLE.match(first[0]):
-            rows = HumanReadable(_PLACE_IN_TABLE.sub(r"\1", self.text)).table().to_pandas()
-        else:
-            rows = Separated(_KEY.sub("", _PLACE.sub(r"\1", self.text))).table().to_pandas()
+        bare = _KEY.sub("", _PLACE.sub(r"\1", self.text))
+        form = HumanReadable(bare)
+        rows = (form if form.recognises() else Separated(bare)).table().to_pandas()
         rows["missing"] = rows["supported"] & rows["value"].isna()
         rows["running"] = rows["running"].where(rows["supported"])
         by = rows.groupby(["time_s", "event"], sort=False, dropna=False)
@@ -93,5 +87,5 @@ def _place_of(line):
     if line.lstrip().startswith("{"):
         key = _KEY.search(line)
         return key[1] if key else None
-    written = _PLACE.match(line) or _PLACE_IN_TABLE.match(line)
+    written = _PLACE.match(line)
     return _NAME.search(written[0])[0] if written else None

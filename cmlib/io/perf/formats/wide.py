@@ -16,11 +16,12 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from cmlib.clean.uncounted import lengths_by_ends
 from cmlib.io.events import is_event
 from cmlib.io.perf.formats.base import Format, Totals
-from cmlib.io.perf.formats.lines import NO_SHARES, with_types
+from cmlib.io.perf.formats.lines import NO_SHARES, SCHEMA
 from cmlib.io.perf.grammar import ParseError, where
 
 COUNT, LEVEL = "count", "level"
@@ -426,4 +427,4 @@ def _as_table(ends, names, counts):
         np.where(np.isnan(values), 0.0, np.nan),
         [""] * n,
     ]
-    return with_types(columns)
+    return pa.table(columns, SCHEMA)
