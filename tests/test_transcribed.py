@@ -7,7 +7,11 @@ import pytest
 
 from cmlib.cli.summarize import read_programs
 from cmlib.experiments.summary import summarize_runs
+from cmlib.io import perf
+from cmlib.io.archive import read_content
 from cmlib.io.archive.programs import RecordError
+from cmlib.io.archive.runs import read_run_metadata
+from cmlib.io.imports import import_files
 
 FOLDER = Path(__file__).parent / "golden" / "transcribed"
 TRUTH = pd.read_csv(FOLDER / "truth.csv", keep_default_na=False)
@@ -121,3 +125,39 @@ def test_how_long_runs_took_are_no_times_of_intervals():
         (6, 4.7),
         (6, 5.68),
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "n_programs"),
+    [
+        ("toplev-two-notes.md", 2),
+        ("toplev-and-table.md", 2),
+        ("topdown-cores.txt", 2),
+        ("topdown-and-counts.md", 2),
+        ("vtune-three.md", 3),
+        ("emon-sockets.md", 2),
+        ("adl-remark-between.eml.txt", 2),
+        ("spr-old-new-perf.txt", 2),
+    ],
+)
+def test_blocks_of_shares_are_kept_apart_and_come_once(name, n_programs, tmp_path):
+    """Also in what is imported of them."""
+    assert len(summaries(name)) == n_programs
+    files = import_files("x", [FOLDER / name], folder=tmp_path)
+    assert len({file.parent for file in files}) == n_programs
+    for file in files:
+        meta = read_run_metadata(file)
+        counts, _ = perf.read_run(read_content(file, meta["sha256"]).decode(), meta)
+        assert not counts.empty
+
+
+def test_shares_of_a_place_are_imported_alone_and_others_are_not_averaged_in(tmp_path):
+    (file,) = import_files("x", [FOLDER / "topdown-cores.txt"], place="S0-C1", folder=tmp_path)
+    assert read_run_metadata(file)["printed"]["bad speculation"] == pytest.approx(0.355)
+    with pytest.raises(RecordError):
+        import_files("x", [FOLDER / "topdown-cores.txt"], place="S0-C9", folder=tmp_path)
+
+
+def test_shares_of_which_nothing_tells_what_they_are_of_are_named_and_not_used():
+    core, _ = summaries("adl-remark-between.eml.txt")
+    assert "front end 38.0 %" in " ".join(core["remarks"])

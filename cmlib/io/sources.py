@@ -132,26 +132,33 @@ def _as_utf8(raw):
 
 
 def _read_amid(file, text, about):
-    """Runs by interval, and totals, of a text that is perf's output or contains some; or of shares printed without
-    counts.
+    """Runs by interval, and totals, of a text that is perf's output or contains some, and of shares without counts.
 
     Two lists, as of :func:`_read`; `about` are the further arguments of that.
     """
+    sources, totals, failure = [], [], None
     try:
         with _errors_of(file):
-            return _read(file, text, *about)
+            sources, totals = _read(file, text, *about)
     except RecordError as error:
+        failure = error
         with contextlib.suppress(RecordError), _errors_of(file):
             if inside := perf.extract(text):
-                return _read(file, inside, *about, note=perf.NOTE)
-        alone = [
-            (file, about[2], {"remark": _OF_ONE_KIND.format(kind) * bool(kind), "mark": kind}, lines, run)
-            for kind, lines in perf.by_kind_of_core(text).items()
-            for run in perf.shares_alone(lines)
-        ]
-        if alone:
-            return [], [(*whose, lines if len(alone) == 1 else "", run) for *whose, lines, run in alone]
-        raise error
+                sources, totals = _read(file, inside, *about, note=perf.NOTE)
+    _, place, machine, _ = about
+    commands = {total.command for *_, total in totals}
+    kinds = {} if sources else perf.by_kind_of_core(text)
+    has_counts = bool(totals)
+    alone = [(of, run) for of in kinds.items() for run in perf.shares_alone(of[1], has_counts=has_counts)]
+    totals = [(*whose, "" if alone else lines, run) for *whose, lines, run in totals]
+    for (kind, lines), run in alone:
+        of_kind = {"remark": _OF_ONE_KIND.format(kind) * bool(kind), "mark": kind}
+        run = replace(run, command=f"{run.command} shares") if run.command in commands else run
+        if place in ("", kind, *run.command.split()):
+            totals.append((file, machine, of_kind, "" if commands or len(alone) > 1 else lines, run))
+    if failure and not sources and not totals:
+        raise failure
+    return sources, totals
 
 
 def _read(file, text, marks, place, machine, options, note=""):
@@ -192,8 +199,11 @@ def _totals(totals, options):
         with _errors_of(file):
             runs = perf.joined([total for *_, total in members.values()])
             text = text if len(members) == 1 and text else runs.heading + runs.text
-            n = len(runs.seconds)
-            notes = [f"Counts are totals of {n} run{'s' * (n > 1)}.", *runs.remarks]
+            n, is_shares = len(runs.seconds), set(runs.table["unit"].to_pylist()) == {"%"}
+            notes = [
+                f"{'Shares are' if is_shares else 'Counts are totals'} of {n} run{'s' * (n > 1)}.",
+                *runs.remarks,
+            ]
             source = _source(file, text, machine, options, perf.as_intervals(runs), notes)
         source.facts.update(axis=RUNS, interval_ms=1000)
         yield source.noted(mark=mark).noted(**of_kind)
@@ -263,7 +273,8 @@ def _source(file, text, machine, options, frame=None, remarks=None):
     told |= {"zeros_uncounted": bool(hidden), "machine": events.processor_of(machine) and machine}
     facts |= {key: value for key, value in told.items() if value}
     copies = [f"{n_copies:,} rows came twice, with equal counts: the copies are left out."] * bool(n_copies)
-    remarks = [*remarks, *copies, *([f"{WITHOUT_TURN} {', '.join(hidden)}."] if hidden else [])]
+    remarks = [*remarks, *perf.shares_left_out(text), *copies]
+    remarks += [f"{WITHOUT_TURN} {', '.join(hidden)}."] if hidden else []
     renamed = [f"{there} is taken for {here}." for there, here in names.items() if there.lower() != here]
     # Without control characters, which the name of a cgroup may hold.
     remark = "".join(

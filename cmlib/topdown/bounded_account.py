@@ -120,8 +120,8 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     }
     level = [printed[name] for name in (*LOSSES, "retired") if name in printed]
     untold, whole = 1 - sum(level), len(level) == 1 + len(LOSSES)
-    taken = bool(level) and not exact and not disputed and untold > -_LIKE
-    if taken and whole and untold - printed.get(SIBLING, 0.0) >= _LIKE:
+    taken = bool(level) and not exact and not disputed
+    if taken and (untold <= -_LIKE or (whole and untold - printed.get(SIBLING, 0.0) >= _LIKE)):
         taken, gap = False, -untold
     if taken:
         exact, gap = whole, untold if whole else 0.0

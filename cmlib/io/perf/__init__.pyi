@@ -3,7 +3,7 @@ from .cutting import begin_ns, cut
 from .grammar import ParseError
 from .layout import series, without_copies
 from .modes import add_modes
-from .printed import cpus_utilized, printed, shares_alone
+from .printed import cpus_utilized, printed, shares_alone, shares_left_out
 from .reading import (
     at_place,
     counts_a_line,

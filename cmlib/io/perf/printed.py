@@ -5,8 +5,11 @@ categories, such as "front end". Tools print the shares of these beside counts, 
 a text and gives a dict of category to share (0–1); nothing is refused.
 """
 
+import functools
 import itertools
 import re
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +24,9 @@ _READ = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="u
 _CATEGORIES, _PARTS = _READ["names"], _READ["parts"]
 _LONGEST_LINE = 20_000  # of which shares are read
 IPC, CPI = "instructions a cycle", "cycles an instruction"
-_ALONE = "No event was counted: the values are the percentages that the tool printed."
+_ALONE = "They are percentages that the tool printed; no count was read."
+_MEANS = "Printed shares are means of {} rows."
+_LEFT_OUT = "Shares of slots that are there again in the same table, without a name, are left out: {}."
 _UNNAMED = "Kinds of core stand beside each other, and the file does not tell which is which."
 LEVEL_1 = tuple(_PARTS)
 _NAMES = dict(zip(LEVEL_1, ("retiring", "bad_speculation", "frontend_bound", "backend_bound"), strict=True))
@@ -38,13 +43,32 @@ def _pattern(text):
 _SHARES = [_pattern(text) for text in _READ["shares"]]
 _IPC, _RATE, _STALLS, _HEADED = (_pattern(_READ[key]) for key in ("ipc", "rate", "stalls", "heading"))
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
-_TABLE = re.compile(r"(?=^ *Performance counter stats for '(.*?)'.*:[ \t]*$)", re.MULTILINE)
 _FIRST_CELL = re.compile(r"^[^;|\t,]*[;|\t,]")
-_ROW_NAMES = "function|module|kernel|program|benchmark|name|process"
-_FEWEST_COLUMNS = 3  # separators of a table whose rows are named
+_ROW_NAMES = re.compile(r"\W*(?:function|module|kernel|program|benchmark|name|process)", re.IGNORECASE)
+_NO_PROGRAM = re.compile(
+    r"[^a-z]*$|value|mean|av|med|min|max|std|unit|delta|diff|change|ratio", re.IGNORECASE
+)
+_SENTENCE = re.compile(r"(?:\b[a-z]{2,} ){3}")
+_LONGEST_TITLE, _MOST_ROWS = 200, 60  # characters; rows below a heading
+_MARKUP = re.compile(r"<[^<>]*>|[*`]")
+# What is before the shares of a line: a time, and where they were counted.
+_TIMED = re.compile(rf'^[\s|>]*(?:{TIME}|[0-9]+\.[0-9]+(?=[ ;,]+[A-Z])|summary\b|\{{ *"interval")')
+_PLACED = re.compile(
+    r"^[\s|>]*(?:[0-9]+\.[0-9]+[\s,;|]+)?(S[0-9]+(?:-[A-Z]+[0-9]+)*|C[0-9]+(?:-T[0-9]+)?|CPU[0-9]+)(?=[\s,;|])"
+    r'|"(?:cpu|core|cluster|die|socket|node)" *: *"([^"\n]+)"'
+)
+# Of perf's table, a heading, a command: what names the shares below it.
+_TABLE = "Performance counter stats for "
+_TITLE = re.compile(
+    rf"^[ \t>]*(?:{_TABLE}'?(.+?)'?(?: \([0-9]+ runs\))?:|(?:#+|h[1-6]\.|[$%]) +(\S[^|;]*?)|\*\*(\w.*?)\*\*:?"
+    r"|`+([^`]+)`+:?|[-=~+]{2,} *(\w.*?) *[-=~+]{2,}|([A-Za-z][\w ,.+()-]{0,60}):)\s*$"
+)
+_ELAPSED = re.compile(r"^ *([0-9]+[.,][0-9]+) (?:\+- [0-9.,]+ )?seconds time elapsed", re.MULTILINE)
 _VALUE = re.compile(rf"(?<![\w.:-]){_NUMBER}(?![\w.])")
+_COUNTS = {name: _pattern(text) for name, text in _READ["counts"].items()}
 # One of these is in each line from which anything is read; looked for in a tenth of the time.
 _WORDS = _READ["words"]
+_STALLED, _CORES = frozenset(["stall_frontend", "stall_backend"]), "cores"
 # What was counted all the time, between separators or as JSON: end of the interval, time on a counter [ns].
 _PINNED = r"(?:cpu-)?(?:cycles|instructions)(?::\w*+)?"
 _ON = re.compile(
@@ -74,43 +98,188 @@ def printed(text, counted_ipc=np.nan):
         ``retired``, ``bad speculation``, ``front end`` and ``back end``, and parts of these, such as ``memory``, as
         far as they were printed. Empty if nothing was.
     """
-    rows, heading = [], []
-    for line in _ESCAPE.sub("", text).split("\n"):
-        lowered = line.lower()
-        if len(line) > _LONGEST_LINE or not (heading or any(word in lowered for word in _WORDS)):
-            continue
-        if "{" in line and "metric-unit" not in line:
-            rows += _of_object(line)
-        elif matches := next(filter(None, ([*share.finditer(line)] for share in _SHARES)), []):
-            rows += [_valued(match, match["share"]) for match in matches]
-        elif len(named := [*_HEADED.finditer(line)]) > 1:
-            heading = named
-        elif re.search(r"[a-z]{3}", _FIRST_CELL.sub("", line)):
-            heading = []
-        elif heading:
-            rows += _below(heading, line)
-        rows += [(IPC, as_number(match[1])) for match in _IPC.finditer(line)]
-        rows += [
-            (CPI if match["inverse"] else IPC, as_number(match["rate"])) for match in _RATE.finditer(line)
-        ]
-    shares = _means(pd.DataFrame(rows, columns=["category", "value"]))
-    ipcs = [value for category, value in rows if category == IPC] if counted_ipc > 0 else []
-    return shares | ({IPC: float(np.clip(counted_ipc, min(ipcs), max(ipcs)))} if ipcs else {})
+    parts = _parts(text)
+    told = [(part, rows) for part in parts for place, rows in part.blocks.items() if _CORES not in place]
+    shares = _means([rows for part, rows in told if part.is_first])
+    ipcs = [value for _, rows in told for _, value in rows.get(IPC, ())]
+    if ipcs:
+        shares[IPC] = float(np.clip(counted_ipc, min(ipcs), max(ipcs)) if counted_ipc > 0 else np.mean(ipcs))
+    return shares
 
 
-def shares_alone(text):
+def shares_left_out(text):
+    """Sentences (list of str) on shares that :func:`printed` leaves out, as nothing tells what they are of."""
+    further = [part for part in _parts(text) if not part.is_first and part.is_behind_counts()]
+    shares = [share for part in further for share in _level_1(part.blocks.values()).items()]
+    told = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares)
+    return [_LEFT_OUT.format(told)] if told else []
+
+
+def shares_alone(text, *, has_counts=False):
     """Shares of slots that a tool printed without counts: a list of Totals, one for each program in a text.
 
     Empty if none were printed. The rows of a :class:`cmlib.io.perf.formats.base.Totals` (in `table`) are
     percentages as events: ``retiring``, ``bad_speculation``, ``frontend_bound`` and ``backend_bound``, as far as
-    they were printed, at least two; or ``cycles`` (100), ``stall_frontend`` and ``stall_backend``.
+    they were printed, at least two; or ``cycles`` (100), ``stall_frontend`` and ``stall_backend``; or the counts
+    ``instructions`` and ``cycles`` where they stand beside the shares. Where a quantity is there again of the same
+    place, without a time, another program begins; it is called after the nearest title that no other has, or
+    numbered, and after its place where there are several. Tables of the same command are runs of one program;
+    shares that are all there before are left out. With `has_counts`, only those are given that stand in tables
+    without counts, beside perf's tables with them.
     """
-    _, *tables = _TABLE.split(text)
-    parts = [*zip(tables[1::2], tables[::2], strict=True)]
-    sets = [] if len(parts) > 1 else _column_sets(text)
-    remark = _UNNAMED if sets else ""
-    parts = parts if len(parts) > 1 else sets or _named_rows(text) or _under_headings(text)
-    return [run for part, command in parts for run in _alone(part, command, remark)]
+    kept, seen = [], {}
+    for part in _parts(text) if not has_counts or _TABLE in text else ():
+        for place, rows in part.blocks.items():
+            shares = tuple(_level_1([rows]).items())
+            if len(shares) > 1 and seen.setdefault(shares, part) is part or rows.keys() >= _STALLED:
+                kept.append((part, place))
+    titles = {part.program(): part.titles for part, _ in kept}
+    n_parts = Counter(itertools.chain.from_iterable(map(set, titles)))
+    once = [[title for title in of if n_parts[title] == 1] for of in titles.values()]
+    names = {of: once[k][0] if all(once) else f"table {k + 1}" for k, of in enumerate(titles)}
+    return [
+        _totals(part, place, names[part.program()] * (len(names) > 1 or len(part.blocks) == 1))
+        for part, place in kept
+        if not (has_counts and part.is_behind_counts())
+    ]
+
+
+@dataclass(eq=False)
+class _Part:
+    """Lines in which no quantity of a place is there again.
+
+    Attributes
+    ----------
+    titles : tuple of str
+        Headings and commands above it, nearest first.
+    start : int
+        Number of its first line.
+    is_first : bool
+        False for what is not the first part of one of perf's tables in a text that has some.
+    blocks : dict of str to dict
+        By place a dict of category or count to pairs: number of the heading that a value stands below, or -1; value.
+    places : dict of int to set of str
+        By number of a line the places that it tells of.
+    written : dict of str to list of str
+        By place lines for a column of a table.
+    lines : list of str
+    """
+
+    titles: tuple
+    start: int
+    is_first: bool
+    blocks: dict = field(default_factory=dict)
+    places: dict = field(default_factory=dict)
+    written: dict = field(default_factory=dict)
+    lines: list = field(default_factory=list)
+
+    def program(self):
+        """What it has in common with other runs of its program (tuple): the titles of a table of perf's."""
+        return self.titles if any(_TABLE in line for line in self.lines) else (*self.titles, self.start)
+
+    def is_behind_counts(self):
+        """Whether shares stand behind counts, as in perf's tables."""
+        return any("# " in self.lines[number - self.start] for number in self.places)
+
+    def text_of(self, place):
+        """The lines (str) without those that tell of other places only."""
+        lines = enumerate(self.lines, self.start)
+        of_place = [line for number, line in lines if place in self.places.get(number, (place,))]
+        return "\n".join(self.written[place] or of_place).rstrip("\n") + "\n"
+
+
+@functools.lru_cache(maxsize=1)
+def _parts(text):
+    """List of the _Part of a text."""
+    parts, titles, heading, above, is_table = [], {}, [], -1, True
+    lines = _ESCAPE.sub("", text).split("\n")
+    for number, line in enumerate(lines):
+        if len(line) <= _LONGEST_TITLE and (title := _TITLE.match(line)) and not _HEADED.search(line):
+            titles[number] = next(filter(None, title.groups()))
+            is_table |= bool(title[1])
+        lowered = line.lower()
+        if len(line) > _LONGEST_LINE or not (heading or any(word in lowered for word in _WORDS)):
+            continue
+        readings, source = _by_column(lines, number) or [("", *row, "") for row in _in_line(line)], -1
+        if not readings and len(named := [*_HEADED.finditer(line)]) > 1:
+            heading, above = named, number
+        elif not readings and re.search(r"[a-z]{3}", _FIRST_CELL.sub("", line)):
+            heading = []
+        elif not readings and heading:
+            readings, source = [*_below(heading, line)], above
+        line_place = _place_of(line, heading[0].string if source >= 0 else "")
+        for at, name, value, written in [*readings, *(("", *row, "") for row in _beside(line))]:
+            place, blocks = at or line_place, parts[-1].blocks if parts else {}
+            begins = is_table or bool(titles and sum(map(len, blocks.values())) < 2)
+            if place not in blocks:
+                begins |= bool(titles or (written and source < 0))
+            elif name in blocks[place] and (titles or name not in (IPC, CPI)):
+                begins |= not (_TIMED.match(line) or 0 <= source == blocks[place][name][0][0])
+            if begins and not (parts and number in parts[-1].places):
+                start = min([*titles, number if source < 0 else source]) if parts else 0
+                named = tuple(titles[n] for n in sorted(titles, reverse=True))
+                parts.append(_Part(named, start, is_table or _TABLE not in text))
+                titles, is_table = {}, False
+            parts[-1].blocks.setdefault(place, {}).setdefault(name, []).append((source, value))
+            parts[-1].places.setdefault(number, set()).add(place)
+            parts[-1].written.setdefault(place, []).extend([written] * bool(written))
+    for part, end in zip(parts, [*(part.start for part in parts[1:]), len(lines)], strict=False):
+        part.lines = lines[part.start : end]
+    return parts
+
+
+def _in_line(line):
+    """List of (category, value) of the shares in a line that names them, or of a JSON object."""
+    if "{" in line and "metric-unit" not in line:  # keys of -j --metric-only
+        pairs = re.findall(rf'"([^"]*)" *: *"({_NUMBER})"', line)
+        return [_valued(named, number) for name, number in pairs if (named := _HEADED.search(name))]
+    matches = next(filter(None, ([*share.finditer(line)] for share in _SHARES)), [])
+    is_said = matches and _SENTENCE.search(line[: matches[0].start()])
+    return [] if is_said else [_valued(match, match["share"]) for match in matches]
+
+
+def _beside(line):
+    """Yield (name, value) of what a line tells beside shares: IPC, CPI, counts, seconds, stalled cycles [%]."""
+    yield from ((IPC, as_number(match[1])) for match in _IPC.finditer(line))
+    yield from (
+        (CPI if match["inverse"] else IPC, as_number(match["rate"])) for match in _RATE.finditer(line)
+    )
+    yield from ((f"stall_{match[1].lower()}end", as_number(match[2])) for match in _STALLS.finditer(line))
+    for name, pattern in _COUNTS.items():
+        if match := pattern.match(line):
+            yield name, as_number(match[1]) if name == "seconds" else float(re.sub("[.,]", "", match[1]))
+
+
+def _place_of(line, heading):
+    """Core, socket or CPU of a line, or what its first cell names by the heading above it (str); "" if none."""
+    if placed := _PLACED.search(line):
+        return placed[1] or placed[2]
+    mark = next((mark for mark in ";|\t," if mark in heading), None)
+    return line.strip("| ").split(mark)[0].strip() if mark and _ROW_NAMES.match(heading) else ""
+
+
+def _by_column(lines, number):
+    """List of (program, category, value, line) of a row that begins with a category, and has a column a program."""
+    mark = next((mark for mark in "|;\t," if lines[number].count(mark) > 1), "")
+    if not mark:
+        return []
+    top, n_marks = number, lines[number].count(mark)
+    while top > max(0, number - _MOST_ROWS) and lines[top - 1].count(mark) == n_marks:
+        top -= 1
+    (_, *names), (first, *cells) = (
+        [cell.strip() for cell in _MARKUP.sub("", lines[k]).strip().removeprefix("|").split(mark)]
+        for k in (top, number)
+    )
+    first = re.sub(r"^\W+|metric_|\(%\)", "", first)
+    if top == number or not (named := _HEADED.fullmatch(first)):
+        return []
+    values = [*itertools.takewhile(lambda cell: re.fullmatch(rf"{_NUMBER} *%?", cell), cells)]
+    columns = [
+        (name, *_valued(named, value), f"{first}: {value}{'%' * (_valued(named, '1')[1] < 1)}")
+        for name, value in zip(names, (value.rstrip(" %") for value in values), strict=False)
+        if not _NO_PROGRAM.match(name)
+    ]
+    return columns if len(columns) > 1 else []
 
 
 def cpus_utilized(text):
@@ -129,69 +298,21 @@ def cpus_utilized(text):
     return float(on[near].sum() / lengths[near].sum())
 
 
-def _named_rows(text):
-    """List of (text of a row with its heading, its first cell) for a table that names a function or program in each
-    row.
-
-    [] if the text is no such table with categories in its heading.
-    """
-    heading, *rows = text.strip("\n").split("\n")
-    mark = next((mark for mark in ";|\t," if heading.count(mark) >= _FEWEST_COLUMNS), None)
-    named = len({named[0].lower() for named in _HEADED.finditer(heading)}) > 1
-    if not (mark and named and re.match(_ROW_NAMES, heading, re.IGNORECASE)):
-        return []
-    return [
-        (f"{heading}\n{row}\n", row.split(mark)[0]) for row in rows if row.count(mark) == heading.count(mark)
-    ]
-
-
-def _under_headings(text):
-    """List of (text, name) for each of several tables of the same categories below other headings, as of programs."""
-    lines, pieces, before = text.splitlines(keepends=True), [[]], {}
-    for line, below in itertools.zip_longest(lines, lines[1:], fillvalue=""):
-        names = frozenset(named.lastgroup for named in _HEADED.finditer(line[:_LONGEST_LINE]))
-        heads = len(names) > 1 and _VALUE.search(below) and not _VALUE.search(line)
-        if heads and before.setdefault(names, line.strip()) != line.strip():
-            pieces.append([])
-            before = {names: line.strip()}
-        pieces[-1].append(line)
-    return [("".join(piece), f"table {k}" if len(pieces) > 1 else "") for k, piece in enumerate(pieces, 1)]
-
-
-def _column_sets(text):
-    """List of (text, name) for each of several sets of the same columns, as kinds of core beside each other without
-    names.
-
-    [] if the heading repeats no category.
-    """
-    sets, heading = [], []
-    for line in text.split("\n"):
-        headed = [next(filter(None, match.groups())) for match in _HEADED.finditer(line)]
-        if len(headed) > 1 and len(set(headed)) < len(headed):
-            heading, size = headed, len(set(headed))
-            sets = sets or [[] for _ in range(len(headed) // size)]
-            cells = headed
-        else:
-            cells = [value[0] for value in _VALUE.finditer(line.replace("%", " "))][-len(heading) :]
-            if not heading or len(cells) < len(heading) or re.search("[a-z]", line):
-                continue
-        for k, lines in enumerate(sets):
-            lines.append("   ".join(cells[k * size : (k + 1) * size]))
-    return [("\n".join(lines) + "\n", f"cores {k}") for k, lines in enumerate(sets, 1)]
-
-
-def _alone(text, command, remark):
-    """List of the Totals of the shares in a text, or of its stalled cycles; [] if there are none.
-
-    `command` and `remark` (str) become those of the Totals.
-    """
-    shares = printed(text)
-    rows = {_NAMES[name]: 100 * shares[name] for name in LEVEL_1 if name in shares}
-    stalls = {f"stall_{match[1].lower()}end": as_number(match[2]) for match in _STALLS.finditer(text)}
-    if len(rows) < 2:
-        rows = {"cycles": 100.0} | stalls if len(stalls) == 2 else {}
-    table = as_table((1, name, value, np.nan, "%") for name, value in rows.items())
-    return [Totals(text, table, command, remarks=(_ALONE, remark))] if rows else []
+def _totals(part, place, name):
+    """The Totals of the shares of a place in a part, of counts beside them, or of its stalled cycles."""
+    rows, text = part.blocks[place], part.text_of(place)
+    counts = {event: rows[event][0][1] for event in _COUNTS if event in rows}
+    elapsed, n_rows = _ELAPSED.search(text), max(len(rows.get(category, ())) for category in LEVEL_1)
+    seconds = counts.pop("seconds", as_number(elapsed[1]) if elapsed else np.nan)
+    remarks = [_ALONE, _MEANS.format(n_rows) * (n_rows > 1), _UNNAMED * (_CORES in place)]
+    values = {_NAMES[category]: 100 * share for category, share in _level_1([rows]).items()}
+    if len(values) < 2:
+        values = {"cycles": 100.0} | {event: rows[event][0][1] for event in sorted(_STALLED)}
+    elif len(counts) > 1:
+        values, remarks = counts, remarks[1:]
+    unit, command = "" if values is counts else "%", f"{name} {place * (len(part.blocks) > 1)}".strip()
+    table = as_table((1, event, value, np.nan, unit) for event, value in values.items())
+    return Totals(text, table, command, (seconds,), remarks=tuple(remarks))
 
 
 def _valued(match, number):
@@ -200,49 +321,44 @@ def _valued(match, number):
     return name, as_number(number) / (1 if name in (IPC, CPI) else 100)
 
 
-def _of_object(line):
-    """Yield (category, value) of the metrics that are keys of a JSON object, as ``-j --metric-only`` writes them."""
-    for match in re.finditer(rf'"([^"]*)" *: *"({_NUMBER})"', line):
-        if named := _HEADED.search(match[1]):
-            yield _valued(named, match[2])
-
-
 def _below(heading, line):
-    """Yield (category, value) of what stands below the names of a heading: between the same separators, or where
-    names end.
+    """Yield ("", category, value, "") of what stands below the names of a heading: between the same separators, or
+    where names end; and (kind of core, category, value, line) where names come again, as of kinds of core.
 
     `heading` is a list of matches in one line, `line` a line below it.
     """
     line = line.split("#")[0].rstrip()
     separator = next((mark for mark in ";|\t," if heading[0].string.count(mark) >= len(heading) - 1), None)
-    if separator:
+    size = len({named[0].strip(" %") for named in heading})
+    values = [*_VALUE.finditer(line.replace("%", " "))]
+    if size < len(heading):
+        timed = re.match(rf" *{TIME}", line)
+        for k, (named, value) in enumerate(zip(heading, values[-len(heading) :], strict=False)):
+            name, share = _valued(named, value[0])
+            written = f"{timed[0] if timed else ''} {named[0].strip(' %')}: {value[0]}%"
+            yield f"{_CORES} {k // size + 1}", name, share, written
+    elif separator:
         columns, cells = heading[0].string.split(separator), line.split(separator)
         if len(cells) >= len(columns) - 1:
             cells = [""] * (len(columns) - len(cells)) + cells
             for column, cell in zip(columns, cells, strict=False):
                 named, value = _HEADED.search(column), _VALUE.fullmatch(cell.strip().rstrip("%"))
                 if named and value:
-                    yield _valued(named, value[0])
-        return
-    values = [*_VALUE.finditer(line.replace("%", " "))]
-    # Kinds of core that stand beside each other without their names are not told apart.
-    if len(values) < len(heading) or len({named[0] for named in heading}) < len(heading):
-        return
-    nothing_else = not re.search("[a-z]", _HEADED.sub("", heading[0].string).replace("time", ""))
-    ends = np.array([value.end() for value in values])
-    last = values[-len(heading) :]
-    for k, named in enumerate(heading):
-        value = last[k] if nothing_else else values[int(np.abs(ends - named.end()).argmin())]
-        yield _valued(named, value[0])
+                    yield "", *_valued(named, value[0]), ""
+    elif len(values) >= len(heading):
+        nothing_else = not re.search("[a-z]", _HEADED.sub("", heading[0].string).replace("time", ""))
+        ends = np.array([value.end() for value in values])
+        last = values[-len(heading) :]
+        for k, named in enumerate(heading):
+            value = last[k] if nothing_else else values[int(np.abs(ends - named.end()).argmin())]
+            yield "", *_valued(named, value[0]), ""
 
 
-def _means(rows):
-    """Mean by category over tables and intervals (dict); a category of which only the parts were printed is their
-    sum.
-
-    `rows` is a DataFrame with the columns category and value.
-    """
-    shares = {name: float(value) for name, value in rows.groupby("category")["value"].mean().items()}
+def _means(blocks):
+    """Mean by category of dicts as of :class:`_Part`; a category of which only the parts were printed is their sum."""
+    names = sorted(set().union(*blocks) & _CATEGORIES.keys())
+    values = {name: [value for rows in blocks for _, value in rows.get(name, ())] for name in names}
+    shares = {name: float(np.mean(values[name])) for name in names}
     if cpi := shares.pop(CPI, 0.0):
         shares.setdefault(IPC, 1 / cpi)
     whole = {
@@ -251,3 +367,9 @@ def _means(rows):
         if set(parts) <= shares.keys()
     }
     return whole | shares
+
+
+def _level_1(blocks):
+    """Shares of level 1 of some blocks (dict by category)."""
+    shares = _means(blocks)
+    return {name: shares[name] for name in LEVEL_1 if name in shares}

@@ -126,24 +126,28 @@ def _by_cells(lines):
 def _tables(lines):
     """List of the lines of perf's tables for people, with their headings, and how long the programs took; [] if
     there are none.
+
+    A table with perf's heading goes on behind a remark until it tells how long the program took, or an event again.
     """
-    kept, command, is_headed, n_rows = [], "", False, 0
+    kept, command, is_headed, is_open, events, first = [], "", False, False, [], 0
     for line in lines:
         if typed := _COMMAND.match(line):
-            command, is_headed = typed[1].strip(), False
+            command, is_headed, is_open = typed[1].strip(), False, False
         elif _KEPT.match(line):
-            is_headed |= "Performance" in line
+            is_open, first = "Performance" in line, len(events)
+            is_headed |= is_open
             kept += ["", line, ""]
         elif row := row_of(line):
             if not is_headed and not row[1] and is_event(row[4]):
-                kept += ["", f" Performance counter stats for '{command}':", ""]
+                if not is_open or row[4] in events[first:]:
+                    kept += ["", f" Performance counter stats for '{command}':", ""]
                 is_headed = True
             if is_headed or row[1]:
                 kept.append(line)
-                n_rows += 1
+                events.append(row[4])
         elif _METRIC.match(line) and kept and kept[-1]:
             kept.append(line)
         elif line.strip() and kept and kept[-1]:
-            kept.append("")
+            kept += [""] * (not is_open)
             is_headed = False
-    return kept if n_rows else []
+    return kept if events else []

@@ -21,6 +21,7 @@ from cmlib.io.perf.formats.human_readable import HumanReadable
 from cmlib.io.perf.formats.lines import TIMED_ROW, as_table, as_unicode
 from cmlib.io.perf.formats.per_place import PerPlace
 from cmlib.io.perf.grammar import ParseError
+from cmlib.io.perf.printed import LEVEL_1, printed
 
 # Heading of each table for people: command, and number of runs if the counts are means of several.
 _TABLE = re.compile(r"^ *Performance counter stats for (.*?)(?: \(([0-9]+) runs\))?:[ \t]*$", re.MULTILINE)
@@ -60,7 +61,7 @@ def _tables(text):
         starts.append(started + 1 if started >= 0 else table.start())
     for table, start, end in zip(tables, starts, [*starts[1:], len(text)], strict=True):
         rows = _ROWS.match(text, table.end(), end)
-        if not rows or "seconds time elapsed" in rows[1]:
+        if not rows or "seconds time elapsed" in rows[1] or not re.match("[^\\n]*[0-9<]", rows[1]):
             continue
         form = PerPlace if PerPlace(rows[1]).recognises() else HumanReadable
         part = form(as_unicode(rows[1]))
@@ -78,7 +79,10 @@ def _tables(text):
 
 
 def _by_program(runs):
-    """List of Totals: those of the same command, heading and events are joined; ParseError if there are too many."""
+    """List of Totals: those of the same command, heading and events are joined; ParseError if there are too many.
+
+    Runs of a command that count other events are named apart where each has an account printed.
+    """
     groups, unnamed = {}, []
     for number, run in enumerate(runs, 1):
         if not run.command and not run.heading:
@@ -88,6 +92,11 @@ def _by_program(runs):
             raise ParseError(
                 f"line 1: more than {MOST_PROGRAMS:,} programs or {_MOST_RUNS:,} runs come in one file. Split it."
             )
+    for command in {key[0] for key in groups} if len(groups) > 1 else ():
+        of_it = [alike for key, alike in groups.items() if key[0] == command]
+        told = [alike for alike in of_it if set(LEVEL_1) <= printed(alike[0].text).keys()]
+        for k, alike in enumerate(told if len(told) > 1 else (), 1):  # which one account can't hold for
+            alike[:] = [replace(run, command=f"{command} run {k}") for run in alike]
     return [joined(alike) for alike in groups.values()]
 
 
