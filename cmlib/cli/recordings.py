@@ -13,6 +13,23 @@ from cmlib.shell import command_line, command_of_report
 from cmlib.terminal import say, say_left_out
 
 
+def _find_processor(_context, _option, text):
+    """The name (str) of the processor that a value of `--processor` means; click.BadParameter if none is known."""
+    from cmlib import processors
+
+    try:
+        return text and processors.find(text)
+    except processors.UnknownProcessorError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+processor_option = click.option(
+    "--processor",
+    callback=_find_processor,
+    help="Whose events they are: haswell, zen2, graviton3, 6248R; a wrong name lists all.",
+)
+
+
 @click.command("import", epilog="Example: cmlib import gcc --mode mlpx --set sweep elsewhere/gcc.*.csv.gz")
 @click.argument("name")
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
@@ -53,9 +70,7 @@ from cmlib.terminal import say, say_left_out
 @click.option(
     "--machine", "about", type=click.Path(exists=True), help="What `cmlib doctor --json` said there."
 )
-@click.option(
-    "--processor", help="Whose events they are: haswell, zen2, graviton3, 6248R; kept with every run."
-)
+@processor_option
 @click.option("--note", default="", help="Kept with every run.")
 def import_(name, files, about, counts, levels, processor, **known):
     """Import FILES, counts that were recorded elsewhere, as runs of program NAME.
@@ -68,7 +83,6 @@ def import_(name, files, about, counts, levels, processor, **known):
 
     columns = dict.fromkeys(counts, "count") | dict.fromkeys(levels, "level")
     about = read_machine(about) if about else None
-    processor = processor and known_processor(processor)
     made = import_files(name, files, columns=columns, about=about, processor=processor, **known)
     for file in made:
         say(f"{file.parent.name}/{file.stem}")
@@ -93,19 +107,6 @@ def _recognised_tables(metas):
 
     names = {event for meta in metas for event in events_of(meta)}
     return events.describe_recognised(events.recognise(names - events.second_readings(names).keys()))
-
-
-def known_processor(text):
-    """The processor (a str, the name of its file) that `text`, a value of `--processor`, names.
-
-    click.BadParameter if no processor is known by that name.
-    """
-    from cmlib import processors
-
-    try:
-        return processors.find(text)
-    except processors.UnknownProcessorError as error:
-        raise click.BadParameter(str(error), param_hint="--processor") from error
 
 
 def read_machine(file):

@@ -9,7 +9,7 @@ import logging
 
 import click
 
-from cmlib.cli.recordings import known_processor
+from cmlib.cli.recordings import processor_option
 from cmlib.cli.stored import profile_names
 from cmlib.passwords import hide
 from cmlib.terminal import say
@@ -29,10 +29,7 @@ _WITH_COMMAND = "To know more"  # label of a line that holds a command to copy, 
     type=int,
     help="Processes that compute at a time; -1 means one a processor. From 2, two notebooks run side by side.",
 )
-@click.option(
-    "--processor",
-    help="Whose events they are: haswell, zen2, graviton3, 6248R, whatever the recording tells.",
-)
+@processor_option
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON, as in answers.json.")
 def run(profile, notebooks, assignments, jobs, processor, as_json):
     """Run the notebooks of PROFILE (smoke, paper or live), all or those named, and make their report.
@@ -44,7 +41,7 @@ def run(profile, notebooks, assignments, jobs, processor, as_json):
 
     parameters = dict(_parameter(text) for text in assignments) | ({} if jobs is None else {"jobs": jobs})
     if processor:
-        parameters["processor"] = known_processor(processor)
+        parameters["processor"] = processor
     # asyncio would add a traceback to the message that a cell was interrupted.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     page = run_profile(profile, notebooks, parameters)

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from cmlib import places
-from cmlib.cli.recordings import known_processor, read_machine
+from cmlib.cli.recordings import processor_option, read_machine
 from cmlib.cli.stored import recorded_names
 from cmlib.shell import command_of_report
 from cmlib.terminal import one_line, say
@@ -25,9 +25,7 @@ _WIDTH = 40  # characters of a bar that stands for all slots
 @click.argument("recording")
 @click.option("--machine", "about", type=click.Path(exists=True, dir_okay=False),
               help="What `cmlib doctor --json` said on the machine measured.")  # fmt: skip
-@click.option(
-    "--processor", help="Whose events they are: haswell, zen2, graviton3, 6248R; a wrong name lists all."
-)
+@processor_option
 @click.option(
     "--interval-ms",
     type=click.IntRange(1, 86_400_000),
@@ -43,7 +41,6 @@ def summarize(recording, about, processor, interval_ms, as_json):
     from cmlib.experiments.summary import summarize_runs
     from cmlib.processors import machine_with
 
-    processor = processor and known_processor(processor)
     machine = (read_machine(about).get("machine", {}) if about else {}) | machine_with(processor)
     with _progress(f"summarizing {recording}"):
         answers = [
