@@ -5,6 +5,7 @@ Hypothesis profiles: `fast` is the suite's, `quick` that of `make check`; `HYPOT
 more.
 """
 
+import functools
 import os
 import signal
 import sys
@@ -17,6 +18,7 @@ from hypothesis import HealthCheck, settings
 # jsonschema, which Jupyter loads, does as well without its parser of IRIs: it takes each process a second to build.
 sys.modules.setdefault("rfc3987_syntax", None)
 
+from cmlib.collect.machine import counter_census  # noqa: E402
 from cmlib.io.archive import locked  # noqa: E402
 from tests import databases, needs, small_runs, smoke_profile  # noqa: E402
 
@@ -39,6 +41,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # A shell that starts the suite in the background makes it deaf to Ctrl-C, and with it what tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+_perf_stat = counter_census._perf_stat
 
 TOLD = {"redraw", "pictures"}  # properties of tests that the summary shows
 
@@ -113,13 +117,26 @@ def smoke(smoke_folder):
     return smoke_folder / "smoke"
 
 
+@functools.cache
+def count_once(selected, command, said_by):
+    """What the stand-in for perf says of a command, by what it depends on."""
+    return _perf_stat(selected, command)
+
+
 @pytest.fixture
 def fake_perf(monkeypatch):
     """A perf whose machine offers six counters, of which the sixth lies; see tests/fake/perf.
 
-    It is run by this Python: what else is called python3 may be a script that takes longer to start.
+    It is run by this Python: what else is called python3 may be a script that takes longer to start. A census starts
+    it 28 times; what it says there of the same machine it says once for all tests of a process.
     """
     monkeypatch.setenv("PATH", f"{FAKE}:{Path(sys.executable).parent}:{os.environ['PATH']}")
+
+    def count(selected, command):
+        said_by = tuple(item for item in os.environ.items() if item[0].startswith(("FAKE_", "PATH")))
+        return count_once(tuple(selected), tuple(command), said_by)
+
+    monkeypatch.setattr(counter_census, "_perf_stat", count)
 
 
 @pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.needs("perf"))])
