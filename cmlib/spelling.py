@@ -5,6 +5,7 @@ equal. Any name is accepted.
 """
 
 import re
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -26,6 +27,7 @@ def letters(name):
 _FIRST = {letters(other): letters(name) for name, others in ALIASES.items() for other in others.split()}
 
 
+@cache
 def spelling(event):
     """Name an event as all its spellings: without case, modifiers, PMU of the cores, and punctuation.
 

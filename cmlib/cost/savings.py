@@ -64,10 +64,11 @@ def savings_without_misses(runs, costs, *, ghz=None, shares=None):
     readings = {}
     for counts, running in runs:
         for event in counts if {"instructions", "cycles"} <= set(counts) else ():
-            name = _MISSES.get(costs.kind(event))
+            if (name := _MISSES.get(costs.kind(event))) is None:
+                continue
             possible = counts[event] <= MOST_PER_CYCLE * counts["cycles"]
             usable = counts.loc[possible, ["instructions", "cycles", event]].dropna()
-            if name and usable[["instructions", "cycles"]].sum().all():
+            if usable[["instructions", "cycles"]].sum().all():
                 saved = _saved(usable, event, costs.most(event, ghz)) | {"running": running[event].mean()}
                 readings.setdefault(name, {}).setdefault(event, []).append(saved)
     names = [name for name in dict.fromkeys(_MISSES.values()) if name in readings]

@@ -73,7 +73,8 @@ def levels(counts, *, timed=True):
         ``system calls``, ``switches``, ``migrations``, ``faults`` and ``interrupts``. If kernel mode was counted apart:
         ``kernel cycles`` [%] and instructions a cycle of kernel and user mode, first if these are 20 % or more.
     """
-    return _levels(counts, interval_lengths(counts) if timed else np.full(len(counts), np.nan))
+    lengths = interval_lengths(counts) if timed else np.full(len(counts), np.nan)
+    return _levels(counts, lengths, np.zeros(len(counts), int)).iloc[0].dropna().to_dict()
 
 
 def phases(counts):
@@ -92,19 +93,17 @@ def phases(counts):
     """
     lengths = interval_lengths(counts)
     bundle = _bundles(len(counts))
-    bundled = (bundle == number for number in range(bundle.max() + 1))
-    series = pd.DataFrame([_levels(counts[rows], lengths[rows]) for rows in bundled])
+    series = _levels(counts, lengths, bundle)
     X = series[[name for name in CUT_BY if name in series]].dropna(axis=1)
     X = X.loc[:, (X > 0).all()]
     X = np.log(X) - np.log(X).mean()
     first = _first_rows(X.to_numpy(), bundle)
     if len(first) == 1:
         return pd.DataFrame()
-    rows = []
-    for start, end in zip(first, [*first[1:], len(counts)], strict=True):
-        level = _levels(counts.iloc[start:end], lengths[start:end])
-        rows.append({"start": counts.index[start] - lengths[start], "end": counts.index[end - 1], **level})
-    frame = pd.DataFrame(rows)
+    last = [*first[1:] - 1, len(counts) - 1]
+    frame = _levels(counts, lengths, np.searchsorted(first, np.arange(len(counts)), side="right") - 1)
+    frame.insert(0, "start", counts.index[first] - lengths[first])
+    frame.insert(1, "end", counts.index[last])
     quantities = frame.drop(columns=["start", "end", "seconds", "instructions"], errors="ignore")
     often = [
         name for name in quantities if name not in _A_SECOND or quantities[name].max() >= _FEWEST_A_SECOND
@@ -244,53 +243,65 @@ _A_SECOND = {
 }
 
 
-def _levels(counts, lengths):
-    """Levels as :func:`levels` returns them, given the lengths of the intervals [s], NaN if not known.
+def _levels(counts, lengths, part):
+    """Levels as :func:`levels` names them, a DataFrame with a row a part of the run; NaN where they are not known.
 
+    `lengths` are those of the intervals [s], NaN if not known; `part` is the number of the part each is in, in order.
     A ratio takes the intervals in which both its events were counted.
     """
-    lengths = pd.Series(np.asarray(lengths, float), counts.index)
+    n_parts = np.max(part, initial=0) + 1
+
+    def total(values):
+        seen = ~np.isnan(values)
+        found = np.bincount(part[seen], minlength=n_parts) > 0
+        return np.where(found, np.bincount(part[seen], values[seen], n_parts), np.nan)
 
     def quotient(above, below):
-        both = above.notna() & below.notna() if below is not None else []
-        return above[both].sum() / below[both].sum() if np.any(both) and below[both].sum() else None
+        unseen = np.isnan(above + below)
+        above, below = (total(np.where(unseen, np.nan, values)) for values in (above, below))
+        return above / np.where(below, below, np.nan)
 
-    counted = {name: counts[name] for name in counts if counts[name].notna().any()}
+    counted = {event: values for event, values in counts.items() if values.notna().any()}
+    counted = {event: values.to_numpy(float) for event, values in counted.items()}
     instructions, cycles, clock = map(counted.get, ("instructions", "cycles", "task-clock"))  # clock: [ms]
-    level = {"seconds": lengths.sum(min_count=1)}
+    level = {"seconds": total(lengths)}
     if instructions is not None:
-        level["instructions"] = instructions.sum()
+        level["instructions"] = total(instructions)
         level["instructions a second"] = quotient(instructions, lengths)
-        level["instructions a cycle"] = quotient(instructions, cycles)
-    apart = _by_mode(counted)
+        if cycles is not None:
+            level["instructions a cycle"] = quotient(instructions, cycles)
     if clock is not None:
-        level["GHz"] = quotient(cycles / 1e6, clock) if cycles is not None else None
+        if cycles is not None:
+            level["GHz"] = quotient(cycles / 1e6, clock)
         level["CPUs"] = quotient(clock / 1e3, lengths)
     for name, events in _A_SECOND.items():
         event = next(filter(counted.__contains__, events), None)
         if event is not None:
             level[name] = quotient(counted[event], lengths)
-    leads = apart.get("kernel cycles", 0.0) >= _KERNEL_LEADS
-    level = apart | level if leads else level | apart
-    return {name: float(value) for name, value in level.items() if pd.notna(value)}
+    apart = _by_mode(counted, quotient)
+    leads = max(apart.get("kernel cycles", [0.0])) >= _KERNEL_LEADS
+    return pd.DataFrame(apart | level if leads else level | apart)
 
 
-def _by_mode(counted):
+def _by_mode(counted, quotient):
     """Kernel's share of the cycles [%] and instructions a cycle of kernel and user mode, as a dict of levels.
 
-    Empty unless cycles were counted both in all and with a modifier; `counted` has the counts by event.
+    Empty unless cycles were counted both in all and with a modifier; `counted` has the counts by event, `quotient`
+    divides them.
     """
     kernel = {}
-    for event, counts in counted.items():
+    for event, values in counted.items():
         name, _, mode = spelling(event).partition(":")
         if mode and name in ("cycles", "instructions") and name in counted:
-            kernel[name] = counts.sum(), counted[name][counts.notna()].sum()
-    cycles, all_cycles = kernel.get("cycles", (0.0, 0.0))
-    if not all_cycles:
+            kernel[name] = values
+    if "cycles" not in kernel:
         return {}
-    shares = {"kernel cycles": 100 * cycles / all_cycles}
-    if "instructions" in kernel and 0 < cycles < all_cycles:
-        instructions, all_instructions = kernel["instructions"]
-        shares["kernel instructions a cycle"] = instructions / cycles
-        shares["user instructions a cycle"] = (all_instructions - instructions) / (all_cycles - cycles)
+    cycles, all_cycles = kernel["cycles"], counted["cycles"]
+    shares = {"kernel cycles": 100 * quotient(cycles, all_cycles)}
+    if "instructions" in kernel:
+        inside = (shares["kernel cycles"] > 0) & (shares["kernel cycles"] < 100)
+        by_mode = {"kernel": (kernel["instructions"], cycles)}
+        by_mode["user"] = counted["instructions"] - kernel["instructions"], all_cycles - cycles
+        for mode, counts in by_mode.items():
+            shares[f"{mode} instructions a cycle"] = np.where(inside, quotient(*counts), np.nan)
     return shares
