@@ -59,7 +59,7 @@ def respell(data, event):
 
 
 @pytest.mark.parametrize("name", topdown.tables())
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(data=st.data())
 def test_any_spelling_of_a_tables_events_gives_the_same_account(name, data):
     table = topdown.read_table(name)
@@ -72,6 +72,7 @@ def test_any_spelling_of_a_tables_events_gives_the_same_account(name, data):
     assert set(table.takes(spelled.values())) == {spelled[event] for event in table.takes(events)}
 
 
+@settings(max_examples=10)
 @given(data=st.data())
 def test_any_spelling_in_a_file_gives_the_same_answer(data):
     spelled = {respell(data, event): rate for event, rate in SLOTS.items()}
