@@ -84,11 +84,11 @@ def make(data, *, n_sizes=2, names=SOME_EVENTS, key_events=10, passes=2, seconds
         for letter in "abcdefghijklmnop"[:others]
     }
     about = {**machine.describe(), "microarchitecture": "made_up", "perf": "6.1.fake"}
-    sizes = working_sets(plateaus(latencies), n_sizes)
+    sizes, known = working_sets(plateaus(latencies), n_sizes), events.table().loc[list(names)]
     with (
         mock.patch("cmlib.collect.record.session.execute", partial(_executed, seconds, itertools.count())),
         mock.patch("cmlib.collect.record.execute.check_perf", lambda: None),
-        mock.patch.object(machine, "known_events", lambda about: events.table().loc[list(names)]),
+        mock.patch.object(machine, "known_events", lambda about: known),
         mock.patch.object(machine, "supported", list),
         mock.patch.object(machine, "describe", lambda: about),
         mock.patch.multiple(micro, PASSES=passes, KEY_EVENTS=key_events, SECONDS=seconds),

@@ -52,6 +52,13 @@ def in_data(data, monkeypatch):
     monkeypatch.setenv("CMLIB_DATA", str(data))
 
 
+@pytest.fixture
+def in_learned_data(in_data, found, model, monkeypatch):
+    """The same, without reading and learning from all of it for each command."""
+    monkeypatch.setattr(fingerprint, "load", lambda **_: found)
+    monkeypatch.setattr(fingerprint, "train", lambda *_: model)
+
+
 def cmlib(*arguments):
     return CliRunner().invoke(main, ["diagnose", *map(str, arguments)])
 
@@ -254,7 +261,9 @@ def test_a_recorded_program_is_diagnosed(in_data, tmp_path):
     assert "{{" not in text and "nan" not in re.sub(r"<svg.*?</svg>", "", text, flags=re.S)
 
 
-def test_a_command_is_recorded_with_the_key_events_and_kept(in_data, data, fake_perf, monkeypatch, tmp_path):
+def test_a_command_is_recorded_with_the_key_events_and_kept(
+    in_learned_data, data, fake_perf, monkeypatch, tmp_path
+):
     monkeypatch.setenv("FAKE_PLANTED", "yes")
     monkeypatch.setenv("FAKE_SECONDS", "3.1")
     described = {**machine.describe(), "microarchitecture": "made_up"}
@@ -289,7 +298,7 @@ def test_without_counters_it_refuses_and_says_why(in_data, monkeypatch):
     assert "cmlib diagnose --recorded NAME" in done.stderr
 
 
-def test_on_another_processor_it_refuses(in_data, monkeypatch):
+def test_on_another_processor_it_refuses(in_learned_data, monkeypatch):
     monkeypatch.setattr(machine, "census", lambda: machine.Census(6, 5))
     done = cmlib("--", "true")
     assert done.exit_code == 2 and "trained on made_up" in done.stderr
@@ -310,7 +319,7 @@ def test_without_counters_nothing_is_read_or_compiled_before_it_says_so(tmp_path
     assert done.exit_code == 2 and "cmlib diagnose --simulate -- COMMAND" in done.stderr
 
 
-def test_an_unknown_recording_is_told_with_those_there_are(in_data):
+def test_an_unknown_recording_is_told_with_those_there_are(in_learned_data):
     done = cmlib("--recorded", "gcc")
     assert (
         done.exit_code == 2
