@@ -136,6 +136,7 @@ def test_how_long_runs_took_are_no_times_of_intervals():
         ("topdown-and-counts.md", 2),
         ("vtune-three.md", 3),
         ("emon-sockets.md", 2),
+        ("pcm-sockets.csv", 2),
         ("adl-remark-between.eml.txt", 2),
         ("spr-old-new-perf.txt", 2),
     ],

@@ -27,7 +27,7 @@ IPC, CPI = "instructions a cycle", "cycles an instruction"
 _ALONE = "They are percentages that the tool printed; no count was read."
 _MEANS = "Printed shares are means of {} rows."
 _LEFT_OUT = "Shares of slots that are there again in the same table, without a name, are left out: {}."
-_UNNAMED = "Kinds of core stand beside each other, and the file does not tell which is which."
+_UNNAMED = "Cores or kinds of core stand beside each other, and the file does not tell which is which."
 LEVEL_1 = tuple(_PARTS)
 _NAMES = dict(zip(LEVEL_1, ("retiring", "bad_speculation", "frontend_bound", "backend_bound"), strict=True))
 _NUMBER = r"[0-9]{1,4}(?:[.,][0-9]{1,6})?"
@@ -43,7 +43,7 @@ def _pattern(text):
 _SHARES = [_pattern(text) for text in _READ["shares"]]
 _IPC, _RATE, _STALLS, _HEADED = (_pattern(_READ[key]) for key in ("ipc", "rate", "stalls", "heading"))
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
-_FIRST_CELL = re.compile(r"^[^;|\t,]*[;|\t,]")
+_FIRST_CELL = re.compile(r"^[|\s]*[^;|\t,]*[;|\t,]")
 _ROW_NAMES = re.compile(r"\W*(?:function|module|kernel|program|benchmark|name|process)", re.IGNORECASE)
 _NO_PROGRAM = re.compile(
     r"[^a-z]*$|value|mean|av|med|min|max|std|unit|delta|diff|change|ratio", re.IGNORECASE
@@ -63,7 +63,7 @@ _TITLE = re.compile(
     rf"^[ \t>]*(?:{_TABLE}'?(.+?)'?(?: \([0-9]+ runs\))?:|(?:#+|h[1-6]\.|[$%]) +(\S[^|;]*?)|\*\*(\w.*?)\*\*:?"
     r"|`+([^`]+)`+:?|[-=~+]{2,} *(\w.*?) *[-=~+]{2,}|([A-Za-z][\w ,.+()-]{0,60}):)\s*$"
 )
-_ELAPSED = re.compile(r"^ *([0-9]+[.,][0-9]+) (?:\+- [0-9.,]+ )?seconds time elapsed", re.MULTILINE)
+_ELAPSED = re.compile(r"^[ >]*([0-9]+[.,][0-9]+) (?:\+- [0-9.,]+ )?seconds time elapsed", re.MULTILINE)
 _VALUE = re.compile(rf"(?<![\w.:-]){_NUMBER}(?![\w.])")
 _COUNTS = {name: _pattern(text) for name, text in _READ["counts"].items()}
 # One of these is in each line from which anything is read; looked for in a tenth of the time.
@@ -270,7 +270,7 @@ def _by_column(lines, number):
         [cell.strip() for cell in _MARKUP.sub("", lines[k]).strip().removeprefix("|").split(mark)]
         for k in (top, number)
     )
-    first = re.sub(r"^\W+|metric_|\(%\)", "", first)
+    first = re.sub(r"^\W+|metric_| *\(%\)", "", first)
     if top == number or not (named := _HEADED.fullmatch(first)):
         return []
     values = [*itertools.takewhile(lambda cell: re.fullmatch(rf"{_NUMBER} *%?", cell), cells)]
@@ -329,29 +329,26 @@ def _below(heading, line):
     """
     line = line.split("#")[0].rstrip()
     separator = next((mark for mark in ";|\t," if heading[0].string.count(mark) >= len(heading) - 1), None)
-    size = len({named[0].strip(" %") for named in heading})
-    values = [*_VALUE.finditer(line.replace("%", " "))]
-    if size < len(heading):
-        timed = re.match(rf" *{TIME}", line)
-        for k, (named, value) in enumerate(zip(heading, values[-len(heading) :], strict=False)):
-            name, share = _valued(named, value[0])
-            written = f"{timed[0] if timed else ''} {named[0].strip(' %')}: {value[0]}%"
-            yield f"{_CORES} {k // size + 1}", name, share, written
-    elif separator:
+    size, pairs = len({named[0].strip(" %") for named in heading}), []
+    if separator:
         columns, cells = heading[0].string.split(separator), line.split(separator)
         if len(cells) >= len(columns) - 1:
             cells = [""] * (len(columns) - len(cells)) + cells
             for column, cell in zip(columns, cells, strict=False):
-                named, value = _HEADED.search(column), _VALUE.fullmatch(cell.strip().rstrip("%"))
-                if named and value:
-                    yield "", *_valued(named, value[0]), ""
-    elif len(values) >= len(heading):
+                named, value = _HEADED.search(column.strip()), _VALUE.fullmatch(cell.strip().rstrip("%"))
+                pairs += [(named, value[0])] if named and value else []
+    elif len(values := [*_VALUE.finditer(line.replace("%", " "))]) >= len(heading):
         nothing_else = not re.search("[a-z]", _HEADED.sub("", heading[0].string).replace("time", ""))
         ends = np.array([value.end() for value in values])
         last = values[-len(heading) :]
         for k, named in enumerate(heading):
             value = last[k] if nothing_else else values[int(np.abs(ends - named.end()).argmin())]
-            yield "", *_valued(named, value[0]), ""
+            pairs.append((named, value[0]))
+    for k, (named, value) in enumerate(pairs):
+        kind, written = "", ""
+        if size < len(heading):  # a line that is not taken for another run's
+            kind, written = f"{_CORES} {k // size + 1}", f"summary {named[0].strip(' %')}: {value}%"
+        yield kind, *_valued(named, value), written
 
 
 def _means(blocks):
