@@ -162,3 +162,7 @@ def test_shares_of_a_place_are_imported_alone_and_others_are_not_averaged_in(tmp
 def test_shares_of_which_nothing_tells_what_they_are_of_are_named_and_not_used():
     core, _ = summaries("adl-remark-between.eml.txt")
     assert "front end 38.0 %" in " ".join(core["remarks"])
+
+
+def test_it_is_said_where_shares_are_of_the_kernel_alone():
+    assert all("kernel" in " ".join(answer["remarks"]) for answer in summaries("topdown-kernel.txt"))

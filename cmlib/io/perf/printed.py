@@ -25,6 +25,7 @@ _CATEGORIES, _PARTS = _READ["names"], _READ["parts"]
 _LONGEST_LINE = 20_000  # of which shares are read
 IPC, CPI = "instructions a cycle", "cycles an instruction"
 _ALONE = "They are percentages that the tool printed; no count was read."
+_MODES = {None: "", "k": "They are of the kernel alone.", "u": "They are of user mode alone."}
 _MEANS = "Printed shares are means of {} rows."
 _LEFT_OUT = "Shares of slots that are there again in the same table, without a name, are left out: {}."
 _UNNAMED = "Cores or kinds of core stand beside each other, and the file does not tell which is which."
@@ -304,7 +305,8 @@ def _totals(part, place, name):
     counts = {event: rows[event][0][1] for event in _COUNTS if event in rows}
     elapsed, n_rows = _ELAPSED.search(text), max(len(rows.get(category, ())) for category in LEVEL_1)
     seconds = counts.pop("seconds", as_number(elapsed[1]) if elapsed else np.nan)
-    remarks = [_ALONE, _MEANS.format(n_rows) * (n_rows > 1), _UNNAMED * (_CORES in place)]
+    mode = _MODES[re.search(r"(?:ing|tion|bound):([ku])\b|$", text)[1]]
+    remarks = [_ALONE, _MEANS.format(n_rows) * (n_rows > 1), _UNNAMED * (_CORES in place), mode]
     values = {_NAMES[category]: 100 * share for category, share in _level_1([rows]).items()}
     if len(values) < 2:
         values = {"cycles": 100.0} | {event: rows[event][0][1] for event in sorted(_STALLED)}
