@@ -253,8 +253,8 @@ def _levels(counts, lengths, part):
 
     def total(values):
         seen = ~np.isnan(values)
-        found = np.bincount(part[seen], minlength=n_parts) > 0
-        return np.where(found, np.bincount(part[seen], values[seen], n_parts), np.nan)
+        n_seen = np.bincount(part[seen], minlength=n_parts)
+        return np.where(n_seen > 0, np.bincount(part[seen], values[seen], n_parts), np.nan)
 
     def quotient(above, below):
         unseen = np.isnan(above + below)
