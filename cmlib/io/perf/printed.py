@@ -262,25 +262,29 @@ def _place_of(line, heading):
 def _by_column(lines, number):
     """List of (program, category, value, line) of a row that begins with a category, and has a column a program."""
     mark = next((mark for mark in "|;\t," if lines[number].count(mark) > 1), "")
-    if not mark:
+    if not mark or lines[number].lstrip()[:1].isdigit():
         return []
-    top, n_marks = number, lines[number].count(mark)
-    while top > max(0, number - _MOST_ROWS) and lines[top - 1].count(mark) == n_marks:
-        top -= 1
-    (_, *names), (first, *cells) = (
-        [cell.strip() for cell in _MARKUP.sub("", lines[k]).strip().removeprefix("|").split(mark)]
-        for k in (top, number)
-    )
-    first = re.sub(r"^\W+|metric_| *\(%\)", "", first)
-    if top == number or not (named := _HEADED.fullmatch(first)):
-        return []
+    first, *cells = _cells(lines[number], mark)
     values = [*itertools.takewhile(lambda cell: re.fullmatch(rf"{_NUMBER} *%?", cell), cells)]
+    first = re.sub(r"^\W+|metric_| *\(%\)", "", first)
+    if len(values) < 2 or not (named := _HEADED.fullmatch(first)):
+        return []
+    above = itertools.takewhile(
+        lambda line: line.count(mark) == lines[number].count(mark),
+        lines[max(0, number - _MOST_ROWS) : number][::-1],
+    )
+    _, *names = _cells([lines[number], *above][-1], mark)
     columns = [
         (name, *_valued(named, value), f"{first}: {value}{'%' * (_valued(named, '1')[1] < 1)}")
         for name, value in zip(names, (value.rstrip(" %") for value in values), strict=False)
         if not _NO_PROGRAM.match(name)
     ]
     return columns if len(columns) > 1 else []
+
+
+def _cells(line, mark):
+    """Cells (list of str) of a line of a table, without bold type and the like."""
+    return [cell.strip() for cell in _MARKUP.sub("", line).strip().removeprefix("|").split(mark)]
 
 
 def cpus_utilized(text):
