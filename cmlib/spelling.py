@@ -29,7 +29,7 @@ _FIRST = {letters(other): letters(name) for name, others in ALIASES.items() for 
 
 @cache
 def spelling(event):
-    """Name an event as all its spellings: without case, modifiers, PMU of the cores, and punctuation.
+    """Return one name for all spellings of an event, which differ in case, modifiers, PMU of the cores and punctuation.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ def spelling(event):
     Returns
     -------
     str
-        Equal for all spellings of one event, such as ``slots``. What was counted in the kernel only, or with more
-        terms than its name (``cmask=1``), is another event.
+        Lower-case letters and digits, such as ``slots``. What was counted in the kernel only (``slots:k``), or with
+        more terms than its name (``slotscmask1``), is another event, unless a term ``name=…`` names it.
 
     Examples
     --------

@@ -16,7 +16,7 @@ _ORDERS = re.compile(
 
 
 def printable(text):
-    """The text (any object, by its str) with control characters written as in JSON, such as ``\\u001b``."""
+    """The text (any object, by its str), control characters but line feed and tab written as in JSON: ``\\u001b``."""
     return _ORDERS.sub(lambda match: f"\\u{ord(match[0]):04x}", str(text))
 
 
@@ -53,8 +53,8 @@ def say_above_bars(text):
 
 
 def say(text="", *, err=False, nl=True, **style):
-    """Print text without control characters, on standard error if `err`; without a line feed at its end unless `nl`.
+    """Print text, on standard error if `err`; without a line feed at its end unless `nl`.
 
-    `style` is click's, such as fg="red".
+    Control characters but line feed and tab are written as ``\\u001b``. `style` is click's, such as fg="red".
     """
     click.secho(printable(text), err=err, nl=nl, **style)

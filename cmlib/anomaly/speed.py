@@ -146,7 +146,7 @@ def explain_by_code(verdict, same, instructions):
     Parameters
     ----------
     verdict : str
-        Verdict of :func:`compare_times`.
+        That of a :class:`Speed`.
     same : bool or None
         True if all code that ran is the same but for its addresses; None if unknown.
     instructions : float or None
@@ -155,10 +155,11 @@ def explain_by_code(verdict, same, instructions):
     Returns
     -------
     verdict : str
-        For the same code, ``moved`` if its time changed and ``no change`` otherwise; else `verdict`.
+        For the same code, ``moved`` if it was slower or faster and ``no change`` otherwise; else `verdict`.
     cause : {"layout", "layout or memory", "work"} or None
-        ``layout`` for the same code; ``work`` if instructions changed in the direction of the time, by 0.5 % or more;
-        ``layout or memory`` if they did not; None if there is no change or instructions are not known.
+        None if `verdict` is neither slower nor faster. Else ``layout`` for the same code; for any other None if
+        instructions are not known, ``work`` if they changed in the direction of the time, by 0.5 % or more, and
+        ``layout or memory`` if they did not.
     """
     if verdict not in (SLOWER, FASTER):
         return NO_CHANGE if same else verdict, None

@@ -4,7 +4,7 @@ OCOE is one counter, one event; a Recording has the counts and running shares of
 :func:`references` takes runs of both kinds, and gives a dict from event to :class:`Reference`, which compares a
 series of counts; :func:`noise_floor` gives a DataFrame of the errors that are left where nothing is multiplexed.
 MEASURES names the errors: Eq. 4 of CounterMiner [%], the ratio of distances, errors of total [%] and distribution.
-An UnfitRecordingError if no event was counted by two OCOE runs.
+An UnfitRecordingError if no multiplexed event was counted by two OCOE runs.
 """
 
 import itertools
@@ -98,7 +98,8 @@ class Reference:
     total : float
         Mean over the runs of the sum of all intervals.
     own_distance : float
-        Mean distance between two of them, over all pairs: ``dist_ref`` of Eq. 4 of CounterMiner (§II-B).
+        Mean distance (:func:`cmlib.clean.distance.dtw`) between two of them, over all pairs: ``dist_ref`` of Eq. 4 of
+        CounterMiner (§II-B).
     """
 
     def __init__(self, runs, event):
@@ -119,7 +120,8 @@ class Reference:
         which is 0 if the series is as far from the OCOE series as these from each other, and grows on both sides;
         `distance_ratio`: the ratio of these distances; `total_error_percent`: difference of totals [% of OCOE's];
         `distribution_error`: the Wasserstein distance between the distributions of values, in standard deviations
-        of the OCOE values. NaN are left out. A ValueError if nothing is left.
+        of the OCOE values. A ratio is infinite if only what it is divided by is 0. NaN are left out. A ValueError if
+        nothing is left.
         """
         values, pooled = _whole(series), np.concatenate(self.series)
         distance = np.mean([dtw(values, reference) for reference in self.series])

@@ -2,7 +2,7 @@
 
 Where perf can't read a counter in time, it prints no count for an interval, and the next count covers both.
 :func:`redistribute_delayed_counts` takes and returns a DataFrame of counts, a row an interval, a column an event.
-Nothing is refused; late intervals that no reading follows stay NaN.
+Nothing is refused; late intervals that no reading follows directly stay NaN.
 """
 
 import numpy as np
@@ -13,9 +13,10 @@ def redistribute_delayed_counts(counts, running, *, by=None):
 
     `counts` (NaN where nothing was read) and `running` (shares, 0-1) are DataFrames, a row an interval, a column an
     event; they are not modified. An interval without a count whose running share is above 0 was counted but not read:
-    its count is in the next reading of the event. That is divided in proportion to `by` (array-like, one value an
-    interval, such as instructions), or equally if `by` is None or not known there. Returns a DataFrame as `counts`;
-    late intervals at the end, which no reading follows, stay NaN.
+    its count is part of the next interval's, or of the one after several late ones in a row. That count is divided in
+    proportion to `by` (array-like, one value an interval, such as instructions), or equally if `by` is None, NaN in one
+    of the intervals covered, or 0 in all. Returns a DataFrame as `counts`; late intervals stay NaN if there is no next
+    one, or if the event was not counted in it.
     """
     spread = counts.to_numpy(dtype=np.float64, copy=True)
     late = np.isnan(spread) & (running.to_numpy() > 0)

@@ -1,7 +1,7 @@
 """Replace outliers, which are samples above a threshold, by the median of neighbouring samples.
 
 :func:`replace_outliers` takes an array of counts by interval (NaN where nothing was counted), and gives the cleaned
-array and a mask of what was replaced (CounterMiner, §III-B). A ValueError if the threshold is not above 0.
+array and a mask of what was replaced (CounterMiner, §III-B). A ValueError if `n_std` is not above 0.
 """
 
 import math
@@ -14,7 +14,7 @@ import numpy as np
 def replace_outliers(values, *, n_std=5.0, exact=None):
     """Replace samples above mean + n_std * std by the median of their part of the series.
 
-    The series is cut into ceil(sqrt(n)) parts of as many samples; a sample
+    The series is cut into ceil(sqrt(n)) parts of equal length, to within one sample; a sample
     above the threshold takes the median of the remaining samples of its own part, or
     of the whole series if its part keeps none (CounterMiner, §III-B, Eq. 6 and 7).
 
@@ -41,11 +41,12 @@ def replace_outliers(values, *, n_std=5.0, exact=None):
 
     Notes
     -----
-    Eq. 7 is printed with the range of the *values* in its numerator. Read so, an
-    outlier sits in an interval of its equals and is replaced by itself; the interval
-    is therefore taken along time. The deviation is the population's (divided by n).
-    One sample among n can lie at most (n - 1) / sqrt(n) deviations above the mean:
-    below 28 samples nothing exceeds 5 deviations, below 11 nothing exceeds 3.
+    Eq. 7 is printed with the range of the *values* in its numerator. Read so, intervals
+    are ranges of counts, an outlier's has outliers alone, and it is replaced by their median;
+    the interval is therefore taken along time. The deviation is the population's (divided by n).
+    A sample among n that are not NaN lies at most sqrt(n - 1) deviations above the mean
+    (Samuelson's inequality): below n = 26 nothing exceeds 5 deviations, below n = 10 nothing
+    exceeds 3; at 26 and 10 only rounding does.
     """
     if not n_std > 0:
         raise ValueError(f"n_std is {n_std}; a threshold needs a number of standard deviations above 0")

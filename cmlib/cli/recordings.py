@@ -36,12 +36,12 @@ processor_option = click.option(
 @click.option(
     "--mode",
     type=click.Choice(["ocoe", "mlpx"]),
-    help="ocoe: each event counted all the time; mlpx: multiplexed.  [default: seen]",
+    help="ocoe: each event counted all the time; mlpx: multiplexed.  [default: by the running shares]",
 )
 @click.option(
     "--set", "set_name", help="Name of the set of runs.  [default: ocoe, mlpx12 for 12 events, or counts]"
 )
-@click.option("--interval-ms", type=int, help="Time between samples.  [default: seen from the files]")
+@click.option("--interval-ms", type=int, help="Time between samples.  [default: by the files' times]")
 @click.option(
     "--place",
     default="",
@@ -135,13 +135,14 @@ def fetch(name, listed, wanted):
     """Download the public set NAME into the cache, and check its SHA-256.
 
     Prints how many files came, whom to credit, the licence, and the programs in the set. What is there is not
-    downloaded again. With --list the sets are only printed; with --import programs of the set become recordings.
+    downloaded again. With --list the sets are only printed; with --import programs of the set become recordings, and
+    the commands that study them are printed instead of the programs.
     """
     from cmlib.io.public import cache_dir, import_programs, programs, sets
     from cmlib.io.public import fetch as fetch_set
 
     if listed == bool(name):
-        raise click.UsageError("name a set of recordings, or give --list.")
+        raise click.UsageError("name a set of recordings, or give --list, and not both.")
     if listed:
         for row in sets().itertuples():
             comes = f", {row.shipped} with cmlib" if row.shipped else ""

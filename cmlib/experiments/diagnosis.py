@@ -22,7 +22,6 @@ from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.fingerprint.diagnosis import advice, label_slices, phases
 from cmlib.fingerprint.phases import (
     FIRST_LEVEL,
-    IN_ORDER,
     INSTRUCTIONS,
     NAMED_FROM,
     added_shares,
@@ -40,6 +39,7 @@ _LINE = re.compile(r"([1-9][0-9]{0,8}) B,[^,]*$")
 _INTERPRETER = re.compile(r"(lib)?(python|perl|ruby|lua|php|node|mono|jvm|R\b|bash|dash|gawk|mawk)")
 HEALTHY = "N"  # class of all healthy forms in simulations, where prefetching makes all cache levels alike
 _CACHED = "P_Mem_L2/L3"
+_IN_ORDER = "data misses in order"  # label of first-level misses that a processor prefetches
 SLICE_S = 0.4  # length of a slice
 # Basic blocks in an interval of a simulation: some 3 million instructions, which take 0.05 s.
 EVERY_BLOCKS = 500_000
@@ -162,7 +162,10 @@ def refuse_simulated_program(program):
 
 
 def first_simulated(name):
-    """First simulated run of a program (name) among the recordings: name (str) and metadata (dict); None if none is."""
+    """First simulated run of a program (name) in the order of their names; None if there is none.
+
+    A tuple of the run's name (such as ``ocoe-p0-00``) and its metadata (dict).
+    """
     runs = readable_runs(places.recordings_dir() / name).items()
     return next(((run, meta) for run, meta in runs if source_of(meta) == VALGRIND), None)
 
@@ -302,7 +305,7 @@ def _without_streams(table, misses, lines):
     unclassed = (table["class"] == "") & (table["label"] == FIRST_LEVEL)
     mostly_in_order = first_level - (misses.sum() - lines) >= first_level / 2
     streams = ((table["class"] == _CACHED) | unclassed) & mostly_in_order
-    named = table.assign(label=table["label"].mask(streams, IN_ORDER))
+    named = table.assign(label=table["label"].mask(streams, _IN_ORDER))
     named["class"] = table["class"].mask(streams & ~unclassed, HEALTHY)
     return named
 

@@ -92,7 +92,7 @@ def table(header, rows):
 
 def number(value, decimals=1, unit=""):
     """`value` as str with `decimals` digits, its `unit` and a comma between thousands: "–" for NaN, "∞" for an
-    infinite one.
+    infinite one of either sign.
     """
     if math.isnan(value):
         return "–"
@@ -110,7 +110,8 @@ class Panel(widgets.VBox):
     controls : dict of str to widget
         Name to a widget with a value, from left to right.
     adjust : dict of str to callable, optional
-        Name of a control to a function of its new value, which may change other controls before anything is drawn.
+        Name of a control to a function of its new value, which may change other controls before anything is drawn. Its
+        errors are raised, and nothing is drawn.
 
     Attributes
     ----------

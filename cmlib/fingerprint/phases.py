@@ -2,7 +2,7 @@
 
 The estimate charges a fixed number of cycles (`weights`) for each instruction, miss and misprediction. Functions
 take Callgrind's counts, a DataFrame with a row an interval and a column an event (``sim.…``), and give a DataFrame.
-A KeyError if a simulated event is missing.
+A KeyError if a simulated event is missing; a row without instructions gives NaN or infinity.
 """
 
 import numpy as np
@@ -11,7 +11,6 @@ import pandas as pd
 from cmlib.fingerprint.segments import segment_starts
 
 INSTRUCTIONS, NOTHING_ELSE = "instructions", "instructions only"
-IN_ORDER = "data misses in order"
 FIRST_LEVEL = "first-level data misses"
 # Causes of estimated cycles, and the events that are charged for each; every event with a weight is in one of these.
 CONTRIBUTORS = {
@@ -71,9 +70,10 @@ def simulated_phases(counts, weights):
     """Cut a simulated run into phases in which the shares of the causes of estimated cycles are constant.
 
     `counts` is a DataFrame, a row an interval (index: its end [10⁹ instructions]), `weights` a Series of the cycles
-    charged for each event. Returns a DataFrame, a row a phase: first and last (row), start and end [as the index],
-    share (of all estimated cycles, 0-1), label (its largest cause that has at least 0.1 of them; else "instructions
-    only") and estimate (cycles per instruction).
+    charged for each event. Returns a DataFrame, a row a phase: first and last (positions of rows), start and end
+    [as the index], share (of all estimated cycles, 0-1), label (the largest cause but instructions, if that has at
+    least 0.1 of the phase's; else "instructions only") and estimate (cycles per instruction). A ValueError if an
+    interval has no instructions.
     """
     parts, executed = contributions(counts, weights), counts["sim.instructions"].to_numpy()
     shares = parts.div(parts.sum(axis=1), axis=0)

@@ -50,16 +50,19 @@ class Recording:
     Attributes
     ----------
     meta : dict
-        What was recorded, how and where, as in the recording's metadata file, and for piecewise-linear segments (mode
-        ``lines``), too, the entries mode, pinned, groups and interval_ms; `cpus` where it is known how many a run used.
+        What was recorded, how and where: the content of the recording's metadata file, and `cpus` where it is known how
+        many a run used. It always has mode (``ocoe``, ``mlpx``, ``unknown``, or ``lines`` for piecewise-linear
+        segments), pinned, groups and interval_ms; where the file of a recording of lines lacks these, they are added.
     counts : DataFrame, shape (n_intervals, n_events)
         Events per interval as perf prints them (multiplexed ones scaled), NaN where not counted. The index is the
         interval's end: `time_s` [s], `million_instructions` where no clock ran, or the number of the `run` (from 1)
         whose totals they are. Columns are events.
     running : DataFrame, shape (n_intervals, n_events)
-        Share of the time each event was counted, 0 to 1; NaN where the file that was imported told none.
+        Share of the time each event was counted, 0 to 1; 1 if simulated, NaN where the file that was imported told
+        none.
     interval_s : Series, shape (n_intervals,)
-        Lengths of the intervals [s]; the last one may be shorter. Of a simulated run [10⁹ instructions].
+        Lengths of the intervals [s]; the last one may be shorter. Of a simulated run [10⁹ instructions]. 1 s each for
+        totals of runs whose length is not known.
     counts_again, running_again : DataFrame, shape (n_intervals, n_readings)
         Second readings of events that the run counted twice, columns ``EVENT#2``: the same as `counts` and
         `running`, in other groups of a multiplexed run. They test its errors, and are no further events.
@@ -150,7 +153,7 @@ def make_recording(meta, counts, running, interval_s=None):
     """A Recording from metadata (`meta`, dict), and counts and running shares as a run's file has them.
 
     `counts` and `running` are DataFrames indexed by `time_s`, a column an event, with second readings (``EVENT#2``)
-    among their columns; `interval_s` (array-like) are lengths [s], by default the differences of `time_s`. The index
+    among their columns; `interval_s` (ndarray) are lengths [s], by default the differences of `time_s`. The index
     becomes millions of instructions in a simulated run, and the run's number where an interval is a whole run.
     """
     lengths = lengths_by_ends(counts.index) if interval_s is None else interval_s

@@ -30,9 +30,10 @@ def stack_runs(runs, *, per=None, leave_out=()):
         ``instructions`` and ``cycles``. Columns that are all NaN are taken as not counted.
     per : str, optional
         Event by whose count of the same interval the counts are divided: "cycles", "instructions" or
-        another column that every run has. By default none, as in the paper.
+        another column that every run has. By default none, as in the paper. 0/0 becomes 0.
     leave_out : collection of str, optional
-        Events to leave out of X, besides those for which :func:`cmlib.rank.leaks.is_named_leak` is true.
+        Events to leave out of X, besides leaks: those whose name says that they count instructions, cycles or something
+        in proportion to them (:func:`cmlib.rank.leaks.is_named_leak`).
 
     Returns
     -------
@@ -79,7 +80,7 @@ def align_runs(runs, n_steps=None, *, per="cycles", leave_out=()):
     per : str or None, default "cycles"
         Event by whose count a step's counts are divided, a column that every run has; with None, X has counts.
     leave_out : collection of str, optional
-        Events to leave out of X, besides those for which :func:`cmlib.rank.leaks.is_named_leak` is true.
+        Events to leave out of X, besides leaks, as of :func:`stack_runs`.
 
     Returns
     -------
@@ -142,7 +143,7 @@ def step_runs(runs, n_steps=None):
     Raises
     ------
     ValueError
-        If a run lacks instructions or cycles, has fewer than 2 intervals or gaps, or retired less than half or more
+        If a run lacks instructions or cycles, has gaps or fewer than 2 intervals, or retired less than half or more
         than twice the median run's instructions; if `n_steps` is below 2.
     """
     runs = _checked(runs)
@@ -198,7 +199,7 @@ def _checked(runs):
     """The runs without events that they did not count and intervals in which the program did not run; or an error."""
     runs = [_checked_run(run, f"run {number}") for number, run in enumerate(runs)]
     if not runs:
-        raise UnfitRecordingError("no runs to fuse.")
+        raise UnfitRecordingError("no runs to merge.")
     return runs
 
 
@@ -210,7 +211,7 @@ def _checked_run(run, label):
     run = run.loc[at_work, run.notna().any()].astype(float)
     if len(run) < 2:
         raise UnfitRecordingError(
-            f"{label} has {len(run)} interval(s) in which the program ran; fusing needs at least 2."
+            f"{label} has {len(run)} interval(s) in which the program ran; merging needs at least 2."
         )
     holes = run.isna().sum()
     if holes.any():

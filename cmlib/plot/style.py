@@ -73,7 +73,7 @@ def bars_across(ax, values, labels, colours):
 
 
 def legend_right(ax, **options):
-    """Put the legend of the Axes `ax` to the right of it; `options` are those of ``Axes.legend``. Returns None."""
+    """Put the legend of `ax` to the right of it; `options` are those of ``Axes.legend`` but its place. Returns None."""
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), **options)
 
 

@@ -264,15 +264,15 @@ def describe_misses(savings, of="cycles"):
     Parameters
     ----------
     savings : list of dict
-        An entry for each cache, from :func:`cmlib.cost.savings_without_misses`: without, percent, low, high, reason
-        and more.
+        An entry for each cache, as :func:`cmlib.cost.savings_without_misses` describes it: without, percent,
+        low, high, reason and more.
     of : str, default "cycles"
         Noun for what is saved.
 
     Returns
     -------
     list of str
-        Clauses of a sentence, one for each entry.
+        Clauses: one for each estimate, then one for all caches that share a reason why there is none.
     """
     return _sentences().misses(savings, of).split("\n")[:-1]
 

@@ -32,7 +32,7 @@ def runtime_of(command):
 def advice_for(runtime):
     """Dict from top-down category to advice (str, Markdown), for categories in which a runtime has advice of its own.
 
-    `runtime` is a name of :func:`runtime_of`. For other categories the advice of the processor's top-down table holds;
-    empty for an unknown runtime.
+    `runtime` is what :func:`runtime_of` returns. For other categories the advice of the processor's top-down table
+    holds; empty for an unknown runtime.
     """
     return _READ["runtimes"].get(runtime, {}).get("advice", {})

@@ -255,8 +255,9 @@ def _integer(text):
 def describe_arm(cpu):
     """An ARM processor's part of :func:`describe`: a dict, empty for any other processor.
 
-    Its keys: vendor and microarchitecture (str), model_name (str or None), family and model (int). `cpu` is a dict of
-    the fields (str) of one processor in /proc/cpuinfo.
+    Its keys: vendor (str, of the field CPU implementer), model_name (str, or None if not known), family (int, CPU
+    architecture; 8 if that is no number), model (int, CPU part) and microarchitecture (str, vendor-family-model, the
+    model in hexadecimal). `cpu` is a dict of the fields (str) of one processor in /proc/cpuinfo.
     """
     try:
         implementer, part = (int(cpu[f"CPU {key}"], 16) for key in ("implementer", "part"))

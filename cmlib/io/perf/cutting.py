@@ -1,7 +1,7 @@
 """Cut pieces out of a recording by marks: lines with the name, start and end of a program or phase.
 
 :func:`read_marks` reads a file of marks, :func:`cut` takes the text between two times, :func:`begin_ns` says when a
-recording began. RecordError for a file of marks with a line that is none, ParseError to cut text that has no times.
+recording began. RecordError for a file of marks with another line, ParseError to cut text that has no times.
 """
 
 import re
@@ -31,8 +31,8 @@ def cut(text, start_s, end_s):
     a text.
 
     A tuple of the text of these intervals below the heading, and the time that has to be taken off its times [s]: the
-    start of the first interval, or 0 in forms whose first row begins the time. None if no whole interval lies there.
-    ParseError if lines of this form have no times.
+    start of the first interval, or 0 in forms whose times are read as beginning with the first row's interval. None if
+    no whole interval lies there. ParseError if lines of this form have no times.
     """
     form = find_format(text)
     starts, stops, times = form.timed_lines
@@ -50,10 +50,10 @@ def cut(text, start_s, end_s):
 
 
 def begin_ns(text):
-    """Read when a recording began, where the file says so in a number or time since 1970.
+    """Read when a recording began, where the file has a time since 1970.
 
-    That is a line ``Start: SECONDS`` near its beginning, or the times of a wide table; perf's ``# started on`` is not
-    read, as it knows no fractions of a second.
+    That is a line ``Start: SECONDS`` near its beginning (nanoseconds if 10¹⁷ or more), or the times of a wide table;
+    perf's ``# started on`` is not read, as it knows no fractions of a second.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class Mark:
     Attributes
     ----------
     name : str
-        Name of the program or phase; letters, digits and ._- only.
+        Name of the program or phase; letters, digits and ._- only (of a file's names, others become _).
     start_ns, end_ns : int
         Nanoseconds since the start of the recording, or since 1970 if the start is 10¹⁷ or more.
     """
@@ -95,8 +95,8 @@ class Mark:
     def seconds(self, begin_ns):
         """Start and end [s] since the start of the recording (two float).
 
-        `begin_ns` is when that was, in nanoseconds since 1970 (None if not known); it is used if the mark's times are
-        since 1970.
+        `begin_ns` is when that was, in nanoseconds since 1970. It is subtracted if the mark's times are since 1970; if
+        it is None (not known), these stay since 1970.
         """
         origin = begin_ns or 0 if self.is_since_1970() else 0
         return (self.start_ns - origin) / 1e9, (self.end_ns - origin) / 1e9
@@ -111,7 +111,7 @@ def read_marks(file):
     names.
 
     Without a unit, numbers from 10¹⁷ on are nanoseconds. RecordError if the file can't be read, is larger than 4 MiB,
-    has no mark, or a line that is none.
+    has no mark, or another line than marks, a heading and comments (``#``).
     """
     with errors_as(RecordError, file):
         content = decompress(read_file(Path(file)), file)

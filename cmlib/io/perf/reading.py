@@ -71,8 +71,8 @@ def parse_stat(text, *, interval_ms=None, columns=None):
     ------
     ParseError
         On any other line, naming its number and content; also on counts a
-        thread or cgroup, which don't belong to one program, on several runs in
-        one file, and if no line counts an event.
+        thread or cgroup, which don't belong to one program, on counts below 0 or
+        infinite, on several runs in one file, and if no line counts an event.
 
     Examples
     --------

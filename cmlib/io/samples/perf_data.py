@@ -263,12 +263,14 @@ def column_of(name, events):
 def count_samples(time, task, shown, ids, known, columns, last, open_, opened, counts):
     """Fill `counts` with the counts of each sample, a row a sample.
 
-    A sample ends when the first event has moved, or when another event moves in another task or at another time.
-    `time`, `task` (n,), `shown` and `ids` (n, n_counters) are readings: the counters' values, and which counters
-    these are; `known` (sorted ids), `columns` (of `counts`, -1 for other events) and `last` (values) describe the
-    counters; `open_` (counts) and `opened` (time, task) are the sample that is not closed yet. Changed in place are
-    `counts`, `last`, `open_` and `opened`; differences are modulo 2^64. Returns three numbers: rows filled, counts
-    that fell, and counts of unknown events.
+    A sample begins with a reading in which the first event (column 0) has moved, and takes what other events of the
+    same time and task have counted. The next reading with a count that is not of these closes it; counts until the
+    first event moves again are part of the next sample. All arrays are of int64. `time`, `task` (n,), `shown` and
+    `ids` (n, n_counters) are readings: the counters' values, and which counters these are; `known` (sorted ids),
+    `columns` (of `counts`, -1 for other events) and `last` (values) describe the counters; `open_` (counts) and
+    `opened` (time, task) are the sample that is not closed yet. `counts` has at least n rows. Changed in place are
+    `counts`, `last`, `open_` and `opened`. Differences are modulo 2^64, and 0 for a count that fell. Returns three
+    numbers: rows filled, counts that fell, and counts of unknown counters, or of other events that moved.
     """
     n = n_backwards = n_unknown = 0
     grown = np.zeros_like(open_)
