@@ -37,11 +37,11 @@ def load_example(program="gcc"):
     from cmlib.io.archive.runs import read_run_metadata
     from cmlib.io.recording import make_recording
     from cmlib.io.store.raw import read_counts
-    from cmlib.places import examples_dir
+    from cmlib.places import shipped
 
-    known = sorted(file.parent.name for file in examples_dir().glob("*/mlpx12-p0-00.json"))
+    known = sorted(file.parent.name for file in shipped("recordings").glob("*/mlpx12-p0-00.json"))
     if program not in known:
         raise ValueError(f"there is no example {program!r}; there are {', '.join(known)}.")
-    file = examples_dir() / program / "mlpx12-p0-00.json"
+    file = shipped("recordings") / program / "mlpx12-p0-00.json"
     meta = read_run_metadata(file)
     return make_recording(meta, *read_counts(file, meta))

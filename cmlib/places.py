@@ -1,9 +1,9 @@
 """Folders of data, results and the package's files: in a checkout, or of an installed wheel.
 
-Functions named ``…_dir`` return an absolute Path (:func:`external_data_dir` may give None), and don't check whether
-the folder is there. CMLIB_DATA and CMLIB_RESULTS in the environment name other folders of recordings and results,
-CMLIB_PUBLIC one to search for public recordings; the other folders can't be moved. :func:`export_environment` and
-:func:`compiling` set variables during a ``with`` block.
+Functions named ``…_dir``, and :func:`shipped`, return an absolute Path (:func:`external_data_dir` may give None), and
+don't check whether the folder is there. CMLIB_DATA and CMLIB_RESULTS in the environment name other folders of
+recordings and results, CMLIB_PUBLIC one to search for public recordings; the other folders can't be moved.
+:func:`export_environment` and :func:`compiling` set variables during a ``with`` block.
 """
 
 import contextlib
@@ -15,6 +15,7 @@ _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent
 _WHEEL = _PACKAGE / "_shipped"
 _IN_CHECKOUT = not _WHEEL.is_dir() and (_CHECKOUT / "pyproject.toml").is_file()
+_HOME = _CHECKOUT if _IN_CHECKOUT else _WHEEL
 
 
 def data_dir():
@@ -26,7 +27,7 @@ def data_dir():
 
 
 def recordings_dir():
-    """Folder (Path) of the raw recordings, one sub-folder a program; those of a wheel are in :func:`examples_dir`."""
+    """Folder (Path) of the raw recordings, a sub-folder a program; a wheel's are in ``shipped("recordings")``."""
     return data_dir() / "recordings"
 
 
@@ -35,44 +36,15 @@ def results_dir():
     return _chosen("CMLIB_RESULTS") or data_dir() / "results"
 
 
-def events_dir():
-    """Folder (Path) of the event tables, one CSV a microarchitecture."""
-    return _shipped("data/events", "events")
+def shipped(name):
+    """Folder (Path) of data that cmlib comes with, by its name (str) under ``data``.
 
-
-def papers_dir():
-    """Folder (Path) of what the papers print, one YAML a paper."""
-    return _shipped("data/papers", "papers")
-
-
-def cost_dir():
-    """Folder (Path) of tables on how much fewer misses changed run times, by which the costs of misses are learned."""
-    return _shipped("data/cost", "cost")
-
-
-def programs_dir():
-    """Folder (Path) of the tables (CSV and YAML) that describe the recorded programs."""
-    return _shipped("data/programs", "programs")
-
-
-def topdown_dir():
-    """Folder (Path) of the tables of top-down categories, one YAML a microarchitecture."""
-    return _shipped("data/topdown", "topdown")
-
-
-def processors_dir():
-    """Folder (Path) of what vendors publish about their processors, one file a microarchitecture."""
-    return _shipped("data/processors", "processors")
-
-
-def public_dir():
-    """Folder (Path) of the list of public recordings, and of those that are shipped."""
-    return _shipped("data/public", "public")
-
-
-def examples_dir():
-    """Folder (Path) of the recordings that are shipped as examples."""
-    return _shipped("data/recordings", "recordings")
+    Such are events (tables of events, one CSV a microarchitecture), papers (what they print, one YAML a paper), cost
+    (how much fewer misses changed run times), programs (tables that describe the recorded programs), topdown (tables
+    of categories, one YAML a microarchitecture), processors (what vendors publish, one file a microarchitecture),
+    public (list of public recordings, and those that are shipped) and recordings (those that are examples).
+    """
+    return (_HOME / "data" if _IN_CHECKOUT else _HOME) / name
 
 
 def external_data_dir():
@@ -82,12 +54,12 @@ def external_data_dir():
 
 def notebooks_dir():
     """Folder (Path) of the notebooks."""
-    return _shipped("notebooks", "notebooks")
+    return _HOME / "notebooks"
 
 
 def params_dir():
     """Folder (Path) of the notebooks' parameter files, one sub-folder a profile (such as ``smoke``)."""
-    return _shipped("params", "params")
+    return _HOME / "params"
 
 
 @contextlib.contextmanager
@@ -149,8 +121,3 @@ def _chosen(variable):
     """The folder that an environment variable names, as an absolute Path; None if it is not set."""
     chosen = os.environ.get(variable)
     return Path(chosen).absolute() if chosen else None
-
-
-def _shipped(in_checkout, in_wheel):
-    """A folder of the checkout or, from a wheel, of the package."""
-    return _CHECKOUT / in_checkout if _IN_CHECKOUT else _WHEEL / in_wheel

@@ -13,7 +13,7 @@ import re
 from functools import cache
 
 from cmlib.errors import CmlibError
-from cmlib.places import events_dir, processors_dir, topdown_dir
+from cmlib.places import shipped
 
 _ENDING = ".json.xz"
 _VENDORS = {"intel": "GenuineIntel", "amd": "AuthenticAMD", "arm": "ARM"}
@@ -31,7 +31,7 @@ class UnknownProcessorError(CmlibError, ValueError):
 @cache
 def known():
     """Names (sorted list of str) of the processors that have a file, such as "amd_zen2"."""
-    return sorted(file.name.removesuffix(_ENDING) for file in processors_dir().glob(f"*{_ENDING}"))
+    return sorted(file.name.removesuffix(_ENDING) for file in shipped("processors").glob(f"*{_ENDING}"))
 
 
 @cache
@@ -42,7 +42,7 @@ def read(name):
     people use), fields (names of the columns) and events (rows), categories and slots (of the top-down table),
     costs. A FileNotFoundError if there is no such file.
     """
-    return json.loads(lzma.decompress((processors_dir() / f"{name}{_ENDING}").read_bytes()))
+    return json.loads(lzma.decompress((shipped("processors") / f"{name}{_ENDING}").read_bytes()))
 
 
 def rows(name):
@@ -118,7 +118,7 @@ def find(text):
     >>> find("Xeon Gold 6248R"), find("graviton3")
     ('intel_skylake', 'arm_neoverse_v1')
     """
-    files = [*events_dir().glob("*.csv"), *(topdown_dir() / "costs").glob("*.yaml")]
+    files = [*shipped("events").glob("*.csv"), *(shipped("topdown") / "costs").glob("*.yaml")]
     everyone = sorted({*known(), *(file.stem for file in files if file.stem.partition("_")[0] in _VENDORS)})
     if text in everyone:
         return text

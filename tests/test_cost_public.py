@@ -38,7 +38,7 @@ def recorded():
 def test_tables_are_those_of_the_recordings(recorded):
     made = tables(recorded)
     for name, table in zip(("programs", "changes"), made, strict=True):
-        stored = pd.read_csv(places.cost_dir() / f"{name}.csv")
+        stored = pd.read_csv(places.shipped("cost") / f"{name}.csv")
         pd.testing.assert_frame_equal(table, stored, rtol=1e-4, check_dtype=False)
 
 

@@ -30,14 +30,14 @@ _TABLES = {
     "intel_sapphirerapids": 175,
     "intel_skylake": 162,
 }
-_AUTOPERF = pd.read_csv(places.events_dir() / "autoperf.csv", keep_default_na=False)
+_AUTOPERF = pd.read_csv(places.shipped("events") / "autoperf.csv", keep_default_na=False)
 _OF_VENDORS = sorted({name for name in processors.known() if processors.read(name)["events"]})
 every_table = pytest.mark.parametrize("name", list(filter(events.is_written, events.known_tables())))
 
 
 def written(name):
     """The part of a table that was written here, not made of a vendor's files."""
-    return events.read_table(places.events_dir() / f"{name}.csv")
+    return events.read_table(places.shipped("events") / f"{name}.csv")
 
 
 @pytest.mark.parametrize("name", _OF_VENDORS)
@@ -124,7 +124,7 @@ def test_autoperf_counts_events_of_the_table_with_time_and_contention_among_them
 
 
 def test_every_table_is_that_of_some_processor():
-    listed = pd.read_csv(places.events_dir() / "processors.csv")
+    listed = pd.read_csv(places.shipped("events") / "processors.csv")
     of_files = {name for name in _OF_VENDORS if processors.read(name)["machines"]}
     assert sorted({*listed["table"], *of_files}) == events.known_tables()
     assert (listed["first_model"] <= listed["last_model"]).all()
@@ -135,7 +135,7 @@ def test_every_table_is_that_of_some_processor():
 def test_amd_s_tables_go_to_the_microarchitectures_that_are_named_so(tmp_path):
     cpuinfo = tmp_path / "proc/cpuinfo"
     cpuinfo.parent.mkdir()
-    listed = pd.read_csv(places.events_dir() / "processors.csv").query("vendor == 'AuthenticAMD'")
+    listed = pd.read_csv(places.shipped("events") / "processors.csv").query("vendor == 'AuthenticAMD'")
     for row in listed.itertuples():
         for model in (row.first_model, row.last_model):
             cpuinfo.write_text(f"vendor_id : {row.vendor}\ncpu family : {row.family}\nmodel : {model}\n")

@@ -97,8 +97,9 @@ def test_the_wheel_says_what_it_needs(wheel):
 def test_installed_it_finds_what_it_brings_and_writes_to_the_current_folder(installed, tmp_path):
     program = (
         "from cmlib import places, report; from cmlib.io import events\n"
-        "for f in (places.events_dir, places.papers_dir, places.notebooks_dir, places.params_dir):\n"
-        "    print(f().is_dir(), f())\n"
+        "shipped = map(places.shipped, ('events', 'papers'))\n"
+        "for f in (*shipped, places.notebooks_dir(), places.params_dir()):\n"
+        "    print(f.is_dir(), f)\n"
         "print(len(events.table()) > 100, len(report.paper('counterminer')) > 3)\n"
         "print(places.recordings_dir(), places.results_dir(), sep='\\n')\n"
     )

@@ -59,7 +59,7 @@ def few(tmp_path, monkeypatch):
     ]
     pd.DataFrame(rows).to_csv(folder / "files.csv", index=False)
     (folder / "sets.yaml").write_text("few: {licence: MIT, credit: Who, description: what}\n")
-    monkeypatch.setattr(places, "public_dir", lambda: folder)
+    monkeypatch.setattr(places, "shipped", lambda name: folder)
     monkeypatch.setattr(public, "cache_dir", lambda: tmp_path / "cache")
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path / "data"))
     monkeypatch.delenv("CMLIB_PUBLIC", raising=False)
@@ -107,7 +107,7 @@ def test_every_set_is_described_and_every_file_has_its_place():
 
 
 def test_what_comes_with_the_package_may_and_is_small_whole_and_listed():
-    folder = places.public_dir()
+    folder = places.shipped("public")
     shipped = {str(file.relative_to(folder)).removesuffix(".xz"): file for file in folder.rglob("*.xz")}
     licences = public.sets()["licence"]
     named = public.files().set_index("file").loc[list(shipped)]

@@ -209,7 +209,7 @@ def changes(settings=LARGER_CACHE):
     y : Series
         Measured change of cycles per instruction.
     """
-    folder = places.cost_dir()
+    folder = places.shipped("cost")
     table = pd.read_csv(folder / "changes.csv").merge(pd.read_csv(folder / "programs.csv"), on="program")
     table = table[table["setting"].isin(list(settings))].reset_index(drop=True)
     return table.drop(columns="cycles_change"), table["cycles_change"]

@@ -150,7 +150,7 @@ def listed(which=None):
     `which` is "tuning" (files by which constants of methods are set), "judging" (files by which they are compared), or
     None for both.
     """
-    table = pd.read_csv(places.public_dir() / "repair.csv")
+    table = pd.read_csv(places.shipped("public") / "repair.csv")
     return table if which is None else table[table["list"] == which].reset_index(drop=True)
 
 

@@ -14,7 +14,7 @@ def program_entries():
     gets it ready), stands_for (the paper's program in whose place it is), packages and modules (what it needs),
     options (what a user may set).
     """
-    suites = yaml.safe_load((places.programs_dir() / "programs.yaml").read_text(encoding="utf-8"))
+    suites = yaml.safe_load((places.shipped("programs") / "programs.yaml").read_text(encoding="utf-8"))
     del suites["anchors"]
     return suites
 

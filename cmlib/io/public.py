@@ -34,7 +34,7 @@ def sets():
     Columns: licence, credit and description (str), files and bytes (their number and size), shipped (files that come
     with cmlib).
     """
-    known_sets = yaml.safe_load((places.public_dir() / "sets.yaml").read_text(encoding="utf-8"))
+    known_sets = yaml.safe_load((places.shipped("public") / "sets.yaml").read_text(encoding="utf-8"))
     listed = files()
     shipped = listed["file"].map(lambda name: shipped_file(name).is_file())
     by_set = listed.assign(shipped=shipped).groupby("set")
@@ -62,13 +62,14 @@ def files(name=None):
 
 def shipped_file(name):
     """Path that a public file would have in the package, which holds only some; `name` is as in :func:`files`."""
-    return places.public_dir() / f"{name}.xz"
+    return places.shipped("public") / f"{name}.xz"
 
 
 @functools.cache
 def _all_files():
     """data/public/files.csv as a DataFrame."""
-    return pd.read_csv(places.public_dir() / "files.csv", dtype={"interval_ms": str}, keep_default_na=False)
+    file = places.shipped("public") / "files.csv"
+    return pd.read_csv(file, dtype={"interval_ms": str}, keep_default_na=False)
 
 
 def read(name):

@@ -28,7 +28,7 @@ def read_items():
     counted_in (``table.column`` with the names of the programs measured) and lacking (what is not reproduced). ""
     where there is nothing.
     """
-    return pd.read_csv(places.papers_dir() / "items.csv", keep_default_na=False, dtype=str)
+    return pd.read_csv(places.shipped("papers") / "items.csv", keep_default_na=False, dtype=str)
 
 
 def reproduction(folder, sections):

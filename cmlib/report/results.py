@@ -49,7 +49,7 @@ def paper(name):
     ValueError
         If there is no such file.
     """
-    folder = places.papers_dir()
+    folder = places.shipped("papers")
     file = folder / f"{name}.yaml"
     if not file.is_file():
         known = ", ".join(sorted(f.stem for f in folder.glob("*.yaml"))) or "none"

@@ -111,7 +111,7 @@ def tables():
     list of str
         Sorted names, such as "amd_zen5", which :func:`read_table` takes.
     """
-    written = {file.stem for file in places.topdown_dir().glob("*.yaml")}
+    written = {file.stem for file in places.shipped("topdown").glob("*.yaml")}
     return sorted(written | {name for name in processors.known() if processors.read(name)["categories"]})
 
 
@@ -138,7 +138,7 @@ def read_table(name):
     """
     if name not in tables():
         raise ValueError(f"there is no table {name!r} under data/topdown; there are {', '.join(tables())}.")
-    path = places.topdown_dir() / f"{name}.yaml"
+    path = places.shipped("topdown") / f"{name}.yaml"
     if not path.is_file():
         return _from_file(name)
     read = yaml.safe_load(path.read_text(encoding="utf-8"))

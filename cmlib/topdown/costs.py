@@ -96,7 +96,7 @@ class Costs:
 
 def known_costs():
     """Sorted names (list of str) of the processors whose costs are known."""
-    names = {file.stem for file in (places.topdown_dir() / "costs").glob("*.yaml")}
+    names = {file.stem for file in (places.shipped("topdown") / "costs").glob("*.yaml")}
     return sorted(names - {"common", UNKNOWN} | {name for name in processors.known() if _costs_of(name)})
 
 
@@ -151,4 +151,4 @@ def _read(name):
     """Costs as a dict, out of a processor's file or else of data/topdown/costs."""
     if costs := _costs_of(name):
         return costs | {"table": name if processors.read(name)["categories"] else ""}
-    return yaml.safe_load((places.topdown_dir() / "costs" / f"{name}.yaml").read_text(encoding="utf-8"))
+    return yaml.safe_load((places.shipped("topdown") / "costs" / f"{name}.yaml").read_text(encoding="utf-8"))

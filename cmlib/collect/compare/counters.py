@@ -11,7 +11,7 @@ from cmlib.collect import machine
 from cmlib.collect.machine.event_names import countable
 from cmlib.collect.machine.host import core_pmus
 from cmlib.io import events
-from cmlib.places import events_dir
+from cmlib.places import shipped
 
 CYCLES, CONTENTION = "cycles", "contention"  # roles of events
 # Lists for processors without one of their own, and for hosts without counters.
@@ -71,4 +71,4 @@ def _listed(table):
 
 def _table():
     """autoperf.csv: a row an event of a list, with its role."""
-    return pd.read_csv(events_dir() / "autoperf.csv", keep_default_na=False)
+    return pd.read_csv(shipped("events") / "autoperf.csv", keep_default_na=False)

@@ -14,10 +14,10 @@ import pandas as pd
 import yaml
 
 from cmlib.io.events.tables import EventError, general_events, known_tables, names_of
-from cmlib.places import events_dir
+from cmlib.places import shipped
 from cmlib.spelling import ALIASES
 
-_NAMES = yaml.safe_load((events_dir() / "names.yaml").read_text(encoding="utf-8"))
+_NAMES = yaml.safe_load((shipped("events") / "names.yaml").read_text(encoding="utf-8"))
 HARDWARE, SOFTWARE, _ALIASES, SAME = (_NAMES[key] for key in ("hardware", "software", "aliases", "same"))
 GENERAL, DEFAULT_SOFTWARE = _NAMES["general"], _NAMES["default_software"]
 COMMON_EVENTS = dict(enumerate(_NAMES["arm"].split()))  # Arm's common events: name by code
@@ -211,7 +211,7 @@ def _first(text):
 @cache
 def _rules():
     """Rules of kinds.yaml in order: list of (kind, class, topic, compiled pattern)."""
-    read = yaml.safe_load((events_dir() / "kinds.yaml").read_text(encoding="utf-8"))
+    read = yaml.safe_load((shipped("events") / "kinds.yaml").read_text(encoding="utf-8"))
     return [
         (kind, about["class"], topic, re.compile(pattern, re.IGNORECASE))
         for kind, about in read.items()

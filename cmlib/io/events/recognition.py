@@ -33,7 +33,7 @@ from cmlib.io.events.tables import (
     table,
     table_for,
 )
-from cmlib.places import events_dir
+from cmlib.places import shipped
 from cmlib.spelling import spelling
 
 
@@ -170,7 +170,7 @@ def _kinds(names, machine):
     """Columns of generic.csv that a recording can be from: the one of its machine, or else all that have its events."""
     codes = _generic_codes()
     if machine.get("family") is not None:
-        kinds = pd.read_csv(events_dir() / "generic_processors.csv").itertuples(index=False)
+        kinds = pd.read_csv(shipped("events") / "generic_processors.csv").itertuples(index=False)
         return [known.codes for known in kinds if is_model_of(machine, known)][:1]
     generic = [name for name in map(_generic, names) if name in codes.index]
     return [kind for kind in codes if (codes.loc[generic, kind] != "").all()] if generic else []
@@ -197,7 +197,7 @@ def _generic(name):
 @functools.cache
 def _generic_codes():
     """The table generic.csv: codes (text, "" if there is none) of perf's generic events by kind of processor."""
-    return pd.read_csv(events_dir() / "generic.csv", index_col="event", dtype=str, keep_default_na=False)
+    return pd.read_csv(shipped("events") / "generic.csv", index_col="event", dtype=str, keep_default_na=False)
 
 
 @functools.cache

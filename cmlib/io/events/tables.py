@@ -14,7 +14,7 @@ import pandas as pd
 from cmlib import processors
 from cmlib.errors import CmlibError
 from cmlib.io.archive import reading_errors_as
-from cmlib.places import events_dir
+from cmlib.places import shipped
 
 COLUMNS = ("event", "code", "umask", "bits", "counters", "unit", "abbr", "core", "description")
 _NUMBERS = ("code", "umask", "bits", "counters", "core")
@@ -56,7 +56,7 @@ def table(name="amd_zen5"):
     >>> events.loc["ls_stlf", ["code", "umask", "abbr"]].tolist()
     [np.int64(53), np.int64(0), 'SLF']
     """
-    path = events_dir() / f"{name}.csv"
+    path = shipped("events") / f"{name}.csv"
     usual = {"bits": 0, "counters": 1, "abbr": "", "named": False}
     if listed := [row | usual | {"whole": not row["extra"]} for row in processors.rows(name)]:
         table = pd.DataFrame(listed, columns=_COLUMNS_OF_FILES).set_index("event")
@@ -98,7 +98,7 @@ def read_table(path):
 
 def known_tables():
     """Names of the event tables that come with the package (list of str), sorted."""
-    written = {path.stem for path in events_dir().glob("*.csv") if path.stem not in _NO_TABLES}
+    written = {path.stem for path in shipped("events").glob("*.csv") if path.stem not in _NO_TABLES}
     return sorted(written | {name for name in processors.known() if processors.read(name)["events"]})
 
 
@@ -107,13 +107,13 @@ _COLUMNS_OF_FILES = [*COLUMNS, "named", "whole", "extra"]
 
 def is_written(table):
     """Whether the table of that name (str) has a CSV file written by hand, and is not only made of a vendor's files."""
-    return (events_dir() / f"{table}.csv").is_file()
+    return (shipped("events") / f"{table}.csv").is_file()
 
 
 @cache
 def names_of(table):
     """The event names in the table of that name (list of str); faster than reading all of it."""
-    path = events_dir() / f"{table}.csv"
+    path = shipped("events") / f"{table}.csv"
     written = pd.read_csv(path, usecols=["event"])["event"] if path.is_file() else ()
     return list(dict.fromkeys([*written, *(row["event"] for row in processors.rows(table))]))
 
@@ -134,7 +134,7 @@ def processor_of(machine, core=""):
     `machine` is the dict of a recording's metadata (vendor, family, model, or processor, if a user named it), `core`
     the PMU of one kind of core, such as ``cpu_atom``.
     """
-    rows = [row for file in (_PROCESSORS, _OLDER) for row in _processors(events_dir() / f"{file}.csv")]
+    rows = [row for file in (_PROCESSORS, _OLDER) for row in _processors(shipped("events") / f"{file}.csv")]
     written = (row.table for row in rows if not machine.get("processor") and is_model_of(machine, row))
     return next(written, None) or processors.of_machine(machine, core)
 
@@ -177,7 +177,7 @@ def general_events():
     A DataFrame by event with the columns that :func:`table` describes (unit, description and others; code and umask
     are 0).
     """
-    frame = pd.read_csv(events_dir() / f"{_GENERAL}.csv", index_col="event").assign(
+    frame = pd.read_csv(shipped("events") / f"{_GENERAL}.csv", index_col="event").assign(
         code=0, umask=0, bits=0, counters=1, abbr="", core=0, named=True, whole=True, extra=""
     )
     return frame[table().columns]
@@ -327,4 +327,4 @@ def is_simulated(event):
 
 def _of(last_level):
     """Rows of the table of simulated events that one simulation counts, LAST_LEVEL or SECOND_LEVEL."""
-    return _table(events_dir() / f"{TABLE}.csv", last_level).copy()
+    return _table(shipped("events") / f"{TABLE}.csv", last_level).copy()

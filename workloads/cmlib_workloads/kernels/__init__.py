@@ -55,7 +55,7 @@ class Kernel:
 
 def kernels():
     """The table of AutoPerf's programs (Table 2): a list of Kernel, in the order of that table."""
-    rows = pd.read_csv(places.programs_dir() / "kernels.csv", dtype={"original": bool})
+    rows = pd.read_csv(places.shipped("programs") / "kernels.csv", dtype={"original": bool})
     rows["runs"] = list(zip(*(rows.pop(kind) for kind in ("training", "good", "bad")), strict=True))
     return [Kernel(**row) for row in rows.to_dict("records")]
 

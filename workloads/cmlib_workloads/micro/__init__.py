@@ -62,7 +62,7 @@ def micro_benchmarks():
     Those of Table 1 come first, then those that no tree is trained on.
     """
     rows = pd.read_csv(
-        places.programs_dir() / "micro_benchmarks.csv", dtype={"trained": bool}, keep_default_na=False
+        places.shipped("programs") / "micro_benchmarks.csv", dtype={"trained": bool}, keep_default_na=False
     )
     split = {"levels": rows["levels"].str.split().map(tuple), "flags": rows["flags"].str.split().map(tuple)}
     blocks = list(zip(rows.pop("blocks_P"), rows.pop("blocks_N"), strict=True))

@@ -30,7 +30,7 @@ class SparkParameter:
 
 def _read_parameters():
     """The parameters of CounterMiner's Table IV, by their abbreviation."""
-    file = places.programs_dir() / "spark_parameters.csv"
+    file = places.shipped("programs") / "spark_parameters.csv"
     rows = pd.read_csv(file, index_col="abbr", dtype=str, keep_default_na=False)
     needs = [dict(pair.split("=") for pair in text.split()) for text in rows["needs"]]
     return {abbr: SparkParameter(**row) for abbr, row in rows.assign(needs=needs).to_dict("index").items()}
@@ -44,7 +44,7 @@ ALWAYS = {name: value for parameter in TABLE_IV.values() for name, value in para
 _UNITS = {"": 1, "s": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _QUANTITY = re.compile(r"([0-9.]+)([skmg]?)")
 # Software events counted beside Spark, which can be emitted, and which others they cause.
-EVENTS = pd.read_csv(places.programs_dir() / "emitted_events.csv", comment="#").set_index("event")
+EVENTS = pd.read_csv(places.shipped("programs") / "emitted_events.csv", comment="#").set_index("event")
 # By event that can be caused at a set rate: the events that are caused with it.
 EMITTERS = EVENTS.query("emitted == 1")["with"].fillna("").str.split().map(tuple).to_dict()
 # By event: the highest rate [1/s] at which it can be caused.
