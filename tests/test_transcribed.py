@@ -166,3 +166,10 @@ def test_shares_of_which_nothing_tells_what_they_are_of_are_named_and_not_used()
 
 def test_it_is_said_where_shares_are_of_the_kernel_alone():
     assert all("kernel" in " ".join(answer["remarks"]) for answer in summaries("topdown-kernel.txt"))
+
+
+def test_a_file_of_thousands_of_tables_is_refused_in_words(tmp_path):
+    row = "FE  Frontend_Bound  % Slots  {}\nBE  Backend_Bound  % Slots  40.0\n"
+    (tmp_path / "many.txt").write_text("".join(row.format(k) for k in range(1001)))
+    with pytest.raises(RecordError, match="1,000 programs"):
+        import_files("x", [tmp_path / "many.txt"], folder=tmp_path)

@@ -194,6 +194,8 @@ def _totals(totals, options):
     for file, machine, of_kind, text, total in totals:
         key = names.get(total.command, ""), of_kind["mark"], total.heading, perf.events_of(total)
         groups.setdefault(key, {}).setdefault(total.text, (file, machine, of_kind, text, total))
+    if len(groups) > perf.MOST_PROGRAMS:
+        raise RecordError(f"{file} holds more than {perf.MOST_PROGRAMS:,} programs. Split it.")
     for (mark, *_), members in groups.items():
         file, machine, of_kind, text, _ = next(iter(members.values()))
         with _errors_of(file):

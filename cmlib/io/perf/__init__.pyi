@@ -14,4 +14,4 @@ from .reading import (
     without_uncounted_zeros,
 )
 from .transcript import NOTE, extract
-from .whole_runs import as_intervals, events_of, joined, program_names, totals
+from .whole_runs import MOST_PROGRAMS, as_intervals, events_of, joined, program_names, totals
