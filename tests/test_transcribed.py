@@ -173,3 +173,33 @@ def test_a_file_of_thousands_of_tables_is_refused_in_words(tmp_path):
     (tmp_path / "many.txt").write_text("".join(row.format(k) for k in range(1001)))
     with pytest.raises(RecordError, match="1,000 programs"):
         import_files("x", [tmp_path / "many.txt"], folder=tmp_path)
+
+
+def test_the_share_behind_an_events_last_metric_is_its_own():
+    """An event whose metrics take several lines has its running share in the last of them."""
+    (alt, _) = read_programs(str(FOLDER / "perf-3.2-de.md"), {})
+    assert alt[2][0][1]["instructions"].tolist() == [pytest.approx(0.751)]
+
+
+def test_tables_of_one_command_below_titles_are_programs():
+    answers = summaries("titles-mail.txt")
+    assert [answer["levels"]["instructions a cycle"] for answer in answers] == [0.5, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds"),
+    [
+        ("nanobench.md", [4e-7, 2e-7]),
+        ("go-bench.txt", [123456e-9, 223456e-9]),
+        ("poop.txt", [1.2, 1.4]),
+        ("time-l.md", [2.5, 1.25]),
+        ("simpleperf-time.txt", [2.001417]),
+    ],
+)
+def test_how_long_it_took_is_told_as_the_tool_prints_it(name, seconds):
+    assert [answer["levels"]["seconds"] for answer in summaries(name)] == pytest.approx(seconds)
+
+
+def test_shares_alone_tell_for_how_long_they_were_counted():
+    (trimmed,) = summaries("zen4-metrics-trimmed.md")
+    assert trimmed["counted"] == pytest.approx(0.25)

@@ -7,16 +7,18 @@ than two events. Nothing is refused.
 
 import contextlib
 import csv
+import itertools
 import json
 import re
 
 import pandas as pd
 
 from cmlib.io.events import is_event
-from cmlib.io.perf.formats.wide import NOTHING, without_unit
+from cmlib.io.perf.formats.wide import MEANS_OF, NOTHING, PER_SECOND, without_unit
 
 _LONGEST_JSON, _LONGEST_LINE, _MOST_CELLS = 1 << 24, 1000, 1 << 20
 _MARKS = "|;\t,"
+_EMOJI = re.compile(r"^:[a-z_]+:[ *`]*")  # in front of a name, as nanobench has it
 _FRAME = re.compile(r"^\s*\|(.*)\|\s*$")
 _RULE = re.compile(r"^[\s|:+-]*-[\s|:+-]*$")
 # Columns of a table of events: their names, their counts, where they were counted, and what tells rows apart.
@@ -30,7 +32,12 @@ _KEY = re.compile(
 _NUMBER = r"(?P<count>[0-9][0-9,]{0,30}(?:\.[0-9]{1,20})?(?:[eE][+-]?[0-9]{1,2})?)"
 _PLAIN = re.compile(_NUMBER)
 _NAME = r"(?P<event>[A-Za-z][\w./-]{1,80})"
-_JMH = re.compile(rf"^(?P<program>\S+?):·?{_NAME}\s.*?(?<=\s){_NUMBER}(?P<scale>)(?:\s±\s+\S+)?\s+#/op\s*$")
+# JMH's, with the values of its parameters behind the event; Go's, behind the program's name.
+_JMH = re.compile(
+    rf"^\s*(?P<program>\S+?):·?{_NAME}\s+(?P<values>(?:\S+\s+){{0,8}}?)(?:thrpt|avgt|sample|ss)\s.*?(?<=\s){_NUMBER}"
+    r"(?P<scale>)(?:\s±\s+\S+)?\s+#(?P<unit>/op)\s*$"
+)
+_GO = re.compile(rf"(?<=\s){_NUMBER}(?P<scale>)\s{_NAME.replace('./', '.')}(?P<unit>/op)(?!\S)")
 # Behind a program's name, on google-benchmark's console.
 _PAIRS = re.compile(rf"(?<![^\s,;]){_NAME}={_NUMBER}(?P<scale>[kKMGT]?)(?![\w.])")
 # Of a sheet: rows and columns of sums and other statistics; numbers where a comma is before the decimals.
@@ -44,7 +51,12 @@ _GERMAN = re.compile(r"[0-9.]+,[0-9]+|[0-9]{1,3}(?:\.[0-9]{3})+")
 _FIRST = re.compile(
     rf"^[^\w\n]*{_NAME}[\"'`]?(?:\s*[=:|│]\s*|\s+)[\"']?{_NUMBER}(?P<scale>(?: ?[kKMGTB])?)(?![\w.])"
 )
+_WALL_TIME = re.compile(r"^\W*wall_time +([0-9.]+)(ns|us|µs|ms|s)\b")
 _PROGRAM = re.compile(r"^\s*Benchmark[ #]*\d[^:]*:\s*(\S.*)$|^#+ (\S.*)$|^([\w./-]+):\s*$")
+_N_RUNS = re.compile(r"\((\d+) runs\):")
+# Intel PCM's screen, and the columns of its CSV that count something, in millions.
+_PCM = re.compile(r"Instructions retired: *([0-9.]+) ?([KMGT]?) *; *Active cycles: *([0-9.]+) ?([KMGT]?)")
+_OF_PCM = {"INST": "instructions [Mio]", "ACYC": "cycles [Mio]"}
 # A count beside another, as in a table with a column a program: which is meant is not known.
 _FURTHER = re.compile(r"(?<![\w.,])[0-9]{4}|[0-9],[0-9]{3}|[0-9]e[+0-9]")
 _SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "t": 1e12}
@@ -110,7 +122,11 @@ def from_sheet(lines):
     with contextlib.suppress(csv.Error):
         lines = [_FRAME.sub(r"\1", line) for line in lines if not _RULE.match(line)]
         mark = max(_MARKS, key="".join(lines).count)
-        rows = [[cell.strip(" *`") for cell in row] for row in csv.reader(lines, delimiter=mark) if any(row)]
+        rows = [
+            [_EMOJI.sub("", cell.strip(" *`")) for cell in row]
+            for row in csv.reader(lines, delimiter=mark)
+            if any(row)
+        ]
     named = (k for k, row in enumerate(rows) if sum(is_event(without_unit(cell)[0]) for cell in row) > 1)
     heading, *rows = rows[next(named, len(rows)) :] or [[]]
     rows = [row for row in rows if len(row) == len(heading) or sum(map(_is_value, row)) > 1]
@@ -150,25 +166,53 @@ def from_rows(lines):
 
 def from_lines(lines):
     """The CSV (str) of lines with an event and its count each, with a row a program or run; "" if there are none."""
-    objects, program = [], ""
+    objects, program, mean = [], "", {}
     for line in lines:
         line = line[:_LONGEST_LINE]
         if heading := _PROGRAM.match(line):
             program = next(filter(None, heading.groups())).strip()
-        matches = [*_JMH.finditer(line)] or [*_PAIRS.finditer(line)] or [*_FIRST.finditer(line)]
+            mean = {MEANS_OF: n_runs[1]} if (n_runs := _N_RUNS.search(line)) else {}
+        if took := _WALL_TIME.match(line):
+            seconds = float(took[1]) / PER_SECOND.get(took[2][0] if took[2] != "s" else "", 1.0)
+            objects.append({"program": program, "time [s]": seconds} | mean)
+        matches = next(filter(None, ([*form.finditer(line)] for form in (_JMH, _GO, _PAIRS, _FIRST))), [])
         if matches and _FURTHER.search(line, matches[-1].end()):
             return ""
         for match in matches:
-            event, before = match["event"], line[: matches[0].start()].split()[:1]
-            name = match.groupdict().get("program") or next(iter(before), program)
-            if not is_event(event) or event in _OTHER_UNITS:
+            told, before = match.groupdict(default=""), line[: matches[0].start()].split()[:1]
+            event = told["event"] + told.get("unit", "")
+            name = f"{told.get('program', '')} {told.get('values', '')}".strip() or next(
+                iter(before), program
+            )
+            if not is_event(without_unit(event)[0]) and event != "ns/op" or event in _OTHER_UNITS:
                 continue
             if not objects or objects[-1]["program"] != name or event in objects[-1]:
-                objects.append({"program": name})
-            objects[-1][event] = (
-                float(match["count"].replace(",", "")) * _SCALES[match["scale"].strip().lower()]
-            )
+                objects.append({"program": name} | mean)
+            count = float(told["count"].replace(",", ""))
+            objects[-1][event] = count * _SCALES[told["scale"].strip().lower()]
     return _as_text(objects)
+
+
+def from_pcm(lines):
+    """Lines of Intel PCM's CSV, or of its screen, as CSV (str): instructions and cycles of the whole system.
+
+    "" for others, and for shares of slots.
+    """
+    screens = [match.groups() for match in map(_PCM.search, lines) if match]
+    objects = [
+        {"instructions": float(n) * _SCALES[k.lower()], "cycles": float(m) * _SCALES[i.lower()]}
+        for n, k, m, i in screens
+    ]
+    rows = [re.split("[,;]", line) for line in lines]
+    for places, names in itertools.pairwise(rows):
+        if names[:2] == ["Date", "Time"]:  # of the whole system first, then of sockets and cores
+            of_all = itertools.takewhile(
+                lambda pair: pair[0] in ("System", ""), zip(places, names, strict=False)
+            )
+            names = ["time", *(_OF_PCM.get(name, name) for _, name in [*of_all][2:])]
+            timed = (row for row in rows if row[0][:1].isdigit() and len(row) > len(names))
+            objects = [dict(zip(names, [f"{row[0]}T{row[1]}", *row[2:]], strict=False)) for row in timed]
+    return "" if any("retiring" in line.lower() for line in lines) else _as_text(objects)
 
 
 def _table(lines):
@@ -188,7 +232,7 @@ def _as_text(objects):
     "" if fewer than two keys are events, or there would be too many cells.
     """
     names = set().union(*objects)
-    if sum(map(is_event, names)) < 2 or len(names) * len(objects) > _MOST_CELLS:
+    if sum(is_event(without_unit(name)[0]) for name in names) < 2 or len(names) * len(objects) > _MOST_CELLS:
         return ""
     table = pd.DataFrame(objects)
     return table.loc[:, (table != "").any()].to_csv(index=False)

@@ -70,6 +70,8 @@ _COUNTS = {name: _pattern(text) for name, text in _READ["counts"].items()}
 # One of these is in each line from which anything is read; looked for in a tenth of the time.
 _WORDS = _READ["words"]
 _STALLED, _CORES = frozenset(["stall_frontend", "stall_backend"]), "cores"
+# Behind a share, for how long its events were counted: (20.08%), [ 8.0%]<==.
+_RUNNING = re.compile(rf"[(\[] *({_NUMBER}) *%[)\]][ <=]*$", re.MULTILINE)
 # What was counted all the time, between separators or as JSON: end of the interval, time on a counter [ns].
 _PINNED = r"(?:cpu-)?(?:cycles|instructions)(?::\w*+)?"
 _ON = re.compile(
@@ -317,7 +319,8 @@ def _totals(part, place, name):
     elif len(counts) > 1:
         values, remarks = counts, remarks[1:]
     unit, command = "" if values is counts else "%", f"{name} {place * (len(part.blocks) > 1)}".strip()
-    table = as_table((1, event, value, np.nan, unit) for event, value in values.items())
+    running = [as_number(share) / 100 for share in _RUNNING.findall(text) if unit] or [np.nan]
+    table = as_table((1, event, value, np.mean(running), unit) for event, value in values.items())
     return Totals(text, table, command, (seconds,), remarks=tuple(remarks))
 
 

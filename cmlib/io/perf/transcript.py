@@ -13,7 +13,8 @@ from cmlib.io.perf.formats.human_readable import row_of
 from cmlib.io.perf.formats.lines import as_unicode
 from cmlib.io.perf.formats.separated import Separated
 from cmlib.io.perf.grammar import TIME, UNCOUNTED
-from cmlib.io.perf.loose import from_columns, from_lines, from_objects, from_rows, from_sheet
+from cmlib.io.perf.loose import from_columns, from_lines, from_objects, from_pcm, from_rows, from_sheet
+from cmlib.io.perf.whole_runs import title_of
 
 NOTE = "Counts were taken out of the text around them."
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -26,14 +27,25 @@ _LOGGED = re.compile(
     r"(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\w.,:+]*\]? ?"
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [^\s:]+: ?|#\d+ [\d.]+ ?)?"
 )
+_COMMENT = re.compile(r"[ \t]*(\*(?![*/])|//+|--|;+)(?: |$)")  # in front of a source file's lines
 _SOFT_BREAK = re.compile(r"=\n")  # of a mail that is quoted-printable
-_MSEC = re.compile(r"(?<=[0-9]\.[0-9]{2})[0-9]*\(ms\)")  # simpleperf's
+# What simpleperf writes otherwise than perf, and macOS' `time -l`.
+_MSEC = re.compile(r"(?<=[0-9]\.[0-9]{2})[0-9]*\(ms\)")
+_TEST_TIME = re.compile(r"^Total test time: ([0-9.]+ seconds)\.?", re.MULTILINE)
+_TIME_L = re.compile(
+    r"^ *(?:([0-9.,]+) real .*|real +([0-9.,]+)\n.*\n.*)\n(?: *[0-9]+  [a-z -]+\n)*? *([0-9]+)  instructions retired\n"
+    r" *([0-9]+)  cycles elapsed$",
+    re.MULTILINE,
+)
+_AS_PERF = r"\n \3      instructions\n \4      cycles\n\n \1\2 seconds time elapsed\n"
 _NUMBER = re.compile(r"[0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?")
 _FEWEST_NUMBERS, _MOST_LINES = 4, 0.8  # share of the lines
 _ENCODED_MAIL = 3  # soft breaks that make a text one
-_COMMAND = re.compile(r"^\s*(?:\S*[$#%>]\s*)?(?:sudo +)?(?:\S*/)?perf stat +([^\n']+)")
+_COMMAND = re.compile(
+    r"^\s*(?:\S*[$#%>❯]\s*)?(?:(?:sudo|command) +)*(?:\S*/)?(?:perf stat|time -l\w*) +([^\n']+)"
+)
 _KEPT = re.compile(r"^ *(?:Performance counter stats for |# started on |[0-9.,]+ .*seconds time elapsed)")
-_METRIC = re.compile(r"^ *(?:Topdown\S* *(?:\(\w+\))? *)?#")
+_METRIC = re.compile(r"^ *(?:(?:Topdown\S* *(?:\(\w+\))? *)?#|[(\[][ 0-9.,]+%[)\]] *$)")
 _FIELDS = re.compile(
     rf" *(?:(?:{TIME}([,;\t|]))?(?:(?:[0-9]+(?:[.,][0-9]+)?|{UNCOUNTED})([,;\t|])[^,;\t|]*\2[^;\t|]+?\2[0-9]+\2[0-9]"
     r'|[,;\t|]{3}[^%]*%)|\{ *"[^\n]*"(?:counter|metric)-(?:value|unit)")'
@@ -69,29 +81,34 @@ def extract(text):
     if perfs or is_known:
         return "\n".join(perfs)
     lines = [*map(as_unicode, lines)]
-    return from_columns(lines) or from_sheet(lines) or from_rows(lines) or from_lines(lines)
+    return (
+        from_pcm(lines) or from_columns(lines) or from_sheet(lines) or from_rows(lines) or from_lines(lines)
+    )
 
 
 def _plain_lines(text):
     """Lines (list of str) of a text without quotation marks of mails, colours, and numbers or times in front of each
     line.
     """
-    text = _MSEC.sub(" msec", _ESCAPE.sub("", text))
+    text = _TEST_TIME.sub(r"\1 time elapsed", _MSEC.sub(" msec", _ESCAPE.sub("", text)))
     text = text.replace("&lt;not ", "<not ").replace("ed&gt;", "ed>")
     if len(_SOFT_BREAK.findall(text)) >= _ENCODED_MAIL:
         text = _SOFT_BREAK.sub("", text)
     lines = ["" if _FENCE.match(line) else line for line in _QUOTED.sub("", text).split("\n")]
-    return _without_numbers(_without_log(lines))
+    lines = _without_numbers(_without(_LOGGED, _without(_COMMENT, lines)))
+    return _TIME_L.sub(_AS_PERF, "\n".join(lines)).split("\n")
 
 
-def _without_log(lines):
-    """Lines without who logged them and when, where nearly all have that and the same one wrote them all."""
-    matches = [_LOGGED.match(line) for line in lines]
-    logged = [match for match in matches if match[0]]
+def _without(start, lines):
+    """Lines without their beginnings, where nearly all have one as of the pattern `start`, with the same first
+    group.
+    """
+    matches = [start.match(line) for line in lines]
+    begun = [match for match in matches if match and match[0]]
     n_filled = sum(bool(line.strip()) for line in lines)
-    if len(logged) < _MOST_LINES * n_filled or len({match[1] for match in logged}) > 1:
+    if len(begun) < _MOST_LINES * n_filled or len({match[1] for match in begun}) > 1:
         return lines
-    return [line[match.end() :] for line, match in zip(lines, matches, strict=True)]
+    return [line[match.end() :] if match else line for line, match in zip(lines, matches, strict=True)]
 
 
 def _without_numbers(lines):
@@ -130,12 +147,12 @@ def _tables(lines):
     A table with perf's heading goes on behind a remark until it tells how long the program took, or an event again.
     """
     kept, command, is_headed, is_open, events, first = [], "", False, False, [], 0
-    for line in lines:
+    for line, below in itertools.zip_longest(lines, lines[1:], fillvalue=""):
         if typed := _COMMAND.match(line):
             command, is_headed, is_open = typed[1].strip(), False, False
         elif _KEPT.match(line):
             is_open, first = "Performance" in line, len(events)
-            is_headed |= is_open
+            is_headed = is_open or (is_headed and "elapsed" not in line)
             kept += ["", line, ""]
         elif row := row_of(line):
             if not is_headed and not row[1] and is_event(row[4]):
@@ -147,7 +164,10 @@ def _tables(lines):
                 events.append(row[4])
         elif _METRIC.match(line) and kept and kept[-1]:
             kept.append(line)
-        elif line.strip() and kept and kept[-1]:
-            kept += [""] * (not is_open)
-            is_headed = False
+        elif line.strip():
+            if kept and kept[-1]:
+                kept += [""] * (not is_open)
+                is_headed = False
+            if title := title_of(line, below):
+                kept.append(f"## {title}")
     return kept if events else []

@@ -27,6 +27,14 @@ from cmlib.io.perf.printed import LEVEL_1, printed
 _TABLE = re.compile(r"^ *Performance counter stats for (.*?)(?: \(([0-9]+) runs\))?:[ \t]*$", re.MULTILINE)
 _ROWS = re.compile(r"\s*\n((?:[^\n]*\S[^\n]*\n?)+)")
 _ELAPSED = re.compile(r"^ *([0-9]+)[.,]([0-9]+)(?: \+- [0-9.,]+)? seconds time elapsed", re.MULTILINE)
+# What people write above tables to tell them apart: a heading, a remark, a line before a colon; not a run's number.
+_TITLE = re.compile(
+    r"^(?!.*(?:perf stat|started on)|[^\w\n]*+(?:run|rep\w*+|trial|iteration|error|warning|note|output|results?)?"
+    r"[^\w\n]*+[0-9]*+[^\w\n]*+$)[ \t]{0,8}"
+    r"(?:(?:#+|/{2,}) *(\w.{0,70}?)|(?:={2,}|-{2,}|\*{1,2}) *(\w.{0,70}?) *[=*-]++:?|(\w.{0,70}?):{1,2}"
+    r"|(\w.{0,70}?)(?=[ \t]*\n *[=~-]{3,} *$))[ \t]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
 # Programs that start another one, which is what is measured; their options and numbers are skipped.
 _STARTERS = frozenset(
     ["taskset", "numactl", "nice", "chrt", "env", "sudo", "time", "stdbuf", "setarch", "timeout"]
@@ -48,18 +56,21 @@ def totals(text, columns=None, *, rows_are_runs=True):
     """
     text = text.replace("\r\n", "\n")
     if _TABLE.search(text) and not TIMED_ROW.search(text):
-        return _by_program(_tables(text))
+        return _by_program(_told_apart([*_tables(text)]))
     return _by_program(find_format(text).totals(columns, rows_are_runs=rows_are_runs))
 
 
 def _tables(text):
-    """Yield the Totals of each of perf's tables for people."""
+    """Yield the Totals of each of perf's tables for people, with the title above it (str)."""
     tables = list(_TABLE.finditer(text))
     starts = [0]
     for before, table in itertools.pairwise(tables):
         started = text.rfind("\n# started on ", before.end(), table.start())
         starts.append(started + 1 if started >= 0 else table.start())
+    title, above = "", 0
     for table, start, end in zip(tables, starts, [*starts[1:], len(text)], strict=True):
+        title = [title, *(line[line.lastindex] for line in _TITLE.finditer(text, above, table.start()))][-1]
+        above = table.end()
         rows = _ROWS.match(text, table.end(), end)
         if not rows or "seconds time elapsed" in rows[1] or not re.match("[^\\n]*[0-9<]", rows[1]):
             continue
@@ -75,7 +86,28 @@ def _tables(text):
         notes = part.remarks() + [f"Counts are means of {table[2]} runs."] * bool(table[2])
         command = table[1][1:-1] if table[1].startswith("'") else table[1]
         counts = counts.set_column(0, "time_s", pa.array(np.ones(len(counts))))
-        yield Totals(text[start:end], counts, command, (seconds,), remarks=tuple(notes))
+        yield title, Totals(text[start:end], counts, command, (seconds,), remarks=tuple(notes))
+
+
+def title_of(line, below):
+    """What a line tells of the table below it (str), as people head tables; "" if it is no title.
+
+    `below` is the line after it, which may underline it.
+    """
+    title = _TITLE.match(f"{line}\n{below}")
+    return title[title.lastindex] if title else ""
+
+
+def _told_apart(titled):
+    """Yield the Totals of some (title, Totals), with the title in front of a command below several titles."""
+    titles = (
+        pd.DataFrame([(run.command, title) for title, run in titled]).groupby(0)[1].nunique()
+        if titled
+        else {}
+    )
+    for title, run in titled:
+        word = re.sub(r"\W*[^\w.]+\W*", "-", title)
+        yield replace(run, command=f"{word} {run.command}") if word and titles[run.command] > 1 else run
 
 
 def _by_program(runs):

@@ -31,10 +31,14 @@ _ROW = re.compile(
 _UNITS = frozenset(
     ["msec", "nsec", "ns", "Joules", "Bytes", "KiB", "MiB", "GiB", "MB", "MiB/s", "%", "C", "W"]
 )
-# What else such a table holds: headings, a metric by itself, elapsed times.
+# Clocks up to perf 3.14 are in milliseconds without saying so.
+_IN_MS = re.compile(r".*[.,](?:[0-9]{2}|[0-9]{6}) (?:task|cpu)-clock(?:-msecs)?")
+# Further metrics of an event, behind the last of which stands its running share.
+_METRICS = re.compile(rf"(?:\n *+(?:{TIME} ++)?(?:#|{_SHARE} *+$)[^\n]*+)*+", re.MULTILINE)
+# What else such a table holds: headings, a metric or a share by itself, elapsed times.
 _HEADING = re.compile(
     r"^\s*+(?:#.*|Performance counter stats for .*|.*(?<= )seconds (?:time elapsed|user|sys)\b.*|[0-9.,\s]++(?<=\s)#.*"
-    rf"|(?:{TIME}\s+)?(?:Topdown[^#]*)?#.*)?$"
+    rf"|(?:{TIME}\s+)?(?:Topdown[^#]*)?#.*|{_SHARE}\s*+)?$"
 )
 
 
@@ -73,7 +77,10 @@ class HumanReadable(Format):
             # A cgroup stands behind the event.
             if unit and unit not in _UNITS and (is_event(unit) or not is_event(event)):
                 unit, event = "", unit
-            unit = unit or unit_behind or ""
+            unit = unit or unit_behind or "msec" * bool(_IN_MS.fullmatch(f"{count} {event}"))
+            event = event.removesuffix("-msecs")
+            below = re.findall(_SHARE, _METRICS.match(self.text, start + row.end())[0])
+            share = share or (below[-1] if below else None)
             count = count if count.startswith("<") else self._count(start, count, unit)
             yield time, event, count, as_number(share) / 100 if share else 1.0, unit
 

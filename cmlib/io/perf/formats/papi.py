@@ -15,7 +15,8 @@ from cmlib.io.perf.formats.base import RunFormat, Totals
 from cmlib.io.perf.formats.lines import NO_SHARES, as_table, whole_count
 
 _LINE = re.compile(
-    r"^[ \t]*+\"?(PAPI_[A-Z0-9_]{2,40})\"?[ \t]*(?:[:=][ \t]*|[ \t])\"?((?i:[+-]?(?:\d[^\s\",]*+|nan|inf(?:inity)?)"
+    r"^[ \t]*+\"?(PAPI_[A-Z0-9_]{2,40}|perf::TASK-CLOCK)\"?[ \t]*(?:[:=][ \t]*|[ \t])\"?"
+    r"((?i:[+-]?(?:\d[^\s\",]*+|nan|inf(?:inity)?)"
     r"|true|false|null))\"?,?[ \t\r]*+$",
     re.MULTILINE,
 )
@@ -41,7 +42,9 @@ class Papi(RunFormat):
                 starts.append(line.start())
                 runs.append({})
             count = whole_count(self.text, line.start(), line[2])
-            runs[-1][line[1]] = (1.0, line[1], count, np.nan, "")
+            is_clock = line[1].startswith("perf::")  # in ns
+            row = ("task-clock", count / 1e6, np.nan, "msec") if is_clock else (line[1], count, np.nan, "")
+            runs[-1][line[1]] = (1.0, *row)
         notes = (*self.notes, "A run, region or thread begins where an event is printed again.")
         for (start, end), rows in zip(itertools.pairwise([*starts, len(self.text)]), runs, strict=True):
             yield Totals(self.text[start:end], as_table(rows.values()), remarks=notes)

@@ -25,9 +25,10 @@ from cmlib.io.perf.formats.lines import NO_SHARES, SCHEMA
 from cmlib.io.perf.grammar import ParseError, where
 
 COUNT, LEVEL = "count", "level"
+MEANS_OF = "means of runs"  # a column that says of how many runs a row has means
 
 # Columns that name what ran in a row.
-_PROGRAM_NAMES = r"program(?:me?)?|kernel|bench(?:mark)?|name|command|app(?:lication)?|workload"
+_PROGRAM_NAMES = r"program(?:me?)?|kernel|bench(?:mark)?|method|name|command|app(?:lication)?|workload"
 _RUN_NAMES = r"(?:run|rep(?:etition|licate)?|trial|iteration)s?(?:[ _-]?(?:id|no|nr|number))?"
 _PROGRAM = re.compile(_PROGRAM_NAMES, re.IGNORECASE)
 _ROW_NAME = re.compile(rf"{_PROGRAM_NAMES}|{_RUN_NAMES}", re.IGNORECASE)
@@ -35,6 +36,7 @@ _OFTEN = 0.1  # share of the steps from row to row in which a time falls, if it 
 _ROWS_ARE_RUNS = (
     "No column tells times: a row is taken for a whole run; give --interval-ms where it is an interval."
 )
+_A_ROW_IS_AN_OP = "Counts and times are those of one operation, in the mean."
 _HEAD = 200_000  # characters among which the heading and the first row are looked for
 _SEPARATORS = (",", ";", "\t", "|")
 _CELL = re.compile(r"(?:[+-]?[0-9.,]+(?:[eE][+-]?[0-9]+| ?[kMG])?)?")
@@ -47,6 +49,11 @@ _UNIT = re.compile(
     r"(.*\w) *[\[(](?:in )?(?:x ?)?([kmgb]|mio|mrd|bn|1e[369]|10\^[369]|thousands?|[mb]illions?)\.?[\])]",
     re.IGNORECASE,
 )
+# Counts of an operation, as frameworks for benchmarks head them: ins/op, BranchInstructions/Op.
+_PER_OP = re.compile(r"(\w[\w-]*) ?/ ?(?!s(?:ec(?:ond)?)?s?$)[A-Za-z]+")
+_OF_AN_OP = {"ins": "instructions", "instruction-retired": "instructions", "cyc": "cycles", "total-cycles": "cycles",
+             "bra": "branches", "branch-mispredictions": "branch-misses"} | {
+             unit: f"time [{unit}]" for unit in ("ns", "us", "ms")}  # fmt: skip
 _SCALES = {"k": 1e3, "t": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "mrd": 1e9}
 NOT_COUNTED = frozenset(["", "<not counted>", "<not supported>"])
 NOTHING = NOT_COUNTED | {"-", "\u2013", "\u2014", "na", "n/a", "n.a.", "k.a.", "nan", "null", "none"}
@@ -58,7 +65,7 @@ _TIME = re.compile(
 )
 _CLOCK = re.compile(r"(?:([0-9]{1,5}):)?([0-9]{1,2}):([0-9]{1,2}(?:\.[0-9]{1,9})?)")
 _PMCSTAT = re.compile(r"(?:[0-9]{1,4}/)?[ps]/(?=\w)")  # FreeBSD's: what a counter is attached to
-_PER_SECOND = {"m": 1e3, "u": 1e6, "µ": 1e6, "n": 1e9}
+PER_SECOND = {"m": 1e3, "u": 1e6, "µ": 1e6, "n": 1e9}
 # Times from here on [s] are since 1970.
 _EPOCH = 1e8
 # Rows from which on counts that only rise are running totals.
@@ -151,16 +158,23 @@ class Wide(Format):
         `rows_are_runs` is False. ParseError for an unknown column, or a cell that is no count.
         """
         columns_of_cells = list(zip(self.names, self.cells, strict=True))
-        named = next((cells for name, cells in columns_of_cells if _PROGRAM.fullmatch(name)), ())
+        an_op = any(is_event(without_unit(name)[0]) for name in self.heading if _PER_OP.fullmatch(name))
+        words = (
+            cells
+            for cells in reversed(self.cells)
+            if an_op and not any(re.match("[^a-zA-Z]*[0-9]|$", c) for c in cells)
+        )
+        named = next((cells for name, cells in columns_of_cells if _PROGRAM.fullmatch(name)), next(words, ()))
         # Of programs or runs that come once each, a time is how long they took.
         keys = zip(*(cells for name, cells in columns_of_cells if _ROW_NAME.fullmatch(name)), strict=True)
         changes = [before != after for before, after in itertools.pairwise(keys)]
         steps = np.diff(self.times) if self.times is not None and changes and all(changes) else np.zeros(0)
-        once = len(set(named)) == len(named) > 1 or (steps < 0).sum() > _OFTEN * len(steps)
+        once = an_op or len(set(named)) == len(named) > 1 or (steps < 0).sum() > _OFTEN * len(steps)
         seconds = self.times if self.times is not None and once else None
         if self.places or (self.times is not None and seconds is None) or not rows_are_runs:
             return
         names, counts = self._counts(columns or {})
+        n_runs = dict(columns_of_cells).get(MEANS_OF, ())
         programs = {}
         for row, name in enumerate(named or [""] * len(counts)):
             programs.setdefault(name, []).append(row)
@@ -174,7 +188,12 @@ class Wide(Format):
                 command=name,
                 seconds=(np.nan,) * len(rows) if seconds is None else tuple(seconds[rows]),
                 heading=self.text[: self.end_of_heading],
-                remarks=(NO_SHARES, *[_ROWS_ARE_RUNS] * (seconds is None), *left_out),
+                remarks=(
+                    NO_SHARES,
+                    _A_ROW_IS_AN_OP if an_op else _ROWS_ARE_RUNS * (seconds is None),
+                    *(f"Counts are means of {n_runs[row]} runs." for row in rows[:1] if n_runs),
+                    *left_out,
+                ),
             )
 
     def run_starts(self):
@@ -243,7 +262,7 @@ class Wide(Format):
             return None
         times = np.array([self._time(*cell) for cell in zip(self.cells[column], self.starts, strict=True)])
         if unit:
-            return times / _PER_SECOND.get(unit[0].lower(), 1.0)
+            return times / PER_SECOND.get(unit[0].lower(), 1.0)
         largest = times.max(initial=0.0)
         return times / next(
             (n for least, n in ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3)) if largest > least), 1.0
@@ -320,7 +339,10 @@ class Wide(Format):
 
     def _left_out(self, columns):
         """Sentences (list of str) on columns left out, and on cells that are taken for not counted."""
-        used = [is_event(name) or _TIME.fullmatch(name) or name in columns for name in self.names]
+        told = (_TIME, _PROGRAM, re.compile(MEANS_OF))
+        used = [
+            is_event(name) or name in columns or any(of.fullmatch(name) for of in told) for name in self.names
+        ]
         unused = [name or "(no name)" for name, is_used in zip(self.names, used, strict=True) if not is_used]
         cells = set().union(*itertools.compress(self.cells, used))
         words = sorted(cell for cell in cells if cell.lower() in NOTHING - NOT_COUNTED)
@@ -360,6 +382,10 @@ def without_unit(name):
     cycles, 1e6.
     """
     name = _PMCSTAT.sub("", name, count=1) if _PMCSTAT.match(name) else name
+    if per_op := _PER_OP.fullmatch(name):
+        plain = re.sub("(?<=[a-z])(?=[A-Z])", "-", per_op[1]).lower()
+        plain = _OF_AN_OP.get(plain, plain)
+        name = plain if is_event(plain) or plain.startswith("time [") else name
     match = _UNIT.fullmatch(name)
     if not match or not is_event(match[1]):
         return name, 1.0
