@@ -84,6 +84,7 @@ def test_arms_slots_are_the_account_of_a_processor_that_is_told(name, processor)
         ("likwid-tma-8360Y.txt", "intel_icelake"),
         ("papi-hl.json", "intel_skylake"),
         ("graviton2-default.txt", "arm"),
+        ("neoverse-prose.md", "arm_neoverse_v2"),
     ],
 )
 def test_a_processor_is_told_by_the_file(name, processor):

@@ -101,7 +101,7 @@ def read_sources(files, machine, *, marks=(), place="", **options):
     RecordError
         If a file can't be read, holds none of this, or counts that can't be true; the message names the file.
     """
-    sources, totals = [], []
+    sources, totals, amid = [], [], {}
     for file in map(Path, files):
         with errors_as(RecordError, file):
             raw = _as_utf8(decompress(read_file(file), file))
@@ -112,16 +112,14 @@ def read_sources(files, machine, *, marks=(), place="", **options):
             text = raw.decode("utf-8", "surrogateescape")  # keeps bytes that are not UTF-8
             if (refusal := recognise(raw)) and not perf.shares_alone(text):
                 raise RecordError(f"{file} {refusal}")
-            of_file = (
-                machine if events.processor_of(machine) else machine | machine_with(_named_processor(text))
-            )
-            by_interval, whole = _read_amid(file, text, (marks, place, of_file, options))
+            name, amid[file] = (None, "") if events.processor_of(machine) else _named_processor(text)
+            by_interval, whole = _read_amid(file, text, (marks, place, machine | machine_with(name), options))
         sources += by_interval
         totals += whole
     sources += _totals(totals, options)
     for source in sources:
         check_size(source.file, source.raw)
-    return sources
+    return [source.noted(amid[source.file]) for source in sources]
 
 
 def _as_utf8(raw):
@@ -291,13 +289,26 @@ _PROCESSOR = re.compile(
     r"|^ *# \S*-full\S* on ([^\n\[]{2,80})",
     re.MULTILINE | re.IGNORECASE,
 )
+# Its model amid other text.
+_MODEL = re.compile(
+    r"\b(?:Neoverse[ -][A-Z]\d|Cortex-[AX]\d+|EPYC \d\w{3,4}|Xeon \w+ \d{4}\w*|Core i\d-\d+\w*|Ryzen \w+ \w+)\b"
+)
 
 
 def _named_processor(text):
-    """The processor (its name in tables) that a line of the file names; None if none does."""
-    for match in itertools.islice(_PROCESSOR.finditer(text[:_HEAD]), _MOST_NAMED):
-        with contextlib.suppress(UnknownProcessorError):
-            return find_processor(re.split(r" \(|,", match[1] or match[2])[0].strip())
+    """The processor (its name in tables, or None) that a line names, or the only one amid the text, with a remark."""
+    lines = [re.split(r" \(|,", line[1] or line[2])[0] for line in _PROCESSOR.finditer(text[:_HEAD])]
+    if name := next(filter(None, map(_known, lines[:_MOST_NAMED])), None):
+        return name, ""
+    names = {_known(model): model for model in _MODEL.findall(text[:_HEAD])[:_MOST_NAMED]}
+    name, model = names.popitem() if len(names) == 1 else (None, "")
+    return name, f"The text names one processor, {model}, which is taken for the one measured." * bool(name)
+
+
+def _known(model):
+    """Name in tables of a processor that people call `model`; None if it is not known."""
+    with contextlib.suppress(UnknownProcessorError):
+        return find_processor(model.strip())
     return None
 
 

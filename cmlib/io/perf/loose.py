@@ -14,7 +14,7 @@ import re
 import pandas as pd
 
 from cmlib.io.events import is_event
-from cmlib.io.perf.formats.wide import MEANS_OF, NOTHING, PER_SECOND, without_unit
+from cmlib.io.perf.formats.wide import NOTE, NOTHING, PER_SECOND, without_unit
 
 _LONGEST_JSON, _LONGEST_LINE, _MOST_CELLS = 1 << 24, 1000, 1 << 20
 _MARKS = "|;\t,"
@@ -55,7 +55,7 @@ _WALL_TIME = re.compile(r"^\W*wall_time +([0-9.]+)(ns|us|µs|ms|s)\b")
 _PROGRAM = re.compile(r"^\s*Benchmark[ #]*\d[^:]*:\s*(\S.*)$|^#+ (\S.*)$|^([\w./-]+):\s*$")
 _N_RUNS = re.compile(r"\((\d+) runs\):")
 # Intel PCM's screen, and the columns of its CSV that count something, in millions.
-_PCM = re.compile(r"Instructions retired: *([0-9.]+) ?([KMGT]?) *; *Active cycles: *([0-9.]+) ?([KMGT]?)")
+_PCM = re.compile(r"(?:Instructions retired|Active cycles): *([0-9.]+) ?([KMGT]?) *;")
 _OF_PCM = {"INST": "instructions [Mio]", "ACYC": "cycles [Mio]"}
 # A count beside another, as in a table with a column a program: which is meant is not known.
 _FURTHER = re.compile(r"(?<![\w.,])[0-9]{4}|[0-9],[0-9]{3}|[0-9]e[+0-9]")
@@ -171,7 +171,9 @@ def from_lines(lines):
         line = line[:_LONGEST_LINE]
         if heading := _PROGRAM.match(line):
             program = next(filter(None, heading.groups())).strip()
-            mean = {MEANS_OF: n_runs[1]} if (n_runs := _N_RUNS.search(line)) else {}
+            mean = (
+                {NOTE: f"Counts are means of {n_runs[1]} runs."} if (n_runs := _N_RUNS.search(line)) else {}
+            )
         if took := _WALL_TIME.match(line):
             seconds = float(took[1]) / PER_SECOND.get(took[2][0] if took[2] != "s" else "", 1.0)
             objects.append({"program": program, "time [s]": seconds} | mean)
@@ -198,20 +200,21 @@ def from_pcm(lines):
 
     "" for others, and for shares of slots.
     """
-    screens = [match.groups() for match in map(_PCM.search, lines) if match]
+    screens = [
+        [float(n) * _SCALES[k.lower()] for n, k in _PCM.findall(line)] for line in lines if "retired:" in line
+    ]
     objects = [
-        {"instructions": float(n) * _SCALES[k.lower()], "cycles": float(m) * _SCALES[i.lower()]}
-        for n, k, m, i in screens
+        dict(zip(("instructions", "cycles"), counts, strict=True)) for counts in screens if len(counts) == 2
     ]
     rows = [re.split("[,;]", line) for line in lines]
     for places, names in itertools.pairwise(rows):
         if names[:2] == ["Date", "Time"]:  # of the whole system first, then of sockets and cores
-            of_all = itertools.takewhile(
-                lambda pair: pair[0] in ("System", ""), zip(places, names, strict=False)
+            n = next((k for k, place in enumerate(places) if place not in ("System", "")), len(places))
+            names = ["time", *(_OF_PCM.get(name, name) for name in names[2:n])]
+            timed = (
+                [f"{row[0]}T{row[1]}", *row[2:n]] for row in rows if row[0][:1].isdigit() and len(row) >= n
             )
-            names = ["time", *(_OF_PCM.get(name, name) for _, name in [*of_all][2:])]
-            timed = (row for row in rows if row[0][:1].isdigit() and len(row) > len(names))
-            objects = [dict(zip(names, [f"{row[0]}T{row[1]}", *row[2:]], strict=False)) for row in timed]
+            objects = [dict(zip(names, cells, strict=True)) for cells in timed]
     return "" if any("retiring" in line.lower() for line in lines) else _as_text(objects)
 
 

@@ -38,6 +38,7 @@ _TIME_L = re.compile(
     re.MULTILINE,
 )
 _AS_PERF = r"\n \3      instructions\n \4      cycles\n\n \1\2 seconds time elapsed\n"
+_BEGINS = "# started on the next line"  # as perf says it
 _NUMBER = re.compile(r"[0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?")
 _FEWEST_NUMBERS, _MOST_LINES = 4, 0.8  # share of the lines
 _ENCODED_MAIL = 3  # soft breaks that make a text one
@@ -47,7 +48,7 @@ _COMMAND = re.compile(
 _KEPT = re.compile(r"^ *(?:Performance counter stats for |# started on |[0-9.,]+ .*seconds time elapsed)")
 _METRIC = re.compile(r"^ *(?:(?:Topdown\S* *(?:\(\w+\))? *)?#|[(\[][ 0-9.,]+%[)\]] *$)")
 _FIELDS = re.compile(
-    rf" *(?:(?:{TIME}([,;\t|]))?(?:(?:[0-9]+(?:[.,][0-9]+)?|{UNCOUNTED})([,;\t|])[^,;\t|]*\2[^;\t|]+?\2[0-9]+\2[0-9]"
+    rf"\s*(?:(?:{TIME}([,;\t|]))?(?:(?:CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)*[,;\t|][0-9]+)[,;\t|])?(?:(?:[0-9]+(?:[.,][0-9]+)?|{UNCOUNTED})([,;\t|])[^,;\t|]*\2[^;\t|]+?\2[0-9]+\2[0-9]"
     r'|[,;\t|]{3}[^%]*%)|\{ *"[^\n]*"(?:counter|metric)-(?:value|unit)")'
 )
 
@@ -76,8 +77,7 @@ def extract(text):
     )
     if lines == text.split("\n") and is_perfs and not any(map(_COMMAND.match, lines)):
         return ""
-    tables = _tables(lines)
-    perfs = tables or [line for line in lines if _FIELDS.match(line)] or _by_cells(lines)
+    perfs = _tables(lines) or _fields(lines) or _by_cells(lines)
     if perfs or is_known:
         return "\n".join(perfs)
     lines = [*map(as_unicode, lines)]
@@ -119,6 +119,16 @@ def _without_numbers(lines):
     if follow < max(_FEWEST_NUMBERS, _MOST_LINES * sum(bool(line.strip()) for line in lines)):
         return lines
     return [line[number.end() :] if number else line for line, number in zip(lines, matches, strict=True)]
+
+
+def _fields(lines):
+    """List of the lines of fields and JSON, with perf's heading where a command was typed between them."""
+    kept, typed = [], False
+    for line in lines:
+        if row := _FIELDS.match(line):
+            kept += [_BEGINS] * typed + [line.lstrip() if row[2] else line]
+        typed = bool(_COMMAND.match(line)) or (typed and not row)
+    return kept
 
 
 def _by_cells(lines):

@@ -124,13 +124,16 @@ class Format:
         timed = TIMED_ROW.match(first) or '"interval"' in first
         if timed or not self.lists_runs or not _COUNTS.match(first):
             return
-        for start, end in itertools.pairwise([*run_starts(self.text), len(self.text)]):
+        runs = [*itertools.pairwise([*run_starts(self.text), len(self.text)])]
+        whole = [(start, end) for start, end in runs if not TIMED_ROW.search(self.text, start, end)]
+        for start, end in whole:
             piece = type(self)(as_unicode(self.text[start:end]))
             table = piece.read()
             if n := len(table):
                 length = piece.run_length(table["event"].to_pylist())
                 notes = piece.remarks()
                 notes += ["Counts are means of several runs."] * bool(_VARIES.search(self.text, start, end))
+                notes += ["Counts by interval stand beside them, and are left out."] * (whole != runs)
                 table = table.set_column(0, "time_s", pa.array(np.arange(n) // length + 1.0))
                 yield Totals(
                     self.text[start:end], table, seconds=(np.nan,) * (n // length), remarks=tuple(notes)

@@ -24,8 +24,7 @@ from cmlib.io.perf.formats.base import Format, Totals
 from cmlib.io.perf.formats.lines import NO_SHARES, SCHEMA
 from cmlib.io.perf.grammar import ParseError, where
 
-COUNT, LEVEL = "count", "level"
-MEANS_OF = "means of runs"  # a column that says of how many runs a row has means
+COUNT, LEVEL, NOTE = "count", "level", "note on the row"
 
 # Columns that name what ran in a row.
 _PROGRAM_NAMES = r"program(?:me?)?|kernel|bench(?:mark)?|method|name|command|app(?:lication)?|workload"
@@ -63,6 +62,8 @@ _TIME = re.compile(
     r"[\])]?)?",
     re.IGNORECASE,
 )
+_WORD = re.compile("[^a-zA-Z0-9]*[a-zA-Z]")
+_NO_COUNT = re.compile(f"{_TIME.pattern}|{_PROGRAM_NAMES}|{NOTE}", re.IGNORECASE)
 _CLOCK = re.compile(r"(?:([0-9]{1,5}):)?([0-9]{1,2}):([0-9]{1,2}(?:\.[0-9]{1,9})?)")
 _PMCSTAT = re.compile(r"(?:[0-9]{1,4}/)?[ps]/(?=\w)")  # FreeBSD's: what a counter is attached to
 PER_SECOND = {"m": 1e3, "u": 1e6, "µ": 1e6, "n": 1e9}
@@ -159,11 +160,7 @@ class Wide(Format):
         """
         columns_of_cells = list(zip(self.names, self.cells, strict=True))
         an_op = any(is_event(without_unit(name)[0]) for name in self.heading if _PER_OP.fullmatch(name))
-        words = (
-            cells
-            for cells in reversed(self.cells)
-            if an_op and not any(re.match("[^a-zA-Z]*[0-9]|$", c) for c in cells)
-        )
+        words = (cells for cells in reversed(self.cells) if an_op and all(map(_WORD.match, cells)))
         named = next((cells for name, cells in columns_of_cells if _PROGRAM.fullmatch(name)), next(words, ()))
         # Of programs or runs that come once each, a time is how long they took.
         keys = zip(*(cells for name, cells in columns_of_cells if _ROW_NAME.fullmatch(name)), strict=True)
@@ -174,7 +171,8 @@ class Wide(Format):
         if self.places or (self.times is not None and seconds is None) or not rows_are_runs:
             return
         names, counts = self._counts(columns or {})
-        n_runs = dict(columns_of_cells).get(MEANS_OF, ())
+        notes = dict(columns_of_cells).get(NOTE, ())
+        of_rows = _A_ROW_IS_AN_OP if an_op else _ROWS_ARE_RUNS * (seconds is None)
         programs = {}
         for row, name in enumerate(named or [""] * len(counts)):
             programs.setdefault(name, []).append(row)
@@ -188,12 +186,7 @@ class Wide(Format):
                 command=name,
                 seconds=(np.nan,) * len(rows) if seconds is None else tuple(seconds[rows]),
                 heading=self.text[: self.end_of_heading],
-                remarks=(
-                    NO_SHARES,
-                    _A_ROW_IS_AN_OP if an_op else _ROWS_ARE_RUNS * (seconds is None),
-                    *(f"Counts are means of {n_runs[row]} runs." for row in rows[:1] if n_runs),
-                    *left_out,
-                ),
+                remarks=(NO_SHARES, of_rows, *notes[rows[0] :][:1], *left_out),
             )
 
     def run_starts(self):
@@ -339,10 +332,7 @@ class Wide(Format):
 
     def _left_out(self, columns):
         """Sentences (list of str) on columns left out, and on cells that are taken for not counted."""
-        told = (_TIME, _PROGRAM, re.compile(MEANS_OF))
-        used = [
-            is_event(name) or name in columns or any(of.fullmatch(name) for of in told) for name in self.names
-        ]
+        used = [is_event(name) or _NO_COUNT.fullmatch(name) or name in columns for name in self.names]
         unused = [name or "(no name)" for name, is_used in zip(self.names, used, strict=True) if not is_used]
         cells = set().union(*itertools.compress(self.cells, used))
         words = sorted(cell for cell in cells if cell.lower() in NOTHING - NOT_COUNTED)
@@ -384,8 +374,7 @@ def without_unit(name):
     name = _PMCSTAT.sub("", name, count=1) if _PMCSTAT.match(name) else name
     if per_op := _PER_OP.fullmatch(name):
         plain = re.sub("(?<=[a-z])(?=[A-Z])", "-", per_op[1]).lower()
-        plain = _OF_AN_OP.get(plain, plain)
-        name = plain if is_event(plain) or plain.startswith("time [") else name
+        name = _OF_AN_OP.get(plain, plain if is_event(plain) else name)
     match = _UNIT.fullmatch(name)
     if not match or not is_event(match[1]):
         return name, 1.0
