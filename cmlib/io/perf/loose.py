@@ -34,7 +34,7 @@ _PLAIN = re.compile(_NUMBER)
 _NAME = r"(?P<event>[A-Za-z][\w./-]{1,80})"
 # JMH's, with the values of its parameters behind the event; Go's, behind the program's name.
 _JMH = re.compile(
-    rf"^\s*(?P<program>\S+?):·?{_NAME}\s+(?P<values>(?:\S+\s+){{0,8}}?)(?:thrpt|avgt|sample|ss)\s.*?(?<=\s){_NUMBER}"
+    rf"^[\s*#/]*+(?P<program>\S+?):·?{_NAME}\s+(?P<values>(?:\S+\s+){{0,8}}?)(?:thrpt|avgt|sample|ss)\s.*?(?<=\s){_NUMBER}"
     r"(?P<scale>)(?:\s±\s+\S+)?\s+#(?P<unit>/op)\s*$"
 )
 _GO = re.compile(rf"(?<=\s){_NUMBER}(?P<scale>)\s{_NAME.replace('./', '.')}(?P<unit>/op)(?!\S)")

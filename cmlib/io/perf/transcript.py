@@ -31,7 +31,7 @@ _COMMENT = re.compile(r"[ \t]*(\*(?![*/])|//+|--|;+)(?: |$)")  # in front of a s
 _SOFT_BREAK = re.compile(r"=\n")  # of a mail that is quoted-printable
 # What simpleperf writes otherwise than perf, and macOS' `time -l`.
 _MSEC = re.compile(r"(?<=[0-9]\.[0-9]{2})[0-9]*\(ms\)")
-_TEST_TIME = re.compile(r"^Total test time: ([0-9.]+ seconds)\.?", re.MULTILINE)
+_TEST_TIME = re.compile(r"^(?:> ?)*Total test time: ([0-9.]+ seconds)\.?", re.MULTILINE)
 _TIME_L = re.compile(
     r"^ *(?:([0-9.,]+) real .*|real +([0-9.,]+)\n.*\n.*)\n(?: *[0-9]+  [a-z -]+\n)*? *([0-9]+)  instructions retired\n"
     r" *([0-9]+)  cycles elapsed$",
