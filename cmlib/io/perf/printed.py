@@ -319,7 +319,8 @@ def _totals(part, place, name):
     elif len(counts) > 1:
         values, remarks = counts, remarks[1:]
     unit, command = "" if values is counts else "%", f"{name} {place * (len(part.blocks) > 1)}".strip()
-    running = [as_number(share) / 100 for share in _RUNNING.findall(text) if unit] or [np.nan]
+    told = "\n".join(part.lines[number - part.start] for number, at in part.places.items() if place in at)
+    running = [as_number(share) / 100 for share in _RUNNING.findall(told) if unit] or [np.nan]
     table = as_table((1, event, value, np.mean(running), unit) for event, value in values.items())
     return Totals(text, table, command, (seconds,), remarks=tuple(remarks))
 
