@@ -48,7 +48,7 @@ from cmlib import explore, plot
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments.data import describe_data
 from cmlib.interact import rank_pairs
-from cmlib.interact.dependence import grid_places, pair_surface
+from cmlib.interact.dependence import pair_surface
 from cmlib.parallel import parallel_map
 from cmlib.rank import Boosting, blocks, predict_held_out, regressor
 from cmlib.report import paper
@@ -403,19 +403,32 @@ results.numbers()
 # What the model says of one pair: IPC at the pair's values, averaged over everything else; the sum of what each event does alone; and what is left, which is their interaction, in units of what is explained. Axes run by quantiles (equal steps hold equal numbers of rows), so that their numbers are uneven. Dots are the program's rows; where there are none, the model extrapolates.
 
 # %%
+def draw_surface(ax, values, X, **colours):
+    """A quantity by quantiles of two events, at equal distances, and a dot for each row of X."""
+    axes = {ax.xaxis: values.columns, ax.yaxis: values.index}
+    dots = [np.interp(X[at.name], at, np.arange(len(at)), left=np.nan, right=np.nan)
+            for at in axes.values()]
+    ax.plot(*dots, ".", color="white", mec="#222222", mew=0.4, ms=4, alpha=0.7)
+    for axis, at in axes.items():
+        ticks = sorted({part * (len(at) - 1) // 3 for part in range(4)})
+        axis.set_ticks(ticks, [f"{value:.2g}" for value in at[ticks]], fontsize=7.5)
+        axis.set_label_text(at.name)
+    ax.figure.colorbar(ax.imshow(values, origin="lower", aspect="auto", **colours), ax=ax, pad=0.02)
+    ax.grid(False)
+
+# %%
 @plot.styled
 def draw_pair(program, pair):
     """A pair's joint effect, the sum of the single ones, and what is left; and how large it is."""
     X = matrices[program].X
     joint, summed = pair_surface(refined[program].model, X, *pair.split(" × "))
-    dots = grid_places(X, joint)
     low, high = np.min([joint, summed]), np.max([joint, summed])
     same = {"cmap": "viridis", "vmin": low, "vmax": high}
     parts = {f"both together: {aim.name}": (joint, same), "sum of each alone": (summed, same),
              "what is left": (joint - summed, {"cmap": "RdBu_r", "norm": CenteredNorm()})}
     figure, axes = plot.panels(parts, columns=3, height=2.6)
     for ax, (title, (values, colours)) in zip(axes, parts.items(), strict=True):
-        plot.quantile_surface(ax, values, dots, **colours)
+        draw_surface(ax, values, X, **colours)
         ax.set_title(title)
     return figure, (f"Both together move {aim.name} by {np.ptp(joint.to_numpy()):.2g}; what is "
                     f"left is {(joint - summed).abs().max().max():.2g} at most.")

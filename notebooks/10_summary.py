@@ -37,7 +37,6 @@ import pandas as pd
 
 from cmlib import places, plot
 from cmlib.errors import NothingRecordedError
-from cmlib.report import count_reproduced
 from cmlib.report.inline import strip_markup
 from cmlib.report.manifests import command_of, read_manifests
 from cmlib.report.notebook import begin
@@ -144,7 +143,8 @@ display(results.finding(
 # *Reproduced*: by hardware counters, on as many programs as the paper has, or a diagram or list that needs no measurement. *In part*: simulated, by software events, of fewer programs or of stand-ins, or with something lacking. *Not*: nothing here shows it.
 
 # %%
-counts = count_reproduced(items)
+counts = pd.crosstab(items["paper"], items["status"]).reindex(
+    index=items["paper"].unique(), columns=["reproduced", "in part", "not"], fill_value=0)
 figure, _ = plot.counts(counts, ylabel="tables and figures")
 results.figure(figure, "reproduced", (
     f"**Figure.** Tables and figures of each paper ({len(items)} in all), by how far they are "

@@ -135,8 +135,6 @@ def test_figures_leave_out_no_hue_no_column_and_no_level():
     frame = pd.DataFrame({"program": "a", "rule": hues, "f1": 0.5})
     _, ax = plot.dots_by_program(frame, value="f1", hue="rule", xlabel="F1")
     assert ax.get_legend_handles_labels()[1] == hues
-    _, ax = plot.bars_by_program(frame, value="f1", hue="rule", ylabel="F1", levels=levels)
-    assert len(ax.get_legend_handles_labels()[1]) == len(hues) + len(levels)
     _, ax = plot.by_case(pd.DataFrame(1.0, ["x", "y"], hues), ylabel="F1", levels=levels)
     assert len(ax.get_legend_handles_labels()[1]) == len(hues) + len(levels)
 

@@ -77,18 +77,6 @@ def pair_surface(fitted, X, a, b, n=10):
     return joint, pd.DataFrame(summed, joint.index, joint.columns)
 
 
-def grid_places(rows, surface):
-    """Places of rows in a surface of :func:`pair_surface`, for drawing: a list of two arrays, one value a row.
-
-    The first counts along the columns of `surface`, the second along its rows, 0 at the middle of the first one;
-    NaN outside. `rows` is a DataFrame that has both events.
-    """
-    return [
-        np.interp(rows[at.name], at, np.arange(len(at)), left=np.nan, right=np.nan)
-        for at in (surface.columns, surface.index)
-    ]
-
-
 def _held(values, places, points):
     """Copies of all rows, one copy for each point with the columns `places` set to its values."""
     rows = np.tile(values, (len(points), 1))

@@ -52,11 +52,9 @@ def read_history(file):
         table = table.iloc[dates.argsort(kind="stable")]
     texts = table["subject"] if "subject" in table else pd.Series("", table.index)
     subjects = texts.fillna("").groupby(table["commit"], sort=False).first()
-    metrics = (
-        _spread(table, file)
-        if set(table) >= _LONG
-        else table.drop(columns=["date", "subject"], errors="ignore")
-    )
+    metrics = table.drop(columns=["date", "subject"], errors="ignore")
+    if set(table) >= _LONG:
+        metrics = _spread(table, file)
     values = metrics.drop(columns="commit")
     texts = values.select_dtypes(exclude=["number", "bool"])
     values = values.assign(**{name: _numbers(text, file) for name, text in texts.items()})

@@ -1,8 +1,7 @@
 """Figures that compare methods, programs and cases: bars, dots, heat maps and scatter plots.
 
 Functions take DataFrames and the names of the columns to draw, and return (Figure, Axes): an array of Axes where
-there are several panels; but :func:`quantile_surface` draws on an Axes that it gets. A column that is missing is a
-KeyError or ValueError; other input is not checked.
+there are several panels. A column that is missing is a KeyError or ValueError; other input is not checked.
 """
 
 from itertools import cycle
@@ -11,30 +10,8 @@ import seaborn as sns
 
 from cmlib.plot.style import GREY, PAPER, legend_right, palette, panels, single, styled
 
-_LETTERS_IN_A_ROW = 70  # longer labels of an axis are turned
 _MARKERS = "osD^v"
 _MARKS_OF_CASES = "os^DvP"
-
-
-@styled
-def bars_by_program(frame, *, value, hue, ylabel, levels=None):
-    """Bars grouped by the column "program", a colour for each value of the column `hue`: (Figure, Axes).
-
-    A bar is the mean of the values of its rows of `frame` in the column `value`, and a line on it goes from their
-    lowest to their highest. `levels` (dict of label to height) are dashed lines across; `ylabel` is the text at the
-    vertical axis.
-    """
-    figure, ax = single(3.2)
-    look = {"errorbar": ("pi", 100), "err_kws": {"linewidth": 1.0, "color": "#333333"}}
-    sns.barplot(frame, x="program", y=value, hue=hue, palette=palette(frame[hue].nunique()), ax=ax, **look)
-    for (label, level), grey in zip((levels or {}).items(), cycle(("#222222", "#8a8f94")), strict=False):
-        ax.axhline(level, color=grey, linestyle="--", linewidth=1, label=f"{label}: {level:g}")
-    ax.set(xlabel="", ylabel=ylabel, ylim=(0, None))
-    if sum(map(len, frame["program"].unique())) > _LETTERS_IN_A_ROW:
-        names = [label.get_text() for label in ax.get_xticklabels()]
-        ax.set_xticks(ax.get_xticks(), names, rotation=40, ha="right")
-    legend_right(ax, title="")
-    return figure, ax
 
 
 @styled
@@ -155,22 +132,3 @@ def by_case(frame, *, ylabel, levels=None, log=True):
         ax.set_ylim(0, None)
     legend_right(ax)
     return figure, ax
-
-
-def quantile_surface(ax, values, dots, **colours):
-    """Draw on `ax` a quantity that depends on two events: colours for a grid of their values, and dots for measured
-    rows.
-
-    `values` (DataFrame) has the quantity; its index (vertical) and columns (horizontal), both named, are quantiles of
-    the two events, drawn at equal distances. `dots` is a pair of arrays, the x and y of rows as positions in the
-    columns and in the index (0 is the first). `colours` are options of ``Axes.imshow``, such as cmap. Returns None.
-    """
-    axes = {ax.xaxis: values.columns, ax.yaxis: values.index}
-    ax.plot(*dots, ".", color="white", mec="#222222", mew=0.4, ms=4, alpha=0.7)
-    for axis, at in axes.items():
-        ticks = sorted({part * (len(at) - 1) // 3 for part in range(4)})
-        axis.set_ticks(ticks, [f"{value:.2g}" for value in at[ticks]], fontsize=7.5)
-        axis.set_label_text(at.name)
-    shown = ax.imshow(values, origin="lower", aspect="auto", **colours)
-    ax.figure.colorbar(shown, ax=ax, pad=0.02)
-    ax.grid(False)

@@ -66,24 +66,6 @@ def reproduction(folder, sections):
     return table[_COLUMNS]
 
 
-def count_reproduced(table):
-    """Count how many tables and figures of each paper are reproduced, in part, or not.
-
-    Parameters
-    ----------
-    table : DataFrame
-        With the columns paper and status of :func:`cmlib.report.reproduction.reproduction`.
-
-    Returns
-    -------
-    DataFrame of int
-        A row a paper (index: its name); columns ``reproduced``, ``in part`` and ``not``.
-    """
-    counts = pd.crosstab(table["paper"], table["status"])
-    columns = ["reproduced", "in part", "not"]
-    return counts.reindex(index=table["paper"].unique(), columns=columns, fill_value=0)
-
-
 def _status(item, is_made, n_programs):
     """An item's status (str): reproduced, in part, or not.
 

@@ -138,9 +138,8 @@ def find_processor(machines, names, core=""):
     `machines` is an iterable of dicts of metadata, `names` of str; `core` is the PMU of one kind of core, such as
     ``cpu_atom``, "" on processors of one kind.
     """
-    return next(
-        filter(None, (processor_of(machine, core) for machine in machines)), None
-    ) or processor_by_names(names)
+    known = filter(None, (processor_of(machine, core) for machine in machines))
+    return next(known, None) or processor_by_names(names)
 
 
 def processor_by_names(names):

@@ -159,10 +159,8 @@ def read_table(file, meta):
     be read.
     """
     fitted = [f"{what}:{event}" for event in list(meta["events"])[1:] for what in ("slope", "intercept")]
-    table, hint = (
-        file.with_suffix(CONTENT_OF_LINES),
-        f"Put the original back, or move it and {file.name} away.",
-    )
+    table = file.with_suffix(CONTENT_OF_LINES)
+    hint = f"Put the original back, or move it and {file.name} away."
     with reading_errors_as(StoreError, f"{table} can't be stored", hint=hint):
         lines = read_lines(file.with_suffix(""))[0][["x_start", "x_end", *fitted]].astype(float)
         if len(lines) != meta["n_lines"] or not np.isfinite(lines).all(axis=None):

@@ -112,9 +112,8 @@ def load(url, run_id):
     n = row["n_events"]
     values = cells.to_numpy(float)
     index = pd.Index(values[:, 0], name="time_s")
-    counts, running = (
-        pd.DataFrame(values[:, at], index, events) for at in (slice(2, 2 + n), slice(2 + n, None))
-    )
+    counts = pd.DataFrame(values[:, 2 : 2 + n], index, events)
+    running = pd.DataFrame(values[:, 2 + n :], index, events)
     return make_recording(meta, counts, running, values[:, 1])
 
 
