@@ -45,8 +45,8 @@ from cmlib.experiments.commands import command_to_count
 from cmlib.experiments.event_tables import table_name
 from cmlib.io import events, store
 from cmlib.parallel import parallel_map
-from cmlib.plot.account import account_card, category_colours, stack_shares
-from cmlib.plot.style import blank, styled
+from cmlib.plot.account import category_colours, stack_shares
+from cmlib.plot.style import blank, card, styled
 from cmlib.report.notebook import begin
 from cmlib.shell import as_code
 from cmlib.topdown.category_tables import evaluate, names_in
@@ -418,6 +418,23 @@ def losses_by_part(whole):
              ([name] if name in AT_WORK else list(whole.level(name)) or [name])]
     return [name for name in names if whole.shares[name].iloc[0] >= 0.005]
 
+
+# %%
+@styled
+def account_card(shares, whole, ipc, parents):
+    """IPC above stacked shares of the slots; the legend states those of the whole run."""
+    figure, axes = card(3.6, 2, height_ratios=(1, 2.2))
+    stack = stack_shares(axes, shares, ipc, category_colours(shares, parents))
+    axes[0].set_ylabel("IPC")
+    axes[1].set_ylabel("share of slots")
+    total = whole[[name for name in whole.index if name not in parents]].sum()
+    drawn = dict(whole[list(shares)])
+    if (rest := total - sum(drawn.values())) >= 0.0005:  # the legend writes 0.1 %
+        stack, drawn = [*stack, Patch(alpha=0)], drawn | {"not drawn": rest}
+    texts = [f"{name} {100 * share:.1f} %" for name, share in drawn.items()]
+    figure.legend([*stack, axes[1].lines[0]], [*texts, f"all slots (sum {100 * total:.1f} %)"],
+                  loc="outside lower center", ncols=2, columnspacing=1.0, handlelength=1.1)
+    return figure, axes
 
 # %%
 for name, one in accounts.items():

@@ -146,9 +146,7 @@ def _divide(order, goes_left):
     """Split `order` (row numbers sorted by each attribute) into that of the rows that go left and that of the
     others."""
     n_features, n = order.shape
-    n_left = 0
-    for row in order[0]:
-        n_left += goes_left[row]
+    n_left = goes_left[order[0]].sum()
     left = np.empty((n_features, n_left), order.dtype)
     right = np.empty((n_features, n - n_left), order.dtype)
     for feature in range(n_features):

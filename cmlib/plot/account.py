@@ -1,13 +1,10 @@
 """Figures of top-down analysis: how a pipeline's slots (issue slots x cycles) divide into categories, and IPC.
 
 Categories of level 1 are such as "retired" and "front end"; each may have parts, such as "fetch latency".
-:func:`account_card` makes a figure, :func:`stack_shares` draws on axes; input is not checked.
+:func:`stack_shares` draws on axes in colours of :func:`category_colours`; input is not checked.
 """
 
 import seaborn as sns
-from matplotlib.patches import Patch
-
-from cmlib.plot.style import card, styled
 
 _COLOURS = {
     "retired": "#3b9c6a",
@@ -17,8 +14,6 @@ _COLOURS = {
     "back end": "#3f6fb5",
     "sibling thread": "#8a8f98",
 }
-
-_SHOWN = 0.0005  # least share of the slots that the legend writes as 0.1 %
 
 
 def category_colours(names, parents):
@@ -55,32 +50,3 @@ def stack_shares(axes, shares, ipc, colours):
     below.axhline(1.0, color="black", lw=1.4, ls=":", zorder=5)
     below.set(xlabel="cycles so far [share]", xlim=(0, 1), ylim=(0, 1.1))
     return stack
-
-
-@styled
-def account_card(shares, whole, ipc, parents):
-    """A small figure for the report's first page: IPC above stacked shares of the slots, of one program's run.
-
-    `shares` (DataFrame, a row an interval, a column a category drawn) and `ipc` (Series) are those of
-    :func:`stack_shares`. `whole` (Series by category, 0 to 1) are the shares of the whole run, which the legend
-    states as percentages, with the sum of the categories of level 1 and what of it is not drawn; `parents` (dict)
-    maps parts to their categories of level 1. Returns (Figure, array of the two Axes).
-    """
-    figure, axes = card(3.6, 2, height_ratios=(1, 2.2))
-    stack = stack_shares(axes, shares, ipc, category_colours(shares, parents))
-    axes[0].set_ylabel("IPC")
-    axes[1].set_ylabel("share of slots")
-    total = whole[[name for name in whole.index if name not in parents]].sum()
-    drawn = dict(whole[list(shares)])
-    if (rest := total - sum(drawn.values())) >= _SHOWN:
-        stack, drawn = [*stack, Patch(alpha=0)], drawn | {"not drawn": rest}
-    texts = [f"{name} {100 * share:.1f} %" for name, share in drawn.items()]
-    narrow = {"columnspacing": 1.0, "handlelength": 1.1}
-    figure.legend(
-        [*stack, axes[1].lines[0]],
-        [*texts, f"all slots (sum {100 * total:.1f} %)"],
-        loc="outside lower center",
-        ncols=2,
-        **narrow,
-    )
-    return figure, axes

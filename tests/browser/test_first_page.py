@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from cmlib import plot, report
-from cmlib.plot.account import account_card
+from tests.notebook_functions import functions_of
 
 pytestmark = pytest.mark.needs("chromium")
 
@@ -25,6 +25,7 @@ def make(folder, programs):
     bars = pd.DataFrame(
         {"name": names, "value": 30.0, "low": 10.0, "high": 55.0, "note": "12 cycles; back end"}
     )
+    account_card = functions_of("02a_topdown")["account_card"]
     for program in programs:
         figure, _ = account_card(
             shares, shares.mean(), pd.Series(2 + np.sin(9 * steps), index=steps), parents

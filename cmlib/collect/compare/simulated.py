@@ -170,9 +170,8 @@ def compare_simulated(
 def _simulated(version, argv, options):
     """What Callgrind writes of one run (str)."""
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
-        settings = {"env": FIXED_LIBC, "limit_s": version.timeout}
-        options = [*options, *EACH_INSTRUCTION]
-        outcome = simulate(argv, Path(folder), options=options, **settings)
+        options, limit_s = [*options, *EACH_INSTRUCTION], version.timeout
+        outcome = simulate(argv, Path(folder), options=options, env=FIXED_LIBC, limit_s=limit_s)
         return outcome.raw.decode(errors="replace")
 
 

@@ -158,9 +158,8 @@ def is_event(heading):
     if not 0 < len(heading) <= _LONGEST:
         return False
     name = base_name(heading)
-    return normalize_name(name) in _known() or bool(
-        _PATTERN.fullmatch(name) and not _NO_COUNT.fullmatch(name)
-    )
+    has_form = _PATTERN.fullmatch(name) and not _NO_COUNT.fullmatch(name)
+    return normalize_name(name) in _known() or bool(has_form)
 
 
 def normalize_name(name):

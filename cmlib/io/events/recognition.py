@@ -356,10 +356,8 @@ def recognise(names):
     most = max(matched.values())
     if most < max(_FEWEST_NAMES, _LEAST_SHARE * len(core_names)):
         return Recognised((), 0, len(core_names), outside)
-    best = sorted(
-        (name for name in matched if matched[name] == most),
-        key=lambda name: (name not in _FIRST, -len(_plain_names(name))),
-    )
+    alike = [name for name in matched if matched[name] == most]
+    best = sorted(alike, key=lambda name: (name not in _FIRST, -len(_plain_names(name))))
     return Recognised(tuple(best), most, len(core_names), outside)
 
 
