@@ -43,8 +43,9 @@ from cmlib import experiments as study
 from cmlib import merge, plot, topdown
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments.data import describe_data
-from cmlib.experiments.event_tables import processor_name, table_name
+from cmlib.experiments.event_tables import table_name
 from cmlib.experiments.matrices import choose_cycles, usable_events
+from cmlib.io import events, store
 from cmlib.parallel import Workers, parallel_map
 from cmlib.rank import blocks, relative_error
 from cmlib.rank import clusters as clustering
@@ -291,8 +292,15 @@ def closest_category(found, known):
 
 
 # %%
+def find_processor(name):
+    """A program's processor: as it is named, or as its machine or the names of events tell."""
+    machines, runs = store.machines(url), store.runs(url, program=name)
+    every = set().union(*runs["events"])
+    return processor or events.find_processor(map(machines.get, runs["run_id"]), every)
+
+
 for name, c in clusters.items():
-    c["table"] = add_cycles(c, topdown.read_costs(processor_name(url, name, processor)))
+    c["table"] = add_cycles(c, topdown.read_costs(find_processor(name)))
     c["table"]["category"] = closest_category(c, table_name(url, name, processor))
 listed = pd.concat({name: c["table"] for name, c in clusters.items()}, names=["program"])
 listed = listed.reset_index()

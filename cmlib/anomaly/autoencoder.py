@@ -318,12 +318,8 @@ class PrincipalComponents(BaseEstimator):
         self.pca_ = PCA(0.95, svd_solver="full").fit((X - self.low_) / self.range_)
         return self
 
-    def squared_errors(self, X):
-        """Squared difference of each counter from its reconstruction, in units of its range: ndarray, shape of X."""
-        check_is_fitted(self)
-        x = (validate_data(self, X, dtype=np.float64, reset=False) - self.low_) / self.range_
-        return (x - self.pca_.inverse_transform(self.pca_.transform(x))) ** 2
-
     def score_samples(self, X):
         """Minus the reconstruction error of each row of X: ndarray, shape (n_samples,); higher is more normal."""
-        return -self.squared_errors(X).sum(axis=1)
+        check_is_fitted(self)
+        x = (validate_data(self, X, dtype=np.float64, reset=False) - self.low_) / self.range_
+        return -((x - self.pca_.inverse_transform(self.pca_.transform(x))) ** 2).sum(axis=1)

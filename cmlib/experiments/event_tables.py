@@ -48,16 +48,6 @@ def table_name(url, program, processor=""):
     return next((table for name, _, table in _programs(url) if name == program), None)
 
 
-def processor_name(url, program, processor=""):
-    """Name (str) of a program's processor, such as "intel_skylake"; None where it is not known.
-
-    `processor` itself where it is not empty; else found by the metadata of the program's runs in the store at
-    `url`, or by the names of their events.
-    """
-    machines, runs = store.machines(url), store.runs(url, program=program)
-    return processor or events.find_processor(map(machines.get, runs["run_id"]), set().union(*runs["events"]))
-
-
 def known_sums(run):
     """Sums between events that hold on the processor of a run: a list of (whole, parts), names of events.
 
