@@ -102,8 +102,8 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     -----
     Every event gives a linear inequality in the shares of the categories, and so does every sum: parts add up to their
     category, level 1 to all slots. Each inequality tightens the bounds of its categories, in turn, until none moves.
-    Pipeline restarts that no event counts are taken as 0, and so are slots of a sibling thread, which are then part of
-    the back end's upper bound.
+    Pipeline restarts that no event counts are taken as 2 % at most, and slots of a sibling thread as none, which are
+    then part of the back end's upper bound.
     """
     printed = printed or {}
     doubtful = _doubtful(totals, costs)
@@ -271,11 +271,11 @@ def _tighten(stated, gap):
     """Propagate bounds through the sums of categories: (low by category, high by category, largest contradiction).
 
     `stated` is a list of :class:`Bound`; level 1 may differ from all slots by `gap`. Categories that
-    data/topdown/costs/common.yaml lists as rare are 0 where nothing bounds them, in upper bounds only. SciPy's linear
-    programs give the same where there is a solution, in 80 times the time (105 against 1.3 ms).
+    data/topdown/costs/common.yaml lists as rare are bounded by it where nothing else does, from above only. SciPy's
+    linear programs give the same where there is a solution, in 80 times the time (105 against 1.3 ms).
     """
     named = {name for bound in stated for name in bound.categories}
-    rare = [Bound((name,), 0.0, 0.0, ()) for name in common()["none"] if name not in named]
+    rare = [Bound((name,), 0.0, most, ()) for name, most in common()["rare"].items() if name not in named]
     forms = [
         ({name: 1.0} | dict.fromkeys(parts, -1.0), *((-gap, gap) if name == "all" else (0.0, 0.0)))
         for name, parts in common()["parts"].items()

@@ -142,7 +142,7 @@ def common():
     """Contents (dict) of data/topdown/costs/common.yaml, which hold for all processors.
 
     Keys: parts and more (by category its parts), kinds (by kind of event, what it costs which categories), events
-    (kinds of perf's own events by name or pattern) and none (categories that are 0 where nothing bounds them).
+    (kinds of perf's own events by name or pattern) and rare (the most that categories take where nothing bounds them).
     """
     return _read("common")
 

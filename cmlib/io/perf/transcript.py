@@ -47,6 +47,9 @@ _COMMAND = re.compile(
 )
 _KEPT = re.compile(r"^ *(?:Performance counter stats for |# started on |[0-9.,]+ .*seconds time elapsed)")
 _METRIC = re.compile(r"^ *(?:(?:Topdown\S* *(?:\(\w+\))? *)?#|[(\[][ 0-9.,]+%[)\]] *$)")
+_WRAPPED = re.compile(  # the end of a row or metric that a mail wrapped
+    r"\s*(?:\(|utilized|cycles?\b|(?:insn )?per |(?:of )?all |branches|accesses|hits|refs|speculation|bound|[KMG]?/sec)"
+)
 _FIELDS = re.compile(
     rf"\s*(?:(?:{TIME}([,;\t|]))?(?:(?:CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)*[,;\t|][0-9]+)[,;\t|])?(?:(?:[0-9]+(?:[.,][0-9]+)?|{UNCOUNTED})([,;\t|])[^,;\t|]*\2[^;\t|]+?\2[0-9]+\2[0-9]"
     r'|[,;\t|]{3}[^%]*%)|\{ *"[^\n]*"(?:counter|metric)-(?:value|unit)")'
@@ -95,8 +98,20 @@ def _plain_lines(text):
     if len(_SOFT_BREAK.findall(text)) >= _ENCODED_MAIL:
         text = _SOFT_BREAK.sub("", text)
     lines = ["" if _FENCE.match(line) else line for line in _QUOTED.sub("", text).split("\n")]
-    lines = _without_numbers(_without(_LOGGED, _without(_COMMENT, lines)))
+    lines = _unwrapped(_without_numbers(_without(_LOGGED, _without(_COMMENT, lines))))
     return _TIME_L.sub(_AS_PERF, "\n".join(lines)).split("\n")
+
+
+def _unwrapped(lines):
+    """Lines with the rows of perf's tables and their metrics in one line each, where a mail wrapped them."""
+    joined = []
+    for line in lines:
+        whole = f"{joined[-1]} {line.strip()}" if joined and _WRAPPED.match(line) and not row_of(line) else ""
+        if whole and (row_of(whole) or (_METRIC.match(whole) and not _METRIC.match(line))):
+            joined[-1] = whole
+        else:
+            joined.append(line)
+    return joined
 
 
 def _without(start, lines):
