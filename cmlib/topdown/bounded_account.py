@@ -300,9 +300,8 @@ def _tighten(stated, gap):
                 low[name], high[name] = new_low, new_high
         if moved < 1e-6:
             break
-    parents = _parents()
-    for parent in {parents[bound.categories[0]] for bound in rare}:
-        for part in (name for name in parents if parents[name] == parent):
+    for parts in common()["parts"].values():
+        for part in parts if any(bound.categories[0] in parts for bound in rare) else ():
             low[part] = max((bound.low for bound in stated if bound.categories == (part,)), default=0.0)
     return low, high, worst if worst > _AGREES else 0.0
 

@@ -119,8 +119,8 @@ def _deciding(possible, totals, costs):
     """
     wanted = [event for name in possible[:2] for event in costs.decide.get(name, ())]
     counted, kind_of = set(map(spelling, totals.index)), _stall_kinds(costs)
-    names = [event if isinstance(event, str) else event["name"] for event in wanted]
+    named = {event if isinstance(event, str) else event["name"]: event for event in wanted}
     stalls = {*_STALLS[0][:2]} & {*map(kind_of, totals.index)}  # under perf's generic names, for one
-    known = [spelling(name) in counted or kind_of(name) in stalls for name in names]
-    lacking = [event for event, is_known in zip(wanted, known, strict=True) if not is_known]
+    counted |= {spelling(name) for name in named if kind_of(name) in stalls}
+    lacking = [event for name, event in named.items() if spelling(name) not in counted]
     return tuple([*costs.decide.get("with", ()), *lacking]) if lacking else ()

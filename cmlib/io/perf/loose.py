@@ -181,11 +181,10 @@ def from_lines(lines):
         if matches and _FURTHER.search(line, matches[-1].end()):
             return ""
         for match in matches:
-            told, before = match.groupdict(default=""), line[: matches[0].start()].split()[:1]
+            told = match.groupdict(default="")
+            before = next(iter(line[: matches[0].start()].split()), program)
             event = told["event"] + told.get("unit", "")
-            name = f"{told.get('program', '')} {told.get('values', '')}".strip() or next(
-                iter(before), program
-            )
+            name = f"{told.get('program', '')} {told.get('values', '')}".strip() or before
             if not is_event(without_unit(event)[0]) and event != "ns/op" or event in _OTHER_UNITS:
                 continue
             if not objects or objects[-1]["program"] != name or event in objects[-1]:

@@ -100,14 +100,12 @@ def title_of(line, below):
 
 def _told_apart(titled):
     """Yield the Totals of some (title, Totals), with the title in front of a command below several titles."""
-    titles = (
-        pd.DataFrame([(run.command, title) for title, run in titled]).groupby(0)[1].nunique()
-        if titled
-        else {}
-    )
+    titles = {}
+    for title, run in titled:
+        titles.setdefault(run.command, set()).add(title)
     for title, run in titled:
         word = re.sub(r"\W*[^\w.]+\W*", "-", title)
-        yield replace(run, command=f"{word} {run.command}") if word and titles[run.command] > 1 else run
+        yield replace(run, command=f"{word} {run.command}") if word and len(titles[run.command]) > 1 else run
 
 
 def _by_program(runs):

@@ -87,12 +87,8 @@ class Indexed(Format):
         if parts.empty:
             samples = sorted({int(count[4]) for count in _COUNT.finditer(self.text)})[1:]
             return pd.Series(np.arange(1, len(samples) + 1) * interval_ms / 1000, samples)
-        clock = (
-            parts.drop_duplicates(["unit", "sample"])
-            .pivot(index="sample", columns="unit", values="n")
-            .fillna(0)
-        )
-        ends = clock.get(0, 0.0) + clock.get(1, 0.0) / 1e6
+        parts = parts.drop_duplicates(["unit", "sample"])
+        ends = parts["n"].div(1e6 ** parts["unit"]).groupby(parts["sample"]).sum()  # s, µs
         return (ends - ends.iloc[0]).iloc[1:]
 
     @functools.cached_property
