@@ -164,6 +164,15 @@ def test_off_core_events_that_count_nothing_bound_nothing():
     assert high["memory and other caches"] < 1 < high["L3 hits"] < 30
 
 
+def test_misses_that_another_event_of_them_counts_two_hundred_times_bound_nothing():
+    rates = {"instructions": 0.8, "cache-misses": 2e-3, "LLC-load-misses": 3e-9}
+    told = summarize("x", [made(**rates)])["account"]
+    assert told["doubtful"] == ["LLC-load-misses"]
+    high = {row["name"]: row["high"] for row in told["categories"]}
+    assert "LLC-load-misses" not in {event for row in told["categories"] for event in row["events"]}
+    assert high.get("memory and other caches", 100) > 5
+
+
 def test_what_is_no_recording_is_refused():
     code, text = said("gc")
     assert code == 2 and "see cmlib list" in text

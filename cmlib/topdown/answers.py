@@ -109,7 +109,7 @@ def summarize(
     timed = not whole_runs or all("duration_time" in counts for counts, _ in runs)
     level = _levels(_each_run(runs) if whole_runs else runs, timed=timed)
     printed = printed or {}
-    level = {kind: printed[kind] for kind in (_IPC, "CPUs") if printed.get(kind, 0) > 0} | level
+    level = level | {kind: printed[kind] for kind in (_IPC, "CPUs") if printed.get(kind, 0) > 0} | level
     misses = [] if whole_runs else _misses(runs, costs, level.get("GHz"))
     by_phase = phases(runs[0][0]) if len(runs) == 1 and not whole_runs else pd.DataFrame()
     by_phase, changed, phases_text = _compare_phases(by_phase, runs[0], costs, level.get("GHz"))

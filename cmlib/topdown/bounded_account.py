@@ -170,19 +170,22 @@ _WITHOUT_STALLED = ("amd_zen2", "amd_zen3", "amd_zen4", "amd_zen5")
 def _doubtful(totals, costs):
     """Tuple of the events that don't count what they are named after, which the bounds leave out.
 
-    These are perf's generic stalled cycles on Zen 2 and later, if both were counted; and misses of L2 and L3 if there
-    are many misses of the L1D and hardly any of them is one of the L2, as where such events are not implemented.
+    These are misses of the last level that are hardly any beside those that another event counts; perf's generic
+    stalled cycles on Zen 2 and later, if both were counted; and misses of L2 and L3 if there are many misses of the
+    L1D and hardly any of them is one of the L2, as where such events are not implemented.
     """
-    if costs.name == UNKNOWN:  # nobody knows which cache is the last level
-        return ()
-    stalled = [event for event in totals.index if spelling(event) in map(spelling, _STALLED)]
-    stalled = stalled if costs.name in _WITHOUT_STALLED and len(stalled) == len(_STALLED) else ()
     rates = {kind: {} for kind in ("L1D miss", "L2 miss", "L3 miss")}
     for event, rate in totals["rate"].items():
         rates.get(costs.kind(event), {})[event] = rate
+    last = rates["L3 miss"]
+    hardly = [event for event, rate in last.items() if rate < _HARDLY * max(last.values())]
+    if costs.name == UNKNOWN:  # nobody knows which cache is the last level
+        return tuple(hardly)
+    stalled = [event for event in totals.index if spelling(event) in map(spelling, _STALLED)]
+    stalled = stalled if costs.name in _WITHOUT_STALLED and len(stalled) == len(_STALLED) else ()
     first, second = (max(rates[kind].values(), default=np.nan) for kind in ("L1D miss", "L2 miss"))
     failed = first > _MANY and second < _HARDLY * first
-    return (*stalled, *rates["L2 miss"], *rates["L3 miss"]) if failed else tuple(stalled)
+    return (*stalled, *rates["L2 miss"], *last) if failed else (*stalled, *hardly)
 
 
 def _counted(totals, costs, printed):

@@ -171,9 +171,8 @@ def from_lines(lines):
         line = line[:_LONGEST_LINE]
         if heading := _PROGRAM.match(line):
             program = next(filter(None, heading.groups())).strip()
-            mean = (
-                {NOTE: f"Counts are means of {n_runs[1]} runs."} if (n_runs := _N_RUNS.search(line)) else {}
-            )
+            n_runs = _N_RUNS.search(line)
+            mean = {NOTE: f"Counts are means of {n_runs[1]} runs."} if n_runs else {}
         if took := _WALL_TIME.match(line):
             seconds = float(took[1]) / PER_SECOND.get(took[2][0] if took[2] != "s" else "", 1.0)
             objects.append({"program": program, "time [s]": seconds} | mean)
