@@ -57,9 +57,8 @@ def typed(line, **names):
     )
 
 
-def test_readme_is_short_beside_its_list_of_notebooks():
-    before, listed, after = (ROOT / "README.md").read_text(encoding="utf-8").partition("## The notebooks")
-    assert listed and len(f"{before}{after.partition('## ')[2]}".split()) <= 560
+def test_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 800
 
 
 def test_every_line_for_one_s_own_program_is_typed_in_some_test():
