@@ -36,10 +36,11 @@ from IPython.display import Markdown
 
 from cmlib import plot
 from cmlib.collect import machine
-from cmlib.experiments import data
+from cmlib.experiments import data, published
 from cmlib.experiments.event_tables import event_table, known_sums
 from cmlib.io import events, store
 from cmlib.io.recording import INSTRUCTIONS
+from cmlib.report import paper
 from cmlib.report.notebook import begin
 
 notebook = begin("01_collection", settings, program=program)
@@ -121,6 +122,25 @@ results.table(overview, "recordings",
               "**Table.** Recorded runs by program and set: events asked for beside instructions "
               "and cycles (whether they gave a count or not), intervals, their length in all, and "
               "the mean share of time for which an event was on a counter.")
+
+# %% [markdown]
+# CounterMiner's figures take programs that were recorded both ways, all the time (OCOE) and taking turns (MLPX).
+
+# %%
+others = set(published.files_like("cloudsuite", r".+\.(?P<program>\w+)\.csv")["program"]
+             .str.replace("_", ""))
+both = {name for name, own in runs.items() if {"ocoe", "mlpx"} <= {run.meta["mode"] for run in own}}
+WHERE = ["both ways", "by others, one way only", "not here"]
+rows = pd.DataFrame([(name, WHERE[0 if name in both else 1 if name in others else 2])
+                     for name in paper("counterminer")["coverage_percent"]],
+                    columns=["program", "recorded"])
+rows = rows.sort_values("recorded", key=lambda way: way.map(WHERE.index), kind="stable")
+n_here, n_others, _ = (int((rows["recorded"] == way).sum()) for way in WHERE)
+if not notebook.of_program:
+    display(results.table(rows, "table2", "**CounterMiner, Table II.** Of the paper's sixteen "
+                          "programs those recorded both ways, as its figures need. *See:* these "
+                          f"are {n_here}; {n_others} more were recorded by others, one way only, "
+                          "and are not used.", rows=n_here))
 
 # %% [markdown]
 # The *running share* $r$ is the share of an interval for which an event was on a counter. Where groups take turns, perf itself computes (CounterMiner, §II-A)

@@ -273,12 +273,6 @@ if profiles:
 # **What limits a program** is the category of lost slots (bad speculation, front end or back end) whose lower bound is above the upper bounds of the other two. If none is, those are named together, as *alike*, whose upper bound reaches the largest lower bound: any of them may be the largest loss. If at least 75 % of the slots surely retired, nothing much limits it. Of the parts below, *front-end latency* is slots of cycles in which no operation arrived at all, *memory* back-end slots that waited for loads and stores.
 
 # %%
-def tighten(low, high):
-    """Bounds of each share, given those of the others: the inequality above, once."""
-    return (np.maximum(low, 1 - (high.sum() - high)), np.minimum(high, 1 - (low.sum() - low)))
-
-
-# %%
 def summarize(name, own):
     """What `cmlib summarize` says of a program's measured runs."""
     counted = []
@@ -312,15 +306,7 @@ if bounds:
 # %% [markdown]
 # Retired counts operations, IPC instructions: two that are fused, such as a compare and its branch, are one operation, so IPC can be above eight times the retired share; and the figure draws some of the runs, the bounds are of all.
 #
-# `summarize_runs` computes these bounds, of all levels at once. A check for the first program: the formula narrows them no further (where every category was counted it hardly can: the check only says that the library's bounds don't contradict each other).
-
-# %%
-for name in list(bounds)[:1]:
-    shares = bounds[name].query("parent == ''").set_index("name")[["low", "high"]] / 100
-    low, high = shares["low"], shares["high"]
-    tight = tighten(low, high)
-    moved = 100 * max(abs(tight[0] - low).max(), abs(tight[1] - high).max())
-    print(f"{name}: the formula narrows the library's bounds by {moved:.2f} points.")
+# `summarize_runs` computes these bounds, of all levels at once.
 
 # %% [markdown]
 # ## What is said of each program

@@ -43,7 +43,7 @@ from cmlib.clean import methods as cleaning_methods
 from cmlib.clean.distance import dtw
 from cmlib.collect.schedule import PINNED
 from cmlib.errors import UnfitRecordingError
-from cmlib.experiments import published, repair
+from cmlib.experiments import repair
 from cmlib.experiments.data import describe_data, knows_ipc
 from cmlib.experiments.event_tables import known_sums
 from cmlib.io import store
@@ -90,19 +90,6 @@ print(f"Compared: {len(shared)} events that were counted both ways in all progra
       f"multiplexed runs a program, and each in {n_ocoe} OCOE runs. All other runs count events in "
       "one of the two ways only, and are not used.")
 
-# %%
-others = set(published.files_like("cloudsuite", r".+\.(?P<program>\w+)\.csv")["program"]
-             .str.replace("_", ""))
-WHERE = ["both ways", "by others, one way only", "not here"]
-rows = pd.DataFrame([(name, WHERE[0 if name in runs else 1 if name in others else 2])
-                     for name in counterminer["coverage_percent"]], columns=["program", "recorded"])
-rows = rows.sort_values("recorded", key=lambda way: way.map(WHERE.index), kind="stable")
-n_here, n_others, _ = (int((rows["recorded"] == way).sum()) for way in WHERE)
-display(results.table(rows, "table2", "**CounterMiner, Table II.** Of the paper's sixteen programs "
-                      f"those recorded both ways, as the figures need. *See:* these are {n_here}; "
-                      f"{n_others} more were recorded by others, one way only, and are not used.",
-                      rows=n_here))
-
 # %% [markdown]
 # ## How an error is measured
 #
@@ -130,8 +117,7 @@ def DTW(S_1, S_2):
 
 
 reference, run = references[programs[0]][event], runs[programs[0]][1][0]
-S_mlpx = run.whole()[0][event].dropna()
-S_ocoe = reference.series
+S_mlpx, S_ocoe = run.whole()[0][event].dropna(), reference.series
 dist_ref = np.mean([dtw(*pair) for pair in itertools.combinations(S_ocoe, 2)])  # Eq. 2
 dist_mea = np.mean([dtw(S_mlpx, one) for one in S_ocoe])  # Eq. 3
 error = abs(1 - dist_ref / dist_mea) * 100  # Eq. 4
@@ -217,6 +203,8 @@ NAMES = {name: name for name in DISTINCT_METHODS} | {
     "ocoe": "one more OCOE run", "always counted": "instructions, never multiplexed"}
 by_program = followed.groupby(["program", "method"])[["eq4_percent", "distance_ratio"]].mean()
 eq4 = by_program["eq4_percent"].unstack().loc[programs]
+results.table(by_program.reset_index(), "by-program",
+              f"**Table.** Means over the runs of a program, of `{event}`.", on_page=False)
 of_paper = study.of_suites(programs, ["HiBench", "CloudSuite 3.0"])
 before, after = counterminer["raw_error_percent"], counterminer["cleaned_error_percent"]
 equal = of_paper or programs
@@ -255,8 +243,6 @@ def draw_distances(frame):
                 palette=plot.palette(frame["method"].nunique()), **look)
     ax.axhline(1, color="#222222", ls="--", lw=1, label="as near as OCOE itself: 1")
     ax.set(xlabel="", ylabel="distance to OCOE /\ndistance OCOE to OCOE", ylim=(0, None))
-    if sum(map(len, programs)) > 70:  # letters: longer names are turned
-        ax.set_xticks(ax.get_xticks(), programs, rotation=40, ha="right")
     legend_right(ax, title="")
     return figure, ax
 

@@ -13,6 +13,7 @@ import pytest
 from cmlib import places
 from cmlib.io import perf, public
 from cmlib.io.archive import programs as archive
+from cmlib.report.reproduction import read_items
 
 
 def numbers(smoke, notebook):
@@ -181,3 +182,10 @@ def test_the_summary_holds_every_number(smoke):
     summary = pd.read_csv(smoke / "10_summary/numbers.csv")
     for notebook in ("01_collection", "02_cleaning", "03_ranking", "03a_merging_runs", "04_interactions"):
         assert set(numbers(smoke, notebook)) == set(summary.loc[summary["notebook"] == notebook, "name"])
+
+
+def test_tables_by_which_the_papers_programs_are_counted_are_there(smoke):
+    for item in read_items().query("counted_in != ''").itertuples():
+        table, _, column = item.counted_in.partition(".")
+        if (smoke / table).parent.is_dir():  # left out, where nothing is recorded
+            assert column in pd.read_csv(smoke / f"{table}.csv", nrows=1), item
