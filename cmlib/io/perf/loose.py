@@ -19,7 +19,7 @@ from cmlib.io.perf.formats.wide import NOTE, NOTHING, PER_SECOND, without_unit
 _LONGEST_JSON, _LONGEST_LINE, _MOST_CELLS = 1 << 24, 1000, 1 << 20
 _MARKS = "|;\t,"
 _EMOJI = re.compile(r"^:[a-z_]+:[ *`]*")  # in front of a name, as nanobench has it
-_FRAME = re.compile(r"^\s*\|(.*)\|\s*$")
+_FRAME = re.compile(r"^\s*\|(.*?)\|?\s*$")
 _RULE = re.compile(r"^[\s|:+-]*-[\s|:+-]*$")
 # Columns of a table of events: their names, their counts, where they were counted, and what tells rows apart.
 _EVENT = re.compile(r"(?:event|counter|metric|hpc|pmc)(?:[ _-]?names?)?")
@@ -31,12 +31,13 @@ _KEY = re.compile(
 )
 _NUMBER = r"(?P<count>[0-9][0-9,]{0,30}(?:\.[0-9]{1,20})?(?:[eE][+-]?[0-9]{1,2})?)"
 _PLAIN = re.compile(_NUMBER)
-_NAME = r"(?P<event>[A-Za-z][\w./-]{1,80})"
+_NAME = r"(?P<event>[A-Za-z][\w./-]{1,80}(?::[ukhpPD]{1,5}(?!\w))?)"
 # JMH's, with the values of its parameters behind the event; Go's, behind the program's name.
 _JMH = re.compile(
-    rf"^[\s*#/]*+(?P<program>\S+?):·?{_NAME}\s+(?P<values>(?:\S+\s+){{0,8}}?)(?:thrpt|avgt|sample|ss)\s.*?(?<=\s){_NUMBER}"
-    r"(?P<scale>)(?:\s±\s+\S+)?\s+#(?P<unit>/op)\s*$"
+    rf"^[\s*#/]*+(?P<program>[^\s:]+)(?::·?{_NAME})?\s+(?P<values>(?:\S+\s+){{0,8}}?)(?:thrpt|avgt|sample|ss)\s.*?(?<=\s)"
+    rf"{_NUMBER}(?P<scale>)(?:\s±\s+\S+)?\s+(?:#(?P<unit>/op)|(?P<time>[nu]s/op|ms/op))\s*$"
 )
+_JMH_HEADING = re.compile(r"^\W*Benchmark\s.*\bScore\b.*\bUnits\W*$")
 _GO = re.compile(rf"(?<=\s){_NUMBER}(?P<scale>)\s{_NAME.replace('./', '.')}(?P<unit>/op)(?!\S)")
 # Behind a program's name, on google-benchmark's console.
 _PAIRS = re.compile(rf"(?<![^\s,;]){_NAME}={_NUMBER}(?P<scale>[kKMGT]?)(?![\w.])")
@@ -56,10 +57,17 @@ _PROGRAM = re.compile(r"^\s*Benchmark[ #]*\d[^:]*:\s*(\S.*)$|^#+ (\S.*)$|^([\w./
 _N_RUNS = re.compile(r"\((\d+) runs\):")
 # Intel PCM's screen, and the columns of its CSV that count something, in millions.
 _PCM = re.compile(r"(?:Instructions retired|Active cycles): *([0-9.]+) ?([KMGT]?) *;")
+# Rows of cores below a heading that names these columns: values such as `30 M`, and `*` or TOTAL for all cores.
+_PCM_HEADING = re.compile(
+    r"^ *Core[^|]*\|.*\b(?:INST|Instructions) *\|.*\b(?:ACYC|Cycles) *\|", re.IGNORECASE
+)
+_PCM_CELL = re.compile(r"(?:^|(?<= ))(?:([0-9.]+)(?: ([KMGT])(?= |$))?|N/A)(?= |$)")
+_PCM_COLUMNS = ("instructions", "inst", "cycles", "acyc")
 _OF_PCM = {"INST": "instructions [Mio]", "ACYC": "cycles [Mio]"}
 # A count beside another, as in a table with a column a program: which is meant is not known.
 _FURTHER = re.compile(r"(?<![\w.,])[0-9]{4}|[0-9],[0-9]{3}|[0-9]e[+0-9]")
 _SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "t": 1e12}
+_TIMES = ("ns/op", "us/op", "ms/op")
 _OTHER_UNITS = frozenset(["task-clock", "cpu-clock", "duration_time"])
 
 
@@ -121,13 +129,13 @@ def from_sheet(lines):
     rows, dropped = [], set()
     with contextlib.suppress(csv.Error):
         lines = [_FRAME.sub(r"\1", line) for line in lines if not _RULE.match(line)]
-        mark = max(_MARKS, key="".join(lines).count)
+        mark = max(_MARKS, key=next(filter(_names_events, lines), "".join(lines)).count)
         rows = [
             [_EMOJI.sub("", cell.strip(" *`")) for cell in row]
             for row in csv.reader(lines, delimiter=mark)
             if any(row)
         ]
-    named = (k for k, row in enumerate(rows) if sum(is_event(without_unit(cell)[0]) for cell in row) > 1)
+    named = (k for k, row in enumerate(rows) if _names_events(mark.join(row)))
     heading, *rows = rows[next(named, len(rows)) :] or [[]]
     rows = [row for row in rows if len(row) == len(heading) or sum(map(_is_value, row)) > 1]
     while rows and not any(map(_is_value, rows[0])):  # units, pandas' statistics, or the name of its index
@@ -143,6 +151,12 @@ def from_sheet(lines):
         rows = [[c.translate(in_english) if _GERMAN.fullmatch(c) else c for c in row] for row in rows]
     table = pd.DataFrame(rows).drop(columns=sorted(dropped))
     return table.to_csv(header=[heading[k] for k in table], index=False)
+
+
+def _names_events(line):
+    """Whether cells of a line, between those marks that are most frequent in it, name two events or more."""
+    cells = line.split(max(_MARKS, key=line.count))
+    return sum(is_event(without_unit(cell.strip(' *`"'))[0]) for cell in cells) > 1
 
 
 def _is_value(cell):
@@ -166,13 +180,15 @@ def from_rows(lines):
 
 def from_lines(lines):
     """The CSV (str) of lines with an event and its count each, with a row a program or run; "" if there are none."""
-    objects, program, mean = [], "", {}
+    objects, program, mean, above = [], "", {"title": ""}, ""
     for line in lines:
         line = line[:_LONGEST_LINE]
+        if _JMH_HEADING.match(line):
+            mean = {"title": above}
         if heading := _PROGRAM.match(line):
             program = next(filter(None, heading.groups())).strip()
             n_runs = _N_RUNS.search(line)
-            mean = {NOTE: f"Counts are means of {n_runs[1]} runs."} if n_runs else {}
+            mean = {"title": ""} | ({NOTE: f"Counts are means of {n_runs[1]} runs."} if n_runs else {})
         if took := _WALL_TIME.match(line):
             seconds = float(took[1]) / PER_SECOND.get(took[2][0] if took[2] != "s" else "", 1.0)
             objects.append({"program": program, "time [s]": seconds} | mean)
@@ -182,14 +198,22 @@ def from_lines(lines):
         for match in matches:
             told = match.groupdict(default="")
             before = next(iter(line[: matches[0].start()].split()), program)
-            event = told["event"] + told.get("unit", "")
-            name = f"{told.get('program', '')} {told.get('values', '')}".strip() or before
-            if not is_event(without_unit(event)[0]) and event != "ns/op" or event in _OTHER_UNITS:
+            event = told["event"] + told.get("unit", "") + told.get("time", "")
+            name = " ".join(f"{told.get('program', '')} {told.get('values', '')}".split()) or before
+            if not is_event(without_unit(event)[0]) and event not in _TIMES or event in _OTHER_UNITS:
                 continue
             if not objects or objects[-1]["program"] != name or event in objects[-1]:
                 objects.append({"program": name} | mean)
             count = float(told["count"].replace(",", ""))
             objects[-1][event] = count * _SCALES[told["scale"].strip().lower()]
+        above = above if matches or not line.strip() else line.strip(" *#/=-:")
+    programs = {(counts["title"], counts["program"]) for counts in objects}
+    are_alike = len({program for _, program in programs}) < len(
+        programs
+    )  # of the same name in several tables
+    for counts in objects:
+        title = counts.pop("title")
+        counts["program"] = f"{title * are_alike} {counts['program']}".strip()
     return _as_text(objects)
 
 
@@ -204,6 +228,7 @@ def from_pcm(lines):
     objects = [
         dict(zip(("instructions", "cycles"), counts, strict=True)) for counts in screens if len(counts) == 2
     ]
+    objects = objects or _of_cores(lines)
     rows = [re.split("[,;]", line) for line in lines]
     for places, names in itertools.pairwise(rows):
         if names[:2] == ["Date", "Time"]:  # of the whole system first, then of sockets and cores
@@ -214,6 +239,31 @@ def from_pcm(lines):
             )
             objects = [dict(zip(names, cells, strict=True)) for cells in timed]
     return "" if any("retiring" in line.lower() for line in lines) else _as_text(objects)
+
+
+def _of_cores(lines):
+    """Instructions and cycles of PCM's tables of cores: a dict a table, of the row of all cores, or added up."""
+    tables = []
+    for line in lines:
+        if heading := _PCM_HEADING.match(line):
+            names = [name.strip().lower() for name in heading.string.strip(" |").split("|")]
+            at = [names.index(name) - len(names) for name in _PCM_COLUMNS if name in names]
+            tables.append({"*": []})
+        elif tables and len(cells := _PCM_CELL.findall(line)) >= len(names) - 1:
+            counts = [float(cells[k][0] or "nan") * _SCALES[cells[k][1].lower()] for k in at]
+            place = line.split()[0]
+            tables[-1].setdefault({"TOTAL": "*"}.get(place, place[:1].isdigit()), []).append(counts)
+    objects = []
+    for table in tables:
+        cores = table.get(True, [])
+        counts = table["*"][0] if table["*"] else [sum(column) for column in zip(*cores, strict=True)]
+        note = (
+            {NOTE: f"Counts of the {len(cores)} cores that are listed are added up."}
+            if not table["*"]
+            else {}
+        )
+        objects += [dict(zip(("instructions", "cycles"), counts, strict=True)) | note] * (len(counts) == 2)
+    return objects
 
 
 def _table(lines):

@@ -6,6 +6,7 @@
 
 import itertools
 import re
+from collections import Counter
 
 from cmlib.io.events import is_event
 from cmlib.io.perf.formats import find_format
@@ -14,11 +15,13 @@ from cmlib.io.perf.formats.lines import as_unicode
 from cmlib.io.perf.formats.separated import Separated
 from cmlib.io.perf.grammar import TIME, UNCOUNTED
 from cmlib.io.perf.loose import from_columns, from_lines, from_objects, from_pcm, from_rows, from_sheet
+from cmlib.io.perf.simpleperf import as_perfs
 from cmlib.io.perf.whole_runs import title_of
 
 NOTE = "Counts were taken out of the text around them."
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _QUOTED = re.compile(r"^(?:> ?)+", re.MULTILINE)
+_INDENTED = re.compile(r"^[ \t]*\t(?= )")  # perf's rows, which begin with blanks
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _NUMBERED = re.compile(r"^ *([0-9]{1,6})(?:[:|.)]| ?│)?(?: |\t|$)")  # as editors and `cat -n` number lines
 # What logs of CI jobs, services and containers put before each line: who wrote it, and when.
@@ -29,9 +32,9 @@ _LOGGED = re.compile(
 )
 _COMMENT = re.compile(r"[ \t]*(\*(?![*/])|//+|--|;+)(?: |$)")  # in front of a source file's lines
 _SOFT_BREAK = re.compile(r"=\n")  # of a mail that is quoted-printable
-# What simpleperf writes otherwise than perf, and macOS' `time -l`.
-_MSEC = re.compile(r"(?<=[0-9]\.[0-9]{2})[0-9]*\(ms\)")
-_TEST_TIME = re.compile(r"^(?:> ?)*Total test time: ([0-9.]+ seconds)\.?", re.MULTILINE)
+# Any other, if lines of each come together: `aws#29|`, `[INFO]`, `[1,0]<stdout>:`, `node3: `.
+_TAG = re.compile(r"[ \t]*((?:\[[^\]\n]{1,60}\](?:<\w+>)?:?|[^\s|:>\[\]{}\"]{1,60}(?: ?[|>]|:(?=[ \t]))))")
+# What macOS' `time -l` prints.
 _TIME_L = re.compile(
     r"^ *(?:([0-9.,]+) real .*|real +([0-9.,]+)\n.*\n.*)\n(?: *[0-9]+  [a-z -]+\n)*? *([0-9]+)  instructions retired\n"
     r" *([0-9]+)  cycles elapsed$",
@@ -93,13 +96,13 @@ def _plain_lines(text):
     """Lines (list of str) of a text without quotation marks of mails, colours, and numbers or times in front of each
     line.
     """
-    text = _TEST_TIME.sub(r"\1 time elapsed", _MSEC.sub(" msec", _ESCAPE.sub("", text)))
-    text = text.replace("&lt;not ", "<not ").replace("ed&gt;", "ed>")
+    text = _ESCAPE.sub("", text).replace("&lt;not ", "<not ").replace("ed&gt;", "ed>")
     if len(_SOFT_BREAK.findall(text)) >= _ENCODED_MAIL:
         text = _SOFT_BREAK.sub("", text)
     lines = ["" if _FENCE.match(line) else line for line in _QUOTED.sub("", text).split("\n")]
-    lines = _unwrapped(_without_numbers(_without(_LOGGED, _without(_COMMENT, lines))))
-    return _TIME_L.sub(_AS_PERF, "\n".join(lines)).split("\n")
+    lines = _without_numbers(_without_tags(_without(_LOGGED, _without(_COMMENT, lines))))
+    lines = _unwrapped([_INDENTED.sub("", line) for line in lines])
+    return _TIME_L.sub(_AS_PERF, as_perfs("\n".join(lines))).split("\n")
 
 
 def _unwrapped(lines):
@@ -124,6 +127,22 @@ def _without(start, lines):
     if len(begun) < _MOST_LINES * n_filled or len({match[1] for match in begun}) > 1:
         return lines
     return [line[match.end() :] if match else line for line, match in zip(lines, matches, strict=True)]
+
+
+def _without_tags(lines):
+    """Lines without a tag in front, where nearly all have one that several have, and those of each stand together."""
+    tags = [match[1] if (match := _TAG.match(line)) else "" for line in lines]
+    often = {tag for tag, n in Counter(filter(None, tags)).items() if n >= _FEWEST_NUMBERS}
+    untagged = [line for line, tag in zip(lines, tags, strict=True) if line.strip() and tag not in often]
+    stretches = [tag for tag, _ in itertools.groupby(tag for tag in tags if tag in often)]
+    most = (1 - _MOST_LINES) * sum(bool(line.strip()) for line in lines)
+    if (
+        len(untagged) > most
+        or len(stretches) > len(often)
+        or any(t[-1] in line for t in often for line in untagged)
+    ):
+        return lines
+    return [line.partition(tag)[2] if tag in often else line for line, tag in zip(lines, tags, strict=True)]
 
 
 def _without_numbers(lines):

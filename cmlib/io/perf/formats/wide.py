@@ -49,7 +49,7 @@ _UNIT = re.compile(
     re.IGNORECASE,
 )
 # Counts of an operation, as frameworks for benchmarks head them: ins/op, BranchInstructions/Op.
-_PER_OP = re.compile(r"(\w[\w-]*) ?/ ?(?!s(?:ec(?:ond)?)?s?$)[A-Za-z]+")
+_PER_OP = re.compile(r"(\w[\w:-]*) ?/ ?(?!s(?:ec(?:ond)?)?s?$)[A-Za-z]+")
 _OF_AN_OP = {"ins": "instructions", "instruction-retired": "instructions", "cyc": "cycles", "total-cycles": "cycles",
              "bra": "branches", "branch-mispredictions": "branch-misses"} | {
              unit: f"time [{unit}]" for unit in ("ns", "us", "ms")}  # fmt: skip
@@ -263,7 +263,10 @@ class Wide(Format):
 
     def _time(self, cell, start):
         """A time [s] of a cell: a number, a clock's time, or a date since 1970; ParseError for other text."""
-        if (seconds := _number(cell.replace(",", "."))) is not None and np.isfinite(seconds):
+        is_grouped = cell.count(",") > 1 or "." in cell
+        if (seconds := _number(cell.replace(",", "" if is_grouped else "."))) is not None and np.isfinite(
+            seconds
+        ):
             return seconds
         if clock := _CLOCK.fullmatch(cell):
             hours, minutes, seconds = clock.groups(default="0")
@@ -374,7 +377,8 @@ def without_unit(name):
     name = _PMCSTAT.sub("", name, count=1) if _PMCSTAT.match(name) else name
     if per_op := _PER_OP.fullmatch(name):
         plain = re.sub("(?<=[a-z])(?=[A-Z])", "-", per_op[1]).lower()
-        name = _OF_AN_OP.get(plain, plain if is_event(plain) else name)
+        spelled = per_op[1] if is_event(per_op[1]) else plain
+        name = _OF_AN_OP.get(plain, spelled if is_event(spelled) else name)
     match = _UNIT.fullmatch(name)
     if not match or not is_event(match[1]):
         return name, 1.0

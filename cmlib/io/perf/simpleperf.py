@@ -1,0 +1,61 @@
+"""Make tables of Android's `simpleperf stat` into those of perf, whose counts are all of the same time.
+
+Simpleperf prints what an event counted while it was on a counter, and beside it count / runtime. :func:`as_perfs`
+takes a text, and gives it with perf's tables instead: counts are scaled to the longest runtime of the table, and each
+has the share in which it was counted; each core of ``--per-core`` is a table of its own. Nothing is refused.
+"""
+
+import re
+
+_TABLE = re.compile(
+    r"(?:^.{0,200}\bsimpleperf stat +(?P<command>.+)\n(?:[ \t]*\n)*)?"
+    r"^ *Performance counter statistics(?P<mark>[:,]) *\n"
+    r"(?P<rows>(?:(?!.*(?:Total test time|counter statistics|simpleperf stat )).*\n)*)"
+    r"(?: *Total test time[:, ]+(?P<seconds>[0-9.]+))?",
+    re.MULTILINE,
+)
+_ROW = re.compile(
+    r" *(?:(?P<core>[0-9]{1,4}) +)?(?P<count>[0-9][0-9,]*(?:\.[0-9]+)?) *(?P<ms>\(ms\))? +"
+    r"(?P<event>[a-zA-Z][^\s#]*) +(?:# *)?(?P<rate>[0-9.]+) *(?P<unit>[^(\n]*?) *(?:\((?P<share>[0-9]{1,3})%\))? *$"
+)
+_RATES = {"GHz": 1e9, "G/sec": 1e9, "M/sec": 1e6, "K/sec": 1e3, "/sec": 1.0}
+_ALIKE = 0.95  # ratio of runtimes from which on they differ by rounding alone
+
+
+def as_perfs(text):
+    """The `text` (str) with perf's tables in place of those of simpleperf, as the module describes."""
+    return _TABLE.sub(_tables, f"{text}\n") if "counter statistics" in text else text
+
+
+def _tables(table):
+    """Perf's tables (str) for a match of one of simpleperf's, one a core, and lines that were no rows of it."""
+    cores, others = {}, []
+    for line in table["rows"].split("\n"):
+        row = _ROW.match(line if table["mark"] == ":" else re.sub(r",+", "   ", line))
+        if row:
+            cores.setdefault(row["core"], []).append(row)
+        elif not line.lstrip().startswith("#"):
+            others.append(line)
+    elapsed = [f"{table['seconds']} seconds time elapsed"] * bool(table["seconds"])
+    written = []
+    for core, rows in cores.items():
+        place = f" cpu {core}" if core else ""
+        command = re.sub(r"^-p +", "process ", (table["command"] or "").replace("'", ""))
+        command = re.sub(r"^(?:-[\w-]+ +(?:[0-9]\S* +)?)+(?=\S)", "", command.strip())
+        written += ["", f" Performance counter stats for '{command}{place}':", ""]
+        written += [*_scaled(rows), "", *elapsed]
+    return "\n".join([*written, *others])
+
+
+def _scaled(rows):
+    """Perf's lines (list of str) for the matches of the rows of a table, or of a core."""
+    counts = [float(row["count"].replace(",", "")) for row in rows]
+    rates = [float(row["rate"]) * _RATES.get(row["unit"], 0.0) for row in rows]
+    runtimes = [count / rate if rate else 0.0 for count, rate in zip(counts, rates, strict=True)]
+    longest, lines = max(runtimes), []
+    for row, count, runtime in zip(rows, counts, runtimes, strict=True):
+        share = runtime / longest if 0 < runtime < _ALIKE * longest and not row["share"] else 1.0
+        percent = float(row["share"] or 100 * share)
+        number = f"{count:.2f} msec" if row["ms"] else f"{count / share:.0f}"
+        lines.append(f"{number:>20} {row['event']}    ({percent:.2f}%)")
+    return lines
