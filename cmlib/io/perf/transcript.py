@@ -15,6 +15,7 @@ from cmlib.io.perf.formats.lines import as_unicode
 from cmlib.io.perf.formats.separated import Separated
 from cmlib.io.perf.grammar import TIME, UNCOUNTED
 from cmlib.io.perf.loose import from_columns, from_lines, from_objects, from_pcm, from_rows, from_sheet
+from cmlib.io.perf.markup import one_row_a_line, without_marks
 from cmlib.io.perf.simpleperf import as_perfs
 from cmlib.io.perf.whole_runs import title_of
 
@@ -99,9 +100,10 @@ def _plain_lines(text):
     text = _ESCAPE.sub("", text).replace("&lt;not ", "<not ").replace("ed&gt;", "ed>")
     if len(_SOFT_BREAK.findall(text)) >= _ENCODED_MAIL:
         text = _SOFT_BREAK.sub("", text)
-    lines = ["" if _FENCE.match(line) else line for line in _QUOTED.sub("", text).split("\n")]
+    lines = one_row_a_line(_QUOTED.sub("", text).split("\n"))
+    lines = ["" if _FENCE.match(line) else line for line in lines]
     lines = _without_numbers(_without_tags(_without(_LOGGED, _without(_COMMENT, lines))))
-    lines = _unwrapped([_INDENTED.sub("", line) for line in lines])
+    lines = _unwrapped([_INDENTED.sub("", line) for line in without_marks(lines)])
     return _TIME_L.sub(_AS_PERF, as_perfs("\n".join(lines))).split("\n")
 
 

@@ -1,0 +1,59 @@
+"""Undo what pages and source files do to the lines of perf's tables: lost line breaks, marks of comments.
+
+Functions take a list of lines (str), and give one.
+"""
+
+import itertools
+import re
+
+from cmlib.io.events import is_event
+from cmlib.io.perf.formats.human_readable import row_of
+
+# perf's heading, how long a run took, or a row, each of which is a line; a row's metric goes on to the next of them.
+_PART = re.compile(
+    r"(?P<heading>Performance counter stats for (?:[^':]{0,20}'[^'\n]{0,2000}'|[^:\n]{1,200})(?: \(\d{1,6} runs\))?:)"
+    r"|(?<![^\s`|])[0-9][0-9.,]{0,24} +(?:(?:\+- [0-9.,]+ +)?seconds (?:time elapsed|user|sys)\b"
+    r"|(?:msec +)?(?P<event>(?!Performance )[A-Za-z][^\s#]{2,60})(?: \([a-z]{2,5}\))?(?![^\s`|])"
+    r"(?P<metric> *(?:[(\[]|#[ .,0-9%]*))?)"
+)
+_MARK = re.compile(r"[ \t]*([^\w\s]{1,3})(?=[ \t]|$)")
+
+
+def one_row_a_line(lines):
+    """Lines with a line for each row, heading and time of perf's tables, where a line of a paragraph holds several."""
+    rows = []
+    for _, paragraph in itertools.groupby(lines, lambda line: bool(line.strip())):
+        paragraph = [*paragraph]
+        is_filled = any(len(_parts(line)) > 1 for line in paragraph)
+        rows += _parts(" ".join(paragraph)) if is_filled else paragraph
+    return rows
+
+
+def _parts(line):
+    """Lines (list of str) of a line with perf's heading and a row, or rows of several events of which one has a
+    metric; of others the line alone, as of two tables side by side.
+    """
+    cuts, tables, is_table = {0, len(line)}, [[]], False
+    for part in _PART.finditer(line):
+        if part["heading"]:
+            tables.append([])
+        elif part["event"]:
+            if not is_event(part["event"]):
+                continue
+            tables[-1].append(part["event"])
+        is_table |= bool(part["heading"] or part["metric"])
+        cuts |= {part.start()} | ({part.end()} if not part["metric"] else set())
+    n_rows = sum(map(len, tables))
+    is_twice = any(len(set(events)) < len(events) for events in tables)
+    if not is_table or is_twice or not n_rows or n_rows + len(tables) < 3:
+        return [line]
+    return ["", *(line[start:end] for start, end in itertools.pairwise(sorted(cuts))), ""]
+
+
+def without_marks(lines):
+    """Lines without the marks of a comment, such as ``//``, where perf's heading and a row stand behind it."""
+    behind = [(mark[1], line[mark.end() :]) for line in lines if (mark := _MARK.match(line))]
+    headed = {mark for mark, rest in behind if "Performance counter stats for " in rest}
+    counted = {mark for mark, rest in behind if mark in headed and (row := row_of(rest)) and is_event(row[4])}
+    matches = [(line, _MARK.match(line)) for line in lines]
+    return [line[mark.end() :] if mark and mark[1] in counted else line for line, mark in matches]
