@@ -107,6 +107,7 @@ _HONEST = {
     "APerf": lambda n: "2024-01-01T00:00:00Z\n" + lines(lambda k: f"{k % 9} ipc;5 6;7 8;1\n")(n),
 }
 _HOSTILE = {
+    "rows of HTML": pumped("", "<tr><td>5 </td>", "<table>"),
     "rows on one line": pumped("", "1 a.x # 1 ", "Performance counter stats for 'a"),
     "blanks behind an event": pumped("cycles", " ", "x 5\n"),
     "digits behind an event": pumped("cycles=", "5,", "x\n"),

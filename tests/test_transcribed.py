@@ -193,6 +193,7 @@ def test_tables_of_one_command_below_titles_are_programs():
         ("nanobench.md", [4e-7, 2e-7]),
         ("go-bench.txt", [123456e-9, 223456e-9]),
         ("poop.txt", [1.2, 1.4]),
+        ("poop-markdown.md", [2.5e-3, 20e-3]),
         ("time-l.md", [2.5, 1.25]),
         ("simpleperf-time.txt", [2.001417]),
     ],

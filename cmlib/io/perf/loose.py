@@ -52,9 +52,9 @@ _GERMAN = re.compile(r"[0-9.]+,[0-9]+|[0-9]{1,3}(?:\.[0-9]{3})+")
 _FIRST = re.compile(
     rf"^[^\w\n]*{_NAME}[\"'`]?(?:\s*[=:|│]\s*|\s+)[\"']?{_NUMBER}(?P<scale>(?: ?[kKMGTB])?)(?![\w.])"
 )
-_WALL_TIME = re.compile(r"^\W*wall_time +([0-9.]+)(ns|us|µs|ms|s)\b")
+_WALL_TIME = re.compile(r"^\W*wall_time[ |]+([0-9.]+)(ns|us|µs|ms|s)\b")
 _PROGRAM = re.compile(r"^\s*Benchmark[ #]*\d[^:]*:\s*(\S.*)$|^#+ (\S.*)$|^([\w./-]+):\s*$")
-_N_RUNS = re.compile(r"\((\d+) runs\):")
+_N_RUNS = re.compile(r"(?:\((?=\d+ runs\):)|^Runs: *)(\d+)")
 # Intel PCM's screen, and the columns of its CSV that count something, in millions.
 _PCM = re.compile(r"(?:Instructions retired|Active cycles): *([0-9.]+) ?([KMGT]?) *;")
 # Rows of cores below a heading that names these columns: values such as `30 M`, and `*` or TOTAL for all cores.
@@ -67,6 +67,17 @@ _OF_PCM = {"INST": "instructions [Mio]", "ACYC": "cycles [Mio]"}
 # A count beside another, as in a table with a column a program: which is meant is not known.
 _FURTHER = re.compile(r"(?<![\w.,])[0-9]{4}|[0-9],[0-9]{3}|[0-9]e[+0-9]")
 _SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "t": 1e12}
+# Of tables with a row an event: counts, and columns that are no program's.
+_SCALED = re.compile(rf"{_NUMBER} ?(?P<scale>[kKMGTB]?)")
+_CELL = re.compile(rf"{_SCALED.pattern}(?:[nuµm]?s)?")
+_MEAN = re.compile(r"(?:mean|average|avg|values?|counts?)\b.*", re.IGNORECASE)
+_STATISTIC = re.compile(
+    r"|(?:min|max|std|sd|σ|var|med|p[0-9]|outl|delta|diff|change|ratio|speed|unit|per\b|cv|err|%|Δ|±).*",
+    re.IGNORECASE,
+)
+_MOST_BARS = 3  # of a line that holds one count
+_WALL, _DURATION = re.compile(r"wall[_ -]time|elapsed"), re.compile(r"([0-9.]+) ?(ns|us|µs|ms|s)")
+_STALLED, _PERCENT = re.compile(r"(stalled-cycles-\w+) ?%"), re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,4})?) ?%")
 _TIMES = ("ns/op", "us/op", "ms/op")
 _OTHER_UNITS = frozenset(["task-clock", "cpu-clock", "duration_time"])
 
@@ -165,30 +176,65 @@ def _is_value(cell):
 
 
 def from_rows(lines):
-    """The CSV (str) of lines with a row an event and a column a program, with a row a program; "" if they are none."""
-    heading, rows = _table(lines)
-    rows = list(rows)
-    width = len(rows[0]) if rows else 0
-    columns = [["program", *heading[1 - width :]], *rows]
-    are_counts = all(is_event(row[0]) and all(map(_PLAIN.fullmatch, row[1:])) for row in rows)
-    are_alike = {len(column) for column in columns} == {width} and len(heading) - width in (-1, 0)
-    if width < 3 or not are_counts or not are_alike or any(map(_PLAIN.fullmatch, columns[0])):
-        return ""
-    names, *programs = zip(*columns, strict=True)
-    return _as_text([{name: cells[k].replace(",", "") for k, name in enumerate(names)} for cells in programs])
+    """The CSV (str) of tables with a row an event and a column a program, with a row a program; "" if there are none.
+
+    Tables are framed by `|`, or the whole text is one. A column of means is of the program whose name stands above.
+    """
+    objects, title, note = {}, "", ""
+    is_page = any(map(_FRAME.match, lines))
+    for is_table, block in itertools.groupby(lines, lambda line: not is_page or bool(_FRAME.match(line))):
+        block = [*block]
+        for line in () if is_table else block:
+            if heading := _PROGRAM.match(line):
+                title, note = next(filter(None, heading.groups())).strip(" `"), ""
+            if n_runs := _N_RUNS.search(line):
+                note = f"Counts are means of {n_runs[1]} runs. "
+        for name, counts in _by_column(block, note) if is_table else ():
+            name = f"{title} {name}".strip() if not name or name in objects else name
+            if name in objects:
+                return ""
+            objects[name] = {"program": name} | counts
+    return _as_text([*objects.values()])
+
+
+def _by_column(block, note):
+    """Yield (program, dict of counts) of the columns in the lines of a table; the program "" of means."""
+    heading, rows = _table(block)
+    rows = [row for row in rows if len(row) - len(heading) in (0, 1)]
+    counted = [row for row in rows if is_event(row[0])]
+    read = [row for row in rows if is_event(row[0]) or _WALL.match(row[0])]
+    width = len(read[0]) if read else 0
+    names = ["", *heading[1 - width :]]
+    columns = [k for k, cells in enumerate(zip(*read, strict=False)) if all(map(_CELL.fullmatch, cells))]
+    columns = [k for k in columns if not _STATISTIC.fullmatch(names[k]) and not _PLAIN.fullmatch(names[k])]
+    are_means = all(_MEAN.fullmatch(names[k]) for k in columns)
+    if len({row[0] for row in counted}) < len(counted) or {width} != {*map(len, read)}:
+        return
+    known = {row[0] for row in read}
+    others = ", ".join(row[0] for row in rows if row[0] not in known and not _STALLED.fullmatch(row[0]))
+    note += f"Rows that name no event are left out: {others}." * bool(others)
+    for k in columns[:1] if are_means else columns:
+        counts = {NOTE: note} | {row[0]: _count(_SCALED.fullmatch(row[k])) for row in counted}
+        for row in rows:
+            if _WALL.match(row[0]) and (seconds := _DURATION.fullmatch(row[k])):
+                counts["time [s]"] = float(seconds[1]) / PER_SECOND.get(seconds[2][0], 1.0)
+            stalled = _STALLED.fullmatch(row[0])
+            if stalled and "cycles" in counts and (share := _PERCENT.fullmatch(row[k])):
+                counts[stalled[1]] = float(share[1]) / 100 * counts["cycles"]
+        yield "" if are_means else names[k], counts
 
 
 def from_lines(lines):
     """The CSV (str) of lines with an event and its count each, with a row a program or run; "" if there are none."""
     objects, program, mean, above = [], "", {"title": ""}, ""
     for line in lines:
-        line = line[:_LONGEST_LINE]
+        line = line[:_LONGEST_LINE] if line.count("|") <= _MOST_BARS else ""
         if _JMH_HEADING.match(line):
             mean = {"title": above}
         if heading := _PROGRAM.match(line):
-            program = next(filter(None, heading.groups())).strip()
-            n_runs = _N_RUNS.search(line)
-            mean = {"title": ""} | ({NOTE: f"Counts are means of {n_runs[1]} runs."} if n_runs else {})
+            program, mean = next(filter(None, heading.groups())).strip(" `"), {"title": ""}
+        if n_runs := _N_RUNS.search(line):
+            mean |= {NOTE: f"Counts are means of {n_runs[1]} runs."}
         if took := _WALL_TIME.match(line):
             seconds = float(took[1]) / PER_SECOND.get(took[2][0] if took[2] != "s" else "", 1.0)
             objects.append({"program": program, "time [s]": seconds} | mean)
@@ -204,8 +250,7 @@ def from_lines(lines):
                 continue
             if not objects or objects[-1]["program"] != name or event in objects[-1]:
                 objects.append({"program": name} | mean)
-            count = float(told["count"].replace(",", ""))
-            objects[-1][event] = count * _SCALES[told["scale"].strip().lower()]
+            objects[-1][event] = _count(told)
         above = above if matches or not line.strip() else line.strip(" *#/=-:")
     programs = {(counts["title"], counts["program"]) for counts in objects}
     are_alike = len({program for _, program in programs}) < len(
@@ -275,6 +320,11 @@ def _table(lines):
     mark = mark if mark in lines[0] else None
     cells = ([cell.strip(' *`"') for cell in line.strip().strip("|").split(mark)] for line in lines)
     return next(cells), cells
+
+
+def _count(told):
+    """A count (float) of its number and scale, as groups of a match."""
+    return float(told["count"].replace(",", "")) * _SCALES[told["scale"].strip().lower()]
 
 
 def _as_text(objects):

@@ -1,8 +1,9 @@
-"""Undo what pages and source files do to the lines of perf's tables: lost line breaks, marks of comments.
+"""Undo what pages and source files do to the lines of perf's tables: HTML, lost line breaks, marks of comments.
 
-Functions take a list of lines (str), and give one.
+Functions take a list of lines (str), and give one; :func:`without_html` takes and gives a text.
 """
 
+import html
 import itertools
 import re
 
@@ -17,6 +18,22 @@ _PART = re.compile(
     r"(?P<metric> *(?:[(\[]|#[ .,0-9%]*))?)"
 )
 _MARK = re.compile(r"[ \t]*([^\w\s]{1,3})(?=[ \t]|$)")
+_ROW = re.compile(
+    r"<tr\b[^<>]{0,300}>((?:[^<]|<(?!/?tr\b))*+)</tr>(?:\s|</?t(?:head|body|foot)>){0,99}(?=(<tr)?)",
+    re.IGNORECASE,
+)
+_CELL = re.compile(r"<t[dh]\b[^<>]{0,300}>", re.IGNORECASE)
+_TAG = re.compile(r"<[a-z/][^<>]{0,300}>", re.IGNORECASE)
+
+
+def without_html(text):
+    """A text in which each row of an HTML table is a line of cells between bars, as in Markdown."""
+    return _ROW.sub(lambda row: "\n" + _cells(row[1]) + "\n" * (not row[2]), text)
+
+
+def _cells(row):
+    """The cells (str) of the HTML (str) within a table's row, between bars."""
+    return html.unescape(_TAG.sub("", _CELL.sub("|", " ".join(row.split())))) + "|"
 
 
 def one_row_a_line(lines):

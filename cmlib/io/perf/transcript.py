@@ -15,7 +15,7 @@ from cmlib.io.perf.formats.lines import as_unicode
 from cmlib.io.perf.formats.separated import Separated
 from cmlib.io.perf.grammar import TIME, UNCOUNTED
 from cmlib.io.perf.loose import from_columns, from_lines, from_objects, from_pcm, from_rows, from_sheet
-from cmlib.io.perf.markup import one_row_a_line, without_marks
+from cmlib.io.perf.markup import one_row_a_line, without_html, without_marks
 from cmlib.io.perf.simpleperf import as_perfs
 from cmlib.io.perf.whole_runs import title_of
 
@@ -44,6 +44,7 @@ _TIME_L = re.compile(
 _AS_PERF = r"\n \3      instructions\n \4      cycles\n\n \1\2 seconds time elapsed\n"
 _BEGINS = "# started on the next line"  # as perf says it
 _NUMBER = re.compile(r"[0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?")
+_SCALED = re.compile(rf"{_NUMBER.pattern} ?[kKMGTB]?")
 _FEWEST_NUMBERS, _MOST_LINES = 4, 0.8  # share of the lines
 _ENCODED_MAIL = 3  # soft breaks that make a text one
 _COMMAND = re.compile(
@@ -100,7 +101,7 @@ def _plain_lines(text):
     text = _ESCAPE.sub("", text).replace("&lt;not ", "<not ").replace("ed&gt;", "ed>")
     if len(_SOFT_BREAK.findall(text)) >= _ENCODED_MAIL:
         text = _SOFT_BREAK.sub("", text)
-    lines = one_row_a_line(_QUOTED.sub("", text).split("\n"))
+    lines = one_row_a_line(without_html(_QUOTED.sub("", text)).split("\n"))
     lines = ["" if _FENCE.match(line) else line for line in lines]
     lines = _without_numbers(_without_tags(_without(_LOGGED, _without(_COMMENT, lines))))
     lines = _unwrapped([_INDENTED.sub("", line) for line in without_marks(lines)])
@@ -178,10 +179,10 @@ def _by_cells(lines):
     pairs = [
         sorted(row[:2], key=is_event)
         for row in cells
-        if len(row) > 1 and not any(map(_NUMBER.fullmatch, row[2:]))
+        if len(row) > 1 and not any(map(_SCALED.fullmatch, row[2:]))
     ]
     counted = [
-        f"{count:>20}      {event}" for count, event in pairs if is_event(event) and count[:1].isdigit()
+        f"{count:>20}      {event}" for count, event in pairs if is_event(event) and _NUMBER.fullmatch(count)
     ]
     return [" Performance counter stats for '':", "", *counted] if len(counted) > 1 else []
 
