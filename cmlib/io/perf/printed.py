@@ -19,6 +19,7 @@ import yaml
 from cmlib.clean.uncounted import lengths_by_ends
 from cmlib.io.perf.formats.base import Totals
 from cmlib.io.perf.formats.lines import TIME, as_number, as_table
+from cmlib.io.perf.markup import without_html
 
 _READ = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 _CATEGORIES, _PARTS = _READ["names"], _READ["parts"]
@@ -43,9 +44,10 @@ def _pattern(text):
 
 _SHARES = [_pattern(text) for text in _READ["shares"]]
 _IPC, _RATE, _STALLS, _HEADED = (_pattern(_READ[key]) for key in ("ipc", "rate", "stalls", "heading"))
-_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+_ESCAPE, _QUOTED = re.compile(r"\x1b\[[0-9;]*m"), re.compile(r"^(?:> ?)+", re.MULTILINE)
 _FIRST_CELL = re.compile(r"^[|\s]*[^;|\t,]*[;|\t,]")
-_ROW_NAMES = re.compile(r"\W*(?:function|module|kernel|program|benchmark|name|process)", re.IGNORECASE)
+_NO_ROW_NAMES = re.compile(r"\W*(?:[a-z]*time|date|cpu|core|socket|node|thread|s[0-9])", re.IGNORECASE)
+_IN_BRACKETS = re.compile(r" *\([0-9.]+ *%?\)$|%$")  # behind a share, of a part of it
 _NO_PROGRAM = re.compile(
     r"[^a-z]*$|value|mean|av|med|min|max|std|unit|delta|diff|change|ratio", re.IGNORECASE
 )
@@ -195,7 +197,7 @@ class _Part:
 def _parts(text):
     """List of the _Part of a text."""
     parts, titles, heading, above, is_table = [], {}, [], -1, True
-    lines = _ESCAPE.sub("", text).split("\n")
+    lines = without_html(_QUOTED.sub("", _ESCAPE.sub("", text))).split("\n")
     for number, line in enumerate(lines):
         if len(line) <= _LONGEST_TITLE and (title := _TITLE.match(line)) and not _HEADED.search(line):
             titles[number] = next(filter(None, title.groups()))
@@ -258,7 +260,8 @@ def _place_of(line, heading):
     if placed := _PLACED.search(line):
         return placed[1] or placed[2]
     mark = next((mark for mark in ";|\t," if mark in heading), None)
-    return line.strip("| ").split(mark)[0].strip() if mark and _ROW_NAMES.match(heading) else ""
+    name = line.strip("| ").split(mark)[0].strip(" *`") if mark and not _NO_ROW_NAMES.match(heading) else ""
+    return name if name[:1].isalpha() else ""
 
 
 def _by_column(lines, number):
@@ -345,7 +348,10 @@ def _below(heading, line):
         if len(cells) >= len(columns) - 1:
             cells = [""] * (len(columns) - len(cells)) + cells
             for column, cell in zip(columns, cells, strict=False):
-                named, value = _HEADED.search(column.strip()), _VALUE.fullmatch(cell.strip().rstrip("%"))
+                named, value = (
+                    _HEADED.search(column.strip()),
+                    _VALUE.fullmatch(_IN_BRACKETS.sub("", cell.strip())),
+                )
                 pairs += [(named, value[0])] if named and value else []
     elif len(values := [*_VALUE.finditer(line.replace("%", " "))]) >= len(heading):
         nothing_else = not re.search("[a-z]", _HEADED.sub("", heading[0].string).replace("time", ""))
