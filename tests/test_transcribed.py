@@ -165,6 +165,11 @@ def test_shares_of_which_nothing_tells_what_they_are_of_are_named_and_not_used()
     assert "front end 38.0 %" in " ".join(core["remarks"])
 
 
+def test_it_is_said_where_a_table_was_cut_off():
+    (core,) = summaries("likwid-metrics-cut.md")
+    assert "14.25 s" in " ".join(core["remarks"])
+
+
 def test_it_is_said_where_shares_are_of_the_kernel_alone():
     assert all("kernel" in " ".join(answer["remarks"]) for answer in summaries("topdown-kernel.txt"))
 
@@ -194,6 +199,8 @@ def test_tables_of_one_command_below_titles_are_programs():
         ("go-bench.txt", [123456e-9, 223456e-9]),
         ("poop.txt", [1.2, 1.4]),
         ("poop-markdown.md", [2.5e-3, 20e-3]),
+        ("likwid-metrics-cut.md", [12.5]),
+        ("vtune-levels.log", [3.25]),
         ("time-l.md", [2.5, 1.25]),
         ("simpleperf-time.txt", [2.001417]),
     ],

@@ -26,9 +26,11 @@ _CATEGORIES, _PARTS = _READ["names"], _READ["parts"]
 _LONGEST_LINE = 20_000  # of which shares are read
 IPC, CPI = "instructions a cycle", "cycles an instruction"
 _ALONE = "They are percentages that the tool printed; no count was read."
+_IPC_ALONE = "IPC is what the tool printed; no count was read."
 _MODES = {None: "", "k": "They are of the kernel alone.", "u": "They are of user mode alone."}
 _MEANS = "Printed shares are means of {} rows."
 _LEFT_OUT = "Shares of slots that are there again in the same table, without a name, are left out: {}."
+_CUT = "Tables of which nothing but the time can be read are left out: {}."
 _UNNAMED = "Cores or kinds of core stand beside each other, and the file does not tell which is which."
 LEVEL_1 = tuple(_PARTS)
 _NAMES = dict(zip(LEVEL_1, ("retiring", "bad_speculation", "frontend_bound", "backend_bound"), strict=True))
@@ -117,7 +119,14 @@ def shares_left_out(text):
     further = [part for part in _parts(text) if not part.is_first and part.is_behind_counts()]
     shares = [share for part in further for share in _level_1(part.blocks.values()).items()]
     told = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares)
-    return [_LEFT_OUT.format(told)] if told else []
+    only_times = [
+        rows["seconds"][0][1]
+        for part in _parts(text)
+        for rows in part.blocks.values()
+        if len(rows) == 1 and "seconds" in rows
+    ]
+    times = ", ".join(f"{seconds:.6g} s" for seconds in only_times)
+    return [_LEFT_OUT.format(told)] * bool(told) + [_CUT.format(times)] * bool(times)
 
 
 def shares_alone(text, *, has_counts=False):
@@ -136,7 +145,12 @@ def shares_alone(text, *, has_counts=False):
     for part in _parts(text) if not has_counts or _TABLE in text else ():
         for place, rows in part.blocks.items():
             shares = tuple(_level_1([rows]).items())
-            if len(shares) > 1 and seen.setdefault(shares, part) is part or rows.keys() >= _STALLED:
+            is_new = len(shares) > 1 and seen.setdefault(shares, part) is part
+            if (
+                is_new
+                or rows.keys() >= _STALLED
+                or ("seconds" in rows and len({*rows.get(IPC, ()), *rows.get(CPI, ())}) == 1)
+            ):
                 kept.append((part, place))
     titles = {part.program(): part.titles for part, _ in kept}
     n_parts = Counter(itertools.chain.from_iterable(map(set, titles)))
@@ -315,10 +329,15 @@ def _totals(part, place, name):
     elapsed, n_rows = _ELAPSED.search(text), max(len(rows.get(category, ())) for category in LEVEL_1)
     seconds = counts.pop("seconds", as_number(elapsed[1]) if elapsed else np.nan)
     mode = _MODES[re.search(r"(?:ing|tion|bound):([ku])\b|$", text)[1]]
-    remarks = [_ALONE, _MEANS.format(n_rows) * (n_rows > 1), _UNNAMED * (_CORES in place), mode]
+    remarks = [
+        _ALONE if len(rows.keys() - {IPC, CPI, "seconds"}) else _IPC_ALONE,
+        _MEANS.format(n_rows) * (n_rows > 1),
+        _UNNAMED * (_CORES in place),
+        mode,
+    ]
     values = {_NAMES[category]: 100 * share for category, share in _level_1([rows]).items()}
     if len(values) < 2:
-        values = {"cycles": 100.0} | {event: rows[event][0][1] for event in sorted(_STALLED)}
+        values = {"cycles": 100.0} | {event: rows[event][0][1] for event in sorted(_STALLED & rows.keys())}
     elif len(counts) > 1:
         values, remarks = counts, remarks[1:]
     unit, command = "" if values is counts else "%", f"{name} {place * (len(part.blocks) > 1)}".strip()
