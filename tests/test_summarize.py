@@ -116,6 +116,40 @@ def test_what_surely_is_lost_has_its_advice_and_what_may_be_nothing_has_none():
     assert little["category"] == "retired" and little["at_most"] is None
 
 
+def test_a_bound_that_only_the_retired_set_is_said_once_and_promises_nothing():
+    rates = {"instructions": 1.0, "stalled-cycles-backend": 0.8, "stalled-cycles-frontend": 0.01}
+    for told in (summarize("x", [made(**rates)]), summarize("x", [made(instructions=1.0)])):
+        lost = max(row["high"] for row in told["account"]["categories"] if row["name"] == "back end")
+        assert told["account"]["text"].count(f"{lost:.0f} %") == 1
+        assert all(f"{lost:.0f} %" not in one["text"] for one in told["account"]["advice"])
+    (advised,) = summarize("x", [made(**rates)])["account"]["advice"]
+    assert advised["category"] == "back end" and advised["at_most"] is None
+
+
+def test_without_a_sure_loss_advice_is_on_the_misses_that_cost_most():
+    counts, running = made(200, instructions=1.0, **{"LLC-load-misses": 3e-3})
+    rng = np.random.default_rng(0)
+    counts["LLC-load-misses"] *= rng.uniform(0.4, 1.6, 200)
+    counts["instructions"] -= 100 * counts["LLC-load-misses"]
+    told = summarize("x", [(counts, running)])
+    (advised,), (saved,) = told["account"]["advice"], told["misses"]
+    assert told["account"]["how"] == "open" and saved["percent"] >= 5
+    assert advised["category"] == "memory" and advised["at_most"] == saved["high"]
+    assert f"{saved['percent']:.0f} %" in advised["text"]
+
+
+def test_advice_on_a_sure_loss_names_what_may_be_larger(answer):
+    (advised,) = answer["account"]["advice"]
+    assert advised["category"] == "front-end latency"
+    assert "bad speculation" in advised["text"] and "back end" in advised["text"]
+
+
+def test_of_a_likely_limit_and_another_sure_loss_the_limit_is_advised_first():
+    rates = {"instructions": 1.5, "stall_frontend": 0.2, "stall_backend": 0.3}
+    advised = summarize("x", [made(**rates)], processor="arm")["account"]["advice"]
+    assert [one["category"] for one in advised] == ["back end", "front end"]
+
+
 def test_a_fall_of_the_clock_is_told_in_a_sentence():
     counts, running = made(300, instructions=1.0, **{"task-clock": 1000 / 3e9})
     slow = (counts.index > 100) & (counts.index <= 130)

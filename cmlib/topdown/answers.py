@@ -36,6 +36,8 @@ _DECIDED = ("counted", "decided", "likely")  # certainties of a verdict that nam
 # Kinds of perf's generic stall events, which count different things on different processors.
 _GENERIC_STALLS = ("front-end stall", "back-end stall")
 _NAMED = 0.9  # a part is shown if its upper bound is below this share of its category's
+_SAME = 0.01  # share of the slots up to which an upper bound is that of all lost slots
+_MATTERS = 5  # saving without misses [% of the cycles] from which on there is advice against them
 
 
 _STANDS_OUT = 1.1  # ratio between phases of clock, speed or CPUs used above which a sentence compares them
@@ -204,9 +206,16 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses,
         "contradiction": _percent(bounded.contradiction),
         "doubtful": list(bounded.doubtful),
         "decide": _command(verdict, metrics, bool(metric_group), modifier, interval_ms, pmu),
-        "advice": [] if bounded.gap else _advice(bounded.shares, verdict, table, advice_for(runtime)),
+        "advice": [] if bounded.gap else _advice(bounded.shares, verdict, table, advice_for(runtime), misses),
     }
-    return answer | {"text": _sentences().limits(answer, LOSSES)}
+    untold = [name for name in LOSSES if not _is_bounded(bounded.shares, name)]
+    return answer | {"text": _sentences().limits(answer, LOSSES, untold if len(untold) > 1 else [])}
+
+
+def _is_bounded(shares, name):
+    """Whether the counts tell more of a lost category than that it may be nothing, or all that did not retire."""
+    least, most = shares.loc[name, ["low", "high"]]
+    return least > _NOTHING or most < 1 - shares.at["retired", "low"] - _SAME
 
 
 def _with_cycles(counts, running):
@@ -215,10 +224,8 @@ def _with_cycles(counts, running):
     Then only the events of Linux's generic table are kept, as rates of others per slot mean nothing. Unchanged if
     neither was counted.
     """
-    if "cycles" in counts:
-        return counts, running
     slots = next((event for event in counts if spelling(event) == "slots"), None)
-    if slots is None:
+    if "cycles" in counts or slots is None:
         return counts, running
     names = read_table("slots").takes(counts)
     return counts[names].assign(cycles=counts[slots]), running[names].assign(cycles=running[slots])
@@ -230,30 +237,45 @@ def _sentences():
     return template("cmlib.topdown", "sentences.j2").module
 
 
-def _advice(shares, verdict, table, of_runtime):
-    """What to try against each of the largest losses, the largest first: dicts of category, action, at_most and text.
+def _advice(shares, verdict, table, of_runtime, misses):
+    """What to try against each of the largest losses, the surest first: dicts of category, action, at_most and text.
 
-    A loss is a category that may limit the program (if all were counted, any), or each of its parts, if these surely
-    are most of it. Losses that may be nothing, or are surely small against the largest one, are left out. `of_runtime`
-    has advice by category for a language runtime, instead of the table's.
+    A loss is a category, or each of its parts, if these surely are most of it. Losses that may be nothing, but for the
+    one that limits the program, or are surely small against the largest one, are left out; if none remains, advice is
+    on the `misses` whose absence would save most. `of_runtime` has advice by category for a language runtime, instead
+    of the table's.
     """
     texts = {category.name: category.advice for category in table.categories if category.advice} | of_runtime
-    losses = []
-    for name in LOSSES if verdict.certainty == "counted" else verdict.limits:
+    if not verdict.limits:
+        return [_advised(texts, "retired")]
+    losses = {}
+    for name in LOSSES:
         parts = shares[(shares["parent"] == name) & shares.index.isin(list(texts))]
         split = parts["low"].sum() > max(_MOST_OF_IT * shares.at[name, "low"], _NOTHING)
-        losses += list(parts.index) if split else [name]
-    bounds_of = shares.loc[losses].sort_values("low", ascending=False)
-    least = max(_NEAR * bounds_of["low"].max(), _NOTHING) if losses else 0.0
-    known = bounds_of["low"] > (_NOTHING if verdict.certainty in ("counted", "open") else -1)
-    advised = []
-    for name in bounds_of.index[known & (bounds_of["high"] > least)] if losses else ("retired",):
-        action = f"{texts[name][0].lower()}{texts[name][1:].rstrip('.')}"
-        # If none of these slots were lost, at most that share of the cycles would be saved.
-        at_most = _percent(shares.at[name, "high"]) if losses else None
-        entry = {"category": name, "action": action, "at_most": at_most}
-        advised.append(entry | {"text": _sentences().advice(entry)})
-    return advised
+        losses |= dict.fromkeys(parts.index if split else [name], name)
+    limit = verdict.limits[:1] if verdict.certainty in ("decided", "likely") else ()
+    ranked = shares.loc[[*losses], ["low", "high"]].assign(limit=[of in limit for of in losses.values()])
+    ranked = ranked.sort_values(["limit", "low"], ascending=False)
+    least = max(_NEAR * ranked["low"].max(), _NOTHING)
+    chosen = ranked[(ranked["limit"] | ranked["low"].gt(_NOTHING)) & ranked["high"].gt(least)]
+    if chosen.empty:
+        saved = [row for row in misses if (row["percent"] or 0) >= _MATTERS and not row["overstates"]]
+        category = "memory" if "memory" in texts else "back end"
+        largest = sorted(saved, key=lambda row: row["percent"])[-1:]
+        return [_advised(texts, category, row["high"], saved=row) for row in largest]
+    # If none of these slots were lost, at most that share of the cycles would be saved.
+    bounded = chosen["high"].lt(1 - shares.at["retired", "low"] - _SAME) | chosen.eval("low > @_NAMED * high")
+    at_most = {name: _percent(chosen.at[name, "high"]) if bounded[name] else None for name in chosen.index}
+    possible = verdict.limits if verdict.certainty == "open" else ()
+    others, last = sorted({*possible} - {losses[name] for name in at_most}), chosen.index[-1]
+    return [_advised(texts, name, most, others * (name == last)) for name, most in at_most.items()]
+
+
+def _advised(texts, category, at_most=None, others=(), saved=None):
+    """An entry of :func:`_advice`, with its text: others that may be as large, and what misses `saved` are named."""
+    action = f"{texts[category][0].lower()}{texts[category][1:].rstrip('.')}"
+    entry = {"category": category, "action": action, "at_most": at_most}
+    return entry | {"text": _sentences().advice(entry, others, saved)}
 
 
 def describe_misses(savings, of="cycles"):
@@ -316,11 +338,11 @@ def _compare_phases(rows, run, costs, ghz):
     strength = np.log(ratios).abs().max(axis=1)
     most = strength.idxmax()
     by_phase = _totals_by_phase(rows, *_with_cycles(*run))
-    shares = [
-        bounds(phase, costs, ghz=ghz).shares.loc[list(LOSSES), ["low", "high"]] * 100 for phase in by_phase
-    ]
-    for name in LOSSES if by_phase else ():
-        rows[f"{name} [%]"] = ["{:.0f}–{:.0f}".format(*share.loc[name]) for share in shares]
+    all_shares = [bounds(phase, costs, ghz=ghz).shares[["low", "high"]] for phase in by_phase]
+    shares = [100 * share.loc[list(LOSSES)] for share in all_shares]
+    for name in LOSSES:
+        if any(_is_bounded(share, name) for share in all_shares):
+            rows[f"{name} [%]"] = ["{:.0f}–{:.0f}".format(*share.loc[name]) for share in shares]
     if not strength[most] > np.log(_STANDS_OUT):
         return rows, [], ""
     alike = (np.log(ratios / ratios.loc[most]).abs() < strength[most] / 2).all(axis=1)
@@ -331,14 +353,12 @@ def _compare_phases(rows, run, costs, ghz):
     ]
     changed = _changed_events(by_phase[most], by_phase[longest]) if by_phase else []
     accounts = [shares[k].T.to_dict() for k in (longest, most)] if by_phase else []
-    text = _sentences().contrast(
-        rows[alike].to_dict("records"),
-        changes,
-        ratios.loc[most].get("GHz", 1.0) < 1 / _STANDS_OUT,
-        accounts,
+    slower = ratios.loc[most].get("GHz", 1.0) < 1 / _STANDS_OUT
+    return (
+        rows,
         changed,
+        _sentences().contrast(rows[alike].to_dict("records"), changes, slower, accounts, changed),
     )
-    return rows, changed, text
 
 
 def _totals_by_phase(rows, counts, running):
@@ -407,20 +427,8 @@ def _remarks(runs, hidden, uncounted, core, processor, level, printed, account):
     kinds = {event: read_costs().kind(event) for event in runs[0][0]} if not (processor or exact) else {}
     stalls = [event for event, kind in kinds.items() if kind in _GENERIC_STALLS]
     others = _others_table(runs, processor)
-    text = _sentences().remarks(
-        core,
-        unknown_costs,
-        sorted(hidden),
-        sorted(uncounted),
-        untold,
-        100 * _THIN,
-        thin,
-        not {*thin} & {*used},
-        ipcs,
-        stalls,
-        processor,
-        others,
-    )
+    lacking = sorted(hidden), sorted(uncounted), untold, 100 * _THIN, thin, not {*thin} & {*used}
+    text = _sentences().remarks(core, unknown_costs, *lacking, ipcs, stalls, processor, others)
     return text.split("\n")[:-1]
 
 

@@ -136,14 +136,8 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     for bound in stated:
         for name in bound.categories if len(bound.categories) == 1 else ():
             direct[name] += bound.events
-    shares = pd.DataFrame(
-        {
-            "parent": parents,
-            "low": low,
-            "high": high,
-            "events": {name: tuple(dict.fromkeys(events)) for name, events in direct.items()},
-        }
-    )
+    events = {name: tuple(dict.fromkeys(named)) for name, named in direct.items()}
+    shares = pd.DataFrame({"parent": parents, "low": low, "high": high, "events": events})
     gap = 0.0 if taken or abs(gap) <= max(_LIKE, error) else gap
     return Bounds(shares.loc[list(parents)], exact, gap, contradiction, doubtful, taken, disputed)
 
