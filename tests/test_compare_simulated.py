@@ -147,7 +147,9 @@ def test_what_an_interpreter_executes_for_an_empty_script_is_left_out(tmp_path):
         script = tmp_path / f"{times}.pl"
         script.write_text(f"my $sum = 0; for (my $i = 0; $i < {times}; $i++) {{ $sum += $i; }}\n")
         commands.append(f"perl {script}")
-    found = compare_simulated(*commands, caches=CACHES, n_runs=1, notify=quiet)
+    said = []
+    found = compare_simulated(*commands, caches=CACHES, n_runs=1, notify=said.append)
+    assert "4 simulations, 2 of an empty script" in said[0]
     assert found["startup_share"]["old"] > found["startup_share"]["new"] > 0.2
     assert found["counts"][0]["ratio"] == pytest.approx(1.1, abs=0.01)
 

@@ -108,10 +108,12 @@ def compare_simulated(
             raise CmlibError(f"{name} is a recording; --simulate compares two commands, which it runs.")
     commands = [Version(command, timeout=timeout) for command in (old, new)]
     seconds = sum(run_timed(command.argv(0), environment={}, timeout=timeout)[1] for command in commands)
-    least, most = (n_runs * times * seconds / 60 for times in _SLOWDOWN)
+    n_empty = sum(without_script(command.argv(0), "") is not None for command in commands)
+    least, most = ((n_runs + n_empty / 2) * times * seconds / 60 for times in _SLOWDOWN)
+    of_empty = f", {n_empty} of an empty script" if n_empty else ""
     notify(
-        f"{2 * n_runs} simulations, each some {_SLOWDOWN[0]} to {_SLOWDOWN[1]} times as long as the program by itself: "
-        f"{least:.2g} to {most:.2g} min."
+        f"{2 * n_runs + n_empty} simulations{of_empty}, each some {_SLOWDOWN[0]} to "
+        f"{_SLOWDOWN[1]} times as long as the program by itself: {least:.2g} to {most:.2g} min."
     )
     texts = [[], []]
     for run in range(n_runs):
