@@ -396,8 +396,8 @@ def describe_limits(answers):
     for (joint, limits), programs in by_limit.items():
         names, bounds = ", ".join(programs), pd.concat(programs.values())
         lost = (f"{bounds['low'].min():.0f} to {bounds['high'].max():.0f} % of slots"
-                + ", not decided" * (joint == " or "))
-        where = joint.join(f"the {one}" for one in limits)
+                if joint == " and " else "not decided")
+        where = joint.join(one if one == "bad speculation" else f"the {one}" for one in limits)
         yield f"in {names} to {where} ({lost})" if limits else f"in {names} hardly any"
 
 # %%
@@ -413,12 +413,15 @@ if answers:
         n_phases, every = {name: len(phases) for name, phases in found.items()}, pd.concat(found)
         told = ", ".join(f"{name} {number}" for name, number in n_phases.items())
         said.append(f"Run 1 has phases ({told}) of a mean IPC of {every['level'].min():.1f} to "
-                    f"{every['level'].max():.1f}")
+                    f"{every['level'].max():.1f}" if len(every) > len(found) else
+                    f"Run 1 has no phases that differ in IPC ({', '.join(found)})")
         said += [repeated.rstrip("."), f"Between {n_runs} runs of one program ({chosen_of}), the "
                  f"mean over time differs by at most {apart[farthest]:.0f} % ({farthest})"
                  if n_runs != "1" else ""]
     if any(said):
-        display(results.finding(f"Own hardware counts, {', '.join(answers)}: "
+        imported = all(run.meta.get("imported") for own in runs.values() for run in own)
+        whose = "Imported" if imported else "Own hardware"
+        display(results.finding(f"{whose} counts, {', '.join(answers)}: "
                                 f"{'. '.join(filter(None, said))}."))
 
 # %%

@@ -368,6 +368,7 @@ for name, scores in judged.items():
     if (rest["share"] < 100).any():
         sure = f"{summarize_turns(rest)}; {summarize_noisy(rest)}"
         display(results.overview(name, sure=sure, lacking=suggest_recording(runs[name], rest)))
+        results.overview_summary(name, {"too_noisy": list(rest.index[rest["noisy"]])})
     else:
         display(Markdown(f"**{name}.** Nothing: use the {len(ocoe)} other runs, which counted all "
                          "its events all the time."))

@@ -279,7 +279,7 @@ def test_a_notebook_without_recordings_is_left_out_and_the_page_says_so(no_kerne
     capfd.readouterr()
     page = report.run_profile("tiny", results=out).read_text()
     assert capfd.readouterr().err.splitlines()[-1].startswith("left out: 06_tests;")
-    assert "Left out: nothing recorded" in page and "The title of 06_tests" in page
+    assert "Left out:" in page and "The title of 06_tests" in page
     assert "<code>cmlib sample NAME</code>" in page and 'id="06_tests"' not in page
     assert (out / "tiny/06_tests/manifest.json").read_bytes() == earlier
     assert "06_tests" not in (out / "tiny/10_summary/numbers.csv").read_text()
