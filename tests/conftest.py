@@ -6,6 +6,7 @@ more.
 """
 
 import functools
+import gc
 import os
 import signal
 import sys
@@ -15,16 +16,19 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Until tests are collected: what modules make is there to stay.
+gc.disable()
+
 # jsonschema, which Jupyter loads, does as well without its parser of IRIs: it takes each process a second to build.
 sys.modules.setdefault("rfc3987_syntax", None)
 
-from cmlib.collect.machine import counter_census  # noqa: E402
+from cmlib.collect.machine import counter_census, event_names, host  # noqa: E402
 from cmlib.io.archive import locked  # noqa: E402
 from tests import databases, needs, small_runs, smoke_profile  # noqa: E402
 
 FAKE = Path(__file__).parent / "fake"
 
-settings.register_profile("fast", derandomize=True, deadline=None, max_examples=25)
+settings.register_profile("fast", derandomize=True, deadline=None, max_examples=15)
 settings.register_profile("quick", derandomize=True, deadline=None, max_examples=10)
 settings.register_profile(
     "fuzz",
@@ -41,8 +45,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # A shell that starts the suite in the background makes it deaf to Ctrl-C, and with it what tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-_perf_stat = counter_census._perf_stat
 
 TOLD = {"redraw", "pictures"}  # properties of tests that the summary shows
 
@@ -96,6 +98,8 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtestloop(session):
+    gc.freeze()
+    gc.enable()
     items = [] if session.config.option.collectonly else session.items
     with smoke_profile.being_made(items, session.config._tmp_path_factory) as process:
         result = yield
@@ -118,9 +122,9 @@ def smoke(smoke_folder):
 
 
 @functools.cache
-def count_once(selected, command, said_by):
-    """What the stand-in for perf says of a command, by what it depends on."""
-    return _perf_stat(selected, command)
+def asked_once(ask, said_by, *arguments):
+    """What the stand-in for perf answers, by what it depends on."""
+    return ask(*arguments)
 
 
 @pytest.fixture
@@ -128,15 +132,24 @@ def fake_perf(monkeypatch):
     """A perf whose machine offers six counters, of which the sixth lies; see tests/fake/perf.
 
     It is run by this Python: what else is called python3 may be a script that takes longer to start. A census starts
-    it 28 times; what it says there of the same machine it says once for all tests of a process.
+    it 28 times, and each recording lists its events: what it says there of the same machine it says once for all
+    tests of a process.
     """
     monkeypatch.setenv("PATH", f"{FAKE}:{Path(sys.executable).parent}:{os.environ['PATH']}")
 
-    def count(selected, command):
-        said_by = tuple(item for item in os.environ.items() if item[0].startswith(("FAKE_", "PATH")))
-        return count_once(tuple(selected), tuple(command), said_by)
+    def once(module, name):
+        ask = getattr(module, name)
 
-    monkeypatch.setattr(counter_census, "_perf_stat", count)
+        def answer(*arguments):
+            said_by = tuple(item for item in os.environ.items() if item[0].startswith(("FAKE_", "PATH")))
+            return asked_once(ask, said_by, *(tuple(a) if isinstance(a, list) else a for a in arguments))
+
+        monkeypatch.setattr(module, name, answer)
+
+    once(counter_census, "_perf_stat")
+    once(host, "perf_version")
+    for module in (host, event_names):
+        once(module, "perf_list")
 
 
 @pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.needs("perf"))])

@@ -12,6 +12,7 @@ import stat
 import struct
 import sys
 import zlib
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -115,7 +116,7 @@ def test_a_bomb_is_refused_with_its_numbers(tmp_path):
             sample_streams.read_samples(tmp_path / "bomb.txt.gz", ["a", "b"])
 
 
-@pytest.mark.parametrize("pack", [bz2.compress, lzma.compress, zstandard.compress])
+@pytest.mark.parametrize("pack", [bz2.compress, partial(lzma.compress, preset=0), zstandard.compress])
 def test_a_bomb_of_another_kind_is_refused_before_it_fills_memory(tmp_path, pack):
     (tmp_path / "bomb").write_bytes(pack(bytes(65 << 20)))
     with pytest.raises(record.RecordError, match=r"unpack to more than 67,108,864"):

@@ -40,7 +40,7 @@ def detectors():
 @pytest.mark.slow
 def test_false_alarms_per_run_are_at_most_two_percent(detectors):
     rng = np.random.default_rng(1000)
-    alarms = [detector.predict_runs(good_runs(rng, 30)) for detector in detectors]
+    alarms = [detector.predict_runs(good_runs(rng, 12)) for detector in detectors]
     assert np.mean(alarms) <= 0.02
 
 

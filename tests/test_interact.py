@@ -52,9 +52,7 @@ def test_h_is_its_definition(product_pair, fitted):
         assert (pair["intensity"], pair["h"]) == pytest.approx((beyond, h))
 
 
-@pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 5))]
-)
+@pytest.mark.parametrize("seed", [0, 1, pytest.param(2, marks=pytest.mark.slow)])
 def test_h_puts_the_planted_pairs_first(seed):
     data = product_pair_data(seed=seed)
     pairs = rank_pairs(data.X, data.ipc, list(data.X), method="h_statistic", seed=seed)

@@ -124,9 +124,7 @@ def test_two_folds_leave_none_to_choose_on(planted):
     assert np.isfinite(found.errors["blocks_error"])
 
 
-@pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 5))]
-)
+@pytest.mark.parametrize("seed", [0, 1, pytest.param(2, marks=pytest.mark.slow)])
 def test_the_planted_driver_comes_first(seed):
     data = driver_data(seed=seed)
     found = rank.refine(data.X, data.ipc, n_folds=2, seed=seed)

@@ -95,18 +95,22 @@ def test_every_runtime_advises_on_categories_that_there_are():
         assert advice_for(runtime) and set(advice_for(runtime)) <= names
 
 
-def test_the_terminal_names_the_runtime_of_a_recorded_program():
+@pytest.fixture(scope="module")
+def told():
+    """What is said of kmeans."""
+    return json.loads(CliRunner().invoke(main, ["summarize", "kmeans", "--json"]).stdout)
+
+
+def test_the_terminal_names_the_runtime_of_a_recorded_program(told):
     text = CliRunner().invoke(main, ["summarize", "kmeans"]).stdout
-    told = json.loads(CliRunner().invoke(main, ["summarize", "kmeans", "--json"]).stdout)
     assert (
         told["runtime"] == "JVM"
         and f"To try (JVM, by its command): {told['account']['advice'][0]['text']}" in text
     )
 
 
-def test_the_cpus_that_a_run_used_are_told_by_the_time_that_its_counters_were_on():
+def test_the_cpus_that_a_run_used_are_told_by_the_time_that_its_counters_were_on(told):
     """Two threads of kmeans, one of gcc; times a second over IPC and CPUs are a clock."""
-    told = json.loads(CliRunner().invoke(main, ["summarize", "kmeans", "--json"]).stdout)
     assert 1.8 < told["levels"]["CPUs"] < 1.9
     levels = told["levels"]
     ghz = levels["instructions a second"] / levels["instructions a cycle"] / levels["CPUs"] / 1e9

@@ -59,7 +59,7 @@ def respell(data, event):
 
 
 @pytest.mark.parametrize("name", topdown.tables())
-@settings(max_examples=3)
+@settings(max_examples=2)
 @given(data=st.data())
 def test_any_spelling_of_a_tables_events_gives_the_same_account(name, data):
     table = topdown.read_table(name)
