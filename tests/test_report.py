@@ -4,6 +4,8 @@ import json
 import os
 import re
 import shutil
+import tempfile
+from pathlib import Path
 
 import matplotlib.figure
 import nbformat
@@ -375,6 +377,11 @@ def test_compiled_code_goes_to_the_results_where_neither_package_nor_home_can_be
     with places.export_environment(tmp_path):
         assert os.environ.get("NUMBA_CACHE_DIR") == (None if writable else f"{tmp_path}/.numba")
     assert "NUMBA_CACHE_DIR" not in os.environ
+    (tmp_path / "file").touch()
+    with places.compiling(tmp_path / "file"):
+        cache = Path(os.environ.get("NUMBA_CACHE_DIR", "."))
+        assert cache.is_dir() and cache.is_relative_to(tempfile.gettempdir()) != writable
+    assert cache.exists() == writable
 
 
 def test_a_folder_of_results_of_one_notebook_is_refused(small_profile, tmp_path):

@@ -1,7 +1,11 @@
 """Sphinx's settings for the site that `make docs` builds; docs/site/assemble.py gathers its pages."""
 
+import sys
 import tomllib
 from pathlib import Path
+
+# jsonschema does as well without its parser of IRIs, which takes seconds to build.
+sys.modules.setdefault("rfc3987_syntax", None)
 
 ROOT = Path(__file__).resolve().parents[2]
 _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -218,9 +218,10 @@ def _record_kernel(item, folder, paces):
 
 def _programs(names, request, sets, counters):
     """Yield a job for each of the named programs; `request` gives its Requests, `sets` the numbers of runs by set."""
+    wanted = sets(counters)
     for name in names:
         folder = places.recordings_dir() / name
-        wanted, there = sets(counters), _n_runs(folder)
+        there = _n_runs(folder)
         n_there = sum(min(n_runs, there[set_name]) for set_name, n_runs in wanted.items())
         yield CampaignPart(
             name, sum(wanted.values()), n_there, _PROGRAM_S, partial(_record_program, folder, request)
