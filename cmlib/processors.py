@@ -132,6 +132,11 @@ def find(text):
     for pattern, name in names.items():
         if re.fullmatch(pattern, model):
             return name
+    words = re.findall(
+        r"[a-z]{3,}\w*", model
+    )  # a microarchitecture's name, as in `Intel Core Westmere processor`
+    if called := [by_spelling[word] for word in words if word in by_spelling]:
+        return called[0]
     people = [called for called in names if re.fullmatch(r"[\w-]+", called)]
     near = difflib.get_close_matches(text.lower(), {*people, *everyone}, n=4, cutoff=0.5)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""

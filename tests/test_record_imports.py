@@ -139,8 +139,13 @@ def test_a_start_in_words_nobody_reads_is_unknown(tmp_path):
         ),
         (
             b"# started\n\n     0.05     0.56 msec task-clock   #    0.011 CPUs utilized\n",
-            "is not .* does not begin as output of",
+            "has lines as of `perf stat`, and no counts",
         ),
+        (
+            b"Some words.\n\ncore BAD  Bad_Speculation.Machine_Clears  % Slots  100.0\n",
+            "has lines as of toplev, .* line 3",
+        ),
+        (b"Some words.\nThey count nothing.\n", "holds no counts that can be found: 2 lines"),
         (
             b"Timestamp,CPUs,Area,Value,Unit,Description\n0.5,C0,Backend_Bound,2,% Slots,\n",
             "is output of toplev",

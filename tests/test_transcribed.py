@@ -88,6 +88,7 @@ def test_arms_slots_are_the_account_of_a_processor_that_is_told(name, processor)
         ("papi-hl.json", "intel_skylake"),
         ("graviton2-default.txt", "arm"),
         ("neoverse-prose.md", "arm_neoverse_v2"),
+        ("likwid-westmere.md", "intel_westmere"),
     ],
 )
 def test_a_processor_is_told_by_the_file(name, processor):
@@ -215,3 +216,20 @@ def test_how_long_it_took_is_told_as_the_tool_prints_it(name, seconds):
 def test_shares_alone_tell_for_how_long_they_were_counted():
     (trimmed,) = summaries("zen4-metrics-trimmed.md")
     assert trimmed["counted"] == pytest.approx(0.25)
+
+
+def test_parts_that_do_not_add_up_are_told_and_no_contradiction():
+    (answer,) = summaries("kunpeng-resources.md")
+    assert answer["account"]["contradiction"] == 0
+    assert "memory" not in {row["name"] for row in answer["account"]["categories"]}
+    assert any("add up to 95.0 %" in remark for remark in answer["remarks"])
+
+
+def test_stalled_cycles_are_told_also_where_they_decide_nothing():
+    answers = summaries("zen2-github-issue.md")
+    assert any("stalled-cycles-frontend" in remark for answer in answers for remark in answer["remarks"])
+
+
+def test_simpleperfs_counts_are_of_one_time():
+    app, *_ = summaries("simpleperf-app-cores.md")
+    assert app["levels"]["GHz"] == pytest.approx(1.2) and app["took_turns"] == 2

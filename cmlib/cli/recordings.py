@@ -89,7 +89,7 @@ def import_(name, files, about, counts, levels, processor, **known):
     metas = [json.loads(file.read_text(encoding="utf-8")) for file in made]
     for remark in dict.fromkeys(meta["note"] for meta in metas if meta["note"] != known["note"]):
         say(remark, err=True)
-    if about is None and not processor and (tables := _recognised_tables(metas)):
+    if tables := _recognised_tables(metas):
         say(f"{tables} Or tell it by --machine or --processor.", err=True)
     programs = list(dict.fromkeys(file.parent.name for file in made))
     say(f"Study it: {command_of_report(programs[0])}", err=True)
@@ -98,14 +98,15 @@ def import_(name, files, about, counts, levels, processor, **known):
 
 
 def _recognised_tables(metas):
-    """A sentence on the event tables of processors that name the events of some runs; "" if none does.
+    """A sentence on the event tables that name the events of runs whose processor is not known; "" if none does.
 
     `metas` are the runs' metadata (dicts).
     """
     from cmlib.io import events
     from cmlib.io.archive.runs import events_of
 
-    names = {event for meta in metas for event in events_of(meta)}
+    unknown = [meta for meta in metas if not events.processor_of(meta["machine"])]
+    names = {event for meta in unknown for event in events_of(meta)}
     return events.describe_recognised(events.recognise(names - events.second_readings(names).keys()))
 
 

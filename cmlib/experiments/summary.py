@@ -8,6 +8,10 @@ from cmlib import processors, topdown
 from cmlib.io import events
 from cmlib.io.archive.runs import are_totals
 from cmlib.io.imports import import_notes, printed_shares
+from cmlib.topdown.costs import common
+
+_ODD = 0.05  # share of the slots by which parts may differ from their category
+_FURTHER = {"back end": ["resources"]}  # parts that only some tools print
 
 
 def summarize_runs(name, metas, runs, *, machines=(), processor=None):
@@ -42,6 +46,7 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
     spelled = [*names, *first.get("names", {})]
     core = events.core_pmu(spelled)
     processor = _adding_up(events.find_processor(known, spelled, core), known, spelled, runs)
+    printed, odd = _without_odd_parts(printed_shares(metas))
     return topdown.summarize(
         name,
         runs,
@@ -49,11 +54,26 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
         modifier=first.get("modifier") or "",
         whole_runs=are_totals(first),
         core=core,
-        notes=import_notes(metas),
-        printed=printed_shares(metas),
+        notes=[*odd, *import_notes(metas)],
+        printed=printed,
         metric_group=metric_group,
         command=first.get("command") or "",
     )
+
+
+def _without_odd_parts(printed):
+    """Printed shares (dict) without parts that do not add up to their category, and a sentence on each of these."""
+    used, notes = dict(printed), []
+    for whole, parts in common()["parts"].items():
+        shares = {name: printed[name] for name in (*parts, *_FURTHER.get(whole, ())) if name in printed}
+        if {whole, *parts} <= printed.keys() and abs(sum(map(printed.get, parts)) - printed[whole]) > _ODD:
+            listed = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares.items())
+            notes.append(
+                f"The tool printed parts of the {whole}, {listed}, that add up to {100 * sum(shares.values()):.1f} %, "
+                f"and it to {100 * printed[whole]:.1f} %: they are not used."
+            )
+            used = {name: share for name, share in used.items() if name not in shares}
+    return used, notes
 
 
 def _adding_up(processor, machines, names, runs):

@@ -17,13 +17,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import yaml
 
 from cmlib.clean.uncounted import lengths_by_ends
 from cmlib.io import events, perf
 from cmlib.io.archive import decompress, errors_as, read_file, reading_errors_as
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import MOST_EVENTS, RUNS, UNKNOWN
+from cmlib.io.refused import numbered, recognise, without_counts
 from cmlib.processors import UnknownProcessorError, machine_with
 from cmlib.processors import find as find_processor
 from cmlib.spelling import PINNED
@@ -140,9 +140,14 @@ def _read_amid(file, text, about):
             sources, totals = _read(file, text, *about)
     except RecordError as error:
         failure = error
-        with contextlib.suppress(RecordError), _errors_of(file):
-            if inside := perf.extract(text):
-                sources, totals = _read(file, inside, *about, note=perf.NOTE)
+        inside, is_prose = perf.extract(text), isinstance(error.__cause__, perf.NoCountsError)
+        if is_prose and not inside:
+            failure = RecordError(f"{file} {without_counts(text)}")
+        try:
+            with _errors_of(file):
+                sources, totals = _read(file, inside, *about, note=perf.NOTE) if inside else ([], [])
+        except RecordError as error:
+            failure = RecordError(numbered(str(error), inside, text)) if is_prose else failure
     _, place, machine, _ = about
     commands = {total.command for *_, total in totals}
     kinds = {} if sources else perf.by_kind_of_core(text)
@@ -285,8 +290,8 @@ def _source(file, text, machine, options, frame=None, remarks=None):
 
 # A processor that the file names, as likwid, PAPI, toplev, and comments like `# CPU: Neoverse-N1 (Ampere Altra)` do.
 _PROCESSOR = re.compile(
-    r"^[ \t#|*>\"]*(?:cpu(?:[ _](?:name|model|info))?|model name|processor)\"?[ \t]*[:=|][ \t\"]*(\w[^\n\"|]{2,80})"
-    r"|^ *# \S*-full\S* on ([^\n\[]{2,80})",
+    r"^[ \t#|*>\"]*(?:cpu(?:[ _](?:name|model|info|type))?|model name|processor)\"?[ \t]*[:=|][ \t\"]*"
+    r"(\w[^\n\"|]{2,80})|^ *# \S*-full\S* on ([^\n\[]{2,80})",
     re.MULTILINE | re.IGNORECASE,
 )
 # Its model amid other text.
@@ -297,8 +302,9 @@ _MODEL = re.compile(
 
 def _named_processor(text):
     """The processor (its name in tables, or None) that a line names, or the only one amid the text, with a remark."""
-    lines = [re.split(r" \(|,", line[1] or line[2])[0] for line in _PROCESSOR.finditer(text[:_HEAD])]
-    if name := next(filter(None, map(_known, lines[:_MOST_NAMED])), None):
+    lines = [line[1] or line[2] for line in _PROCESSOR.finditer(text[:_HEAD])][:_MOST_NAMED]
+    lines = [part for line in lines for part in (re.split(r" \(|,", line)[0], line)]
+    if name := next(filter(None, map(_known, lines)), None):
         return name, ""
     names = {_known(model): model for model in _MODEL.findall(text[:_HEAD])[:_MOST_NAMED]}
     name, model = names.popitem() if len(names) == 1 else (None, "")
@@ -436,15 +442,3 @@ def check_plausible(file, frame, *, shortest_s=_SHORTEST_S, chosen=()):
             f"{file} has intervals of {steps.min():.3g} to {steps.max():.3g} s: are its times those of intervals' ends "
             "since the recording began, in seconds?"
         )
-
-
-_REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8"))
-
-
-def recognise(content):
-    """What a file is, in words (str), if it is known not to hold counts, by the patterns of refused.yaml; else None.
-
-    `content` is its bytes, of which the first MiB is looked at.
-    """
-    head = content[: 1 << 20]
-    return next((refusal for pattern, refusal in _REFUSED.items() if re.match(pattern.encode(), head)), None)

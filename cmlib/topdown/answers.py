@@ -424,8 +424,8 @@ def _remarks(runs, hidden, uncounted, core, processor, level, printed, account):
     differs = ipc and printed_ipc and not 1 / _STANDS_OUT < ipc / printed_ipc < _STANDS_OUT
     ipcs = (printed_ipc, ipc) if differs else ()
     unknown_costs = core and not processor and not exact
-    kinds = {event: read_costs().kind(event) for event in runs[0][0]} if not (processor or exact) else {}
-    stalls = [event for event, kind in kinds.items() if kind in _GENERIC_STALLS]
+    rates = totals([run for run in runs if "cycles" in run[0]])["rate"] if not exact else {}
+    stalls = {name: 100 * rate for name, rate in rates.items() if read_costs().kind(name) in _GENERIC_STALLS}
     others = _others_table(runs, processor)
     lacking = sorted(hidden), sorted(uncounted), untold, 100 * _THIN, thin, not {*thin} & {*used}
     text = _sentences().remarks(core, unknown_costs, *lacking, ipcs, stalls, processor, others)

@@ -377,10 +377,12 @@ def describe_recognised(recognised):
     tables, matched, named, outside = recognised
     sentences = []
     if named and tables:
-        alike = f", as many as of {' and '.join(tables[1:])}" if tables[1:] else ""
+        others = " and ".join(tables[1:]) if len(tables) < 4 else f"{len(tables) - 1} others"
+        alike = f", as many as of {others}" if tables[1:] else ""
+        told = "it says what they count" if tables[0] in _FIRST or not alike else "which it was is not told"
         sentences = [
             f"The machine of the recordings is not known. {matched} of {named} event names are those of the event "
-            f"table `{tables[0]}`{alike}: it says what they count."
+            f"table `{tables[0]}`{alike}: {told}."
         ]
     elif named:
         names = "their one event name" if named == 1 else f"their {named} event names"

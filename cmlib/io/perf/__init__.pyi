@@ -1,6 +1,6 @@
 from .core_kinds import by_kind_of_core
 from .cutting import begin_ns, cut
-from .grammar import ParseError
+from .grammar import NoCountsError, ParseError
 from .layout import series, without_copies
 from .modes import add_modes
 from .printed import cpus_utilized, printed, shares_alone, shares_left_out

@@ -29,6 +29,10 @@ class ParseError(CmlibError, ValueError):
     """
 
 
+class NoCountsError(ParseError):
+    """Raised for text of which no line is one of `perf stat`."""
+
+
 class Grammar(NamedTuple):
     """Regular expressions for the lines of one file.
 
@@ -59,7 +63,7 @@ def find_grammar(text):
         return _JSON
     separator = _FIRST_FIELD.match(first[0])
     if separator is None:
-        raise ParseError(
+        raise NoCountsError(
             f"{where(text, first.start())} does not begin as output of `perf stat` does, with -x, -j or "
             "without. Record with `perf stat -I 100 -x, -o FILE -- COMMAND`."
         )
@@ -69,9 +73,9 @@ def find_grammar(text):
         for grammar, match in zip(grammars, matches, strict=True):
             if match and match[5]:
                 return grammar
-        if not any(matches):
+        if not any(matches) and re.match(r" *[0-9<]", line[0]):
             return grammars[0]
-    raise ParseError(
+    raise NoCountsError(
         f"{where(text, first.start())} counts no event, nor does any other line. Metrics by themselves can't be read, "
         "nor fields separated by several characters: record with `perf stat -I 100 -x, -o FILE`."
     )

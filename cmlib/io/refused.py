@@ -1,0 +1,58 @@
+"""Say why a file can't be read: what it is, or which tool's lines are in it and why they give no counts.
+
+Nothing is raised; patterns and sentences are in ``refused.yaml``.
+"""
+
+import re
+from pathlib import Path
+
+import yaml
+
+from cmlib.io.perf.grammar import where
+
+_FILES, _LINES = yaml.safe_load_all(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_HEAD = 1 << 20  # of which the tools' lines are looked for
+_NUMBERED = re.compile(r"line ([0-9]+), '")
+
+
+def recognise(content):
+    """What a file is, in words (str), if it is known not to hold counts, by the patterns of refused.yaml; else None.
+
+    `content` is its bytes, of which the first MiB is looked at.
+    """
+    head = content[:_HEAD]
+    return next((refusal for pattern, refusal in _FILES.items() if re.match(pattern.encode(), head)), None)
+
+
+def without_counts(text):
+    """Why a text in which no counts were found has none (str): the tool that wrote lines of it, and the first one."""
+    starts = [
+        (line.start(), tool)
+        for tool, row in _LINES.items()
+        if (line := re.search(f"(?im){row}", text[:_HEAD]))
+    ]
+    n_lines = sum(map(bool, map(str.strip, text.split("\n"))))
+    if not starts:
+        return f"holds no counts that can be found: {n_lines:,} lines, none of which counts an event. {_READ}"
+    start, tool = min(starts)
+    start = text.rfind("\n", 0, start) + 1
+    return (
+        f"has lines as of {tool}, and no counts that can be read: {where(text, start)} is the first of them. There or "
+        f"below, no event stands beside its count in a form that is known: give what the tool wrote, unwrapped and "
+        f"with its heading, or its CSV or JSON. {_READ}"
+    )
+
+
+_READ = (
+    "Read are output of `perf stat`, of other tools that docs/import.md lists, and tables whose heading names events; "
+    "record with `perf stat -I 100 -x, -o FILE -- COMMAND`."
+)
+
+
+def numbered(message, inside, text):
+    """A message about `inside`, what was taken out of a text, with the number of the line in the text itself (str)."""
+    at = _NUMBERED.search(message)
+    lines = inside.split("\n")
+    row = lines[int(at[1]) - 1].strip() if at and int(at[1]) <= len(lines) else ""
+    numbers = [number for number, line in enumerate(text.split("\n"), 1) if row and row in line]
+    return message.replace(f"line {at[1]},", f"line {numbers[0]},", 1) if numbers else message
