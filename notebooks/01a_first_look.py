@@ -391,12 +391,13 @@ def describe_limits(answers):
     for name, account in ((name, one["account"]) for name, one in answers.items()):
         rows = pd.DataFrame(account["categories"]).set_index("name")
         limits = tuple(one for one in account["limits"] if one in rows.index)
-        key = " and " if account["how"] != "open" else " or ", limits
+        key = account["how"], limits
         by_limit.setdefault(key, {})[name] = rows.loc[list(limits)]
-    for (joint, limits), programs in by_limit.items():
+    for (how, limits), programs in by_limit.items():
         names, bounds = ", ".join(programs), pd.concat(programs.values())
-        lost = (f"{bounds['low'].min():.0f} to {bounds['high'].max():.0f} % of slots"
-                if joint == " and " else "not decided")
+        ends = f"{bounds['low'].min():.0f}", f"{bounds['high'].max():.0f}"
+        lost = f"{' to '.join(dict.fromkeys(ends))} % of slots" + ", likely" * (how == "likely")
+        lost, joint = ("not decided", " or ") if how == "open" else (lost, " and ")
         where = joint.join(one if one == "bad speculation" else f"the {one}" for one in limits)
         yield f"in {names} to {where} ({lost})" if limits else f"in {names} hardly any"
 

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from cmlib import places, processors, topdown
 from cmlib.cli import main
+from cmlib.experiments.first_page import describe_account
 from cmlib.io import events, store
 from cmlib.io.imports import import_files
 from cmlib.topdown import summarize
@@ -148,6 +149,12 @@ def test_of_a_likely_limit_and_another_sure_loss_the_limit_is_advised_first():
     rates = {"instructions": 1.5, "stall_frontend": 0.2, "stall_backend": 0.3}
     advised = summarize("x", [made(**rates)], processor="arm")["account"]["advice"]
     assert [one["category"] for one in advised] == ["back end", "front end"]
+
+
+def test_how_sure_it_is_tells_shares_that_were_printed_from_those_that_were_counted():
+    shares = {"front end": 0.2, "back end": 0.3, "bad speculation": 0.1, "retired": 0.4}
+    answer = summarize("x", [made(instructions=1.0)], printed=shares)
+    assert answer["account"]["how"] == "counted" and "printed" in describe_account(answer)["sure"]
 
 
 def test_a_fall_of_the_clock_is_told_in_a_sentence():
