@@ -50,7 +50,7 @@ _DECIMAL_COMMA = re.compile(r"[0-9.]+,(?:[0-9]{1,2}|[0-9]{4,})")
 _GERMAN = re.compile(r"[0-9.]+,[0-9]+|[0-9]{1,3}(?:\.[0-9]{3})+")
 # As poop and LinuxPerf.jl begin their lines.
 _FIRST = re.compile(
-    rf"^[^\w\n]*{_NAME}[\"'`]?(?:\s*[=:|│]\s*|\s+)[\"']?{_NUMBER}(?P<scale>(?: ?[kKMGTB])?)(?![\w.])"
+    rf"^[^\w\n]*{_NAME}[\"'`]?(?:\s*(?:[=:|│;]|,(?=[^,]*$))\s*|\s+)[\"']?{_NUMBER}(?P<scale>(?: ?[kKMGTB])?)(?![\w.])"
 )
 _WALL_TIME = re.compile(r"^\W*wall_time[ |]+([0-9.]+)(ns|us|µs|ms|s)\b")
 _PROGRAM = re.compile(r"^\s*Benchmark[ #]*\d[^:]*:\s*(\S.*)$|^#+ (\S.*)$|^([\w./-]+):\s*$")
@@ -201,6 +201,8 @@ def _by_column(block, note):
     """Yield (program, dict of counts) of the columns in the lines of a table; the program "" of means."""
     heading, rows = _table(block)
     rows = [row for row in rows if len(row) - len(heading) in (0, 1)]
+    if rows and is_event(rows[0][-1]) and not is_event(rows[0][0]):  # its name behind a count
+        heading, rows = heading[::-1], [row[::-1] for row in rows]
     counted = [row for row in rows if is_event(row[0])]
     read = [row for row in rows if is_event(row[0]) or _WALL.match(row[0])]
     width = len(read[0]) if read else 0

@@ -43,8 +43,6 @@ _TIME_L = re.compile(
 )
 _AS_PERF = r"\n \3      instructions\n \4      cycles\n\n \1\2 seconds time elapsed\n"
 _BEGINS = "# started on the next line"  # as perf says it
-_NUMBER = re.compile(r"[0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?")
-_SCALED = re.compile(rf"{_NUMBER.pattern} ?[kKMGTB]?")
 _FEWEST_NUMBERS, _MOST_LINES = 4, 0.8  # share of the lines
 _ENCODED_MAIL = 3  # soft breaks that make a text one
 _COMMAND = re.compile(
@@ -85,7 +83,7 @@ def extract(text):
     )
     if lines == text.split("\n") and is_perfs and not any(map(_COMMAND.match, lines)):
         return ""
-    perfs = _tables(lines) or _fields(lines) or _by_cells(lines)
+    perfs = _tables(lines) or _fields(lines)
     if perfs or is_known:
         return "\n".join(perfs)
     lines = [*map(as_unicode, lines)]
@@ -166,25 +164,6 @@ def _fields(lines):
             kept += [_BEGINS] * typed + [line.lstrip() if row[2] else line]
         typed = bool(_COMMAND.match(line)) or (typed and not row)
     return kept
-
-
-def _by_cells(lines):
-    """Rows of an event and its count as in perf's table: a list of lines (str), [] if there are none."""
-    marks = [next((mark for mark in "|;\t," if mark in line), "") for line in lines]
-    cells = [
-        [cell.strip(' *`\t"') for cell in line.strip().strip("|").split(mark)]
-        for line, mark in zip(lines, marks, strict=True)
-        if mark
-    ]
-    pairs = [
-        sorted(row[:2], key=is_event)
-        for row in cells
-        if len(row) > 1 and not any(map(_SCALED.fullmatch, row[2:]))
-    ]
-    counted = [
-        f"{count:>20}      {event}" for count, event in pairs if is_event(event) and _NUMBER.fullmatch(count)
-    ]
-    return [" Performance counter stats for '':", "", *counted] if len(counted) > 1 else []
 
 
 def _tables(lines):
