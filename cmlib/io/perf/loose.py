@@ -254,6 +254,7 @@ def from_lines(lines):
                 objects.append({"program": name} | mean)
             objects[-1][event] = _count(told)
         above = above if matches or not line.strip() else line.strip(" *#/=-:")
+    objects = [counts for counts in objects if any(is_event(without_unit(name)[0]) for name in counts)]
     programs = {(counts["title"], counts["program"]) for counts in objects}
     are_alike = len({program for _, program in programs}) < len(
         programs

@@ -13,7 +13,8 @@ from cmlib.io.perf.formats.human_readable import row_of
 # perf's heading, how long a run took, or a row, each of which is a line; a row's metric goes on to the next of them.
 _PART = re.compile(
     r"(?P<heading>Performance counter stats for (?:[^':]{0,20}'[^'\n]{0,2000}'|[^:\n]{1,200})(?: \(\d{1,6} runs\))?:)"
-    r"|(?<![^\s`|])[0-9][0-9.,]{0,24} +(?:(?:\+- [0-9.,]+ +)?seconds (?:time elapsed|user|sys)\b"
+    r"|(?<![^ \t`|])(?!0[0-9])(?:[0-9]{1,3}(?:[ \u00a0\u202f][0-9]{3}){1,6}(?:,[0-9]{2})?|[0-9][0-9.,]{0,24}) +"
+    r"(?:(?:\+- [0-9.,]+ +)?seconds (?:time elapsed|user|sys)\b"
     r"|(?:msec +)?(?P<event>(?!Performance )[A-Za-z][^\s#]{2,60})(?: \([a-z]{2,5}\))?(?![^\s`|])"
     r"(?P<metric> *(?:[(\[]|#[ .,0-9%]*))?)"
 )
