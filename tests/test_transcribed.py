@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from cmlib.cli.summarize import read_programs
+from cmlib.cli.summarize import read_programs, summarize
 from cmlib.experiments.summary import summarize_runs
 from cmlib.io import perf
 from cmlib.io.archive import read_content
@@ -233,3 +233,9 @@ def test_stalled_cycles_are_told_also_where_they_decide_nothing():
 def test_simpleperfs_counts_are_of_one_time():
     app, *_ = summaries("simpleperf-app-cores.md")
     assert app["levels"]["GHz"] == pytest.approx(1.2) and app["took_turns"] == 2
+
+
+def test_what_is_a_mean_of_several_runs_is_not_called_one_run(capsys):
+    summarize.main([str(FOLDER / "zen4-r5-smt.txt")], standalone_mode=False)
+    page = capsys.readouterr().out
+    assert "means of 5 runs" in page and "1 run" not in page

@@ -6,6 +6,7 @@ programs).
 
 import contextlib
 import json
+import re
 import threading
 from pathlib import Path
 
@@ -135,7 +136,10 @@ def _text(answer):
     phases = pd.DataFrame(answer["phases"]).to_string(index=False, float_format="{:.4g}".format)
     bars = _bars(answer["account"]["categories"]) if answer["account"] else []
     totals = answer["runs"] == answer["intervals"]
-    shown = answer | {"phases_table": phases, "bars": bars, "totals": totals}
+    means = re.search(
+        r"(?<=Counts are )means of [^.]*runs|one operation(?=, in the mean)", " ".join(answer["remarks"])
+    )
+    shown = answer | {"phases_table": phases, "bars": bars, "totals": totals, "means": means and means[0]}
     return template("cmlib.cli", "summarize.txt.j2").render(shown).rstrip()
 
 

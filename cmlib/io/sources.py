@@ -32,6 +32,7 @@ from cmlib.terminal import abridged
 WITHOUT_TURN = (
     "Zeros that run from one event to the end of the list had no turn, and are taken for not counted:"
 )
+_OF_MEANS = ("Counts are means of ", "Counts and times are those of one operation")
 # Most counts in a run: 480 events in 4,000 intervals, or 12 in 160,000.
 MOST_COUNTS = 2_000_000
 _OF_ONE_KIND = "The file counts several kinds of core, each a program of its own; this one is {}."
@@ -205,10 +206,9 @@ def _totals(totals, options):
             runs = perf.joined([total for *_, total in members.values()])
             text = text if len(members) == 1 and text else runs.heading + runs.text
             n, is_shares = len(runs.seconds), set(runs.table["unit"].to_pylist()) == {"%"}
-            notes = [
-                f"{'Shares are' if is_shares else 'Counts are totals'} of {n} run{'s' * (n > 1)}.",
-                *runs.remarks,
-            ]
+            of_runs = f"{'Shares are' if is_shares else 'Counts are totals'} of {n} run{'s' * (n > 1)}."
+            are_means = any(remark.startswith(_OF_MEANS) for remark in runs.remarks)
+            notes = [*[of_runs][are_means:], *runs.remarks]
             source = _source(file, text, machine, options, perf.as_intervals(runs), notes)
         source.facts.update(axis=RUNS, interval_ms=1000)
         yield source.noted(mark=mark).noted(**of_kind)

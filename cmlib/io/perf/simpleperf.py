@@ -2,7 +2,7 @@
 
 Simpleperf prints what an event counted while it was on a counter, and beside it count / runtime. :func:`as_perfs`
 takes a text, and gives it with perf's tables instead: counts are scaled to the longest runtime of the table, and each
-has the share in which it was counted; each core is a table of its own where they were counted apart. Nothing is refused.
+has the share in which it was counted; each core that was counted apart is a table of its own. Nothing is refused.
 """
 
 import re
