@@ -9,14 +9,16 @@ import re
 
 from cmlib.io.events import is_event
 from cmlib.io.perf.formats.human_readable import row_of
+from cmlib.io.perf.grammar import UNCOUNTED
 
 # perf's heading, how long a run took, or a row, each of which is a line; a row's metric goes on to the next of them.
 _PART = re.compile(
     r"(?P<heading>Performance counter stats for (?:[^':]{0,20}'[^'\n]{0,2000}'|[^:\n]{1,200})(?: \(\d{1,6} runs\))?:)"
-    r"|(?<![^ \t`|])(?!0[0-9])(?:[0-9]{1,3}(?:[ \u00a0\u202f][0-9]{3}){1,6}(?:,[0-9]{2})?|[0-9][0-9.,]{0,24}) +"
+    r"|(?<![^ \t`|])(?!0[0-9])(?:[0-9]{1,3}(?:[ \u00a0\u202f][0-9]{3}){1,6}(?:,[0-9]{2})?|[0-9][0-9.,]{0,24}"
+    rf"|{UNCOUNTED}) +"
     r"(?:(?:\+- [0-9.,]+ +)?seconds (?:time elapsed|user|sys)\b"
-    r"|(?:msec +)?(?P<event>(?!Performance )[A-Za-z][^\s#]{2,60})(?: \([a-z]{2,5}\))?(?![^\s`|])"
-    r"(?P<metric> *(?:[(\[]|#[ .,0-9%]*))?)"
+    r"|(?:(?:[mn]sec|ns|Joules|[KMG]i?B|Bytes) +)?(?P<event>(?!Performance )[A-Za-z][^\s#]{2,60})(?: \([a-z]{2,5}\))?"
+    r"(?![^\s`|])(?P<metric> *(?:(?=[(\[])|#[ .,0-9%]*))?)|(?P<share>[(\[] *[0-9]{1,3}[.,][0-9]+ *%[)\]])"
 )
 _MARK = re.compile(r"[ \t]*([^\w\s]{1,3})(?=[ \t]|$)")
 _ROW = re.compile(
@@ -42,29 +44,25 @@ def one_row_a_line(lines):
     rows = []
     for _, paragraph in itertools.groupby(lines, lambda line: bool(line.strip())):
         paragraph = [*paragraph]
-        is_filled = any(len(_parts(line)) > 1 for line in paragraph)
-        rows += _parts(" ".join(paragraph)) if is_filled else paragraph
+        rows += (any(map(_parts, paragraph)) and _parts(" ".join(paragraph))) or paragraph
     return rows
 
 
 def _parts(line):
     """Lines (list of str) of a line with perf's heading and a row, or rows of several events of which one has a
-    metric; of others the line alone, as of two tables side by side.
+    metric; [] of others, and of tables side by side.
     """
-    cuts, tables, is_table = {0, len(line)}, [[]], False
+    cuts, tables, has_metric = {0, len(line)}, [[]], False
     for part in _PART.finditer(line):
-        if part["heading"]:
-            tables.append([])
-        elif part["event"]:
-            if not is_event(part["event"]):
-                continue
-            tables[-1].append(part["event"])
-        is_table |= bool(part["heading"] or part["metric"])
-        cuts |= {part.start()} | ({part.end()} if not part["metric"] else set())
-    n_rows = sum(map(len, tables))
-    is_twice = any(len(set(events)) < len(events) for events in tables)
-    if not is_table or is_twice or not n_rows or n_rows + len(tables) < 3:
-        return [line]
+        if not part["event"] or is_event(part["event"]):
+            tables += [[]] * bool(part["heading"])
+            tables[-1] += filter(None, [part["event"]])
+            has_metric |= bool(part["metric"])
+            cuts |= {part.end()} if part["share"] else {part.start()}
+            cuts |= {part.end()} if part["metric"] is None else set()
+    is_headed, n_rows = len(tables) > 1, sum(map(len, tables))
+    if n_rows + is_headed < 2 or not (is_headed or has_metric) or sum(map(len, map(set, tables))) < n_rows:
+        return []
     return ["", *(line[start:end] for start, end in itertools.pairwise(sorted(cuts))), ""]
 
 
