@@ -57,12 +57,11 @@ _PROGRAM = re.compile(r"^\s*Benchmark[ #]*\d[^:]*:\s*(\S.*)$|^#+ (\S.*)$|^([\w./
 _N_RUNS = re.compile(r"(?:\((?=\d+ runs\):)|^Runs: *)(\d+)")
 # Intel PCM's screen, and the columns of its CSV that count something, in millions.
 _PCM = re.compile(r"(?:Instructions retired|Active cycles): *([0-9.]+) ?([KMGT]?) *;")
-# Rows of cores below a heading that names these columns: values such as `30 M`, and `*` or TOTAL for all cores.
-_PCM_HEADING = re.compile(
-    r"^ *Core[^|]*\|.*\b(?:INST|Instructions) *\|.*\b(?:ACYC|Cycles) *\|", re.IGNORECASE
+# Rows of cores, or of all (`*`), with values such as `30 M`.
+_PCM_HEADING = re.compile(r"^ *Core *\| *IPC *\| *Instructions *\| *Cycles *\|.*", re.MULTILINE)
+_PCM_CORE = re.compile(
+    r"^ *(\*|[0-9]+) +[0-9.]+ +([0-9.]+) ?([KMGT]?) +([0-9.]+) ?([KMGT]?)(?= |$)", re.MULTILINE
 )
-_PCM_CELL = re.compile(r"(?:^|(?<= ))(?:([0-9.]+)(?: ([KMGT])(?= |$))?|N/A)(?= |$)")
-_PCM_COLUMNS = ("instructions", "inst", "cycles", "acyc")
 _OF_PCM = {"INST": "instructions [Mio]", "ACYC": "cycles [Mio]"}
 # A count beside another, as in a table with a column a program: which is meant is not known.
 _FURTHER = re.compile(r"(?<![\w.,])[0-9]{4}|[0-9],[0-9]{3}|[0-9]e[+0-9]")
@@ -255,10 +254,8 @@ def from_lines(lines):
             objects[-1][event] = _count(told)
         above = above if matches or not line.strip() else line.strip(" *#/=-:")
     objects = [counts for counts in objects if any(is_event(without_unit(name)[0]) for name in counts)]
-    programs = {(counts["title"], counts["program"]) for counts in objects}
-    are_alike = len({program for _, program in programs}) < len(
-        programs
-    )  # of the same name in several tables
+    titled = {(counts["title"], counts["program"]) for counts in objects}
+    are_alike = len({name for _, name in titled}) < len(titled)  # of the same name in several tables
     for counts in objects:
         title = counts.pop("title")
         counts["program"] = f"{title * are_alike} {counts['program']}".strip()
@@ -291,26 +288,15 @@ def from_pcm(lines):
 
 def _of_cores(lines):
     """Instructions and cycles of PCM's tables of cores: a dict a table, of the row of all cores, or added up."""
-    tables = []
-    for line in lines:
-        if heading := _PCM_HEADING.match(line):
-            names = [name.strip().lower() for name in heading.string.strip(" |").split("|")]
-            at = [names.index(name) - len(names) for name in _PCM_COLUMNS if name in names]
-            tables.append({"*": []})
-        elif tables and len(cells := _PCM_CELL.findall(line)) >= len(names) - 1:
-            counts = [float(cells[k][0] or "nan") * _SCALES[cells[k][1].lower()] for k in at]
-            place = line.split()[0]
-            tables[-1].setdefault({"TOTAL": "*"}.get(place, place[:1].isdigit()), []).append(counts)
     objects = []
-    for table in tables:
-        cores = table.get(True, [])
-        counts = table["*"][0] if table["*"] else [sum(column) for column in zip(*cores, strict=True)]
+    for table in _PCM_HEADING.split("\n".join(lines))[1:]:
+        rows = _PCM_CORE.findall(table)
+        used = [row for row in rows if row[0] == "*"] or rows
         note = (
-            {NOTE: f"Counts of the {len(cores)} cores that are listed are added up."}
-            if not table["*"]
-            else {}
+            {NOTE: f"Counts of the {len(rows)} cores that are listed are added up."} if used is rows else {}
         )
-        objects += [dict(zip(("instructions", "cycles"), counts, strict=True)) | note] * (len(counts) == 2)
+        counts = (sum(float(row[k]) * _SCALES[row[k + 1].lower()] for row in used) for k in (1, 3))
+        objects.append(dict(zip(("instructions", "cycles"), counts, strict=True)) | note)
     return objects
 
 

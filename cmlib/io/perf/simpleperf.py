@@ -52,7 +52,8 @@ def _scaled(rows):
     counts = [float(row["count"].replace(",", "")) for row in rows]
     rates = [float(row["rate"]) * _RATES.get(row["unit"], 0.0) for row in rows]
     runtimes = [count / rate if rate else 0.0 for count, rate in zip(counts, rates, strict=True)]
-    longest, lines = max(runtimes), []
+    clocks = [count / 1e3 for row, count in zip(rows, counts, strict=True) if row["ms"]]
+    longest, lines = max([*runtimes, *clocks]), []
     for row, count, runtime in zip(rows, counts, runtimes, strict=True):
         share = runtime / longest if 0 < runtime < _ALIKE * longest and not row["share"] else 1.0
         percent = float(row["share"] or 100 * share)
