@@ -144,8 +144,7 @@ def test_the_picture_of_an_account_tells_each_share_in_its_legend():
         "retired 25.0 %",
         "front-end latency 50.0 %",
         "memory 24.0 %",
-        "not drawn 2.0 %",
-        "all slots (sum 101.0 %)",
+        "all slots (sum 101.0 %, 2.0 % not drawn)",
     ]
     assert above.get_ylabel() == "IPC" and below.get_ylim() == (0, 1.1)
     assert [len(stack.get_paths()) for stack in below.collections] == [1, 1, 1]

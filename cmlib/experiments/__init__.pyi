@@ -1,3 +1,4 @@
+from .accounts import cleaned_steps, program_table
 from .data import (
     cleaned_runs,
     describe_source,

@@ -51,6 +51,10 @@ class Account:
         names = [part.name for part in self.table.parts(parent) if part.name in self.shares]
         return self.shares[names]
 
+    def is_tested(self):
+        """True if the sum of level 1 tests the counts: all of it was counted, and no category is what others leave."""
+        return self.table.closes and not {part.name for part in self.table.parts()} & self.missing.keys()
+
 
 def account(rates, table):
     """Distribute the slots of every step over the categories of a table (Yasin 2014).

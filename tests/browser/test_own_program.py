@@ -25,7 +25,7 @@ SOFTWARE = [
 ]
 # Notebooks about programs of their own, and those that take events which the recording has not.
 OF_OTHERS = {"07a_recording_lines", "09_colocation"}
-OF_STALLS = {"02a_topdown"}
+OF_STALLS = {"02a_topdown", "02g_sums"}
 OF_SEVERAL_RUNS = {"02_cleaning", "02e_outliers", "03a_merging_runs", "03d_across_programs", "03e_other_pass"}
 
 pytestmark = pytest.mark.needs("chromium")
