@@ -48,6 +48,7 @@ from cmlib_workloads.micro.fingerprint import classes_of_phases
 notebook = begin("01a_first_look", settings, program=program)
 results, url = notebook.results, notebook.database
 WEIGHTS = events.simulated_events()["weight"]
+LEVEL_1 = ["retired", "bad speculation", "front end", "back end"]
 
 # %%
 programs = data.programs(url, program)
@@ -189,38 +190,12 @@ for place, (name, by_event) in enumerate(rates.items()):
 # %% [markdown]
 # ## In which phases it runs
 #
-# A series $x$ of $n$ values is cut into $m$ phases $P_1, \dots, P_m$, each described by one level, its mean (within a phase the values may swing widely), none shorter than 4 % of the series. With $\bar x$ the mean of all values and $\bar x_k$ that of phase $k$, those phases are taken whose
-#
-# $$\mathrm{cost} = \sum_{k=1}^{m} \sum_{t \in P_k} (x_t - \bar{x}_k)^2 + m \, \max\Big(0.1 \sum_{t=1}^{n} (x_t - \bar{x})^2,\; 3 \, \sigma^2 \ln n\Big)$$
-#
-# is least: what the phases leave of the squares, and a price for each phase, so that a further one must explain a tenth of the variance, and more than the best cut of noise would. $\sigma^2$ is the variance within phases times $(1 + r) / (1 - r)$, $r$ being the correlation of neighbours there: independent values of this variance have means that vary as much. (No method of the papers; `segment_starts` finds the least cost exactly. Of more than 240 values, means of neighbours are cut.)
-
-# %%
-def leftover(x, phases):
-    """What each phase of a series leaves: its values less their mean."""
-    ends = zip(phases["start"], phases["end"], strict=True)
-    return [(x[start:end] - x[start:end].mean()).to_numpy() for start, end in ends]
-
-
-def price(x, phases):
-    """Of a phase: a tenth of the squares, or what a cut of the noise within phases removes."""
-    parts = leftover(x, phases)
-    variance = sum((part**2).sum() for part in parts) / (len(x) - len(parts))
-    r = sum((part[1:] * part[:-1]).sum() for part in parts) / (len(x) - len(parts)) / variance
-    noise = 3 * np.log(len(x)) * variance * (1 + r) / (1 - r)
-    return max(0.1 * ((x - x.mean()) ** 2).sum(), noise)
-
+# A run is cut where the mean of its IPC changes: a phase is described by that mean alone (within it the values may swing widely), is no shorter than 4 % of the run, and explains a tenth of the variance or more, and more than the best cut of noise would. What the eye takes for a phase may explain less. Notebook 01b has the formula, computes it step by step, and tells how near each run is to one more phase.
 
 # %%
 if found:
     most = max(map(len, found.values()))
     where = ", ".join(name for name, phases in found.items() if len(phases) == most)
-    name, by_run = next(iter(ipc.items()))
-    x = next(iter(by_run.values())).dropna()
-    whole, each = pd.DataFrame({"start": x.index[:1], "end": x.index[-1:]}), price(x, found[name])
-    cost = [sum((part**2).sum() for part in leftover(x, phases)) + len(phases) * each
-            for phases in (found[name], whole)]
-    print(f"{name}: the cost of {len(found[name])} phases is {cost[0]:.3g}, of one {cost[1]:.3g}")
     display(results.table(pd.concat(found, names=["program"]).reset_index("program"), "ipc-phases",
                           "**Table.** Phases of IPC in run 1 of the figure, one run of each "
                           "program: ends of their first and last interval [s], and mean IPC over "
@@ -238,6 +213,7 @@ profiles = readable(lambda name: diagnosis.simulated_profile(*diagnosis.simulate
 estimates = {name: by_instructions(contributions(profile.counts, WEIGHTS))
              for name, profile in profiles.items()}
 starts = {name: list(1000 * profile.phases["start"]) for name, profile in profiles.items()}
+simulated = {name: diagnosis.answer_simulated(name, one) for name, one in profiles.items()}
 for place, (name, estimate) in enumerate(estimates.items()):
     figure, _ = plot.simulated_phases(estimate, starts[name], title=name)
     display(results.figure(figure, f"phases-{place}",
@@ -266,11 +242,28 @@ if profiles:
 # %% [markdown]
 # ## What limits a measured program
 #
-# The shares $s_k$ of all slots that retired, bad speculation, front end and back end take add up to one. The events that were counted bound each share, $l_k \le s_k \le h_k$: an event that counts cycles or slots is a share of them; one that counts misses or mispredictions costs between nothing and its latency (by the table `data/topdown/costs`). Where a category's slots themselves were counted, its bounds are the share of all runs less and plus twice the standard error of these counts (95 %), as taking turns and differences between runs leave it. What one category surely takes is lost to the others (interval arithmetic; no paper's formula; the categories are those of Yasin's top-down method):
+# The shares $s_k$ of all slots that retired, bad speculation, front end and back end take add up to one. The events that were counted bound each share, $l_k \le s_k \le h_k$: an event that counts cycles or slots is a share of them; one that counts misses or mispredictions costs between nothing and its latency (by the table `data/topdown/costs`). Where a category's slots themselves were counted, its bounds are the share less and plus what it would change by if each of its events were off by its error (root of the sum of squares). With $y_i$ the counts of an event in $n$ intervals, $R$ its rate a cycle in all of them, $c_i$ the cycles and $\bar w$ the mean running share (the share of the time for which it was on a counter), this relative error is twice a standard error (95 %), of what was not counted:
+#
+# $$\mathrm{error} = \frac{2}{\sum_i y_i} \sqrt{(1 - \bar w) \; n \; \tfrac12 \, \mathrm{mean}_i \, (\varepsilon_{i+1} - \varepsilon_i)^2}, \qquad \varepsilon_i = y_i - R \, c_i,$$
+#
+# or, where several runs counted the event and that is larger, twice the standard error of their mean. What one category surely takes is lost to the others (interval arithmetic; no paper's formula; the categories are those of Yasin's top-down method):
 #
 # $$\max\Big(l_k,\ 1 - \sum_{j \ne k} h_j\Big) \;\le\; s_k \;\le\; \min\Big(h_k,\ 1 - \sum_{j \ne k} l_j\Big).$$
 #
 # **What limits a program** is the category of lost slots (bad speculation, front end or back end) whose lower bound is above the upper bounds of the other two. If none is, those are named together, as *alike*, whose upper bound reaches the largest lower bound: any of them may be the largest loss. If at least 75 % of the slots surely retired, nothing much limits it. Of the parts below, *front-end latency* is slots of cycles in which no operation arrived at all, *memory* back-end slots that waited for loads and stores.
+
+# %%
+def tighten(low, high):
+    """The inequality above, for all categories of level 1 at once."""
+    return np.maximum(low, 1 - (high.sum() - high)), np.minimum(high, 1 - (low.sum() - low))
+
+
+def error_by_hand(run, event):
+    """The relative error of an event's total in one run that counted it."""
+    y, c, w = run.counts[event], run.counts["cycles"], run.running[event]
+    epsilon = y - (w * y).sum() / (w * c).sum() * c
+    return 2 / y.sum() * np.sqrt((1 - w.mean()) * len(y) * (epsilon.diff() ** 2).mean() / 2)
+
 
 # %%
 def summarize(name, own):
@@ -294,27 +287,39 @@ if bounds:
     named = table.set_index(["program", "name"]).index.isin(list(advised))
     place = np.where(table["parent"] == "", 0, np.where(named, 1, 2))
     table, n_rows = table.iloc[np.argsort(place, kind="stable")], (place < 2).sum()
+    told = {(name, row["name"]): row["events"] for name, one in answers.items() if one["account"]
+            for row in one["account"]["categories"]}
+    n_of = {sum(event in run.counts for run in runs[name]) for (name, of), events in told.items()
+            if of in LEVEL_1 for event in events if event != "instructions"}
     widest = (table["high"] - table["low"])[table["parent"] == ""].max()
     display(results.table(table, "bounds",
                           "**Table.** Least and most that each category takes of a program's "
-                          "slots [%], from the totals of all its runs: the first level, and below "
-                          f"it what is advised on ({n_rows} of {len(table)} rows). *See:* on the "
-                          f"first level they are at most {widest:.1f} points apart. They are of "
-                          "the mean over all runs; a single run may lie outside.",
+                          "slots [%], from the runs that counted its events: the first level, and "
+                          f"below it what is advised on ({n_rows} of {len(table)} rows). *See:* on "
+                          f"the first level they are at most {widest:.1f} points apart. Its events "
+                          f"were counted in {' or '.join(map(str, sorted(n_of)))} of a program's "
+                          "runs; how another run would go, one run can't tell.",
                           rows=n_rows, decimals=1))
 
 # %% [markdown]
-# Retired counts operations, IPC instructions: two that are fused, such as a compare and its branch, are one operation, so IPC can be above eight times the retired share; and the figure draws some of the runs, the bounds are of all.
-#
-# `summarize_runs` computes these bounds, of all levels at once.
+# Retired counts operations, IPC instructions: two that are fused, such as a compare and its branch, are one operation, so IPC can be above eight times the retired share; and the figure draws some of the runs, the bounds are of all that counted these events. `summarize_runs` computes the bounds of all levels at once.
+
+# %%
+for name, one in bounds.items():
+    level = one[one["parent"] == ""].set_index("name")[["low", "high"]] / 100
+    if answers[name]["account"]["how"] == "counted" and "front end" in level.index:
+        for end, tight in zip(("low", "high"), tighten(level["low"], level["high"]), strict=True):
+            np.testing.assert_allclose(tight, level[end], atol=0.02)  # they are tight already
+        (event, *others), share = told[name, "front end"], level.loc["front end"].mean()
+        runs_of = [run for run in runs[name] if event in run.counts]
+        if not others and len(runs_of) == 1:
+            print(f"{name}, front end: {100 * share:.1f} %, by hand "
+                  f"±{100 * share * error_by_hand(runs_of[0], event):.1f}")
 
 # %% [markdown]
 # ## What is said of each program
 #
-# The sentences of the report's first page, a program each. What a remedy brings *at most* is the upper bound of the category that it is for, often a part of the front or back end (the table's last rows), as if all of it vanished; advice is on each loss, or part of one where its parts are known, that may be two thirds of the largest or more. Without instructions and cycles there is no IPC; then the rates are told that change most from phase to phase.
-
-# %%
-simulated = {name: diagnosis.answer_simulated(name, one) for name, one in profiles.items()}
+# The sentences of the report's first page, a program each. What a remedy brings *at most* is the upper bound of the category that it is for, often a part of the front or back end (the table's last rows), as if all of it vanished; advice is on each loss, or part of one where its parts are known, that may be two thirds of the largest or more. It begins with the loss whose lower bound is largest; the upper bound of a later one may be higher, and which of the two is larger is then not decided. As the advised part is not all of a category, a category that is not the largest loss may have the largest part. Without instructions and cycles there is no IPC; then the rates are told that change most from phase to phase.
 
 # %%
 def phase_levels(series):
@@ -385,21 +390,14 @@ for name in programs:
     display(results.overview(name, **summary))
 
 # %%
-def describe_limits(answers):
-    """What limits programs, those together that the same limits, with the bounds of its share."""
-    by_limit = {}
-    for name, account in ((name, one["account"]) for name, one in answers.items()):
-        rows = pd.DataFrame(account["categories"]).set_index("name")
-        limits = tuple(one for one in account["limits"] if one in rows.index)
-        key = account["how"], limits
-        by_limit.setdefault(key, {})[name] = rows.loc[list(limits)]
-    for (how, limits), programs in by_limit.items():
-        names, bounds = ", ".join(programs), pd.concat(programs.values())
-        ends = f"{bounds['low'].min():.0f}", f"{bounds['high'].max():.0f}"
-        lost = f"{' to '.join(dict.fromkeys(ends))} % of slots" + ", likely" * (how == "likely")
-        lost, joint = ("not decided", " or ") if how == "open" else (lost, " and ")
-        where = joint.join(one if one == "bad speculation" else f"the {one}" for one in limits)
-        yield f"in {names} to {where} ({lost})" if limits else f"in {names} hardly any"
+def describe_limits(account):
+    """The categories that may be the largest loss of slots, and the bounds of their shares."""
+    rows, how = {one["name"]: one for one in account["categories"]}, account["how"]
+    named = {name: "the " * (name != "bad speculation") + name for name in account["limits"]}
+    bounds = [f"{named[name]} ({rows[name]['low']:.1f} to {rows[name]['high']:.1f} %"
+              f"{', likely' * (how == 'likely')})" if how != "open"
+              else f"{named[name]} (not decided)" for name in named if name in rows]
+    return (" or " if how == "open" else " and ").join(bounds) or "hardly any"
 
 # %%
 if answers:
@@ -407,8 +405,8 @@ if answers:
     ipcs = {name: one["levels"]["instructions a cycle"] for name, one in answers.items()
             if "instructions a cycle" in one["levels"]}
     whole = ", ".join(f"{name} {of:.3g}" for name, of in ipcs.items())
-    said = [f"most is lost {', '.join(describe_limits(accounts))}. A share is the mean over a "
-            "program's runs; its bounds stand in the table below" if accounts else "",
+    limits = [f"in {name} {describe_limits(one['account'])}" for name, one in accounts.items()]
+    said = [f"the largest loss of slots is, from least to most, {', '.join(limits)}" * bool(limits),
             f"IPC of a whole run is {whole} (median of all runs)" if ipcs else ""]
     if ipc:
         n_phases, every = {name: len(phases) for name, phases in found.items()}, pd.concat(found)
