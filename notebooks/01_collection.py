@@ -95,8 +95,10 @@ results.table(machines, "machines",
 # %% [markdown]
 # ## What is recorded
 #
-# A *set* is a family of runs made to one plan: `ocoe` counts a dozen events all the time, in several runs; `mlpx12` lets the same events take turns in one run, in groups of as many as fit on the counters that `instructions` and `cycles` leave free; `sweep` goes through the other events of the processor, a dozen or so a run. A *pass* goes through the whole plan once, so that two passes count everything twice.
-# (Names such as `mlpx12-p0-00` are the set, the pass from 0, and the part of the pass.) `instructions` and `cycles` have a counter of their own all the time, so each interval in which the program ran has its IPC (instructions a cycle).
+# `instructions` and `cycles` have a counter of their own all the time, so each interval in which the program ran has its IPC (instructions a cycle). The other events are counted in *groups*: the events of one group are on the counters at the same time, and groups take turns.
+#
+# A *set* is a family of runs made to one plan: `ocoe` counts a dozen events all the time, one group a run, in several runs; `mlpx12` lets the same events take turns in one run, in several groups; `sweep` goes through the other events of the processor, a dozen or so a run, also in groups that take turns. A *pass* goes through the whole plan once, so that two passes count everything twice.
+# (Names such as `mlpx12-p0-00` are the set, the pass from 0, and the part of the pass.)
 
 # %%
 def describe_set(own):
@@ -256,7 +258,7 @@ display(results.table(
 # %% [markdown]
 # ## Sums that must hold
 #
-# An event is often the exact sum of others, as where each bit of its selector (*umask*) stands for a part. Where whole and parts were on the counters at the same time, the sum is a check of the counters themselves: of a whole $e$ and its parts $e_k$, from their totals in one run,
+# An event is often the exact sum of others, as where each bit of its selector (*umask*) stands for a part. Where whole and parts are in one group, they are counted at the same time, and the sum is a check of the counters themselves; where they are in different groups, each is counted while the others are not, and the sum shows what multiplexing loses. Of a whole $e$ and its parts $e_k$, from their totals in one run,
 #
 # $$\mathrm{difference} = \frac{\sum_k e_k}{e} - 1.$$
 
@@ -278,27 +280,27 @@ sums = pd.DataFrame([row for run in recordings for row in check_sums(run)], colu
 sums = sums.sort_values("difference [%]", key=abs, ascending=False, kind="stable",
                         ignore_index=True)
 off = sums[columns[4:]].abs().groupby(sums["same group"]).max()
-WHERE = {True: "counted at the same time", False: "that took turns"}
-agree = " and ".join(f"{one['difference [%]']:.2g} % (events {WHERE[same]})"
-                     for same, one in off.iterrows())
+WHERE = {True: "all are in one group, which is counted at the same time",
+         False: "they are in groups that took turns with each other"}
+agree = ", and ".join(f"by at most {one['difference [%]']:.2g} % where {WHERE[same]}"
+                      for same, one in off.iterrows())
 
 # %%
 if len(sums):
     largest = sums.groupby("same group").head(4).sort_values("same group", kind="stable")
     sums, n_ends = pd.concat([largest, sums.drop(largest.index)]), len(largest)
     caption = ("**Table.** The 4 largest differences between an event and the sum of its parts "
-               "where they took turns, and the 4 largest where all were on counters at the same "
-               f"time (*same group*), of {len(sums)}, in one run each (all in sums.csv). *See:* "
-               f"sums are at most {agree} off. Intervals with a count that can't be are left "
-               "out.")
+               "where these are in different groups, and the 4 largest where all are in one "
+               f"(*same group*), of {len(sums)}, in one run each (all in sums.csv). Intervals with "
+               "a count that can't be are left out.")
     display(results.table(sums.drop(columns=columns[5]), "sums", caption, rows=n_ends,
                           decimals=5))
 if True in off.index:
-    print(f"Counted at the same time, they are at most {off.at[True, 'counts an interval']:.1f} "
+    print(f"In one group, they are at most {off.at[True, 'counts an interval']:.1f} "
           "counts an interval off: perf rounds what it extrapolates.")
 
 # %% [markdown]
-# Sums whose events were counted at the same time should agree but for rounding, or a counter, or our list of sums, is wrong; those whose events took turns differ by what multiplexing loses.
+# Sums within one group should agree but for rounding, or a counter, or our list of sums, is wrong.
 
 # %%
 n_counted = n_events - len(lacking)
@@ -322,8 +324,11 @@ ways = ", ".join(text for text, among in HOW.items() if among)
 
 # %%
 good = {(run.meta.get("counters") or {}).get("good") for run in recordings} - {None}
-on = (f", on {' or '.join(map(str, sorted(good)))} counters that count correctly" if good
-      else "")
+pinned = {event for run in recordings for event in run.meta.get("pinned", ())}
+most = max((len(group) for run in recordings for group in run.meta["groups"]), default=0)
+on = (f", on {' or '.join(map(str, sorted(good)))} counters that count correctly"
+      + f", {len(pinned)} of which {' and '.join(sorted(pinned))} had all the time"
+      * (good == {most + len(pinned)}) if good else "")
 text = (f"{n_counted} events were counted beside instructions and cycles in {len(recordings)} "
         f"run{'s' * (len(recordings) > 1)} of {', '.join(programs)}{on} "
         f"({ways or 'all in every interval'}). Of these {counted} happened at least once"
@@ -334,10 +339,10 @@ text = (f"{n_counted} events were counted beside instructions and cycles in {len
            if program == "all" else ""))
 display(results.finding(text))
 if len(sums):
-    text = f"Events that are sums of others are at most {agree} off the sum; "
-    text += (f"{len(wrong)} of {n_counts:,} counts are above a thousand a cycle, {no_cycles} of "
+    text = f"Events that are sums of others are off the sum {agree}. Of single counts, "
+    text += (f"{len(wrong)} of {n_counts:,} are above a thousand a cycle, {no_cycles} of "
              "them as `cycles` reads 0 beside them, and are left out of rates and sums"
-             if wrong else f"none of {n_counts:,} counts is above a thousand a cycle")
+             if wrong else f"none of {n_counts:,} is above a thousand a cycle")
     display(results.finding(f"{text}; smaller errors are not seen so."))
 for name, own in runs.items():
     names = {event for run in own for event in run.counts}
