@@ -36,11 +36,10 @@ import pandas as pd
 import seaborn as sns
 from IPython.display import Markdown
 
-from cmlib import clean, explore, plot
-from cmlib import experiments as study
+from cmlib import clean, experiments, explore, plot
 from cmlib.clean import DISTINCT_METHODS, accuracy, uncounted
-from cmlib.clean import methods as cleaning_methods
 from cmlib.clean.distance import dtw
+from cmlib.clean.methods import REGISTERED
 from cmlib.collect.schedule import PINNED
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments import repair
@@ -55,7 +54,7 @@ from cmlib.report.notebook import begin
 limits = {"method": "cmlib.clean.DISTINCT_METHODS"}
 notebook = begin("02_cleaning", settings, program=program, event=event, method=method)
 results, url, counterminer = notebook.results, notebook.database, paper("counterminer")
-programs = study.programs(url, program, modes=["ocoe", "mlpx"])
+programs = experiments.programs(url, program, modes=["ocoe", "mlpx"])
 display(Markdown(describe_data(url, programs)))
 
 
@@ -87,8 +86,7 @@ n_mlpx, n_ocoe = (" or ".join(sorted({str(count) for count in counts})) for coun
     [len(mlpx) for _, mlpx in runs.values()],
     [len(references[name][one].series) for name in runs for one in shared]))
 print(f"Compared: {len(shared)} events that were counted both ways in all programs, in {n_mlpx} "
-      f"multiplexed runs a program, and each in {n_ocoe} OCOE runs. All other runs count events in "
-      "one of the two ways only, and are not used.")
+      f"multiplexed runs a program, and each in {n_ocoe} OCOE runs; no other runs are used.")
 
 # %% [markdown]
 # ## How an error is measured
@@ -142,7 +140,11 @@ print(f"{event} in {programs[0]}, the first multiplexed run against {len(S_ocoe)
 #
 # $$\hat y_i = y_i - w_i \, (y_i - \bar y_i), \qquad w_i = \min\Big( \big(1 - \max(s_i, c)\big) \, \frac{\nu}{(\mathrm{mean}_i |y_i - \bar y_i|)^2}, \; 1 \Big).$$
 #
-# $\nu$ is the part of the squared differences that stays as the time between two samples goes to none (the nugget of a variogram, $\min(2 \gamma(1) - \gamma(2), \gamma(1), \dots, \gamma(8))$ with $\gamma(h) = \frac12 (\mathrm{mean}_i |y_{i+h} - y_i|)^2$): what changes from one interval to the next without a trend is error, but for what another event $y'$ does in the same interval, counted at other times, in another group; that the program did:
+# $\nu$ estimates the squared error of a count. Errors differ from one interval to the next at random; what the program does changes more, the farther two intervals $i$ and $i + h$ are apart. So $\nu$ is what is left of the differences as $h$ goes to 0 (the nugget of the variogram $\gamma$):
+#
+# $$\nu = \min\big(2 \gamma(1) - \gamma(2), \; \gamma(1), \; \dots, \; \gamma(8)\big), \qquad \gamma(h) = \tfrac12 \, (\mathrm{mean}_i |y_{i+h} - y_i|)^2.$$
+#
+# $c$ holds a count back. What the program does in a single interval moves events of several groups at once; errors don't, as groups are counted at different times. So the largest correlation with an event $y'$ of another group tells how much of the deviation $y_i - \bar y_i$ is the program's, and the larger it is, the less is moved:
 #
 # $$c = \max_{y' \text{ of other groups}} |\mathrm{corr}_i(y_i - \bar y_i, \; y'_i - \bar y'_i)|.$$
 #
@@ -203,9 +205,7 @@ NAMES = {name: name for name in DISTINCT_METHODS} | {
     "ocoe": "one more OCOE run", "always counted": "instructions, never multiplexed"}
 by_program = followed.groupby(["program", "method"])[["eq4_percent", "distance_ratio"]].mean()
 eq4 = by_program["eq4_percent"].unstack().loc[programs]
-results.table(by_program.reset_index(), "by-program",
-              f"**Table.** Means over the runs of a program, of `{event}`.", on_page=False)
-of_paper = study.of_suites(programs, ["HiBench", "CloudSuite 3.0"])
+of_paper = experiments.of_suites(programs, ["HiBench", "CloudSuite 3.0"])
 before, after = counterminer["raw_error_percent"], counterminer["cleaned_error_percent"]
 equal = of_paper or programs
 means, unchanged = eq4.loc[equal].mean(), np.isclose(eq4["scaling"], eq4["counterminer"])
@@ -250,16 +250,16 @@ def draw_distances(frame):
 drawn = frame[frame["event"] == event].assign(method=lambda f: f["method"].map(NAMES))
 figure, ax = draw_distances(drawn)
 draw_paper(ax, len(programs))
-level = drawn.groupby("method", sort=False)["distance_ratio"].mean()
-free = drawn[drawn["method"] == NAMES["always counted"]].groupby("program")["distance_ratio"].mean()
-results.figure(figure, "fig01-fig06", f"**CounterMiner, Fig. 1 and 6**, not folded. Distance of "
-               f"`{event}` to OCOE as a multiple of the distance between two OCOE runs; a bar is "
-               f"the mean of {n_mlpx} multiplexed runs, lines reach from the lowest to the "
-               "highest. The paper's: means of 16 programs and, grey, their range before "
-               "cleaning, labelled by Eq. 4. *See:* of this one event, mean of "
-               f"{len(programs)} programs: "
-               + ", ".join(f"{name} {value:.2f}" for name, value in level.items())
-               + f"; instructions are at {free.min():.2f} to {free.max():.2f} in single programs.")
+level = drawn.groupby(["program", "method"], sort=False)["distance_ratio"].mean().unstack()
+free = level.get(NAMES["always counted"], level.iloc[:, 0] * np.nan)
+display(results.figure(
+    figure, "fig01-fig06", f"**CounterMiner, Fig. 1 and 6**, not folded. Distance of `{event}` to "
+    f"OCOE as a multiple of the distance between two OCOE runs; a bar is the mean of {n_mlpx} "
+    "multiplexed runs, lines reach from the lowest to the highest. The paper's: means of 16 "
+    "programs and, grey, their range before cleaning, labelled by Eq. 4. *See:* instructions, "
+    f"without any error of multiplexing, are at {free.min():.2f} to {free.max():.2f}."))
+results.table(level.reset_index(), "by-program", f"**Table.** The heights of the bars, `{event}`: "
+              "ratio of distances by program and method.")
 
 # %%
 ratios = methods.groupby(["event", "method"])["distance_ratio"].mean().unstack()
@@ -277,7 +277,7 @@ results.figure(figure, "ratio-by-event", "**Figure.** Ratio of distances by even
 # %% [markdown]
 # ## Verdict
 #
-# Each method by each measure: mean and median over pairs of a program and an event, and on how many of them it alone is best or worst. A method should win by the total as well, which takes no warping. The pairs of one program are of the same few multiplexed runs, and each event's $dist_{ref}$ is of one pair of OCOE runs (or few): means over pairs are surer than any one of them.
+# Each method by each measure: mean and median over pairs of a program and an event, and on how many of them it alone is best or worst. (The figures above are of all programs; the answer is of those on which no constant of shrinkage was set.) A method should bring counts nearer by the total as well, which takes no warping: what does so in the mean is told below. The pairs of one program are of the same few multiplexed runs, and each event's $dist_{ref}$ is of one pair of OCOE runs (or few): means over pairs are surer than any one of them.
 
 # %%
 constants_set_on = repair.listed("tuning").query("set == 'own'")["file"].str.split("/").str[1]
@@ -326,10 +326,15 @@ by_name = {"alike": smoothed.groupby("program")["distance_ratio"].mean(),
            **{name: cases.groupby("program")[of].mean()
               for name, of in (("before", "scaling"), ("after", method))}}
 by_name = pd.DataFrame(by_name).dropna()
-gain = errors.at["scaling", "distance_ratio"] - errors.at[first, "distance_ratio"]
+totals = unseen.groupby(["program", "event", "method"])["total_error_percent"].mean().unstack()
+less = (errors.loc["scaling"] - errors)[["distance_ratio", "total_error_percent"]]
+both = [f"{NAMES[name]} (by {points:.2f} points in the mean, in "
+        f"{(totals[name] < totals['scaling']).sum()} of {len(totals)} pairs)"
+        for name, points in less[(less > 0).all(axis=1)]["total_error_percent"].items()]
 display(results.finding(
-    ("A little nearer" if 0 < gain < 0.5 else "Nearer" if gain > 0 else "No nearer")
-    + ": in multiples of the distance of two runs without multiplexing from each other, "
+    ("Nearer" if less.at[first, "distance_ratio"] > 0 else "No nearer") + " by distance (DTW); by "
+    f"the total as well: {', '.join(both) or 'no method'}{' alone' * (len(both) == 1)}. "
+    "In multiples of the distance of two runs without multiplexing from each other, "
     f"multiplexed counts are {describe('distance_ratio')} from such runs (own hardware, mean of "
     f"{len(cases)} pairs of an event and a program: {len(shared)} events of {names}; in "
     f"{(cases[first] < cases['scaling']).sum()} {NAMES[first]} is nearer than what perf prints, in "
@@ -342,8 +347,6 @@ display(results.finding(
 
 # %%
 if of_paper:
-    above = [f"{name} ({error:.1f} %)" for name, error in eq4["scaling"].items()
-             if error > before["min"]]
     folded = [name for name in equal if by_program.at[(name, method), "distance_ratio"] < 1]
     display(results.finding(
         f"The paper's gain, {before['mean']:g} to {after['mean']:g} % by Eq. 4, is "
@@ -352,10 +355,7 @@ if of_paper:
         f"perf prints counts and {means['counterminer']:.1f} % after the paper's cleaning, which "
         f"leaves this event as it is in {unchanged.sum()} of {len(programs)} programs; after "
         f"{NAMES[method]} it is {means[method]:.1f} %"
-        + f", as in {', '.join(folded)} it is nearer than OCOE to itself" * bool(folded)
-        + f". The paper's lowest program is at {before['min']:g} % before cleaning; here "
-        + (f"above that is {', '.join(above)} alone." if above else "all are below.")
-        + " There is less to clean."))
+        + f", as in {', '.join(folded)} it is nearer than OCOE to itself" * bool(folded) + "."))
 
 # %% [markdown]
 # ## What the paper printed, and what was measured here
@@ -382,7 +382,7 @@ display(results.numbers())
 def clean_one(program, event, method, **options):
     """The first multiplexed run that counted an event, and its counts after cleaning."""
     run = next(one for one in runs[program][1] if event in one.counts.dropna(axis=1, how="all"))
-    columns = list(run.counts) if cleaning_methods.REGISTERED[method].whole_run else [event]
+    columns = list(run.counts) if REGISTERED[method].whole_run else [event]
     options |= {"method": method, "run": f"program {program!r}"}
     return run, clean.clean_run(run.counts[columns], run.running[columns], **options)[0][event]
 
@@ -408,10 +408,10 @@ def draw_cleaned(program, event, method, n, k):
 def enable(method):
     """Only CounterMiner's way, with Eq. 7 as printed or as read here, has n and k."""
     for name in ("n", "k"):
-        controls[name].disabled = "k" not in cleaning_methods.REGISTERED[method].options
+        controls[name].disabled = "k" not in REGISTERED[method].options
 
 
-offered = [(f"{name}: {one.about}", name) for name, one in cleaning_methods.REGISTERED.items()]
+offered = [(f"{name}: {one.about}", name) for name, one in REGISTERED.items()]
 controls = {
     "program": explore.dropdown("program", programs),
     "event": explore.dropdown("event", sorted(references[programs[0]]), event),
