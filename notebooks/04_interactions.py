@@ -43,8 +43,7 @@ from matplotlib.colors import CenteredNorm
 from scipy import stats
 from sklearn.linear_model import LinearRegression
 
-from cmlib import experiments as study
-from cmlib import explore, plot
+from cmlib import experiments, explore, plot
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments.data import describe_data
 from cmlib.interact import rank_pairs
@@ -60,7 +59,7 @@ limits = {"method": "cmlib.clean.DISTINCT_METHODS", "n_events": (3, 20), "top": 
           "n_planted": (1, 100), "seed": (0, 1_000_000)}
 notebook = begin("04_interactions", settings, program=program, target=target, method=method,
                  n_events=n_events, top=top, n_planted=n_planted, seed=seed)
-results, workers = notebook.results, notebook.workers
+results, workers, url = notebook.results, notebook.workers, notebook.database
 SHOWN = 5  # pairs drawn a program; the table has all
 MEASURES = {"h_statistic": "H", "residual_variance": "residual variance",
             "printed": "Eq. 12 as printed"}
@@ -146,18 +145,18 @@ def last_places(seed):
     return place
 
 
-planted = pd.DataFrame()
+planted = {}  # in how many data sets, by measure
 if not notebook.of_program:  # a report of one's own program has nothing else in it
     last = pd.DataFrame(parallel_map(last_places, range(n_planted), workers))
     example = product_pair_data()
     n_pairs, n_all = len(example.pairs), len(list(combinations(example.X, 2)))
-    planted = pd.DataFrame({"planted first": (last == n_pairs).sum(), "mean place": last.mean(),
-                            "worst place": last.max()}).rename_axis("measure").reset_index()
-    display(results.table(planted, "planted", f"**Table, synthetic data.** In how many of "
-                          f"{n_planted} data sets, with {n_pairs} pairs planted in each, a measure "
-                          "puts these first, and at which place the last of them comes. *See:* "
-                          f"H does in {planted['planted first'].iloc[0]}; in random order the "
-                          f"last is at {2 * (n_all + 1) / 3:.0f} of {n_all} on average."))
+    planted = (last == n_pairs).sum()
+    places = pd.DataFrame({"planted first": planted, "mean place": last.mean(),
+                           "worst place": last.max()}).rename_axis("measure").reset_index()
+    display(results.table(places, "planted", "**Table, synthetic data.** In how many of "
+                          f"{n_planted} data sets, with {n_pairs} pairs planted in each, these are "
+                          "first, and the place of the last of them; in random order it is "
+                          f"{2 * (n_all + 1) / 3:.0f} of {n_all} on average."))
 
 # %% [markdown]
 # The planted pairs are just what H takes apart, products on top of single curves. The residual variance takes the curve of a single event for an interaction, as a plane can't follow it, so that one strong event takes part in most of its pairs. Eq. 12 as printed puts first the pair whose plane tells least of IPC, interacting or not.
@@ -167,14 +166,13 @@ if not notebook.of_program:  # a report of one's own program has nothing else in
 # The model is that of notebook 03: all events of a program, by progress (equal shares of the instructions) or, of one run, by intervals of time, the least important dropped until the model is most accurate on unseen stretches. Where IPC is explained, events are counts per cycle: a kind of instructions, or cycles without retirement (`ex_no_retire`), then rise and fall with IPC by definition, and a pair of such events says little (notebook 03d). Runs that multiplex are cleaned first (*shrinkage*, notebook 02c). Pairs are effects of one model, so its own first events are paired; notebook 03's figure has means of resampled models, in which other events may come first. A pair takes a model of two events or more; programs whose model keeps one are named, and left out.
 
 # %%
-url = notebook.database
-table = study.event_table(url)
-recorded, aim = study.choose_target(url, program, target)
+table = experiments.event_table(url)
+recorded, aim = experiments.choose_target(url, program, target)
 display(Markdown(describe_data(url, recorded)))
-results.mark(study.describe_source(url, recorded))
-fuse = partial(study.recorded_matrix, url, target=aim, method=method, workers=workers)
+results.mark(experiments.describe_source(url, recorded))
+fuse = partial(experiments.recorded_matrix, url, target=aim, method=method, workers=workers)
 matrices = {name: fuse(name) for name in recorded}
-refine = partial(study.refine, seed=seed)
+refine = partial(experiments.refine, seed=seed)
 refined = dict(zip(recorded, parallel_map(refine, matrices.values(), workers=workers), strict=True))
 print("Of these " + ", ".join(f"{name} {len(one.ipc)} rows, {len(refined[name].events)} events kept"
                               for name, one in matrices.items()))
@@ -184,7 +182,7 @@ if not programs:
         f"the model of {aim.name} (notebook 03) keeps one event, and a pair takes two: record "
         "more events together with it, or explain another by `-p target=EVENT`.")
 for name in sorted(set(recorded) - set(programs)):
-    display(results.finding(f"The model of {aim.name} keeps one event, and a pair takes two: "
+    display(results.finding(f"Its model of {aim.name} keeps one event, and a pair takes two: "
                             "record more events together with it.", program=name))
 
 # %% [markdown]
@@ -202,7 +200,7 @@ def pairs_by_measure(data_and_model):
 
 models = [(matrices[name], refined[name]) for name in programs]
 ranked = dict(zip(programs, parallel_map(pairs_by_measure, models, workers=workers), strict=True))
-figures = study.paper_figures(programs, {"HiBench": "11", "CloudSuite 3.0": "12"})
+figures = experiments.paper_figures(programs, {"HiBench": "11", "CloudSuite 3.0": "12"})
 
 # %%
 def rank_again(data_and_model):
@@ -247,27 +245,25 @@ figure, axes = plot.ranking(shown, value="importance", low="min", high="max", la
                             xlabel="importance [%]", columns=1, row_height=0.36, hue="sure")
 for ax in axes:
     ax.set_xlim(0, 1.05 * max(p[["importance", "max"]].max().max() for p in first.values()))
-of_paper = study.of_suites(programs, ["HiBench", "CloudSuite 3.0"])
+of_paper = experiments.of_suites(programs, ["HiBench", "CloudSuite 3.0"])
 sizes = sorted({len(pairs["h_statistic"]) for pairs in ranked.values()})
-shares = ", ".join(f"{row['share [%]']:.0f} % ({name}; line: {row['other seeds']})"
-                   for name, row in sure.iterrows())
+alone = [name for name, pairs in first.items() if pairs["importance"][0] > pairs["max"][0]]
 results.figure(
     figure, "fig11-h",
     f"**{figures}, by Friedman's H.** The first {SHOWN} of {' to '.join(map(str, sizes))} pairs of "
     "each program: shares of all pair effects [%], not of IPC; lines: least to most in five models "
-    "with other seeds; grey: not sure (below). *See:* the first pair has "
-    f"{shares}; where the line is far from the bar's end, the bar is one seed's. In the paper's "
-    "figures, of other pairs and recordings and by its Eq. 12, it has "
+    "with other seeds; grey: not sure (below). *See:* of the first pairs, the bar ends beyond the "
+    f"line in {', '.join(alone) or 'none'}: that share is one seed's. In the paper's figures, of "
+    "other pairs and recordings and by its Eq. 12, the first pair has "
     f"{span(pd.Series(counterminer['dominant_percent']))} %.")
 
 # %%
 results.table(sure.reset_index(), "first-pairs",
               "**Table.** The first pair, its share of all pair effects, and that in five models "
               "with other seeds; in how many it is first, and the share of the pair that is first "
-              f"there (*their first*); its intensity [IPC², sum over 60 rows or all], and "
-              "the largest in five models of a target without interactions. *See:* first in all "
-              f"five for {same_first.sum()} of {len(sure)}, above the target without for "
-              f"{above.sum()}, both for {len(steady)}.", decimals=3)
+              "there (*their first*); its intensity [IPC², sum over 60 rows or all], and the "
+              "largest in five models of a target without interactions (*largest without*). *See:* "
+              "the first is sure if *first in* is 5, and *intensity* above the last.", decimals=3)
 
 # %% [markdown]
 # Why is a share many times as large in one model as in the others? Nothing but the seed differs, and with the same seed the model comes out the same. The others have a strong first pair, too, but another (*their first*): a tree sees half the rows, which decide on which of several events that count nearly the same it splits, and a pair has no effect in a model that does not use one of its events. What the events of the first pairs count:
@@ -328,14 +324,13 @@ rows = []
 for name, by_measure in ranked.items():
     by_h = by_measure["h_statistic"].set_index("pair")["importance"]
     for measure, title in MEASURES.items():
-        pairs = by_measure[measure]
+        pairs = by_measure[measure].set_index("pair")
         involved = pairs[["event_a", "event_b"]].isin(table.index[named]).any(axis=1)
-        order = pairs.set_index("pair")["importance"]
-        rows.append({"program": name, "measure": title, "first pair": pairs["pair"].iloc[0],
+        rows.append({"program": name, "measure": title, "first pair": pairs.index[0],
                      "its share [%]": pairs["importance"].iloc[0],
                      "with branch [%]": 100 * involved.head(top).mean(),
                      "of all pairs [%]": 100 * involved.mean(),
-                     "rank correlation with H": order.corr(by_h, method="spearman")})
+                     "rank correlation with H": pairs["importance"].corr(by_h, method="spearman")})
 agreement = pd.DataFrame(rows)
 by_way = agreement.pivot(index="program", columns="measure")
 correlation = by_way["rank correlation with H"]
@@ -343,11 +338,10 @@ of_printed = by_way.xs("Eq. 12 as printed", axis=1, level="measure")
 
 # %%
 display(results.table(agreement, "agreement",
-              "**Table.** By each measure the first pair and its share, how many of the first "
+              "**Table.** By each measure the first pair and its share (equal shares would be "
+              f"{' to '.join(f'{100 / n:.1f}' for n in sizes[::-1])} %), how many of the first "
               f"{top} pairs have a branch event, how many of all pairs have one (what a choice at "
-              "random would give), and the rank correlation of all pairs with those by H. *See:* "
-              f"by Eq. 12 as printed the first pair has {span(of_printed['its share [%]'])} %, "
-              f"equal shares would be {' to '.join(f'{100 / n:.1f}' for n in sizes[::-1])} %."))
+              "random would give), and the rank correlation of all pairs with those by H."))
 if of_paper:
     of_printed = of_printed.loc[of_paper]
     results.number(f"strongest {top} pairs with a branch event, by Eq. 12 as printed",
@@ -356,34 +350,30 @@ if of_paper:
                    note=f"mean of {', '.join(of_paper)} here; of all their pairs "
                         f"{of_printed['of all pairs [%]'].mean():.0f} %; the paper's as printed")
 results.number("programs whose first pair by H is sure", len(steady), note=f"of {len(sure)}")
-found_by = {row.measure: int(row[2]) for row in planted.itertuples()}
-for measure, n in found_by.items():
+for measure, n in planted.items():
     results.number(f"synthetic data with planted pairs first by {measure}", n, f"of {n_planted}")
 
 # %%
 first_pairs = "; ".join(
     f"{name}: `{pair['event_a']}` with `{pair['event_b']}` ({pair['importance']:.0f} %; "
     f"{sure.at[name, 'other seeds']} %)" for name, pair in strongest.items())
-checked = (f"On synthetic data with pairs that are known, H puts these first in {found_by['H']} of "
-           f"{n_planted} data sets, the residual variance in {found_by['residual variance']}, and "
-           f"Eq. 12 as printed in {found_by['Eq. 12 as printed']}. " if found_by else "")
-gained = "; ".join(f"{name} by {judged.at[name, 'less']:.2f} points, 90 % interval "
-                   f"{judged.at[name, 'low']:.3f} to {judged.at[name, 'high']:.2f}"
-                   for name in gains)
+checked = ", ".join(f"by {measure} in {n}" for measure, n in planted.items())
+checked = f"On synthetic data the planted pairs come first {checked} of {n_planted} data sets. "
 if len(programs) > 1:
     display(results.finding(
         f"{'Few' if steady else 'No'} interacting pairs are sure: of {len(sure)} programs' first "
         f"pairs in a model of {aim.name}, {same_first.sum()} stay first with five other seeds, "
         f"{above.sum()} exceed the largest pair of a model without interactions, {len(steady)} do "
-        "both. Letting events act together predicts held-out stretches better for "
-        f"{len(gains)} of {len(judged)}{f' ({gained}; rather too narrow)' if gains else ''}."))
+        "both. That letting events act together predicts held-out stretches better (90 %) can be "
+        f"said of {len(gains)} of {len(judged)} programs{': ' * bool(gains)}{', '.join(gains)}."))
     display(results.finding(
         "First pairs by Friedman's H, with their share of all pair effects (not of IPC) and that "
         f"in the five models with other seeds: {first_pairs}."))
     display(results.finding(
-        f"{checked}On the recordings the measures disagree: the mean rank correlation of all pairs "
-        f"by H and by the residual variance is {correlation['residual variance'].mean():.2f}, by H "
-        f"and by Eq. 12 as printed {correlation['Eq. 12 as printed'].mean():.2f}."))
+        f"{checked * bool(len(planted))}On the recordings the measures disagree: the mean rank "
+        "correlation of all pairs by H and by the residual variance is "
+        f"{correlation['residual variance'].mean():.2f}, by H and by Eq. 12 as printed "
+        f"{correlation['Eq. 12 as printed'].mean():.2f}."))
 
 # %%
 for name in programs:
@@ -434,14 +424,11 @@ def draw_pair(program, pair):
                     f"left is {(joint - summed).abs().max().max():.2g} at most.")
 
 # %%
-def pairs_of(program):
-    return list(ranked[program]["h_statistic"]["pair"])  # the strongest first
-
-
+offered = {name: list(pairs["h_statistic"]["pair"]) for name, pairs in ranked.items()}
 controls = {"program": explore.dropdown("program", programs),
-            "pair": explore.dropdown("pair, by H", pairs_of(programs[0]))}
+            "pair": explore.dropdown("pair, by H", offered[programs[0]])}
 panel = explore.Panel(draw_pair, controls, {
-    "program": lambda name: explore.offer(controls["pair"], pairs_of(name))})
+    "program": lambda name: explore.offer(controls["pair"], offered[name])})
 caption = (f"**Figure.** The first pair by H of {programs[0]} (in JupyterLab any can be chosen): "
            f"{aim.name} by both events, the sum of the single effects in the same colours, and the "
            "difference. White dots: rows. *See:* "
