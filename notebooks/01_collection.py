@@ -329,6 +329,8 @@ most = max((len(group) for run in recordings for group in run.meta["groups"]), d
 on = (f", on {' or '.join(map(str, sorted(good)))} counters that count correctly"
       + f", {len(pinned)} of which {' and '.join(sorted(pinned))} had all the time"
       * (good == {most + len(pinned)}) if good else "")
+
+# %%
 text = (f"{n_counted} events were counted beside instructions and cycles in {len(recordings)} "
         f"run{'s' * (len(recordings) > 1)} of {', '.join(programs)}{on} "
         f"({ways or 'all in every interval'}). Of these {counted} happened at least once"
