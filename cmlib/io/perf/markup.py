@@ -1,4 +1,4 @@
-"""Undo what pages and source files do to the lines of perf's tables: HTML, lost line breaks, marks of comments.
+"""Undo what pages, mails and source files do to the lines of perf's tables: HTML, lost or further line breaks, comments.
 
 Functions take a list of lines (str), and give one; :func:`without_html` takes and gives a text.
 """
@@ -20,6 +20,10 @@ _PART = re.compile(
     r"|(?:(?:[mn]sec|ns|Joules|[KMG]i?B|Bytes) +)?(?P<event>(?!Performance )[A-Za-z][^\s#]{2,60})(?: \([a-z]{2,5}\))?"
     r"(?![^\s`|])(?P<metric> *(?:(?=[(\[])|#[ .,0-9%]*))?)|(?P<share>[(\[] *[0-9]{1,3}[.,][0-9]+ *%[)\]])"
 )
+_WRAPPED = re.compile(  # the end of a row or metric that a mail wrapped
+    r"(\s*[0-9<][^\n]*#\s*\n)|[^\n]*\n\s*(?:\(|utilized|cycles?\b|(?:insn )?per |(?:of )?all |branches|accesses|hits"
+    r"|refs|speculation|bound|[KMG]?/sec)"
+)
 _MARK = re.compile(r"[ \t]*([^\w\s]{1,3})(?=[ \t]|$)")
 _ROW = re.compile(
     r"<tr\b[^<>]{0,300}>((?:[^<]|<(?!/?tr\b))*+)</tr>(?:\s|</?t(?:head|body|foot)>){0,99}(?=(<tr)?)",
@@ -40,11 +44,18 @@ def _cells(row):
 
 
 def one_row_a_line(lines):
-    """Lines with a line for each row, heading and time of perf's tables, where a line of a paragraph holds several."""
+    """Lines with a line for each row, heading and time of perf's tables, in paragraphs where a line holds several or
+    a mail wrapped them.
+    """
     rows = []
     for _, paragraph in itertools.groupby(lines, lambda line: bool(line.strip())):
         paragraph = [*paragraph]
-        rows += (any(map(_parts, paragraph)) and _parts(" ".join(paragraph))) or paragraph
+        pairs = zip(paragraph, paragraph[1:], strict=False)
+        is_filled = any(map(_parts, paragraph)) or any(
+            (wrapped := _WRAPPED.match(f"{above}\n{line}")) and (wrapped[1] or not row_of(line))
+            for above, line in pairs
+        )
+        rows += (is_filled and _parts(" ".join(paragraph))) or paragraph
     return rows
 
 
@@ -57,7 +68,7 @@ def _parts(line):
         if not part["event"] or is_event(part["event"]):
             tables += [[]] * bool(part["heading"])
             tables[-1] += filter(None, [part["event"]])
-            has_metric |= bool(part["metric"])
+            has_metric |= "#" in (part["metric"] or "")
             cuts |= {part.end()} if part["share"] else {part.start()}
             cuts |= {part.end()} if part["metric"] is None else set()
     is_headed, n_rows = len(tables) > 1, sum(map(len, tables))

@@ -50,9 +50,6 @@ _COMMAND = re.compile(
 )
 _KEPT = re.compile(r"^ *(?:Performance counter stats for |# started on |[0-9.,]+ .*seconds time elapsed)")
 _METRIC = re.compile(r"^ *(?:(?:Topdown\S* *(?:\(\w+\))? *)?#|[(\[][ 0-9.,]+%[)\]] *$)")
-_WRAPPED = re.compile(  # the end of a row or metric that a mail wrapped
-    r"\s*(?:\(|utilized|cycles?\b|(?:insn )?per |(?:of )?all |branches|accesses|hits|refs|speculation|bound|[KMG]?/sec)"
-)
 _FIELDS = re.compile(
     rf"\s*(?:(?:{TIME}([,;\t|]))?(?:(?:CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)*[,;\t|][0-9]+)[,;\t|])?(?:(?:[0-9]+(?:[.,][0-9]+)?|{UNCOUNTED})([,;\t|])[^,;\t|]*\2[^;\t|]+?\2[0-9]+\2[0-9]"
     r'|[,;\t|]{3}[^%]*%)|\{ *"[^\n]*"(?:counter|metric)-(?:value|unit)")'
@@ -102,20 +99,8 @@ def _plain_lines(text):
     lines = one_row_a_line(without_html(_QUOTED.sub("", text)).split("\n"))
     lines = ["" if _FENCE.match(line) else line for line in lines]
     lines = _without_numbers(_without_tags(_without(_LOGGED, _without(_COMMENT, lines))))
-    lines = _unwrapped([_INDENTED.sub("", line) for line in without_marks(lines)])
+    lines = [_INDENTED.sub("", line) for line in without_marks(lines)]
     return _TIME_L.sub(_AS_PERF, as_perfs("\n".join(lines))).split("\n")
-
-
-def _unwrapped(lines):
-    """Lines with the rows of perf's tables and their metrics in one line each, where a mail wrapped them."""
-    joined = []
-    for line in lines:
-        whole = f"{joined[-1]} {line.strip()}" if joined and _WRAPPED.match(line) and not row_of(line) else ""
-        if whole and (row_of(whole) or (_METRIC.match(whole) and not _METRIC.match(line))):
-            joined[-1] = whole
-        else:
-            joined.append(line)
-    return joined
 
 
 def _without(start, lines):
