@@ -1,4 +1,4 @@
-"""Undo what pages, mails and source files do to the lines of perf's tables: HTML, lost or further line breaks, comments.
+"""Undo what pages, mails and code do to the lines of perf's tables: HTML, lost line breaks or new ones, comments.
 
 Functions take a list of lines (str), and give one; :func:`without_html` takes and gives a text.
 """
