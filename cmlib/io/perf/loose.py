@@ -48,6 +48,8 @@ _SUM = re.compile(
 _DIGIT = re.compile("[0-9]")
 _DECIMAL_COMMA = re.compile(r"[0-9.]+,(?:[0-9]{1,2}|[0-9]{4,})")
 _GERMAN = re.compile(r"[0-9.]+,[0-9]+|[0-9]{1,3}(?:\.[0-9]{3})+")
+# A count in front of its event, between marks.
+_BEHIND = re.compile(rf"^[\s|]*{_NUMBER}(?P<scale>)\s*[|;,\t][\s`]*{_NAME}[\s`]*(?:[|;,\t]|$)")
 # As poop and LinuxPerf.jl begin their lines.
 _FIRST = re.compile(
     rf"^[^\w\n]*{_NAME}[\"'`]?(?:\s*(?:[=:|│;]|,(?=[^,]*$))\s*|\s+)[\"']?{_NUMBER}(?P<scale>(?: ?[kKMGTB])?)(?![\w.])"
@@ -229,7 +231,7 @@ def from_lines(lines):
     """The CSV (str) of lines with an event and its count each, with a row a program or run; "" if there are none."""
     objects, program, mean, above = [], "", {"title": ""}, ""
     for line in lines:
-        line = line[:_LONGEST_LINE] if line.count("|") <= _MOST_BARS else ""
+        line = line[:_LONGEST_LINE] if line.count("|") <= _MOST_BARS or _BEHIND.match(line) else ""
         if _JMH_HEADING.match(line):
             mean = {"title": above}
         if heading := _PROGRAM.match(line):
@@ -239,7 +241,9 @@ def from_lines(lines):
         if took := _WALL_TIME.match(line):
             seconds = float(took[1]) / PER_SECOND.get(took[2][0] if took[2] != "s" else "", 1.0)
             objects.append({"program": program, "time [s]": seconds} | mean)
-        matches = next(filter(None, ([*form.finditer(line)] for form in (_JMH, _GO, _PAIRS, _FIRST))), [])
+        matches = next(
+            filter(None, ([*form.finditer(line)] for form in (_JMH, _GO, _PAIRS, _FIRST, _BEHIND))), []
+        )
         if matches and _FURTHER.search(line, matches[-1].end()):
             return ""
         for match in matches:
