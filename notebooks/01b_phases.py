@@ -103,7 +103,7 @@ def phases_by_hand(x):
 def next_phase(x, starts, price):
     """Where the next phase would begin, farthest from those there are, and at which price."""
     X, cheaper = (x - x.mean()).to_numpy()[:, None], list(starts)
-    while len(cheaper) <= len(starts):
+    while len(cheaper) <= len(starts) and price > 1e-6 * (X**2).sum():  # else there is no more
         price *= 0.98
         cheaper = x.index[segment_starts(X, penalty=price, shortest=round(0.04 * len(X)))]
     return max(cheaper, key=lambda start: abs(starts - start).min()), price
