@@ -73,10 +73,12 @@ _SCALED = re.compile(rf"{_NUMBER} ?(?P<scale>[kKMGTB]?)")
 _CELL = re.compile(rf"{_SCALED.pattern}(?:[nuµm]?s)?")
 _MEAN = re.compile(r"(?:mean|average|avg|values?|counts?)\b.*", re.IGNORECASE)
 _STATISTIC = re.compile(
-    r"|(?:min|max|std|sd|σ|var|med|p[0-9]|outl|delta|diff|change|ratio|speed|unit|per\b|cv|err|%|Δ|±).*",
+    r"|(?:min|max|std|sd|σ|var|med|p[0-9]|outl|delta|diff|change|ratio|speed|unit|per\b|cv|err|%|Δ|±|sav|reduc|improv|gain"
+    r"|incr|decr|norm|relat|overhead|factor).*|.* (?:[-−/÷]|vs\.?) .*",
     re.IGNORECASE,
 )
-_MOST_BARS = 3  # of a line that holds one count
+_FEWEST_COUNTED = 1000  # at most of a column's events; others are ratios, or of an operation
+_MOST_BARS = 2  # of a line that is no row of a table
 _WALL, _DURATION = re.compile(r"wall[_ -]time|elapsed"), re.compile(r"([0-9.]+) ?(ns|us|µs|ms|s)")
 _STALLED, _PERCENT = re.compile(r"(stalled-cycles-\w+) ?%"), re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,4})?) ?%")
 _TIMES = ("ns/op", "us/op", "ms/op")
@@ -192,8 +194,7 @@ def from_rows(lines):
                 note = f"Counts are means of {n_runs[1]} runs. "
         for name, counts in _by_column(block, note) if is_table else ():
             name = f"{title} {name}".strip() if not name or name in objects else name
-            if name in objects:
-                return ""
+            name = f"{name} table {len(objects) + 1}".strip() if name in objects else name
             objects[name] = {"program": name} | counts
     return _as_text([*objects.values()])
 
@@ -218,6 +219,8 @@ def _by_column(block, note):
     note += f"Rows that name no event are left out: {others}." * bool(others)
     for k in columns[:1] if are_means else columns:
         counts = {NOTE: note} | {row[0]: _count(_SCALED.fullmatch(row[k])) for row in counted}
+        if counted and max(list(counts.values())[1:]) < _FEWEST_COUNTED:
+            continue
         for row in rows:
             if _WALL.match(row[0]) and (seconds := _DURATION.fullmatch(row[k])):
                 counts["time [s]"] = float(seconds[1]) / PER_SECOND.get(seconds[2][0], 1.0)
