@@ -38,7 +38,7 @@ def read(text):
 
 
 def read_programs(text):
-    perf.program_names(text.split("\n"))
+    perf.program_names([(line, ()) for line in text.split("\n")])
 
 
 def read_callgrind(text):

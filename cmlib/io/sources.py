@@ -136,9 +136,12 @@ def _read_amid(file, text, about):
     Two lists, as of :func:`_read`; `about` are the further arguments of that.
     """
     sources, totals, failure = [], [], None
+    with contextlib.suppress(RecordError), _errors_of(file):
+        if inside := perf.holds_tables(text) and perf.extract(text):
+            sources, totals = _read(file, inside, *about, note=perf.NOTE)
     try:
         with _errors_of(file):
-            sources, totals = _read(file, text, *about)
+            sources, totals = (sources, totals) if sources or totals else _read(file, text, *about)
     except RecordError as error:
         failure = error
         inside, is_prose = perf.extract(text), isinstance(error.__cause__, perf.NoCountsError)
@@ -149,17 +152,19 @@ def _read_amid(file, text, about):
                 sources, totals = _read(file, inside, *about, note=perf.NOTE) if inside else ([], [])
         except RecordError as error:
             failure = RecordError(numbered(str(error), inside, text)) if is_prose else failure
-    _, place, machine, _ = about
-    commands = {total.command for *_, total in totals}
-    kinds = {} if sources else perf.by_kind_of_core(text)
-    has_counts = bool(totals)
-    alone = [(of, run) for of in kinds.items() for run in perf.shares_alone(of[1], has_counts=has_counts)]
-    totals = [(*whose, "" if alone else lines, run) for *whose, lines, run in totals]
-    for (kind, lines), run in alone:
-        of_kind = {"remark": _OF_ONE_KIND.format(kind) * bool(kind), "mark": kind}
-        run = replace(run, command=f"{run.command} shares") if run.command in commands else run
-        if place in ("", kind, *run.command.split()):
-            totals.append((file, machine, of_kind, "" if commands or len(alone) > 1 else lines, run))
+    (_, place, machine, _), has_counts = about, bool(totals)
+    kinds = {} if sources else perf.by_kind_of_core("\n".join(perf.plain_lines(text)))
+    for kind, lines in kinds.items():
+        shares = perf.shares_alone(lines, has_counts=has_counts)
+        alone = [run for run in shares if place in ("", kind, *run.titles)]
+        counts = [total for total in totals if total[2]["mark"] == kind]
+        left_out = perf.shares_left_out(lines) if alone and not has_counts else []
+        of_kind = {"remark": " ".join([_OF_ONE_KIND.format(kind)] * bool(kind) + left_out), "mark": kind}
+        whose = [*(total[:3] for total in counts), *[(file, machine, of_kind)] * len(alone)]
+        runs = perf.with_shares([run for *_, run in counts], alone)
+        if alone:
+            totals = [(*of, "", run) for *of, _, run in totals if of[2]["mark"] != kind]
+            totals += [(*of, "", run) for of, run in zip(whose, runs, strict=False)]
     if failure and not sources and not totals:
         raise failure
     return sources, totals
@@ -189,14 +194,14 @@ def _totals(totals, options):
     """Yield a ForeignRecording for each program and list of events, with an interval for each of its whole runs in
     any file.
 
-    `totals` are tuples (file, machine, kind of core, text, totals of a run); programs go by their commands where one
-    file holds several.
+    `totals` are tuples (file, machine, kind of core, text, totals of a run); a file may hold several programs.
     """
-    commands = [total.command for *_, total in totals]
-    several = any(not text for *_, text, _ in totals) and len(set(commands)) > 1
+    commands = dict.fromkeys((total.command, total.titles) for *_, total in totals)
+    several = any(not text for *_, text, _ in totals) and len(commands) > 1
     names, groups = perf.program_names(commands) if several else {}, {}
     for file, machine, of_kind, text, total in totals:
-        key = names.get(total.command, ""), of_kind["mark"], total.heading, perf.events_of(total)
+        name = names.get((total.command, total.titles), "")
+        key = name, of_kind["mark"], total.heading, perf.events_of(total)
         groups.setdefault(key, {}).setdefault(total.text, (file, machine, of_kind, text, total))
     if len(groups) > perf.MOST_PROGRAMS:
         raise RecordError(f"{file} holds more than {perf.MOST_PROGRAMS:,} programs. Split it.")
@@ -208,7 +213,8 @@ def _totals(totals, options):
             n, is_shares = len(runs.seconds), set(runs.table["unit"].to_pylist()) == {"%"}
             of_runs = f"{'Shares are' if is_shares else 'Counts are totals'} of {n} run{'s' * (n > 1)}."
             are_means = any(remark.startswith(_OF_MEANS) for remark in runs.remarks)
-            notes = [*[of_runs][are_means:], *runs.remarks]
+            titles = [f"It stands below the title {title}." for title in runs.titles if not title.isascii()]
+            notes = [*[of_runs][are_means:], *runs.remarks, *titles]
             source = _source(file, text, machine, options, perf.as_intervals(runs), notes)
         source.facts.update(axis=RUNS, interval_ms=1000)
         yield source.noted(mark=mark).noted(**of_kind)
@@ -380,7 +386,7 @@ def _started(text):
 
 _HEAD = 1 << 18  # characters in which a file says what it is
 _MOST_NAMED = 20  # lines that may name its processor
-# Events as perf writes them, whatever stands between the slashes of a PMU's, and kinds as in `task-clock [software]`.
+# Events as perf writes them, with anything between the slashes of a PMU's, and kinds as in `task-clock [software]`.
 _NAME = re.compile(r"[^\s'\"`$;&|]+(?: \[\w+\])?|[\w-]+/[^/]*/\w*")
 # Limits: a tenth of perf's shortest interval, a third of a year, and 64-bit counts of a thousand processors, scaled up.
 _SHORTEST_S, _LONGEST_S, _MOST = 1e-4, 1e7, 2.0**80

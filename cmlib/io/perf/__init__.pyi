@@ -13,5 +13,14 @@ from .reading import (
     split_runs,
     without_uncounted_zeros,
 )
-from .transcript import NOTE, extract
-from .whole_runs import MOST_PROGRAMS, as_intervals, events_of, joined, program_names, totals
+from .transcript import NOTE, extract, plain_lines
+from .whole_runs import (
+    MOST_PROGRAMS,
+    as_intervals,
+    events_of,
+    holds_tables,
+    joined,
+    program_names,
+    totals,
+    with_shares,
+)

@@ -9,7 +9,7 @@ import functools
 import itertools
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ import pandas as pd
 import yaml
 
 from cmlib.clean.uncounted import lengths_by_ends
+from cmlib.io.perf.blocks import TABLE, Head, heads
 from cmlib.io.perf.formats.base import Totals
 from cmlib.io.perf.formats.lines import TIME, as_number, as_table
 from cmlib.io.perf.markup import without_html
@@ -46,7 +47,7 @@ def _pattern(text):
 
 _SHARES = [_pattern(text) for text in _READ["shares"]]
 _IPC, _RATE, _STALLS, _HEADED = (_pattern(_READ[key]) for key in ("ipc", "rate", "stalls", "heading"))
-_ESCAPE, _QUOTED = re.compile(r"\x1b\[[0-9;]*m"), re.compile(r"^(?:> ?)+", re.MULTILINE)
+_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 _FIRST_CELL = re.compile(r"^[|\s]*[^;|\t,]*[;|\t,]")
 _NO_ROW_NAMES = re.compile(r"\W*(?:[a-z]*time|date|cpu|core|socket|node|thread|s[0-9])", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r" *\([0-9.]+ *%?\)$|%$")  # behind a share, of a part of it
@@ -54,7 +55,7 @@ _NO_PROGRAM = re.compile(
     r"[^a-z]*$|value|mean|av|med|min|max|std|unit|delta|diff|change|ratio", re.IGNORECASE
 )
 _SENTENCE = re.compile(r"(?:\b[a-z]{2,} ){3}")
-_LONGEST_TITLE, _MOST_ROWS = 200, 60  # characters; rows below a heading
+_MOST_ROWS = 60  # below a heading
 _MARKUP = re.compile(r"<[^<>]*>|[*`]")
 # What is before the shares of a line: a time, and where they were counted.
 _TIMED = re.compile(rf'^[\s|>]*(?:{TIME}|[0-9]+\.[0-9]+(?=[ ;,]+[A-Z])|summary\b|\{{ *"interval")')
@@ -62,13 +63,8 @@ _PLACED = re.compile(
     r"^[\s|>]*(?:[0-9]+\.[0-9]+[\s,;|]+)?(S[0-9]+(?:-[A-Z]+[0-9]+)*|C[0-9]+(?:-T[0-9]+)?|CPU[0-9]+)(?=[\s,;|])"
     r'|"(?:cpu|core|cluster|die|socket|node)" *: *"([^"\n]+)"'
 )
-# Of perf's table, a heading, a command: what names the shares below it.
-_TABLE = "Performance counter stats for "
-_TITLE = re.compile(
-    rf"^[ \t>]*(?:{_TABLE}'?(.+?)'?(?: \([0-9]+ runs\))?:|(?:#+|h[1-6]\.|[$%]) +(\S[^|;]*?)|\*\*(\w.*?)\*\*:?"
-    r"|`+([^`]+)`+:?|[-=~+]{2,} *(\w.*?) *[-=~+]{2,}|([A-Za-z][\w ,.+()-]{0,60}):)\s*$"
-)
 _ELAPSED = re.compile(r"^[ >]*([0-9]+[.,][0-9]+) (?:\+- [0-9.,]+ )?seconds time elapsed", re.MULTILINE)
+_SHARES_OF = _CATEGORIES.keys() - {IPC, CPI}
 _VALUE = re.compile(rf"(?<![\w.:-]){_NUMBER}(?![\w.])")
 _COUNTS = {name: _pattern(text) for name, text in _READ["counts"].items()}
 # One of these is in each line from which anything is read; looked for in a tenth of the time.
@@ -106,8 +102,8 @@ def printed(text, counted_ipc=np.nan):
         far as they were printed. Empty if nothing was.
     """
     parts = _parts(text)
-    told = [(part, rows) for part in parts for place, rows in part.blocks.items() if _CORES not in place]
-    shares = _means([rows for part, rows in told if part.is_first])
+    told = [(part, rows) for part in parts for place, rows in part.places.items() if _CORES not in place]
+    shares = _means([rows for part, rows in told if part.is_told])
     ipcs = [value for _, rows in told for _, value in rows.get(IPC, ())]
     if ipcs:
         shares[IPC] = float(np.clip(counted_ipc, min(ipcs), max(ipcs)) if counted_ipc > 0 else np.mean(ipcs))
@@ -116,50 +112,49 @@ def printed(text, counted_ipc=np.nan):
 
 def shares_left_out(text):
     """Sentences (list of str) on shares that :func:`printed` leaves out, as nothing tells what they are of."""
-    further = [part for part in _parts(text) if not part.is_first and part.is_behind_counts()]
-    shares = [share for part in further for share in _level_1(part.blocks.values()).items()]
-    told = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares)
-    only_times = [
-        rows["seconds"][0][1]
-        for part in _parts(text)
-        for rows in part.blocks.values()
-        if len(rows) == 1 and "seconds" in rows
-    ]
-    times = ", ".join(f"{seconds:.6g} s" for seconds in only_times)
-    return [_LEFT_OUT.format(told)] * bool(told) + [_CUT.format(times)] * bool(times)
+    parts = _parts(text)
+    further = [_means(part.places.values()) for part in parts if not part.is_told]
+    told = ", ".join(filter(None, map(shares_told, further)))
+    of_places = [rows for part in parts for rows in part.places.values()]
+    times = [f"{rows['seconds'][0][1]:.6g} s" for rows in of_places if rows.keys() == {"seconds"}]
+    return [_LEFT_OUT.format(told)] * bool(told) + [_CUT.format(", ".join(times))] * bool(times)
+
+
+def shares_told(shares):
+    """The shares of level 1 in a dict (by category) in words (str)."""
+    return ", ".join(f"{name} {100 * shares[name]:.1f} %" for name in LEVEL_1 if name in shares)
 
 
 def shares_alone(text, *, has_counts=False):
-    """Shares of slots that a tool printed without counts: a list of Totals, one for each program in a text.
+    """Shares of slots that a tool printed without counts: a list of Totals, one for each place of a block in a text.
 
     Empty if none were printed. The rows of a :class:`cmlib.io.perf.formats.base.Totals` (in `table`) are
     percentages as events: ``retiring``, ``bad_speculation``, ``frontend_bound`` and ``backend_bound``, as far as
     they were printed, at least two; or ``cycles`` (100), ``stall_frontend`` and ``stall_backend``; or the counts
     ``instructions`` and ``cycles`` where they stand beside the shares. Where a quantity is there again of the same
-    place, without a time, another program begins; it is called after the nearest title that no other has, or
-    numbered, and after its place where there are several. Tables of the same command are runs of one program;
-    shares that are all there before are left out. With `has_counts`, only those are given that stand in tables
-    without counts, beside perf's tables with them.
+    place, without a time, another block begins. Blocks of the same command and titles are numbered, but for perf's
+    tables, which are runs of one program; shares that are all there before are left out. With `has_counts`, only
+    those are given that stand beside perf's tables with counts, and not in them.
     """
     kept, seen = [], {}
-    for part in _parts(text) if not has_counts or _TABLE in text else ():
-        for place, rows in part.blocks.items():
+    for part in _parts(text) if not has_counts or TABLE.search(text) else ():
+        for place, rows in part.places.items():
             shares = tuple(_level_1([rows]).items())
-            is_new = len(shares) > 1 and seen.setdefault(shares, part) is part
-            if (
-                is_new
-                or rows.keys() >= _STALLED
-                or ("seconds" in rows and len({*rows.get(IPC, ()), *rows.get(CPI, ())}) == 1)
-            ):
+            shares = shares if len(shares) > 1 else tuple(_means([rows]).items())
+            is_new = len(rows.keys() & _SHARES_OF) > 1 and seen.setdefault(shares, part) is part
+            is_rate = "seconds" in rows and len({*rows.get(IPC, ()), *rows.get(CPI, ())}) == 1
+            if is_new or is_rate or rows.keys() >= _STALLED:
                 kept.append((part, place))
-    titles = {part.program(): part.titles for part, _ in kept}
-    n_parts = Counter(itertools.chain.from_iterable(map(set, titles)))
-    once = [[title for title in of if n_parts[title] == 1] for of in titles.values()]
-    names = {of: once[k][0] if all(once) else f"table {k + 1}" for k, of in enumerate(titles)}
+    blocks = dict.fromkeys(part.block() for part, _ in kept)
+    n_alike = Counter(block[:2] for block in blocks)
+    numbers = {block: (f"table {k}",) * (n_alike[block[:2]] > 1) for k, block in enumerate(blocks, 1)}
     return [
-        _totals(part, place, names[part.program()] * (len(names) > 1 or len(part.blocks) == 1))
+        replace(
+            _totals(part, place),
+            titles=(*part.head.titles, *numbers[part.block()], *[place] * (len(part.places) > 1)),
+        )
         for part, place in kept
-        if not (has_counts and part.is_behind_counts())
+        if not (has_counts and part.is_behind_counts)
     ]
 
 
@@ -169,53 +164,70 @@ class _Part:
 
     Attributes
     ----------
-    titles : tuple of str
-        Headings and commands above it, nearest first.
+    head : cmlib.io.perf.blocks.Head
     start : int
         Number of its first line.
     is_first : bool
-        False for what is not the first part of one of perf's tables in a text that has some.
-    blocks : dict of str to dict
+        False for what is not the first of its block.
+    places : dict of str to dict
         By place a dict of category or count to pairs: number of the heading that a value stands below, or -1; value.
-    places : dict of int to set of str
+    of_lines : dict of int to set of str
         By number of a line the places that it tells of.
     written : dict of str to list of str
         By place lines for a column of a table.
     lines : list of str
     """
 
-    titles: tuple
+    head: Head
     start: int
     is_first: bool
-    blocks: dict = field(default_factory=dict)
     places: dict = field(default_factory=dict)
+    of_lines: dict = field(default_factory=dict)
     written: dict = field(default_factory=dict)
     lines: list = field(default_factory=list)
 
-    def program(self):
-        """What it has in common with other runs of its program (tuple): the titles of a table of perf's."""
-        return self.titles if any(_TABLE in line for line in self.lines) else (*self.titles, self.start)
+    def ends(self, head, place, name, written, again):
+        """Whether another one begins with a quantity (`name`) of a place that stands below a Head.
 
+        `written` is that of a column; `again` tells that it may be there several times, as of intervals.
+        """
+        is_titled, rows = head.titles != self.head.titles, self.places.get(place)
+        if head.number != self.head.number or (is_titled and sum(map(len, self.places.values())) < 2):
+            return True
+        if rows is None:
+            return is_titled or bool(written)
+        return name in rows and (is_titled or name not in (IPC, CPI)) and not again
+
+    def block(self):
+        """What it has in common with other runs of its program (tuple)."""
+        is_table = any(map(TABLE.match, self.lines))
+        return self.head.titles, self.head.command, 0 if is_table else self.start
+
+    @property
     def is_behind_counts(self):
         """Whether shares stand behind counts, as in perf's tables."""
-        return any("# " in self.lines[number - self.start] for number in self.places)
+        return any("# " in self.lines[number - self.start] for number in self.of_lines)
+
+    @property
+    def is_told(self):
+        """Whether it is known what the shares are of: not where they are there again in one of perf's tables."""
+        return self.is_first or not self.is_behind_counts
 
     def text_of(self, place):
         """The lines (str) without those that tell of other places only."""
         lines = enumerate(self.lines, self.start)
-        of_place = [line for number, line in lines if place in self.places.get(number, (place,))]
+        of_place = [line for number, line in lines if place in self.of_lines.get(number, (place,))]
         return "\n".join(self.written[place] or of_place).rstrip("\n") + "\n"
 
 
 @functools.lru_cache(maxsize=1)
 def _parts(text):
     """List of the _Part of a text."""
-    parts, titles, heading, above, is_table = [], {}, [], -1, True
-    lines = without_html(_QUOTED.sub("", _ESCAPE.sub("", text))).split("\n")
-    for number, line in enumerate(lines):
-        if len(line) <= _LONGEST_TITLE and (title := _TITLE.match(line)) and not _HEADED.search(line):
-            titles[number] = next(filter(None, title.groups()))
-            is_table |= bool(title[1])
+    parts, heading, above, since = [], [], -1, 0
+    lines = without_html(_ESCAPE.sub("", text)).split("\n")
+    of_lines = heads(lines)
+    for number, (line, head) in enumerate(zip(lines, of_lines, strict=True)):
+        since = number if head is not of_lines[since] else since
         lowered = line.lower()
         if len(line) > _LONGEST_LINE or not (heading or any(word in lowered for word in _WORDS)):
             continue
@@ -228,22 +240,23 @@ def _parts(text):
             readings, source = [*_below(heading, line)], above
         line_place = _place_of(line, heading[0].string if source >= 0 else "")
         for at, name, value, written in [*readings, *(("", *row, "") for row in _beside(line))]:
-            place, blocks = at or line_place, parts[-1].blocks if parts else {}
-            begins = is_table or bool(titles and sum(map(len, blocks.values())) < 2)
-            if place not in blocks:
-                begins |= bool(titles or (written and source < 0))
-            elif name in blocks[place] and (titles or name not in (IPC, CPI)):
-                begins |= not (_TIMED.match(line) or 0 <= source == blocks[place][name][0][0])
-            if begins and not (parts and number in parts[-1].places):
-                start = min([*titles, number if source < 0 else source]) if parts else 0
-                named = tuple(titles[n] for n in sorted(titles, reverse=True))
-                parts.append(_Part(named, start, is_table or _TABLE not in text))
-                titles, is_table = {}, False
-            parts[-1].blocks.setdefault(place, {}).setdefault(name, []).append((source, value))
-            parts[-1].places.setdefault(number, set()).add(place)
-            parts[-1].written.setdefault(place, []).extend([written] * bool(written))
+            place, part = at or line_place, parts[-1] if parts else None
+            rows = part.places.get(place, {}).get(name) if part else None
+            again = rows and (_TIMED.match(line) or 0 <= source == rows[0][0])
+            if not part or (
+                number not in part.of_lines and part.ends(head, place, name, written and source < 0, again)
+            ):
+                start = source if source >= 0 else number
+                start = min(since, start) if part and head != part.head else start * bool(part)
+                parts.append(part := _Part(head, start, not part or head.number != part.head.number))
+            part.places.setdefault(place, {}).setdefault(name, []).append((source, value))
+            part.of_lines.setdefault(number, set()).add(place)
+            part.written.setdefault(place, []).extend([written] * bool(written))
     for part, end in zip(parts, [*(part.start for part in parts[1:]), len(lines)], strict=False):
-        part.lines = lines[part.start : end]
+        last = max(part.of_lines)
+        while last + 1 < end and of_lines[last + 1].number == part.head.number:
+            last += 1
+        part.lines = lines[part.start : last + 1]
     return parts
 
 
@@ -322,9 +335,9 @@ def cpus_utilized(text):
     return float(on[near].sum() / lengths[near].sum())
 
 
-def _totals(part, place, name):
+def _totals(part, place):
     """The Totals of the shares of a place in a part, of counts beside them, or of its stalled cycles."""
-    rows, text = part.blocks[place], part.text_of(place)
+    rows, text = part.places[place], part.text_of(place)
     counts = {event: rows[event][0][1] for event in _COUNTS if event in rows}
     elapsed, n_rows = _ELAPSED.search(text), max(len(rows.get(category, ())) for category in LEVEL_1)
     seconds = counts.pop("seconds", as_number(elapsed[1]) if elapsed else np.nan)
@@ -336,15 +349,15 @@ def _totals(part, place, name):
         mode,
     ]
     values = {_NAMES[category]: 100 * share for category, share in _level_1([rows]).items()}
-    if len(values) < 2:
+    if not values:
         values = {"cycles": 100.0} | {event: rows[event][0][1] for event in sorted(_STALLED & rows.keys())}
     elif len(counts) > 1:
         values, remarks = counts, remarks[1:]
-    unit, command = "" if values is counts else "%", f"{name} {place * (len(part.blocks) > 1)}".strip()
-    told = "\n".join(part.lines[number - part.start] for number, at in part.places.items() if place in at)
+    unit = "" if values is counts else "%"
+    told = "\n".join(part.lines[number - part.start] for number, at in part.of_lines.items() if place in at)
     running = [as_number(share) / 100 for share in _RUNNING.findall(told) if unit] or [np.nan]
     table = as_table((1, event, value, np.mean(running), unit) for event, value in values.items())
-    return Totals(text, table, command, (seconds,), remarks=tuple(remarks))
+    return Totals(text, table, part.head.command, (seconds,), remarks=tuple(remarks), titles=part.head.titles)
 
 
 def _valued(match, number):

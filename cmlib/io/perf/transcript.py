@@ -5,10 +5,12 @@
 """
 
 import itertools
+import os
 import re
 from collections import Counter
 
 from cmlib.io.events import is_event
+from cmlib.io.perf.blocks import FENCE, TABLE, command_of, heads
 from cmlib.io.perf.formats import find_format
 from cmlib.io.perf.formats.human_readable import row_of
 from cmlib.io.perf.formats.lines import as_unicode
@@ -17,13 +19,11 @@ from cmlib.io.perf.grammar import TIME, UNCOUNTED
 from cmlib.io.perf.loose import from_columns, from_lines, from_objects, from_pcm, from_rows, from_sheet
 from cmlib.io.perf.markup import one_row_a_line, without_html, without_marks
 from cmlib.io.perf.simpleperf import as_perfs
-from cmlib.io.perf.whole_runs import title_of
 
 NOTE = "Counts were taken out of the text around them."
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _QUOTED = re.compile(r"^(?:> ?)+", re.MULTILINE)
 _INDENTED = re.compile(r"^[ \t]*\t(?= )")  # perf's rows, which begin with blanks
-_FENCE = re.compile(r"^\s*(?:```|~~~)")
 _NUMBERED = re.compile(r"^ *([0-9]{1,6})(?:[:|.)]| ?│)?(?: |\t|$)")  # as editors and `cat -n` number lines
 # What logs of CI jobs, services and containers put before each line: who wrote it, and when.
 _LOGGED = re.compile(
@@ -45,9 +45,6 @@ _AS_PERF = r"\n \3      instructions\n \4      cycles\n\n \1\2 seconds time elap
 _BEGINS = "# started on the next line"  # as perf says it
 _FEWEST_NUMBERS, _MOST_LINES = 4, 0.8  # share of the lines
 _ENCODED_MAIL = 3  # soft breaks that make a text one
-_COMMAND = re.compile(
-    r"^\s*(?:\S*[$#%>❯]\s*)?(?:(?:sudo|command) +)*(?:\S*/)?(?:perf stat|time -l\w*) +([^\n']+)"
-)
 _KEPT = re.compile(r"^ *(?:Performance counter stats for |# started on |[0-9.,]+ .*seconds time elapsed)")
 _METRIC = re.compile(r"^ *(?:(?:Topdown\S* *(?:\(\w+\))? *)?#|[(\[][ 0-9.,]+%[)\]] *$)")
 _FIELDS = re.compile(
@@ -73,14 +70,15 @@ def extract(text):
     is_known = not isinstance(find_format(text), Separated)  # which any other text is taken for
     if not is_known and (objects := from_objects(as_unicode(text))):
         return objects
-    lines = _plain_lines(text)
+    plain = plain_lines(text)
+    lines = ["" if FENCE.match(line) else line for line in plain]
     first = next(filter(str.strip, lines), "")
     is_perfs = first.startswith(("# started on ", "#  ")) or any(
         read(first) for read in (_KEPT.match, _FIELDS.match, row_of)
     )
-    if lines == text.split("\n") and is_perfs and not any(map(_COMMAND.match, lines)):
+    if lines == text.split("\n") and is_perfs and not any(map(_is_typed, lines)):
         return ""
-    perfs = _tables(lines) or _fields(lines)
+    perfs = _tables(lines, heads(plain)) or _fields(lines)
     if perfs or is_known:
         return "\n".join(perfs)
     lines = [*map(as_unicode, lines)]
@@ -89,7 +87,12 @@ def extract(text):
     )
 
 
-def _plain_lines(text):
+def _is_typed(line):
+    """Whether a line is a command that measures, as it is typed."""
+    return command_of(line) is not None and not TABLE.match(line)
+
+
+def plain_lines(text):
     """Lines (list of str) of a text without quotation marks of mails, colours, and numbers or times in front of each
     line.
     """
@@ -97,7 +100,6 @@ def _plain_lines(text):
     if len(_SOFT_BREAK.findall(text)) >= _ENCODED_MAIL:
         text = _SOFT_BREAK.sub("", text)
     lines = one_row_a_line(without_html(_QUOTED.sub("", text)).split("\n"))
-    lines = ["" if _FENCE.match(line) else line for line in lines]
     lines = _without_numbers(_without_tags(_without(_LOGGED, _without(_COMMENT, lines))))
     lines = [_INDENTED.sub("", line) for line in without_marks(lines)]
     return _TIME_L.sub(_AS_PERF, as_perfs("\n".join(lines))).split("\n")
@@ -147,38 +149,48 @@ def _fields(lines):
     for line in lines:
         if row := _FIELDS.match(line):
             kept += [_BEGINS] * typed + [line.lstrip() if row[2] else line]
-        typed = bool(_COMMAND.match(line)) or (typed and not row)
+        typed = _is_typed(line) or (typed and not row)
     return kept
 
 
-def _tables(lines):
+def _tables(lines, above):
     """List of the lines of perf's tables for people, with their headings, and how long the programs took; [] if
     there are none.
 
-    A table with perf's heading goes on behind a remark until it tells how long the program took, or an event again.
+    Above them stand titles, as in Markdown, and commands as of `above` (list of Head). A table with perf's heading
+    goes on behind a remark until it tells how long the program took, or an event again.
     """
-    kept, command, is_headed, is_open, events, first = [], "", False, False, [], 0
-    for line, below in itertools.zip_longest(lines, lines[1:], fillvalue=""):
-        if typed := _COMMAND.match(line):
-            command, is_headed, is_open = typed[1].strip(), False, False
+    kept, events, first, titles = [], [], 0, ()
+    is_headed = is_open = is_gap = False
+    for line, head in zip(lines, above, strict=True):
+        if head.titles != titles:
+            depth = min(len(os.path.commonprefix([head.titles, titles])), len(head.titles) - 1)
+            titles = head.titles
+            kept += [""] * (not is_open)
+            kept += [f"{'#' * (k + 1)} {title}" for k, title in enumerate(titles) if k >= depth]
+            is_headed = False
+        elif _is_typed(line):
+            is_headed, is_open = False, False
         elif _KEPT.match(line):
-            is_open, first = "Performance" in line, len(events)
+            if table := TABLE.match(line):
+                line = line.replace(table[1], f"'{head.command}'")
+            is_open, first = bool(table), len(events)
             is_headed = is_open or (is_headed and "elapsed" not in line)
             kept += ["", line, ""]
         elif row := row_of(line):
-            if not is_headed and not row[1] and is_event(row[4]):
-                if not is_open or row[4] in events[first:]:
-                    kept += ["", f" Performance counter stats for '{command}':", ""]
+            is_again = row[4] in events[first:]
+            if (not is_headed or (is_gap and is_again)) and not row[1] and is_event(row[4]):
+                if not is_open or is_again:
+                    kept += ["", f" Performance counter stats for '{head.command}':", ""]
+                    first = len(events)
                 is_headed = True
             if is_headed or row[1]:
                 kept.append(line)
                 events.append(row[4])
         elif _METRIC.match(line) and kept and kept[-1]:
             kept.append(line)
-        elif line.strip():
-            if kept and kept[-1]:
-                kept += [""] * (not is_open)
-                is_headed = False
-            if title := title_of(line, below):
-                kept.append(f"## {title}")
+        elif line.strip() and kept and kept[-1]:
+            kept += [""] * (not is_open)
+            is_headed = False
+        is_gap = not line.strip()
     return kept if events else []

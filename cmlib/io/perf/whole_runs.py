@@ -5,8 +5,10 @@ of them in which each run is an interval. ParseError for text that can't be read
 """
 
 import itertools
+import os
 import re
 import shlex
+import unicodedata
 from collections import Counter
 from dataclasses import replace
 
@@ -15,33 +17,27 @@ import pandas as pd
 import pyarrow as pa
 
 from cmlib.io.events import base_name
+from cmlib.io.perf.blocks import TABLE, are_same, heads, program_of
 from cmlib.io.perf.formats import find_format
 from cmlib.io.perf.formats.base import Totals
 from cmlib.io.perf.formats.human_readable import HumanReadable
 from cmlib.io.perf.formats.lines import TIMED_ROW, as_table, as_unicode
 from cmlib.io.perf.formats.per_place import PerPlace
 from cmlib.io.perf.grammar import ParseError
-from cmlib.io.perf.printed import LEVEL_1, printed
+from cmlib.io.perf.printed import LEVEL_1, printed, shares_told
 
-# Heading of each table for people: command, and number of runs if the counts are means of several.
-_TABLE = re.compile(r"^ *Performance counter stats for (.*?)(?: \(([0-9]+) runs\))?:[ \t]*$", re.MULTILINE)
 _ROWS = re.compile(r"\s*\n((?:[^\n]*\S[^\n]*\n?)+)")
 _ELAPSED = re.compile(r"^ *([0-9]+)[.,]([0-9]+)(?: \+- [0-9.,]+)? seconds time elapsed", re.MULTILINE)
-# What people write above tables to tell them apart: a heading, a remark, a line before a colon; not a run's number.
-_TITLE = re.compile(
-    r"^(?!.*(?:perf stat|started on)|[^\w\n]*+(?:run|rep\w*+|trial|iteration|error|warning|note|output|results?)?"
-    r"[^\w\n]*+[0-9]*+[^\w\n]*+$)[ \t]{0,8}"
-    r"(?:(?:#+|/{2,}) *(\w.{0,70}?)|(?:={2,}|-{2,}|\*{1,2}) *(\w.{0,70}?) *[=*-]++:?|(\w.{0,70}?):{1,2}"
-    r"|(\w.{0,70}?)(?=[ \t]*\n *[=~-]{3,} *$))[ \t]*$",
-    re.MULTILINE | re.IGNORECASE,
-)
 # Programs that start another one, which is what is measured; their options and numbers are skipped.
 _STARTERS = frozenset(
     ["taskset", "numactl", "nice", "chrt", "env", "sudo", "time", "stdbuf", "setarch", "timeout"]
 )
 _OF_STARTER = re.compile(r"-.*|[0-9a-fx,:-]+|\w+=.*")
 _DURATION = "duration_time"
-_ALIKE = 1.5  # ratio of IPC from which on runs without a command are of different programs
+# Ratio of instructions, or of IPC, from which on runs are of different programs: those of equal work differ by a few
+# percent, and a mean of others holds for none.
+_ALIKE = 1.25
+_JOINED = "Shares of slots are what another run of it printed: {}."
 # Most programs, and most totals of runs, in a file.
 MOST_PROGRAMS, _MOST_RUNS = 1000, 5000
 
@@ -55,22 +51,27 @@ def totals(text, columns=None, *, rows_are_runs=True):
     runs. ParseError if the text can't be read, or has more than 1,000 programs or 5,000 runs.
     """
     text = text.replace("\r\n", "\n")
-    if _TABLE.search(text) and not TIMED_ROW.search(text):
-        return _by_program(_told_apart([*_tables(text)]))
+    if holds_tables(text):
+        return _by_program(_tables(text))
     return _by_program(find_format(text).totals(columns, rows_are_runs=rows_are_runs))
 
 
+def holds_tables(text):
+    """Whether a text has perf's tables for people, of whole runs."""
+    return bool(TABLE.search(text)) and not TIMED_ROW.search(text)
+
+
 def _tables(text):
-    """Yield the Totals of each of perf's tables for people, with the title above it (str)."""
-    tables = list(_TABLE.finditer(text))
-    starts = [0]
-    for before, table in itertools.pairwise(tables):
-        started = text.rfind("\n# started on ", before.end(), table.start())
-        starts.append(started + 1 if started >= 0 else table.start())
-    title, above = "", 0
-    for table, start, end in zip(tables, starts, [*starts[1:], len(text)], strict=True):
-        title = [title, *(line[line.lastindex] for line in _TITLE.finditer(text, above, table.start()))][-1]
-        above = table.end()
+    """Yield the Totals of each of perf's tables for people."""
+    lines = text.split("\n")
+    above, starts = heads(lines), [0, *itertools.accumulate(len(line) + 1 for line in lines)]
+    number = before = 0
+    for table in TABLE.finditer(text):
+        number += text.count("\n", starts[number], table.start())
+        begin = text.rfind("\n# started on ", before, table.start()) + 1 or table.start()
+        titles, *whose = above[number]
+        last = next((k for k in range(number, len(lines)) if [*above[k][1:]] != whose), len(lines))
+        before = end = starts[last]
         rows = _ROWS.match(text, table.end(), end)
         if not rows or "seconds time elapsed" in rows[1] or not re.match("[^\\n]*[0-9<]", rows[1]):
             continue
@@ -84,65 +85,89 @@ def _tables(text):
         elapsed = _ELAPSED.search(text, rows.end(), end)
         seconds = float(f"{elapsed[1]}.{elapsed[2]}") if elapsed else np.nan
         notes = part.remarks() + [f"Counts are means of {table[2]} runs."] * bool(table[2])
-        command = table[1][1:-1] if table[1].startswith("'") else table[1]
         counts = counts.set_column(0, "time_s", pa.array(np.ones(len(counts))))
-        yield title, Totals(text[start:end], counts, command, (seconds,), remarks=tuple(notes))
-
-
-def title_of(line, below):
-    """What a line tells of the table below it (str), as people head tables; "" if it is no title.
-
-    `below` is the line after it, which may underline it.
-    """
-    title = _TITLE.match(f"{line}\n{below}")
-    return title[title.lastindex] if title else ""
-
-
-def _told_apart(titled):
-    """Yield the Totals of some (title, Totals), with the title in front of a command below several titles."""
-    titles = {}
-    for title, run in titled:
-        titles.setdefault(run.command, set()).add(title)
-    for title, run in titled:
-        word = re.sub(r"\W*[^\w.]+\W*", "-", title)
-        yield replace(run, command=f"{word} {run.command}") if word and len(titles[run.command]) > 1 else run
+        yield Totals(text[begin:end], counts, whose[0], (seconds,), remarks=tuple(notes), titles=titles)
 
 
 def _by_program(runs):
-    """List of Totals: those of the same command, heading and events are joined; ParseError if there are too many.
-
-    Runs of a command that count other events are named apart where each has an account printed.
+    """List of Totals: those of the same command, titles, heading and events are joined where their counts are alike;
+    others are named apart. ParseError if there are too many.
     """
-    groups, unnamed = {}, []
+    programs, n_parts = {}, 0
     for number, run in enumerate(runs, 1):
-        if not run.command and not run.heading:
-            run = _named_by_ipc(run, unnamed, number)
-        groups.setdefault((run.command, run.heading, events_of(run)), []).append(run)
-        if number > _MOST_RUNS or len(groups) > MOST_PROGRAMS:
+        told = _told(run)
+        of_key = programs.setdefault((run.command, run.titles, run.heading), [])
+        parts = next((parts for like, parts in of_key if _are_alike(run, told, *like)), {})
+        if not parts:
+            of_key.append(((run, told), parts))
+        n_parts += events_of(run) not in parts
+        parts.setdefault(events_of(run), []).append(run)
+        if number > _MOST_RUNS or n_parts > MOST_PROGRAMS:
             raise ParseError(
                 f"line 1: more than {MOST_PROGRAMS:,} programs or {_MOST_RUNS:,} runs come in one file. Split it."
             )
-    for command in {key[0] for key in groups} if len(groups) > 1 else ():
-        of_it = [alike for key, alike in groups.items() if key[0] == command]
-        told = [alike for alike in of_it if set(LEVEL_1) <= printed(alike[0].text).keys()]
-        for k, alike in enumerate(told if len(told) > 1 else (), 1):  # which one account can't hold for
-            alike[:] = [replace(run, command=f"{command} run {k}") for run in alike]
-    return [joined(alike) for alike in groups.values()]
+    return [
+        joined([replace(run, titles=(*run.titles, *[f"run {k}"] * (len(of_key) > 1))) for run in alike])
+        for of_key in programs.values()
+        for k, (_, parts) in enumerate(of_key, 1)
+        for alike in parts.values()
+    ]
 
 
-def _named_by_ipc(run, unnamed, number):
-    """Totals without a command, of the program whose IPC is alike: one answer can't hold for runs that differ so much.
-
-    `unnamed`, a list of (name, IPC), gets those that are like none before.
-    """
+def _told(run):
+    """What tells runs of other programs apart (float): instructions of a program that ran to its end, IPC of others."""
     names = run.table["event"].to_pylist()
     counted = dict(zip(map(base_name, names), run.table["value"].to_pylist(), strict=True))
-    ipc = (counted.get("instructions") or np.nan) / (counted.get("cycles") or np.nan)
-    alike = [name for name, other in unnamed if not abs(np.log(ipc / other)) > np.log(_ALIKE)]
-    if not alike:
-        alike = [f"run {number}" if unnamed else ""]
-        unnamed.append((alike[0], ipc))
-    return replace(run, command=alike[0])
+    instructions = counted.get("instructions") or np.nan
+    return instructions / (1 if program_of(run.command) else counted.get("cycles") or np.nan)
+
+
+def _are_alike(run, told, other, of_other):
+    """Whether `run` and `other` can be runs of one program: by what was counted, by the events where it was counted of
+    what went on already, and by accounts that were printed of other events.
+    """
+    if abs(np.log(told / of_other)) > np.log(_ALIKE):
+        return False
+    if events_of(run) == events_of(other):
+        return True
+    is_attached = run.command and not program_of(run.command)
+    return not is_attached and not set(LEVEL_1) <= printed(run.text).keys() & printed(other.text).keys()
+
+
+def with_shares(counts, alone):
+    """List of Totals: `counts` with the shares of slots in `alone` that were printed of the same program, and the
+    others of these.
+
+    Of the same program are the only shares of its command, or of its titles where no command is known, if no shares
+    stand in the table of counts itself.
+    """
+    of_counts, others = {}, []
+    for shares in alone:
+        fits = [_kinship(run, shares) for run in counts]
+        like = [k for k, fit in enumerate(fits) if fit == max(fits) > 0]
+        is_one = like and len({counts[k].titles for k in like}) == 1
+        of_counts.setdefault(like[0] if is_one else None, []).append(shares)
+    runs = list(counts)
+    for k, some in of_counts.items():
+        if k is None or len(some) > 1 or LEVEL_1[0] in printed(counts[k].text):
+            others += some
+        else:
+            text, remarks = (
+                f"{counts[k].text.rstrip()}\n\n{some[0].text}",
+                (*counts[k].remarks, _JOINED.format(shares_told(printed(some[0].text)))),
+            )
+            runs[k] = replace(counts[k], text=text, remarks=remarks)
+    return [*runs, *others]
+
+
+def _kinship(counts, shares):
+    """How well the titles of shares are those of counts of the same command (int); 0 if they are of another program."""
+    if not TABLE.search(counts.text):
+        return 0
+    if program_of(counts.command) and are_same(counts.command, shares.command):
+        return 1 + len(os.path.commonprefix([counts.titles, shares.titles]))
+    is_known = counts.titles == shares.titles != () and shares.command in ("", counts.command)
+    return int(is_known)
 
 
 def events_of(runs):
@@ -192,21 +217,40 @@ def as_intervals(runs):
     return frame.assign(time_s=np.cumsum(seconds)[frame["time_s"].to_numpy(int) - 1])
 
 
-def program_names(commands):
-    """Dict from each command (str) to a unique name: that of the program, with its arguments if it is in several
-    commands.
+def program_names(programs):
+    """Dict from each program, a pair of command (str) and titles (tuple of str), to a unique name: that of the command,
+    behind the titles that tell it from others of the same command, and with its arguments if another begins so.
     """
-    names = {command: _words(command) for command in dict.fromkeys(commands)}
-    firsts = Counter(words[0] for words in names.values())
-    named = {
-        command: "-".join(words if firsts[words[0]] > 1 else words[:1])[:60].strip("_.-")
-        for command, words in names.items()
+    titles = {}
+    for command, of_command in programs:
+        titles.setdefault(program_of(command), {})[of_command] = None
+    words = {}
+    for command, of_command in programs:
+        apart = _apart(of_command, [*titles[program_of(command)]])
+        apart = apart or [*map(_plain, of_command[-1:])] * (not program_of(command))
+        words[command, of_command] = [*filter(None, ["-".join(apart)]), *_words(command)]
+    firsts = Counter(first for first, *_ in words.values())
+    names = {
+        key: "-".join(of[:1] if firsts[of[0]] < 2 else of)[:60].strip("_.-") for key, of in words.items()
     }
-    alike = Counter(named.values())
+    alike = Counter(names.values())
     return {
-        command: f"{name}-{number}" if alike[name] > 1 else name
-        for number, (command, name) in enumerate(named.items(), 1)
+        key: f"{name}-{number}" if alike[name] > 1 else name
+        for number, (key, name) in enumerate(names.items(), 1)
     }
+
+
+def _apart(titles, siblings):
+    """Plain words (list of str) of the nearest of some titles that no siblings have, or of all that tell them apart."""
+    for title in reversed(titles):
+        if len(siblings) > 1 and sum(title in others for others in siblings) == 1:
+            return [*filter(None, [_plain(title)])]
+    words = []
+    for title in titles:
+        left = [others for others in siblings if title in others]
+        words += [_plain(title)] * (len(left) < len(siblings))
+        siblings = left
+    return [*filter(None, words)]
 
 
 def _words(command):
@@ -219,6 +263,11 @@ def _words(command):
     first = next(words, "")
     while first.rpartition("/")[2] in _STARTERS:
         first = next(itertools.dropwhile(_OF_STARTER.fullmatch, words), "")
-    named = filter(None, [first, *words])
-    plain = (re.sub(r"[^A-Za-z0-9_.]+", "_", word.rpartition("/")[2]) for word in named)
-    return [word.removesuffix(".exe").strip("_.") or "x" for word in plain] or ["unnamed"]
+    named = (word.rpartition("/")[2].removesuffix(".exe") for word in filter(None, [first, *words]))
+    return [_plain(word) or "x" for word in named] or ["unnamed"]
+
+
+def _plain(words):
+    """Words (str) with all but Latin letters and digits as ``_``."""
+    letters = unicodedata.normalize("NFKD", words).encode("ascii", "ignore").decode()
+    return re.sub(r"[^A-Za-z0-9_.]+", "_", letters).strip("_.")

@@ -41,6 +41,8 @@ class Totals:
         Lines to be put before `text`, once for all runs.
     remarks : tuple of str
         Sentences on what was left out, added up or assumed.
+    titles : tuple of str
+        What stands above it, the outermost first.
     """
 
     text: str
@@ -49,6 +51,7 @@ class Totals:
     seconds: tuple = (np.nan,)
     heading: str = ""
     remarks: tuple = ()
+    titles: tuple = ()
 
 
 class Format:
