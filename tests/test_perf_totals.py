@@ -259,3 +259,12 @@ def test_from_twenty_runs_on_what_varies_over_runs_is_studied(tmp_path, monkeypa
 def test_a_stored_run_whose_totals_are_gone_is_refused():
     with pytest.raises(perf.ParseError, match="no totals of a run"):
         perf.read_run("nothing that was counted\n", {"axis": "runs"})
+
+
+def test_a_clock_without_a_unit_is_in_nanoseconds():
+    rows = [" 9,285,941,030      task-clock:u      #    0.995 CPUs utilized", " 2,151      page-faults:u"]
+    (run,) = perf.totals("\n".join([" Performance counter stats for './a':", "", *rows]))
+    assert run.table.select(["value", "unit"]).to_pylist() == [
+        {"value": 9285.94103, "unit": "msec"},
+        {"value": 2151.0, "unit": ""},
+    ]

@@ -419,7 +419,8 @@ def _remarks(runs, hidden, uncounted, core, processor, level, printed, account):
     shares = [running.mean(skipna=False) for _, running in runs]
     exact = bool(account) and account["how"] == "counted"
     thin = sorted({event for share in shares for event in share.index[share < _THIN]})
-    used = {event for row in account["categories"] for event in row["events"]} if account else thin
+    rows = account["categories"] if account else ()
+    used = {event for row in rows for event in row["events"]} or thin  # those of printed shares name none
     ipc, printed_ipc = level.get(_IPC, 0.0), printed.get(_IPC, 0.0)
     differs = ipc and printed_ipc and not 1 / _STANDS_OUT < ipc / printed_ipc < _STANDS_OUT
     ipcs = (printed_ipc, ipc) if differs else ()

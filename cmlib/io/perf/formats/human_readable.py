@@ -33,6 +33,8 @@ _UNITS = frozenset(
 )
 # Clocks up to perf 3.14 are in milliseconds without saying so.
 _IN_MS = re.compile(r".*[.,](?:[0-9]{2}|[0-9]{6}) (?:task|cpu)-clock(?:-msecs)?")
+# Clocks of some versions of perf 6 are in nanoseconds without saying so.
+_IN_NS = re.compile(r"(?:task|cpu)-clock(?::\w*)?")
 # Further metrics of an event, behind the last of which stands its running share.
 _METRICS = re.compile(rf"(?:\n *+(?:{TIME} ++)?(?:#|{_SHARE} *+$)[^\n]*+)*+", re.MULTILINE)
 # What else such a table holds: headings, a metric or a share by itself, elapsed times.
@@ -82,6 +84,8 @@ class HumanReadable(Format):
             below = re.findall(_SHARE, _METRICS.match(self.text, start + row.end())[0])
             share = share or (below[-1] if below else None)
             count = count if count.startswith("<") else self._count(start, count, unit)
+            if _IN_NS.fullmatch(event) and not unit and isinstance(count, float):
+                count, unit = count / 1e6, "msec"
             yield time, event, count, as_number(share) / 100 if share else 1.0, unit
 
     def _count(self, start, cell, unit):
