@@ -224,7 +224,7 @@ def test_a_server_that_is_never_ready_is_stopped(tmp_path):
     before = set(descendants(os.getpid()))
     with pytest.raises(ServerError, match="slow was not ready after 0 s(.|\n)*waiting"), slow:
         pass
-    assert set(descendants(os.getpid())) <= before
+    assert wait_until(lambda: set(descendants(os.getpid())) <= before)
 
 
 def test_a_server_that_dies_while_it_is_used_is_told(tmp_path, port):
@@ -301,7 +301,7 @@ def test_memcached_alone_is_counted_and_leaves_nothing(port):
     with datacaching(0.005, {}, port=port, keys=2000) as counted:
         output = run_tool(counted.command)
         assert counted.pids and "requests/s" in output and "0 misses" in output
-    assert set(descendants(os.getpid())) <= before
+    assert wait_until(lambda: set(descendants(os.getpid())) <= before)
 
 
 @pytest.mark.needs("memcached", "cc")
