@@ -20,7 +20,7 @@
 #
 # *Reads* the store, the database of all recorded runs. *Writes* the pictures and sentences about each program with which the report's first page begins.
 #
-# Of a measured program two things are told: its IPC (instructions per cycle) over time, and what its pipeline lost. In every cycle the pipeline can take a fixed number of operations (eight on this page's processor); each such *slot* is used by an operation that *retires*, wasted on a wrong path (*bad speculation*), or left empty because no operation arrived (*front end*) or because there was no room for it (*back end*). A simulated program has no cycles; of it KCachegrind's estimate is shown.
+# Of a measured program two things are told: its IPC (instructions per cycle) over time, and what its pipeline lost. In every cycle the pipeline can take a fixed number of operations (eight on this page's processor); each such *slot* is used by an operation that *retires*, wasted on a wrong path (*bad speculation*), or left empty because no operation arrived (*front end*) or because there was no room for it (*back end*). Where events are more than counters, they *take turns* (multiplexing): each is counted for a part of the time, and its total is an estimate. So a share is told by a lower and an upper bound. A simulated program has no cycles; of it KCachegrind's estimate is shown.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
@@ -65,7 +65,7 @@ first.counts.iloc[:5, :5].map("{:,.0f}".format)
 # %% [markdown]
 # ## How well two runs agree
 #
-# Before anything is concluded from counts that took turns on the counters (multiplexing), look at what was counted all the time in every run, instructions and cycles:
+# Before anything is concluded from counts that took turns, look at what was counted all the time in every run, instructions and cycles:
 #
 # $$\mathrm{IPC}_t = \frac{\mathrm{instructions}_t}{\mathrm{cycles}_t}$$
 #
@@ -105,8 +105,9 @@ if ipc:
             ax.axvline(start, color="#222222", lw=1, ls=":")
     display(results.figure(figure, "ipc",
                            f"**Figure.** IPC over time, a line a run, {n_runs} runs a program: "
-                           f"{chosen_of}; dotted: phases of run 1. *See:* what comes in every run "
-                           "is the program's; how much runs are alike is in the table below.",
+                           f"{chosen_of}; dotted: where phases of run 1 alone begin. Axes differ. "
+                           "*See:* what comes in every run is the program's; how much runs are "
+                           "alike is in the table below.",
                            on_page=len(ipc) > 1))  # of one program its card has it
 
 # %% [markdown]
@@ -242,7 +243,7 @@ if profiles:
 # %% [markdown]
 # ## What limits a measured program
 #
-# The shares $s_k$ of all slots that retired, bad speculation, front end and back end take add up to one. The events that were counted bound each share, $l_k \le s_k \le h_k$: an event that counts cycles or slots is a share of them; one that counts misses or mispredictions costs between nothing and its latency (by the table `data/topdown/costs`). Where a category's slots themselves were counted, its bounds are the share less and plus what it would change by if each of its events were off by its error (root of the sum of squares). With $y_i$ the counts of an event in $n$ intervals, $R$ its rate a cycle in all of them, $c_i$ the cycles and $\bar w$ the mean running share (the share of the time for which it was on a counter), this relative error is twice a standard error (95 %), of what was not counted:
+# The shares $s_k$ of all slots that retired, bad speculation, front end and back end take add up to one. The events that were counted bound each share, $l_k \le s_k \le h_k$: an event that counts cycles or slots is a share of them; one that counts misses or mispredictions costs between nothing and its latency (by the table `data/topdown/costs`). Where a category's slots themselves were counted, its bounds are the share less and plus what it would change by if each of its events were off by its error (root of the sum of squares). With $y_i$ the counts of an event in $n$ intervals, $R = \sum_i w_i y_i / \sum_i w_i c_i$ its rate a cycle, $c_i$ the cycles and $\bar w$ the mean of the running shares $w_i$ (the share of the time for which it was on a counter), this relative error is twice a standard error (95 %), of what was not counted:
 #
 # $$\mathrm{error} = \frac{2}{\sum_i y_i} \sqrt{(1 - \bar w) \; n \; \tfrac12 \, \mathrm{mean}_i \, (\varepsilon_{i+1} - \varepsilon_i)^2}, \qquad \varepsilon_i = y_i - R \, c_i,$$
 #
@@ -293,16 +294,16 @@ if bounds:
             if of in LEVEL_1 for event in events if event != "instructions"}
     widest = (table["high"] - table["low"])[table["parent"] == ""].max()
     display(results.table(table, "bounds",
-                          "**Table.** Least and most that each category takes of a program's "
-                          "slots [%], from the runs that counted its events: the first level, and "
-                          f"below it what is advised on ({n_rows} of {len(table)} rows). *See:* on "
-                          f"the first level they are at most {widest:.1f} points apart. Its events "
-                          f"were counted in {' or '.join(map(str, sorted(n_of)))} of a program's "
-                          "runs; how another run would go, one run can't tell.",
+                          "**Table.** Lower (*low*) and upper bound (*high*) of each category's "
+                          "share of a program's slots [%]: the first level, and below it what is "
+                          f"advised on ({n_rows} of {len(table)} rows). *See:* on the first level "
+                          f"they are at most {widest:.1f} points apart. Each of its events was "
+                          f"counted in {' or '.join(map(str, sorted(n_of)))} of a program's runs "
+                          "(all together: 02a); how another run would go, one can't tell.",
                           rows=n_rows, decimals=1))
 
 # %% [markdown]
-# Retired counts operations, IPC instructions: two that are fused, such as a compare and its branch, are one operation, so IPC can be above eight times the retired share; and the figure draws some of the runs, the bounds are of all that counted these events. `summarize_runs` computes the bounds of all levels at once.
+# Retired counts operations, IPC instructions: two that are fused, such as a compare and its branch, are one operation, so IPC can be above eight times the retired share; and the figure draws runs in which no event took turns, while the bounds are of those that counted these events. `summarize_runs` computes the bounds of all levels at once.
 
 # %%
 for name, one in bounds.items():
@@ -314,7 +315,7 @@ for name, one in bounds.items():
         runs_of = [run for run in runs[name] if event in run.counts]
         if not others and len(runs_of) == 1:
             print(f"{name}, front end: {100 * share:.1f} %, by hand "
-                  f"±{100 * share * error_by_hand(runs_of[0], event):.1f}")
+                  f"±{np.ceil(1000 * share * error_by_hand(runs_of[0], event)) / 10:.1f}")
 
 # %% [markdown]
 # ## What is said of each program
@@ -351,7 +352,6 @@ def series_card(rows):
     return figure, axes
 
 
-# %%
 @plot.styled
 def simulated_card(parts, starts):
     """Estimated cycles over the run, as above, half as wide."""
@@ -406,7 +406,7 @@ if answers:
             if "instructions a cycle" in one["levels"]}
     whole = ", ".join(f"{name} {of:.3g}" for name, of in ipcs.items())
     limits = [f"in {name} {describe_limits(one['account'])}" for name, one in accounts.items()]
-    said = [f"the largest loss of slots is, from least to most, {', '.join(limits)}" * bool(limits),
+    said = [f"the largest loss of slots (its bounds) is {', '.join(limits)}" * bool(limits),
             f"IPC of a whole run is {whole} (median of all runs)" if ipcs else ""]
     if ipc:
         n_phases, every = {name: len(phases) for name, phases in found.items()}, pd.concat(found)

@@ -24,14 +24,15 @@
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
-n_shuffled: int = 20  # random orders of a run's values, in which there are no phases
-seed: int = 0  # of the random orders
+n_random: int = 20  # random series of each kind without phases, a program
+seed: int = 0  # of the random series
 settings: dict = {}  # database, profile, results_folder
 
 # %%
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
+from matplotlib.lines import Line2D
 
 from cmlib import plot, topdown
 from cmlib.errors import UnfitRecordingError
@@ -42,8 +43,8 @@ from cmlib.plot.style import GREY
 from cmlib.report.notebook import begin
 
 # %%
-limits = {"n_shuffled": (1, 1000), "seed": (0, 1_000_000)}
-notebook = begin("01b_phases", settings, program=program, n_shuffled=n_shuffled, seed=seed)
+limits = {"n_random": (1, 1000), "seed": (0, 1_000_000)}
+notebook = begin("01b_phases", settings, program=program, n_random=n_random, seed=seed)
 results, url = notebook.results, notebook.database
 programs = data.programs(url, program)
 data.refuse_simulated(url, programs, "phases of a simulated program are in notebook 01a.")
@@ -52,7 +53,7 @@ display(Markdown(data.describe_data(url, programs)))
 # %% [markdown]
 # ## The data
 #
-# $x_t = \mathrm{instructions}_t / \mathrm{cycles}_t$ of every whole interval $t$; runs in which no event took turns on the counters where a program has any, else all. Run 1 is the first by name.
+# $x_t = \mathrm{instructions}_t / \mathrm{cycles}_t$ of every whole interval $t$; runs in which no event took turns on the counters where a program has any, else all; of these, runs of 20 to 240 such intervals. Run 1 is the first by name.
 
 # %%
 def ipc_of_runs(name):
@@ -78,7 +79,7 @@ if not ipc:
 #
 # $$\mathrm{cost} = \sum_{k=1}^{m} \sum_{t \in P_k} (x_t - \bar{x}_k)^2 + m \, \max\Big(0.1 \sum_{t=1}^{n} (x_t - \bar{x})^2,\; 3 \, \sigma^2 \ln n\Big)$$
 #
-# is least: what the phases leave of the squares, and a price for each phase, so that a further one must explain a tenth of the variance, and more than the best cut of noise would. $\sigma^2$ is the variance within phases times $(1 + r) / (1 - r)$, $r$ being the correlation of neighbours there (plus its bias, about $m / n$): independent values of this variance have means that vary as much. As $\sigma^2$ takes phases and phases take $\sigma^2$, both are computed in turn, until $\sigma^2$ grows no more. (No method of the papers; `segment_starts` finds the phases of least cost exactly, by dynamic programming. Of more than 240 values, means of neighbours are cut, by the library alone.)
+# is least: what the phases leave of the squares, and a price for each phase, so that a further one must explain a tenth of the variance, and more than the best cut of noise would. $\sigma^2$ is the variance within phases times $(1 + r) / (1 - r)$, $r$ being the correlation of neighbours there (plus its bias, about $m / n$): where neighbours are alike, means of phases vary more at random, as if single values had this larger variance and were independent. As $\sigma^2$ takes phases and phases take $\sigma^2$, both are computed in turn, until $\sigma^2$ grows no more or there is one phase. (No method of the papers; `segment_starts` finds the phases of least cost by dynamic programming. Of a series of more than 240 values the library cuts means of neighbours.)
 
 # %%
 def phases_by_hand(x):
@@ -97,7 +98,11 @@ def phases_by_hand(x):
             return x.index[starts], price
 
 # %% [markdown]
-# How near a run is to one more phase: the price is lowered until there is one. And what the rule finds where there is nothing to find: the same values in random order.
+# How near a run is to one more phase: the price is lowered, by 2 % at a time, until there is one. And what the rule finds where there is nothing to find, in two kinds of random series. The first, the same values in *random order*, is easy: neighbours are independent, which in a run they are not. In the second they are as alike as in the run: *AR(1) noise*, each value $r_1$ times the one before plus a normal random number, $r_1$ being the correlation of neighbours in the whole run:
+#
+# $$z_t = r_1 z_{t-1} + \varepsilon_t, \qquad r_1 = \frac{\sum_t (x_t - \bar x)(x_{t-1} - \bar x)}{\sum_t (x_t - \bar x)^2}.$$
+#
+# As the run's phases themselves make neighbours alike, this noise is harder than what lies within phases. Where it is cut as the run is, phases must explain more of the run than of the noise.
 
 # %%
 def next_phase(x, starts, price):
@@ -110,22 +115,45 @@ def next_phase(x, starts, price):
 
 
 # %%
+def ar1_noise(x, rng):
+    """Noise without phases in which neighbours correlate as in x."""
+    X = (x - x.mean()).to_numpy()
+    r_1, z = (X[1:] * X[:-1]).sum() / (X**2).sum(), rng.normal(size=len(x))
+    z[0] /= np.sqrt(1 - r_1**2)
+    for t in range(1, len(x)):
+        z[t] += r_1 * z[t - 1]
+    return z
+
+
+def explained(x, starts):
+    """Share of the sum of squares of x that the means of its phases explain [%]."""
+    P = np.split(x.to_numpy(), x.index.searchsorted(starts[1:]))
+    left = sum(((x_k - x_k.mean()) ** 2).sum() for x_k in P)
+    return 100 * (1 - left / ((x - x.mean()) ** 2).sum())
+
+
+def explained_at_random(x, draw):
+    """What phases explain of each random series; 0 where it isn't cut."""
+    series = [pd.Series(draw(x), x.index) for _ in range(n_random)]
+    return np.array([explained(z, phases_by_hand(z)[0]) for z in series])
+
+
+# %%
 rng, rows, phases = np.random.default_rng(seed), {}, {}
 for name, series in ipc.items():
     x = series[0]
     starts, price = phases_by_hand(x)
     phases[name] = topdown.series_phases(x)
     np.testing.assert_array_equal(starts, phases[name]["start"])  # the library finds the same
-    level = phases[name]["level"].iloc[starts.searchsorted(x.index, side="right") - 1].to_numpy()
     squares, (start, enough) = ((x - x.mean()) ** 2).sum(), next_phase(x, starts, price)
-    numbers = [len(topdown.series_phases(other)) for other in series]
-    shuffled = [len(phases_by_hand(pd.Series(rng.permutation(x), x.index))[0])
-                for _ in range(n_shuffled)]
-    rows[name] = [len(starts), 100 * (1 - ((x - level) ** 2).sum() / squares),
-                  100 * price / squares, 100 * enough / squares, start, len(numbers),
-                  sum(number > len(starts) for number in numbers), sum(n > 1 for n in shuffled)]
-columns = ["phases", "explain [%]", "price [%]", "next at [%]", "next from [s]", "runs",
-           "runs with more", "shuffled"]
+    differ = [np.sign(len(topdown.series_phases(other)) - len(starts)) for other in series[1:]]
+    orders = explained_at_random(x, rng.permutation)
+    noise = explained_at_random(x, lambda x: ar1_noise(x, rng))
+    rows[name] = [len(starts), explained(x, starts), 100 * price / squares, 100 * enough / squares,
+                  start, *(differ.count(sign) for sign in (0, 1, -1)),
+                  (orders > 0).sum(), (noise > 0).sum(), noise.max()]
+columns = ["phases", "explain [%]", "price [%]", "next at [%]", "next from [s]", "others: as many",
+           "more", "fewer", "random orders cut", "AR(1) cut", "AR(1) explained, most [%]"]
 table = pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("program")
 nearest = (table["next at [%]"] / table["price [%]"]).idxmax()
 
@@ -135,39 +163,63 @@ figure, axes = plot.series_by_program(
 for ax, name in zip(axes, ipc, strict=True):
     for at in phases[name].itertuples():
         ax.hlines(at.level, at.start, at.end, color="#222222", lw=2)
-    ax.axvline(table.at[name, "next from [s]"], color=GREY, lw=1, ls=":")
-display(results.figure(figure, "phases", "**Figure.** IPC of run 1; black: the mean of each phase; "
-                       "dotted: where one more would begin if its price were lower. *See:* nearest "
-                       f"to one more is {nearest}, at {table.at[nearest, 'next from [s]']:.1f} s."))
+    ax.plot(table.at[name, "next from [s]"], 0, "^", color=GREY, ms=8, clip_on=False)
+handles = [Line2D([], [], color="#222222", lw=2),
+           Line2D([], [], color=GREY, marker="^", ls="", ms=8)]
+figure.legend(handles, ["phase: its mean", "no phase: one more would begin at a lower price"],
+              loc="outside upper center", ncols=2)
+display(results.figure(figure, "phases", "**Figure.** IPC of run 1; black: the mean of each phase, "
+                       "which ends where the line does; triangle: where one more would begin if "
+                       f"its price were lower. *See:* nearest to one more is {nearest}, at "
+                       f"{table.at[nearest, 'next from [s]']:.1f} s."))
 
 # %%
-results.table(table.iloc[:, :7].reset_index(), "phases", "**Table.** Phases of run 1, what they "
-              "explain of the sum of squares; the price of one; the price at which there would be "
-              "more, and where that would begin; runs, and those with more phases than run 1.",
-              decimals=1)
+results.table(table.reset_index(), "phases", "**Table.** Phases of run 1, what they explain of the "
+              "sum of squares; the price of one [% of the squares]; the price at which there would "
+              "be more, and where that would begin; how many of the program's other runs have as "
+              "many phases as run 1, more and fewer; how many of "
+              f"{n_random} series of each random kind are cut, and the most that phases explain "
+              "of AR(1) noise.", decimals=1)
 
 # %%
 for name, row in table.iterrows():
     results.number(f"phases explain of IPC's squares, {name}", row["explain [%]"], "%")
-told = ", ".join(f"{name} {row.iloc[0]:.0f} ({row['explain [%]']:.0f} %)"
+told = ", ".join(f"{name} {row['phases']:.0f} ({row['explain [%]']:.0f} %)"
                  for name, row in table.iterrows())
-row = table.loc[nearest]
-several = f"; {row['runs with more']:.0f} of its {row['runs']:.0f} runs have more phases"
+others, row = table[["others: as many", "more", "fewer"]].sum(axis=1), table.loc[nearest]
+equal = [name for name in table.index if others[name] and table.at[name, "others: as many"]
+         == others[name]]
+unlike = [f"of {name}'s {others[name]} {of['others: as many']:.0f} have as many, {of['more']:.0f} "
+          f"more, {of['fewer']:.0f} fewer" for name, of in table.iterrows()
+          if others[name] and name not in equal]
+repeated = "; ".join([f"All other runs of {', '.join(equal)} have as many"] * bool(equal) + unlike)
+
+
+def describe_cuts(kind):
+    """How many random series of a kind are cut, by program."""
+    cut = table.loc[table[kind] > 0, kind]
+    return (f"{cut.sum():.0f} of {n_random * len(table)} are cut"
+            + f" ({', '.join(f'{name} {n:.0f}' for name, n in cut.items())})" * bool(len(cut)))
+
+
+more = table.index[table["explain [%]"] > table["AR(1) explained, most [%]"]]
 display(results.finding(
     f"Run 1 has so many phases, which explain so much of the sum of squares of its IPC: {told}. "
-    f"Nearest to one more is {nearest}, from {row['next from [s]']:.1f} s on: it would explain "
-    f"{row['next at [%]']:.1f} % of the squares, and its price is {row['price [%]']:.1f} %"
-    f"{several}. Of {n_shuffled * len(table)} random orders of the values, without phases, "
-    f"{table['shuffled'].sum():.0f} are cut."))
+    + (repeated[0].upper() + repeated[1:] + ". ") * bool(repeated)
+    + f"Nearest to one more is run 1 of {nearest}, from {row['next from [s]']:.1f} s on: that "
+    f"would take a price of {row['next at [%]']:.1f} % of the squares instead of "
+    f"{row['price [%]']:.1f} %. Where there are no phases: of random orders of the values "
+    f"{describe_cuts('random orders cut')}, of AR(1) noise {describe_cuts('AR(1) cut')}; phases "
+    f"explain more of run 1 than of any such noise in {', '.join(more) or 'no program'}."))
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# Why IPC changes: what was counted beside it may tell (notebooks 01a and 05). The tenth and the 4 % are chosen, not found: with a lower price runs have more phases (*next at*). In random order neighbours are independent, which in a run they are not; for these the price has $(1 + r) / (1 - r)$.
+# Why IPC changes: what was counted beside it may tell (notebooks 01a and 05). The tenth and the 4 % are chosen, not found: with a lower price runs have more phases (*next at*). That a cut is more than noise is told by two kinds of random series only; noise that wanders for longer than AR(1) noise would be cut more often.
 #
 # ## On your own program
 #
-# `cmlib record NAME -- COMMAND`, then `cmlib run live 01b_phases -p program=NAME` (*live*: the profile for recordings of your own). `program` is the parameter to change first.
+# `cmlib record NAME -- COMMAND`, then `cmlib run live 01b_phases -p program=NAME` (*live*: the profile for recordings of your own). `program` is the parameter to change first. A run of fewer than 20 or more than 240 intervals is left out; longer intervals (`--interval-ms` of `cmlib record`) make fewer of them.
 #
 # **References.** Killick, Fearnhead and Eckley, *Optimal detection of changepoints with a linear computational cost*, JASA 2012 (penalized cost).
 

@@ -101,10 +101,10 @@ def describe_account(answer):
     None.
     """
     account, decide = answer["account"], answer["account"]["decide"]
-    apart = max((row["high"] - row["low"]) / 2 for row in account["categories"] if not row["parent"])
+    widest = max(row["high"] - row["low"] for row in account["categories"] if not row["parent"])
     return {
         "limits": account["text"].rstrip("."),
-        "sure": _sentences().sure(account, apart),
+        "sure": _sentences().sure(account, np.ceil(round(5 * widest, 6)) / 10),
         "advice": "; ".join(entry["text"] for entry in account["advice"]),
         "lacking": f"what would decide it: {as_code(decide)}" if decide else "",
     }
