@@ -194,7 +194,7 @@ unlike = [f"of {name}'s {others[name]} {of['others: as many']:.0f} have as many,
           if others[name] and name not in equal]
 repeated = "; ".join([f"All other runs of {', '.join(equal)} have as many"] * bool(equal) + unlike)
 
-
+# %%
 def describe_cuts(kind):
     """How many random series of a kind are cut, by program."""
     cut = table.loc[table[kind] > 0, kind]

@@ -144,7 +144,7 @@ def miss_of_sums(rates, sums):
     return pd.Series({whole: distance / rates[whole].mean() for whole, distance in off.items()
                       if rates[whole].mean() > 1e-5}, dtype=float)
 
-
+# %%
 def distance_to_another_run(steps, adjust):
     """The distance of the third test, by event, mean of all ordered pairs of runs."""
     found = {}
@@ -169,26 +169,31 @@ def with_other_ipc(run):
 WAYS = {"not adjusted": False, "adjusted to IPC": True, "control": True}
 
 
+def judge_way(name, how, merging, steps, sums):
+    """By one way of cleaning and of merging, how far a program's steps are from both sums."""
+    adjust = WAYS[merging]
+    taken = [with_other_ipc(run) for run in steps] if merging == "control" else steps
+    rates, _ = topdown.merge_steps(taken, adjust=adjust)
+    another = distance_to_another_run(taken, adjust)
+    missed = miss_of_sums(rates, sums)
+    off = closure_of(topdown.account(rates, tables[name]), topdown.merge_steps(steps)[1])
+    return [name, how, merging, *off.values(), missed.median(), another.median(), len(missed),
+            len(another)]
+
+
+# %%
 def judge_every_way(name):
-    """By every way of cleaning and of merging, how far a program's steps are from both sums."""
+    """The rows of all ways of cleaning and merging a program."""
     sums, rows = separate_sums(name), []
     counted = set(data.interval_runs(url, [name])["events"].explode())
     wanted = {*tables[name].takes(counted), *PINNED,
               *(event for whole, parts in sums for event in (whole, *parts))}
     for how in clean.DISTINCT_METHODS:
         steps = experiments.cleaned_steps(url, name, wanted, method=how, workers=workers)
-        ipc = topdown.merge_steps(steps)[1]
-        for merging, adjust in WAYS.items():
-            taken = [with_other_ipc(run) for run in steps] if merging == "control" else steps
-            rates, _ = topdown.merge_steps(taken, adjust=adjust)
-            another = distance_to_another_run(taken, adjust)
-            missed = miss_of_sums(rates, sums)
-            off = closure_of(topdown.account(rates, tables[name]), ipc)
-            rows.append([name, how, merging, *off.values(), missed.median(), another.median(),
-                         len(missed), len(another)])
-        event = rates.columns[0]
-        adjusted = topdown.merge_steps(steps)[0][event]
-        np.testing.assert_allclose(adjusted, adjust_by_hand(steps, event))
+        rows += [judge_way(name, how, merging, steps, sums) for merging in WAYS]
+        adjusted = topdown.merge_steps(steps)[0]
+        event = adjusted.columns[0]
+        np.testing.assert_allclose(adjusted[event], adjust_by_hand(steps, event))
     return rows
 
 
@@ -279,12 +284,15 @@ if first.notna().all():
         + f" By the slots most is left in {most.name} ({100 * most['rms']:.1f} %), of whose "
         f"squares {100 * most['worst step']:.0f} % are one step, whose shares add up to "
         f"{100 * most['its sum']:.0f} %."))
-    said = ["counts as perf prints them", "runs adjusted to IPC", f"adjusted, cleaned by {method}"]
-    for how, stage in dict(zip(said, STAGES, strict=True)).items():
-        results.number(f"account's error of a single step, {how}", first[stage], "% of the slots",
-                       note="root mean square over the steps, mean of programs")
 else:
     display(results.finding("What was counted can't be tested by the sum of its shares."))
+
+# %%
+said = ["counts as perf prints them", "runs adjusted to IPC", f"adjusted, cleaned by {method}"]
+for how, stage in zip(said, STAGES, strict=True):
+    if first.notna().all():
+        results.number(f"account's error of a single step, {how}", first[stage], "% of the slots",
+                       note="root mean square over the steps, mean of programs")
 
 # %% [markdown]
 # ## What this doesn't show
