@@ -205,7 +205,7 @@ def describe_cuts(kind):
 more = table.index[table["explain [%]"] > table["AR(1) explained, most [%]"]]
 display(results.finding(
     f"Run 1 has so many phases, which explain so much of the sum of squares of its IPC: {told}. "
-    + (repeated[0].upper() + repeated[1:] + ". ") * bool(repeated)
+    + (repeated[:1].upper() + repeated[1:] + ". ") * bool(repeated)
     + f"Nearest to one more is run 1 of {nearest}, from {row['next from [s]']:.1f} s on: that "
     f"would take a price of {row['next at [%]']:.1f} % of the squares instead of "
     f"{row['price [%]']:.1f} %. Where there are no phases: of random orders of the values "
