@@ -30,6 +30,7 @@ def read(text):
         lambda: perf.remarks(text),
         lambda: perf.parse_stat(text, interval_ms=100),
         lambda: perf.extract(text),
+        lambda: perf.shares_alone(text),
         lambda: begin_ns(text),
         lambda: [perf.cut(text, second, second + 1.0) for second in range(4)],
     ):
@@ -108,6 +109,20 @@ _HONEST = {
 }
 _HOSTILE = {
     "rows of HTML": pumped("", "<tr><td>5 </td>", "<table>"),
+    "options of what starts a program": pumped("taskset", " -1", " x\n"),
+    "a unit of simpleperf's": pumped("Performance counter statistics:\n 1 a 1 ", " ", "(x\n"),
+    "a tag in front of each line": lambda n: (
+        lines(lambda k: f"t{k // 4}: a\n")(n) + lines(lambda k: "x\n")(n // 6)
+    ),
+    "rows of intervals amid prose": lambda n: "prose\n\n" + lines(lambda k: f" {k}.000000000 5 cycles\n")(n),
+    "accounts of a command": lines(
+        lambda k: (
+            _HEADING.format("x").replace(
+                "cycles # 1 x", f"e{k} # 9.0 % tma_retiring # 1 % tma_bad_speculation"
+            )
+            + "".join(f"# 1 % tma_{share}\n" for share in ("frontend_bound", "backend_bound"))
+        )
+    ),
     "rows on one line": pumped("", "1 a.x # 1 ", "Performance counter stats for 'a"),
     "blanks behind an event": pumped("cycles", " ", "x 5\n"),
     "digits behind an event": pumped("cycles=", "5,", "x\n"),

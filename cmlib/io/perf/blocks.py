@@ -12,7 +12,7 @@ TABLE = re.compile(r"^ *Performance counter stats for (.*?)(?: \(([0-9]+) runs\)
 FENCE = re.compile(r"^\s*(?:```|~~~)")
 # A command that measures, as it is typed, with what a prompt or a page puts around it; options and their values.
 _TYPED = re.compile(
-    r"^[\s`]*(?:[^\s`]*[$#%>❯]\s*)?(?:(?:sudo|command|python3?|(?:taskset|numactl)(?: -\S*(?: [\d,-]+)?)+) +)*"
+    r"^[\s`]*(?:[^\s`]*[$#%>❯]\s*)?(?:(?:sudo|command|python3?|(?:taskset|numactl)(?: -\S*+(?: [\d,-]++)?+)++) +)*+"
     r"(?:[^\s`]*/)?(?:perf stat|time -l\w*|toplev(?:\.py)?|topdown-tool|vtune|amplxe-cl|likwid-perfctr)"
     r" +([^\n`]+)`*:?\s*$"
 )

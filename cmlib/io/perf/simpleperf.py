@@ -16,7 +16,8 @@ _TABLE = re.compile(
 )
 _ROW = re.compile(
     r" *(?:(?P<core>[0-9]{1,4}) +)?(?P<count>[0-9][0-9,]*(?:\.[0-9]+)?) *(?P<ms>\(ms\))? +"
-    r"(?P<event>[a-zA-Z][^\s#]*) +(?:# *)?(?P<rate>[0-9.]+) *(?P<unit>[^(\n]*?) *(?:\((?P<share>[0-9]{1,3})%\))? *$"
+    r"(?P<event>[a-zA-Z][^\s#]*) +(?:# *)?(?P<rate>[0-9.]++) *+"
+    r"(?P<unit>(?:[^\s(]++ ?)*+) *+(?:\((?P<share>[0-9]{1,3})%\))? *+$"
 )
 _RATES = {"GHz": 1e9, "G/sec": 1e9, "M/sec": 1e6, "K/sec": 1e3, "/sec": 1.0}
 _ALIKE = 0.95  # ratio of runtimes from which on they differ by rounding alone
@@ -50,7 +51,7 @@ def _tables(table):
 def _scaled(rows):
     """Perf's lines (list of str) for the matches of the rows of a table, or of a core."""
     counts = [float(row["count"].replace(",", "")) for row in rows]
-    rates = [float(row["rate"]) * _RATES.get(row["unit"], 0.0) for row in rows]
+    rates = [float(row["rate"]) * _RATES.get(row["unit"].rstrip(), 0.0) for row in rows]
     runtimes = [count / rate if rate else 0.0 for count, rate in zip(counts, rates, strict=True)]
     clocks = [count / 1e3 for row, count in zip(rows, counts, strict=True) if row["ms"]]
     longest, lines = max([*runtimes, *clocks]), []

@@ -127,7 +127,7 @@ def _without_tags(lines):
     if (
         len(untagged) > most
         or len(stretches) > len(often)
-        or any(t[-1] in line for t in often for line in untagged)
+        or any(mark in line for mark in {tag[-1] for tag in often} for line in untagged)
     ):
         return lines
     return [line.partition(tag)[2] if tag in often else line for line, tag in zip(lines, tags, strict=True)]
@@ -160,7 +160,7 @@ def _tables(lines, above):
     Above them stand titles, as in Markdown, and commands as of `above` (list of Head). A table with perf's heading
     goes on behind a remark until it tells how long the program took, or an event again.
     """
-    kept, events, first, titles = [], [], 0, ()
+    kept, events, n_events, titles = [], set(), 0, ()
     is_headed = is_open = is_gap = False
     for line, head in zip(lines, above, strict=True):
         if head.titles != titles:
@@ -174,23 +174,24 @@ def _tables(lines, above):
         elif _KEPT.match(line):
             if table := TABLE.match(line):
                 line = line.replace(table[1], f"'{head.command}'")
-            is_open, first = bool(table), len(events)
+            is_open, events = bool(table), set()
             is_headed = is_open or (is_headed and "elapsed" not in line)
             kept += ["", line, ""]
         elif row := row_of(line):
-            is_again = row[4] in events[first:]
+            is_again = row[4] in events
             if (not is_headed or (is_gap and is_again)) and not row[1] and is_event(row[4]):
                 if not is_open or is_again:
                     kept += ["", f" Performance counter stats for '{head.command}':", ""]
-                    first = len(events)
+                    events = set()
                 is_headed = True
             if is_headed or row[1]:
                 kept.append(line)
-                events.append(row[4])
+                events.add(row[4])
+                n_events += 1
         elif _METRIC.match(line) and kept and kept[-1]:
             kept.append(line)
         elif line.strip() and kept and kept[-1]:
             kept += [""] * (not is_open)
             is_headed = False
         is_gap = not line.strip()
-    return kept if events else []
+    return kept if n_events else []

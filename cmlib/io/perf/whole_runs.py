@@ -95,13 +95,13 @@ def _by_program(runs):
     """
     programs, n_parts = {}, 0
     for number, run in enumerate(runs, 1):
-        told = _told(run)
+        told = _told(run), events_of(run), set(LEVEL_1) <= printed(run.text).keys()
         of_key = programs.setdefault((run.command, run.titles, run.heading), [])
-        parts = next((parts for like, parts in of_key if _are_alike(run, told, *like)), {})
+        parts = next((parts for like, parts in of_key if _are_alike(run.command, told, like)), {})
         if not parts:
-            of_key.append(((run, told), parts))
-        n_parts += events_of(run) not in parts
-        parts.setdefault(events_of(run), []).append(run)
+            of_key.append((told, parts))
+        n_parts += told[1] not in parts
+        parts.setdefault(told[1], []).append(run)
         if number > _MOST_RUNS or n_parts > MOST_PROGRAMS:
             raise ParseError(
                 f"line 1: more than {MOST_PROGRAMS:,} programs or {_MOST_RUNS:,} runs come in one file. Split it."
@@ -122,16 +122,17 @@ def _told(run):
     return instructions / (1 if program_of(run.command) else counted.get("cycles") or np.nan)
 
 
-def _are_alike(run, told, other, of_other):
-    """Whether `run` and `other` can be runs of one program: by what was counted, by the events where it was counted of
+def _are_alike(command, told, other):
+    """Whether two runs of a command can be of one program: by what was counted, by the events where it was counted of
     what went on already, and by accounts that were printed of other events.
+
+    `told` and `other` are tuples: as of :func:`_told`, events, whether an account was printed.
     """
-    if abs(np.log(told / of_other)) > np.log(_ALIKE):
+    (counted, names, has_account), (of_other, others, has_other) = told, other
+    if abs(np.log(counted / of_other)) > np.log(_ALIKE):
         return False
-    if events_of(run) == events_of(other):
-        return True
-    is_attached = run.command and not program_of(run.command)
-    return not is_attached and not set(LEVEL_1) <= printed(run.text).keys() & printed(other.text).keys()
+    is_attached = command and not program_of(command)
+    return names == others or not (is_attached or (has_account and has_other))
 
 
 def with_shares(counts, alone):
