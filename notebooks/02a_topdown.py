@@ -39,7 +39,6 @@ from IPython.display import Markdown
 from matplotlib.patches import Patch
 
 from cmlib import experiments, topdown
-from cmlib.errors import NothingRecordedError
 from cmlib.experiments import data
 from cmlib.experiments.commands import command_to_count
 from cmlib.experiments.event_tables import table_name
@@ -71,12 +70,8 @@ def load_runs(name):
 
 
 # %%
-tables = {name: experiments.program_table(url, name, notebook.processor) for name in recorded}
-programs = [name for name in recorded if tables[name]]
-if not programs:
-    raise NothingRecordedError(
-        "this account takes cycles and a processor's events for slots, and they were not counted "
-        f"of {', '.join(recorded)}. What is known of its slots begins the report's first page.")
+tables = experiments.program_tables(url, recorded, notebook.processor)
+programs = [*tables]
 display(Markdown(data.describe_data(url, programs)))
 for one in {tables[name].name: tables[name] for name in programs}.values():
     print(f"Formulas {one.name}: {one.source}")

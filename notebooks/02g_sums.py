@@ -36,7 +36,6 @@ import seaborn as sns
 from IPython.display import Markdown
 
 from cmlib import clean, experiments, plot, topdown
-from cmlib.errors import NothingRecordedError
 from cmlib.experiments import data
 from cmlib.experiments.event_tables import table_name
 from cmlib.io import events
@@ -50,12 +49,8 @@ results, workers, url = notebook.results, notebook.workers, notebook.database
 recorded = data.programs(url, program)
 data.refuse_simulated(url, recorded, "nothing of it was extrapolated or merged.")
 PINNED = ["instructions", "cycles"]
-tables = {name: experiments.program_table(url, name, notebook.processor) for name in recorded}
-programs = [name for name in recorded if tables[name]]
-if not programs:
-    raise NothingRecordedError(
-        "this takes cycles and a processor's events for slots, and they were not counted of "
-        f"{', '.join(recorded)}. What is known of its slots begins the report's first page.")
+tables = experiments.program_tables(url, recorded, notebook.processor)
+programs = [*tables]
 display(Markdown(data.describe_data(url, programs)))
 
 # %% [markdown]
@@ -273,13 +268,14 @@ if first.notna().all():
                   for of in (first, second) if of.notna().all())
     display(results.finding(
         ("Nearer to the sums: yes" if to_sums else "Nearer to the sums: not by every test")
+        + ("; to what another run counted: " + ("yes" if adjusted < 0.95 * alone else "no")
+           if np.isfinite(alone) else "")
         + f". Shares of single steps are off from all slots {describe_gain(first[shown])}; other "
         "cleaning, adjusted: " + ", ".join(f"{how} {off:.1f} %" for how, off in others.items())
         + f" (root mean square, mean of {len(programs)} program{'s' * (len(programs) > 1)})."
         + (f" Events are off from the sum of their parts {describe_gain(second[shown])}."
            if second.notna().all() else "")
-        + (f" Nearer to what another run counted: {'yes' if adjusted < 0.95 * alone else 'no'}, "
-           f"{alone:.1f} % off without and {adjusted:.1f} % with adjusting."
+        + (f" From another run: {alone:.1f} % without, {adjusted:.1f} % with adjusting."
            if np.isfinite(alone) else "")
         + f" By the slots most is left in {most.name} ({100 * most['rms']:.1f} %), of whose "
         f"squares {100 * most['worst step']:.0f} % are one step, whose shares add up to "

@@ -2,21 +2,34 @@
 
 A slot is a place for one operation that the processor can begin in a cycle; the account says what became of them, by
 the formulas of a top-down table. A program is named by the URL of its store (a database) and its name. What was not
-counted is None, or left out; nothing is refused.
+counted is left out.
 """
 
 from cmlib import merge, topdown
+from cmlib.errors import NothingRecordedError
 from cmlib.experiments.data import cleaned_runs, interval_runs
 from cmlib.experiments.event_tables import table_name
 from cmlib.io import store
 
 
-def program_table(url, program, processor=""):
-    """The top-down table that fits what was counted of a program in the store at `url`, as on the first page.
+def program_tables(url, programs, processor=""):
+    """The top-down tables that fit what was counted of programs in the store at `url`: a dict by program, of those that
+    have one.
 
-    `processor` (str, such as "amd_zen5") names the program's processor where its recording does not. None if no table
-    fits.
+    `processor` (str, such as "amd_zen5") names the programs' processor where their recordings do not.
+    NothingRecordedError if no table fits any.
     """
+    tables = {name: _fitting(url, name, processor) for name in programs}
+    if not any(tables.values()):
+        raise NothingRecordedError(
+            "this takes cycles and a processor's events for slots, and they were not counted of "
+            f"{', '.join(programs)}. What is known of its slots begins the report's first page."
+        )
+    return {name: table for name, table in tables.items() if table}
+
+
+def _fitting(url, program, processor):
+    """The top-down table that fits what was counted of a program, as on the first page; None if none does."""
     runs = [store.load(url, run_id).whole() for run_id in interval_runs(url, [program])["run_id"]]
     rates = topdown.totals([run for run in runs if "cycles" in run[0]])["rate"]
     return topdown.choose_table(rates.index, table_name(url, program, processor), rates)
