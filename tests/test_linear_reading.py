@@ -9,8 +9,10 @@ import pytest
 
 from cmlib.errors import CmlibError
 from cmlib.io import callgrind, perf
+from cmlib.io.perf.blocks import command_of
 from cmlib.io.perf.cutting import begin_ns
 from cmlib.io.perf.formats import FORMATS, find_format
+from cmlib.io.refused import without_counts
 from cmlib.io.samples.perf_script import read_text
 from cmlib.io.sources import recognise
 from cmlib.report.inline import to_html
@@ -212,6 +214,9 @@ def test_a_hostile_text_is_read_in_linear_time(shape):
         (read_programs, lines(lambda k: f"./p{k} -x\n")),
         (read_programs, lines(lambda k: f"./p -x {k}\n")),
         (read_programs, pumped("", "env ")),
+        (without_counts, pumped("", "9")),
+        (without_counts, pumped("", "Benchmark Mode ")),
+        (command_of, pumped("", "$")),
         (read_callgrind, pumped("version: 1\nevents: Ir\n", "desc: LL cache: x\n")),
         (read_callgrind, pumped("", "version: 1\nevents: Ir\n")),
         (read_samples, lines(lambda k: f"1 {k}.5: 9 cycles\n")),

@@ -268,3 +268,11 @@ def test_a_clock_without_a_unit_is_in_nanoseconds():
         {"value": 9285.94103, "unit": "msec"},
         {"value": 2151.0, "unit": ""},
     ]
+
+
+def test_long_commands_tell_programs_apart():
+    table = " Performance counter stats for './{} {}':\n\n {} cycles\n\n 1.0 seconds time elapsed\n\n"
+    runs = perf.totals(
+        "".join(table.format(name, "x" * 400, count) for name, count in {"a": 1, "b": 2}.items())
+    )
+    assert [(run.command[:3], run.table["value"].to_pylist()) for run in runs] == [("./a", [1]), ("./b", [2])]

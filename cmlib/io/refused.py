@@ -11,7 +11,7 @@ import yaml
 from cmlib.io.perf.grammar import where
 
 _FILES, _LINES = yaml.safe_load_all(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-_HEAD = 1 << 20  # of which the tools' lines are looked for
+_HEAD, _LONGEST = 1 << 20, 300  # of a text, and of each line in it, where the tools' lines are looked for
 _NUMBERED = re.compile(r"line ([0-9]+), '")
 
 
@@ -26,16 +26,18 @@ def recognise(content):
 
 def without_counts(text):
     """Why a text in which no counts were found has none (str): the tool that wrote lines of it, and the first one."""
-    starts = [
-        (line.start(), tool)
+    lines = text[:_HEAD].split("\n")
+    told = (
+        (number, tool)
+        for number, line in enumerate(lines)
         for tool, row in _LINES.items()
-        if (line := re.search(f"(?im){row}", text[:_HEAD]))
-    ]
-    n_lines = sum(map(bool, map(str.strip, text.split("\n"))))
-    if not starts:
+        if re.match(row, line[:_LONGEST], re.IGNORECASE)
+    )
+    number, tool = next(told, (0, None))
+    if tool is None:
+        n_lines = sum(map(bool, map(str.strip, text.split("\n"))))
         return f"holds no counts that can be found: {n_lines:,} lines, none of which counts an event. {_READ}"
-    start, tool = min(starts)
-    start = text.rfind("\n", 0, start) + 1
+    start = sum(len(line) + 1 for line in lines[:number])
     return (
         f"has lines as of {tool}, and no counts that can be read: {where(text, start)} is the first of them. There or "
         f"below, no event stands beside its count in a form that is known: give what the tool wrote, unwrapped and "

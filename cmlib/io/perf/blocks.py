@@ -34,7 +34,7 @@ _TITLE = re.compile(
     r"|(?P<d>\w(?:(?!  ).){0,70}?)(?=[ \t]*\n *[=~-]{3,} *$))[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
-_LONGEST = 200  # characters
+_LONGEST, _LONGEST_COMMAND = 200, 1000  # characters of a title and of a typed command
 _MARKED, _COLON = 7, 8  # levels below those of Markdown's six headings
 
 
@@ -61,13 +61,11 @@ def heads(lines):
     of_lines, titles, head, typed, is_fenced = [], {}, Head(), "", False
     for line, below in itertools.zip_longest(lines, lines[1:], fillvalue=""):
         is_fenced ^= bool(FENCE.match(line))
-        if len(line) > _LONGEST:
-            pass
-        elif (command := command_of(line)) is not None:
+        if (command := command_of(line)) is not None:
             typed = program_of(command) or typed * bool(TABLE.match(line))
             head = Head(head.titles, typed or command, head.number + 1)
             typed *= not TABLE.match(line)
-        elif title := _TITLE.match(f"{line}\n{below}"):
+        elif len(line) <= _LONGEST and (title := _TITLE.match(f"{line}\n{below[:_LONGEST]}")):
             level = (
                 _COLON + is_fenced if title["c"] else len(title["marks"] or "") * (not is_fenced) or _MARKED
             )
@@ -82,7 +80,7 @@ def command_of(line):
     """What perf's heading, or a command that was typed, says is measured (str); None for another line."""
     if table := TABLE.match(line):
         return table[1][1:-1] if table[1].startswith("'") else table[1]
-    typed = _TYPED.match(line)
+    typed = len(line) <= _LONGEST_COMMAND and _TYPED.match(line)
     return typed[1][_OPTIONS.match(typed[1]).end() :].strip(" \\&") if typed else None
 
 
