@@ -3,10 +3,11 @@ from .cutting import begin_ns, cut
 from .grammar import NoCountsError, ParseError
 from .layout import series, without_copies
 from .modes import add_modes
-from .printed import cpus_utilized, printed, shares_alone, shares_left_out
+from .printed import printed, shares_alone, shares_left_out
 from .reading import (
     at_place,
     counts_a_line,
+    cpus_utilized,
     parse_stat,
     read_run,
     remarks,

@@ -6,18 +6,29 @@ ParseError, which names the line, for text of no known form; ValueError for seri
 
 import contextlib
 import itertools
+import re
 
 import numpy as np
+import pandas as pd
 
-from cmlib.clean.uncounted import zeros_without_turn
+from cmlib.clean.uncounted import lengths_by_ends, zeros_without_turn
 from cmlib.io.perf.core_kinds import by_kind_of_core
 from cmlib.io.perf.formats import find_format
-from cmlib.io.perf.formats.lines import as_unicode
-from cmlib.io.perf.grammar import ParseError, run_starts, where
+from cmlib.io.perf.formats.lines import as_number, as_unicode
+from cmlib.io.perf.grammar import TIME, ParseError, run_starts, where
 from cmlib.io.perf.layout import series
 from cmlib.io.perf.modes import add_modes
 from cmlib.io.perf.printed import shares_alone
 from cmlib.io.perf.whole_runs import MOST_PROGRAMS, as_intervals, joined, totals
+
+# What was counted all the time, between separators or as JSON: end of the interval, time on a counter [ns].
+_PINNED = r"(?:cpu-)?(?:cycles|instructions)(?::\w*+)?"
+_ON = re.compile(
+    rf"^ *+({TIME})([^\w. ])[0-9]++\2\2{_PINNED}\2([0-9]++)(?:\2)100[.,]00(?![0-9])"
+    rf'|^ *+\{{"interval" *: *([0-9.]+), *"counter-value"[^{{\n]*"event" *: *"{_PINNED}", *'
+    '"event-runtime" *: *([0-9]+), *"pcnt-running" *: *100[.,]',
+    re.MULTILINE,
+)
 
 
 def parse_stat(text, *, interval_ms=None, columns=None):
@@ -169,3 +180,19 @@ def remarks(text, *, columns=None):
 def counts_a_line(text):
     """Most counts (int) that a line has, by the beginning of a text: the columns of a wide table, else 1."""
     return find_format(text).counts_a_line
+
+
+def cpus_utilized(text):
+    """CPUs that a run used on average (float), by how long its cycles or instructions were on a counter in each
+    interval.
+
+    perf counts a program only while it runs. None where the text (str) has no intervals with one of these counted all
+    the time.
+    """
+    lines = sorted((float(line[3] or line[5]), as_number(line[1] or line[4])) for line in _ON.finditer(text))
+    if not lines:
+        return None
+    on = pd.Series({end: 1e-9 * ns for ns, end in lines}).sort_index()
+    lengths = lengths_by_ends(on.index)
+    near = lengths <= 2 * np.median(lengths)  # nothing lies between it and the one before
+    return float(on[near].sum() / lengths[near].sum())

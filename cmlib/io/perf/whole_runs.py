@@ -24,7 +24,8 @@ from cmlib.io.perf.formats.human_readable import HumanReadable
 from cmlib.io.perf.formats.lines import TIMED_ROW, as_table, as_unicode
 from cmlib.io.perf.formats.per_place import PerPlace
 from cmlib.io.perf.grammar import ParseError
-from cmlib.io.perf.printed import LEVEL_1, printed, shares_told
+from cmlib.io.perf.printed import printed, shares_told
+from cmlib.io.perf.share_lines import EVENTS
 
 _ROWS = re.compile(r"\s*\n((?:[^\n]*\S[^\n]*\n?)+)")
 _ELAPSED = re.compile(r"^ *([0-9]+)[.,]([0-9]+)(?: \+- [0-9.,]+)? seconds time elapsed", re.MULTILINE)
@@ -95,7 +96,7 @@ def _by_program(runs):
     """
     programs, n_parts = {}, 0
     for number, run in enumerate(runs, 1):
-        told = _told(run), events_of(run), set(LEVEL_1) <= printed(run.text).keys()
+        told = _told(run), events_of(run), EVENTS.keys() <= printed(run.text).keys()
         of_key = programs.setdefault((run.command, run.titles, run.heading), [])
         parts = next((parts for like, parts in of_key if _are_alike(run.command, told, like)), {})
         if not parts:
@@ -150,7 +151,7 @@ def with_shares(counts, alone):
         of_counts.setdefault(like[0] if is_one else None, []).append(shares)
     runs = list(counts)
     for k, some in of_counts.items():
-        if k is None or len(some) > 1 or LEVEL_1[0] in printed(counts[k].text):
+        if k is None or len(some) > 1 or "retired" in printed(counts[k].text):
             others += some
         else:
             text, remarks = (
