@@ -185,10 +185,10 @@ print(f"{first}: {len(x_all)} samples, {len(starts)} lines")
 
 # %%
 regression = OnlineRegression(alpha=alpha, n_sigma=n_sigma)  # finds the same, sample by sample
-lines = [regression.add(x, y) for x, y in zip(x_all, y_all, strict=True)]
-lines = pd.DataFrame([line for line in lines if line is not None])
+rows = [regression.feed([x], [y]) for x, y in zip(x_all, y_all, strict=True)]
+lines = regression.as_frame(np.concatenate(rows))
 np.testing.assert_allclose(lines["x_start"], starts[:-1])
-shown_lines = lines.head().apply(lambda column: column.map(np.ravel).str[0])  # of one event
+shown_lines = lines.head()
 shown_lines["slope"] *= 1e6
 shown_lines.map("{:,.0f}".format).rename(columns={"slope": f"slope, a million {timer}"})
 

@@ -119,20 +119,6 @@ def write(span, fits, row):
         row[5 + 3 * j] = sigma(span, fit)
 
 
-class Line(NamedTuple):
-    """One finished line: ``y = slope * x + intercept`` for x_start <= x <= x_end.
-
-    `slope`, `intercept` and `sigma` hold one number an event.
-    """
-
-    x_start: float
-    x_end: float
-    n: int
-    slope: tuple
-    intercept: tuple
-    sigma: tuple
-
-
 class LineStream:
     """Base class of online fits: takes samples and returns finished lines.
 
@@ -154,16 +140,8 @@ class LineStream:
             raise ValueError(f"events must be different names, at least one; got {list(self.events)}")
         self._span, self._fits = np.zeros(1, SPAN), np.zeros(n_events, FIT)
 
-    def add(self, x, y):
-        """Take one sample: x, and y (one value an event); return the Line that it ends, or None.
-
-        A ValueError if x does not grow, or y has not one value an event.
-        """
-        rows = self.feed(np.array([x]), np.array([y], dtype=float))
-        return self._as_line(rows[0]) if len(rows) else None
-
     def extend(self, x, y):
-        """Take many samples, as by `add` for each; return the lines that they end, as a DataFrame.
+        """Take samples, one or more; return the lines that they end, as a DataFrame.
 
         `x` has shape (n,), `y` (n,) or (n, n_events). A row a line: x_start, x_end, slope, intercept and sigma (of
         each event, as ``slope:EVENT``, if events are named), n; no rows if no line ended. A ValueError if shapes
@@ -234,11 +212,6 @@ class LineStream:
                 f"x must grow from sample to sample: at position {at} it is {x[at]:.17g} after {before[at]:.17g}. "
                 "A counter that was reset begins a new stream: call finish() first."
             )
-
-    def _as_line(self, row):
-        """A row of `feed` as a Line."""
-        start, end, n, *fitted = row.tolist()
-        return Line(start, end, int(n), tuple(fitted[0::3]), tuple(fitted[1::3]), tuple(fitted[2::3]))
 
 
 class OnlineRegression(LineStream):
