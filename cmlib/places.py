@@ -7,9 +7,12 @@ recordings and results, CMLIB_PUBLIC one to search for public recordings; the ot
 """
 
 import contextlib
+import functools
 import os
 import tempfile
 from pathlib import Path
+
+import yaml
 
 _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent
@@ -115,6 +118,23 @@ def _environment(variables):
 def _writable(folder):
     """True if this user may write to a folder."""
     return os.access(folder, os.W_OK)
+
+
+@functools.cache
+def yaml_beside(module):
+    """Return the content of the YAML file that lies beside a module and has its name.
+
+    Parameters
+    ----------
+    module : str
+        The module's ``__file__``.
+
+    Returns
+    -------
+    object
+        What the file holds, mostly a dict; all callers share it.
+    """
+    return yaml.safe_load(Path(module).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 
 def _chosen(variable):

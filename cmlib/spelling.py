@@ -6,9 +6,8 @@ equal. Any name is accepted.
 
 import re
 from functools import cache
-from pathlib import Path
 
-import yaml
+from cmlib.places import yaml_beside
 
 # Events that every run counts all the time, as IPC needs both.
 PINNED = ("instructions", "cycles")
@@ -16,7 +15,7 @@ _PMU = re.compile(r"(?:cpu(?:_[a-z]+)?|armv[0-9]+\w*|apple_\w+_pmu)/([^/]*)/?")
 _MODIFIER = re.compile(r"(?<=[/:])[ukhIGHpPSDWeb]+(?=/?$)")
 _NAME = re.compile(r"(?:^|,)name=([^,]+)")
 # What the kernel calls an event, to its other names between blanks.
-ALIASES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+ALIASES = yaml_beside(__file__)
 
 
 def letters(name):

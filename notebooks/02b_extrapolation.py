@@ -72,7 +72,8 @@ def explain_none(recorded):
 
 
 programs = data.programs(url, program)
-data.refuse_simulated(url, programs, data.EXACT)
+data.refuse_simulated(url, programs, "every event was counted in every interval, so that nothing "
+                      "was extrapolated, and there is nothing to clean.")
 recorded = data.timed_runs(url, programs)
 display(Markdown(data.describe_data(url, programs)))
 able = recorded[(recorded["mode"] == "mlpx") & (recorded["n_intervals"] >= data.FEWEST_INTERVALS)]

@@ -3,10 +3,8 @@
 :func:`is_gaussian` takes an array, and gives True or False. All values must be finite, which is not checked.
 """
 
-import math
-
-import numba
 import numpy as np
+from scipy.special import log_ndtr
 
 # Critical value at 5 % with mean and deviation estimated (D'Agostino and Stephens 1986, Table 4.7, case 3).
 _CRITICAL = 0.752
@@ -25,22 +23,9 @@ def gaussian_statistic(values):
 
     `values` is an array, not empty, all finite; 0 if all are equal. Corrected for their number.
     """
-    ordered = np.sort(values)
-    return 0.0 if ordered[0] == ordered[-1] else _statistic(ordered)
-
-
-@numba.njit(cache=True)
-def _statistic(ordered):
-    """The statistic of sorted samples. Compiled, because for short series the overhead of SciPy's calls dominates."""
-    n, total, squares = len(ordered), 0.0, 0.0
-    for value in ordered:
-        total += value
-    mean = total / n
-    for value in ordered:
-        squares += (value - mean) ** 2
-    width, total = math.sqrt(2 * squares / (n - 1)), 0.0
-    for i in range(n):
-        below = math.erfc((mean - ordered[i]) / width) / 2
-        above = math.erfc((ordered[n - 1 - i] - mean) / width) / 2
-        total += (2 * i + 1) * (math.log(max(below, 1e-300)) + math.log(max(above, 1e-300)))
-    return (-n - total / n) * (1 + 0.75 / n + 2.25 / n**2)
+    n, ordered = len(values), np.sort(values)
+    if ordered[0] == ordered[-1]:
+        return 0.0
+    scores = (ordered - ordered.mean()) / ordered.std(ddof=1)
+    tails = log_ndtr(scores) + log_ndtr(-scores[::-1])
+    return float(-n - (2 * np.arange(n) + 1) @ tails / n) * (1 + 0.75 / n + 2.25 / n**2)

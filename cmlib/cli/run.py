@@ -15,7 +15,6 @@ from cmlib.passwords import hide
 from cmlib.terminal import say
 
 _LONGEST = 400  # characters of a line about the result
-_WITH_COMMAND = "To know more"  # label of a line that holds a command to copy, which is never cut
 
 
 @click.command(epilog="Example: cmlib run paper 02_cleaning 03_ranking -p program=gcc")
@@ -38,6 +37,7 @@ def run(profile, notebooks, assignments, jobs, processor, as_json):
     """
     from cmlib.report import run_profile
     from cmlib.report.page import ANSWERS
+    from cmlib.templates import template
 
     parameters = dict(_parameter(text) for text in assignments) | ({} if jobs is None else {"jobs": jobs})
     if processor:
@@ -46,31 +46,10 @@ def run(profile, notebooks, assignments, jobs, processor, as_json):
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     page = run_profile(profile, notebooks, parameters)
     answers = (page.parent / ANSWERS).read_text(encoding="utf-8")
-    for line in () if as_json else _result(json.loads(answers)["programs"]):
-        say(line, err=True)
+    lines = template("cmlib.cli", "run.txt.j2").render(json.loads(answers), longest=_LONGEST).rstrip()
+    if lines and not as_json:
+        say(lines, err=True)
     say(answers if as_json else page, nl=not as_json)
-
-
-def _result(programs):
-    """Yield at most three lines (str) on the one program of a report; nothing if there are several.
-
-    `programs` is that part of answers.json: a dict of name to the program's entry.
-    """
-    for name, facts in programs.items() if len(programs) == 1 else ():
-        texts = {
-            name: facts["limits"] or facts["varies"],
-            "What to try": facts["advice"],
-            _WITH_COMMAND: next(iter(facts["missing"]), ""),
-        }
-        for label, text in texts.items():
-            if len(text) <= _LONGEST:
-                short = text
-            elif label == _WITH_COMMAND:
-                short = "(on the page)"
-            else:
-                short = f"{text[:_LONGEST]}… (in full on the page)"
-            if text:
-                yield f"{label}: {short}"
 
 
 def _parameter(text):

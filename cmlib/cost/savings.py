@@ -15,17 +15,10 @@ from cmlib.clean.uncounted import MOST_PER_CYCLE
 from cmlib.cost.change import SURE, predict_change, rates_row, reason_unreliable
 from cmlib.cost.pooled import default_cost_model
 from cmlib.cost.slopes import rates
+from cmlib.places import yaml_beside
 
-# Cache whose misses an event counts, by the event's kind (:meth:`cmlib.topdown.costs.Costs.kind`), last level first.
-_MISSES = {
-    "L3 miss": "LLC misses",
-    "line from memory": "LLC misses",
-    "L2 miss": "L2 misses",
-    "L1D miss": "L1D misses",
-}
-# Top-down categories of the slots that are lost by misses of each cache, last level first.
-_PARTS = {"LLC misses": ("memory and other caches",), "L2 misses": ("memory and other caches", "L3 hits")}
-_PARTS["L1D misses"] = (*_PARTS["L2 misses"], "L2 hits")
+# Caches by the kinds of events that count their misses, and top-down categories that these misses cost.
+_MISSES, _PARTS = yaml_beside(__file__).values()
 # Names of events that count misses of loads alone, of code as well, of prefetches as well.
 _OF_LOADS = re.compile("load|dmnd|rd_blk")
 _OF_CODE = re.compile("ic_dc|code|^cache-(misses|references)|longest_lat")
@@ -117,11 +110,11 @@ def _hold(ends, least, most):
 
 def _account_of(name, shares, code):
     """Least and most slots [%] that misses of a cache, and of those behind it, can cost by the bounds in `shares`."""
-    parts, top = list(_PARTS[name]), ["back end"]
+    parts, top = _PARTS[name], ["back end"]
     if code:
         parts, top = [*parts, "instruction cache"], [*top, "front end"]
     most = min(shares.loc[parts, "high"].sum(), shares.loc[top, "high"].sum(), 1.0)
-    return 100 * min(shares.loc[list(_PARTS[name]), "low"].sum(), most), 100 * most
+    return 100 * min(shares.loc[_PARTS[name], "low"].sum(), most), 100 * most
 
 
 def _enforce_cache_inclusion(savings):

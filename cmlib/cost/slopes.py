@@ -8,15 +8,11 @@ and their standard error (floats). A ValueError if a column is missing, or nothi
 import numpy as np
 import pandas as pd
 
+from cmlib.places import yaml_beside
+
 FEWEST_PAIRS = 6  # pairs of neighbouring stretches that a time scale needs to be used
 ROUNDING = 1e-9  # relative variation up to which values are taken as constant
-# Names of columns, as _plain writes them; the first that is there is used.
-NAMES = {
-    "instructions": ["instructions"],
-    "cycles": ["cpu_cycles", "cycles"],
-    "misses": ["cache_ll_miss_r", "llc_load_misses", "cache_misses"],
-    "stores": ["cache_ll_miss_w", "llc_store_misses"],
-}
+NAMES = yaml_beside(__file__)  # of columns, as _plain writes them
 
 
 def rates(cycles_run, misses_run, *, misses=None):

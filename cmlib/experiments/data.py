@@ -24,12 +24,11 @@ from cmlib.io import store
 from cmlib.io.archive.runs import RUNS, TIME, UNKNOWN, VALGRIND
 from cmlib.parallel import parallel_map
 from cmlib.shell import FILES, as_code, command_code
+from cmlib.templates import template
 
 _KINDS = {"ocoe": "without multiplexing", "mlpx": "with multiplexing"}
 FEWEST_INTERVALS = 20
 TAKES_INTERVALS = "this takes intervals of one run: `perf stat -I 100 -x, -o FILE -- COMMAND`"
-# Why simulated counts are not cleaned.
-EXACT = "every event was counted in every interval, so that nothing was extrapolated, and there is nothing to clean."
 
 
 def programs(url, wanted="all", *, modes=()):
@@ -161,24 +160,18 @@ def describe_data(url, programs):
 
     `programs` is a list of names in the store at `url`, at least one with a run.
     """
-    runs, known = interval_runs(url, programs), program_tables.suites()
+    runs = interval_runs(url, programs)
     first = runs.groupby("program")["run_id"].first()
     first = {name: store.load(url, run_id) for name, run_id in first.items()}
-    called = []
-    for name, run in first.items():
-        ran = " ".join((run.meta.get("command") or "command not known").split())
-        called.append(as_code(ran) if ran.startswith(name) else f"{name} ({as_code(ran)})")
-    count = f"{len(runs)} run{'s' * (len(runs) > 1)} of {len(first)} program{'s' * (len(first) > 1)}"
-    text = f"**Data.** {count}: {', '.join(called if len(first) <= 6 else first)}; "
-    if simulated := describe_source(url, programs):
-        return text + simulated
-    machines = dict.fromkeys(map(_describe_machine, first.values()))
-    text += f"counted by `perf stat` on {' and '.join(machines)}."
-    if theirs := of_suites(programs, ["HiBench", "CloudSuite 3.0"]):
-        return (
-            f"{text} Not the paper's data: {', '.join(theirs)} are among CounterMiner's programs, run anew."
-        )
-    return text + " Not the paper's data." * bool(known.keys() & first.keys())
+    facts = {
+        "n_runs": len(runs),
+        "first": first,
+        "simulated": describe_source(url, programs),
+        "machines": dict.fromkeys(map(_describe_machine, first.values())),
+        "theirs": of_suites(programs, ["HiBench", "CloudSuite 3.0"]),
+        "ours": program_tables.suites().keys() & first.keys(),
+    }
+    return template("cmlib.experiments", "data.j2", filters={"as_code": as_code}).render(facts)
 
 
 def _describe_machine(run):

@@ -7,6 +7,7 @@ fitted tree and a measured run, and gives a :class:`Profile`; :func:`simulated_p
 ValueError if a run lacks key events or slices; a CallgrindError for text that is not Callgrind's.
 """
 
+import functools
 import re
 import tempfile
 from dataclasses import dataclass
@@ -43,11 +44,6 @@ _IN_ORDER = "data misses in order"  # label of first-level misses that a process
 SLICE_S = 0.4  # length of a slice
 # Basic blocks in an interval of a simulation: some 3 million instructions, which take 0.05 s.
 EVERY_BLOCKS = 500_000
-SIMULATED = (
-    "Simulated by Valgrind, not measured: instructions, loads, stores and branches are exact, misses and "
-    "mispredictions are those of a model without speculation, and no cycles were counted. Threads "
-    "ran one at a time, so that contention and waiting do not show."
-)
 # Advice for a class in simulated runs, where mispredictions are the only known limit of the core.
 _OF_CLASS = {"P_CPU": "mispredictions"}
 
@@ -228,25 +224,24 @@ def simulated_profile(text, prefetched=False, in_order=None, *, classify=None):
     kinds = _together(table, cycles, ["class", "label", "main"])
     named = table.assign(name=table["class"].where(table["class"] != "", table["label"]))
     classes = _together(named, cycles, ["name"])
-    caches = "; ".join(f"{name} {shape}" for name, shape in parts.caches.items())
-    about = (
-        f"Simulated by Valgrind's Callgrind {parts.version}, {counts['sim.instructions'].sum():,.0f} instructions in "
-        f"{len(counts)} intervals. Caches: {caches}; what lies in order {'is' if prefetched else 'is not'} prefetched."
-        f"{_of_interpreter(functions)}"
-    )
+    python = functions.index.get_level_values("function").str.startswith("py::").any()
+    executed, interpreter = counts["sim.instructions"].sum(), _interpreter(functions)
+    about = _sentences().about(parts, executed, len(counts), prefetched, interpreter, python)
     return SimulatedProfile(counts, table, kinds, classes, about)
 
 
-def _of_interpreter(functions):
-    """A sentence on what is seen of a script if an interpreter has most of the estimated cycles; else ""."""
+def _interpreter(functions):
+    """Name of the interpreter that has most of the estimated cycles; "" if none has."""
     cycles = cycle_estimate(functions)
     objects = cycles.groupby(functions.index.get_level_values("object")).sum()
     name = objects.idxmax().rpartition("/")[2]
-    if not _INTERPRETER.match(name) or objects.max() < cycles.sum() / 2:
-        return ""
-    if functions.index.get_level_values("function").str.startswith("py::").any():
-        return f" {name} is an interpreter: py:: is what it executes of each Python function, C functions stand apart."
-    return f" {name} is an interpreter: its own functions are seen, not those of the script (Python 3.12 has names)."
+    return name if _INTERPRETER.match(name) and objects.max() >= cycles.sum() / 2 else ""
+
+
+@functools.cache
+def _sentences():
+    """The macros of simulated.j2, which write the sentences."""
+    return template("cmlib.experiments", "simulated.j2").module
 
 
 def explain_simulated(names):
@@ -276,14 +271,14 @@ def answer_simulated(name, profile):
         "name": name,
         "simulated": True,
         "about": profile.about,
-        "caveat": SIMULATED,
+        "caveat": _sentences().caveat(),
         "limited_by": charged,
         "split": split,
         "classes": classes.to_dict("records"),
         "phases": kinds.to_dict("records"),
         "advice": explain_simulated(classes["name"]),
     }
-    return answer | {"text": template("cmlib.experiments", "simulated.j2").module.limits(answer)}
+    return answer | {"text": _sentences().limits(answer)}
 
 
 def _line(caches, name):

@@ -4,11 +4,10 @@ A slice is a short stretch of a run; its class, by a decision tree, says what li
 N_CPU (not). Without profiles the Panel says how to record some; input is not checked.
 """
 
-import html
-
-from cmlib.explore.panel import Panel, dropdown, offer, paragraph, slider
+from cmlib.explore.panel import Panel, dropdown, offer, slider
 from cmlib.fingerprint.diagnosis import advice
 from cmlib.plot.fingerprint import phase_timeline
+from cmlib.templates import template
 
 
 def fingerprint(profiles, *, program="", unit="s", per="cycle"):
@@ -70,12 +69,8 @@ def fingerprint(profiles, *, program="", unit="s", per="cycle"):
 def _explain_slice(profile, number, slice_s, unit, per):
     """HTML: the class and rule of slice `number` (from 1) of a Profile, and what to do about it."""
     end, row = profile.labelled.index[number - 1], profile.labelled.iloc[number - 1]
-    label, rule = html.escape(row["label"]), html.escape(row["rule"])
     meaning, remedy = advice(row["label"])
-    shown = " ".join(str(profile.pace.name or "pace").split())
-    return paragraph(
-        f"Slice {number} of {len(profile.labelled)}, {end - slice_s:.1f}–{end:.1f} {unit}: "
-        f"<strong>{label}</strong>, {shown}: {profile.pace.iloc[number - 1]:.2f}. {meaning.capitalize()}.",
-        f"Rule: <code>{rule}</code> (events per {per}).",
-        html.escape(remedy),
-    )
+    shown = {"start": end - slice_s, "end": end, "unit": unit, "per": per, "n_slices": len(profile.labelled)}
+    shown |= {"pace_name": profile.pace.name or "pace", "pace": profile.pace.iloc[number - 1]}
+    html = template("cmlib.explore", "fingerprint.html.j2", autoescape=True)
+    return html.render(row, number=number, meaning=meaning, remedy=remedy, **shown)

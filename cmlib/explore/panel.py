@@ -1,28 +1,23 @@
 """A Panel: ipywidgets controls above a figure and a text, which are drawn anew when a control moves.
 
 :class:`Panel` takes a function of the controls' values that returns a matplotlib figure and HTML. The other functions
-make its controls (:func:`dropdown`, :func:`slider`) and HTML for its text.
+make its controls (:func:`dropdown`, :func:`slider`).
 """
 
 import base64
-import html
 import io
-import math
 
 import ipywidgets as widgets
-import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.report.inline import to_html
+from cmlib.templates import template
 
 _LETTER, _TRACK_AND_VALUE = 0.55, 14.0  # widths [em]
 _DPI = 96
-_STYLE = (
-    "<style>.cmlib-explore p {max-width: 60em; margin: 4px 0}"
-    " .cmlib-explore :is(td, th) {padding: 1px 14px 1px 0; text-align: right; border: 0}"
-    " .cmlib-explore :is(td, th):first-child {text-align: left}</style>"
-)
+_HTML = template("cmlib.explore", "panel.html.j2", autoescape=True).module
+_STYLE = str(_HTML.style())
 
 
 def dropdown(label, options, value=None):
@@ -68,35 +63,6 @@ def _choose(control, value):
     values = [option[1] if isinstance(option, tuple) else option for option in control.options]
     if value in values:
         control.value = value
-
-
-def paragraph(*sentences):
-    """An HTML paragraph (str) of sentences, which must be HTML already: nothing is escaped."""
-    return f"<p>{' '.join(sentences)}</p>"
-
-
-def name(text):
-    """The name of an event or program (`text`) as HTML code (str), escaped."""
-    return f"<code>{html.escape(text)}</code>"
-
-
-def table(header, rows):
-    """A small HTML table (str).
-
-    `header` is a list of column names, `rows` a list of rows: a name first, then formatted numbers (str). Text is
-    escaped.
-    """
-    with pd.option_context("display.max_colwidth", None):
-        return pd.DataFrame(rows, columns=header).to_html(index=False, border=0)
-
-
-def number(value, decimals=1, unit=""):
-    """`value` as str with `decimals` digits, its `unit` and a comma between thousands: "–" for NaN, "∞" for an
-    infinite one of either sign.
-    """
-    if math.isnan(value):
-        return "–"
-    return ("∞" if math.isinf(value) else f"{value:,.{decimals}f}") + (f" {unit}" if unit else "")
 
 
 class Panel(widgets.VBox):
@@ -216,8 +182,4 @@ def _image(png, figure, alt):
     exchanged.
     """
     width, height = (round(_DPI * inches) for inches in figure.get_size_inches())
-    source = f"data:image/png;base64,{base64.b64encode(png).decode()}"
-    return (
-        f'<img alt="{html.escape(alt)}" width="{width}" height="{height}" decoding="sync" '
-        f'style="max-width: 100%; height: auto" src="{source}">'
-    )
+    return str(_HTML.image(base64.b64encode(png).decode(), alt, width, height))

@@ -5,11 +5,13 @@ models (of different seeds) importances are averaged. :func:`ranking` takes resu
 gives a Panel (an ipywidgets VBox); without results it says how to record.
 """
 
+import numpy as np
 import pandas as pd
 
 from cmlib import plot
-from cmlib.explore.panel import Panel, dropdown, name, number, offer, paragraph, slider, table
+from cmlib.explore.panel import Panel, dropdown, offer, slider
 from cmlib.rank import stability
+from cmlib.templates import template
 
 _CHOSEN = 0  # in place of a number of events: the model that the refinement kept
 
@@ -54,9 +56,11 @@ def ranking(refined, draws, *, top=10):
         hue = "lists" if other else None
         look = {"xlabel": "importance [%]", "columns": 2, "hue": hue} | spread
         figure, _ = plot.ranking(first, value="mean", label="event", **look)
-        models = "".join(_model(each, refined[each].history.iloc[steps[each]], drawn) for each in programs)
-        compared = _compare(frames, first, len(common)) if other else ""
-        return figure, compared + models + _list(frames, first[program]["event"])
+        models = {each: refined[each].history.iloc[steps[each]] for each in programs}
+        compared = _compare(frames, first, len(common)) if other else None
+        html = template("cmlib.explore", "ranking.html.j2", autoescape=True)
+        listed = _list(frames, first[program]["event"])
+        return figure, html.render(models=models, compared=compared, drawn=drawn, table=listed)
 
     programs = list(refined)
     first, n_seeds = programs[0], max(len(drawn_of) for drawn_of in draws.values())
@@ -99,44 +103,26 @@ def _importances(refined, drawn, step):
 
 
 def _compare(frames, first, n_common):
-    """HTML on how far the rankings of two programs agree.
+    """How far the rankings of two programs agree, a dict for the template.
 
     `frames` has all importances by program, `first` the rows that are drawn, `n_common` of whose events are in both.
     """
     either = list(dict.fromkeys(event for rows in first.values() for event in rows["event"]))
     means = {each: frame["mean"].reindex(either, fill_value=0.0) for each, frame in frames.items()}
-    means = pd.DataFrame(means)
-    correlation = means.corr(method="spearman").iloc[0, 1]
-    return paragraph(
-        f"{n_common} of the first {max(map(len, first.values()))} events are in both lists.",
-        f"Rank correlation (Spearman) over the {len(either)} events that are in either: "
-        f"{number(correlation, 2)} (1: the same order, -1: the reverse).",
-        "An event that a model has dropped counts as 0 %, so that lists with little in common come out below 0.",
-    )
-
-
-def _model(program, errors, drawn):
-    """HTML on the errors of one program's model.
-
-    `errors` is its row of the refinement's history, `drawn` the number of models whose importances are averaged.
-    """
-    spread = f"Lines: the range of 90 % of {drawn} models, which differ by seed and rows."
-    return paragraph(
-        f"{name(program)}: the model of {errors['n_events']:.0f} events errs by "
-        f"{number(errors['error'], 1, '%')} on random rows, {number(errors['blocks_error'], 1, '%')} "
-        f"on blocks; predicting the mean by {number(errors['mean_baseline'], 1, '%')}.",
-        spread if drawn > 1 else "One model: no spread.",
-    )
+    correlation = pd.DataFrame(means).corr(method="spearman").iloc[0, 1]
+    numbers = {"n_common": n_common, "n_first": max(map(len, first.values())), "n_either": len(either)}
+    return numbers | {"correlation": "–" if np.isnan(correlation) else f"{correlation:.2f}"}
 
 
 def _list(frames, events):
     """HTML table of the events drawn of the first program, with their importance in every program shown."""
     shown = pd.DataFrame({f"{each} [%]": frame["mean"].reindex(events) for each, frame in frames.items()})
-    shown = shown.map(number)
     first = next(iter(frames.values())).reindex(events)
     if "rank_low" in first:
         shown["places it takes"] = first["rank_low"].astype(str) + "–" + first["rank_high"].astype(str)
-    return table(["event", *shown], list(shown.itertuples(name=None)))
+    with pd.option_context("display.max_colwidth", None):
+        table = shown.rename_axis("event").reset_index()
+        return table.to_html(index=False, border=0, na_rep="–", float_format="{:,.1f}".format)
 
 
 def _others(program, programs):

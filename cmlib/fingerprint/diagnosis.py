@@ -5,13 +5,12 @@ is a stretch of slices of the same class. :func:`label_slices` and :func:`phases
 gives text. A ValueError for an unknown class.
 """
 
-from functools import cache
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
-import yaml
 
+from cmlib.places import yaml_beside
+
+_ADVICE = yaml_beside(__file__)  # meaning and advice by class
 UNKNOWN_RULE = "far from all training data"
 
 
@@ -49,12 +48,6 @@ def phases(labelled):
     return stretches.assign(start_s=start)[columns].reset_index(drop=True)
 
 
-@cache
-def _advices():
-    """Contents of advice.yaml: meaning and advice by class."""
-    return yaml.safe_load(Path(__file__).with_name("advice.yaml").read_text(encoding="utf-8"))
-
-
 def advice(label):
     """Return what a class means, and what a programmer can do about it.
 
@@ -75,9 +68,9 @@ def advice(label):
     ValueError
         If there is no such class.
     """
-    if label not in _advices():
-        raise ValueError(f"advice: no class {label!r}; there are {', '.join(_advices())}.")
-    entry = _advices()[label]
+    if label not in _ADVICE:
+        raise ValueError(f"advice: no class {label!r}; there are {', '.join(_ADVICE)}.")
+    entry = _ADVICE[label]
     return entry["meaning"], entry["advice"]
 
 

@@ -9,17 +9,10 @@ import numpy as np
 import pandas as pd
 
 from cmlib.fingerprint.segments import segment_starts
+from cmlib.places import yaml_beside
 
 INSTRUCTIONS, NOTHING_ELSE = "instructions", "instructions only"
 FIRST_LEVEL = "first-level data misses"
-# Causes of estimated cycles, and the events that are charged for each; every event with a weight is in one of these.
-CONTRIBUTORS = {
-    INSTRUCTIONS: ("sim.instructions",),
-    FIRST_LEVEL: ("sim.l1d_load_misses", "sim.l1d_store_misses"),
-    "last-level data misses": ("sim.ll_load_misses", "sim.ll_store_misses"),
-    "mispredictions": ("sim.conditional_mispredictions", "sim.indirect_mispredictions"),
-    "instruction-cache misses": ("sim.l1i_misses", "sim.ll_instruction_misses"),
-}
 # A phase is named after its largest cause but instructions, if that has at least this share of the estimated cycles.
 NAMED_FROM = 0.1
 
@@ -41,8 +34,8 @@ def contributions(counts, weights):
         instruction-cache misses.
     """
     charged = {
-        name: counts[list(charged_events)] @ weights[list(charged_events)] / counts["sim.instructions"]
-        for name, charged_events in CONTRIBUTORS.items()
+        name: counts[events] @ weights[events] / counts["sim.instructions"]
+        for name, events in yaml_beside(__file__).items()
     }
     return pd.DataFrame(charged, index=counts.index)
 

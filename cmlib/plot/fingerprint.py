@@ -7,32 +7,12 @@ resource limits it, such as P_Mem_L2 or N_CPU; "unknown" if it is like none of t
 
 from itertools import cycle
 
-from cmlib.plot.style import GREY, blank, legend_right, palette, single, styled
+from cmlib.places import yaml_beside
+from cmlib.plot.style import blank, legend_right, palette, single, styled
 
-# Colours of classes: a hue for each bottleneck, dark where it is pathological (P) and light where not (N).
-COLOURS = {
-    "P_Mem_L2": "#b8860b",
-    "P_Mem_L3": "#c2480b",
-    "P_Mem_M": "#7a1257",
-    "P_CPU": "#00548f",
-    "N_Mem_L2": "#f3dfa2",
-    "N_Mem_L3": "#f7c6a5",
-    "N_Mem_M": "#e3bcd6",
-    "N_CPU": "#b5d8ef",
-    "N": "#b5d8ef",
-    "unknown": "#9aa0a6",
-}
-# Colours of outcomes: a right class is light, and kinds of errors differ in lightness, too.
-_OUTCOMES = {
-    "right class": "#b5d8ef",
-    "another P class": "#de8f05",
-    "missed: N": "#7a1257",
-    "false alarm: P": "#c2480b",
-    "unknown": GREY,
-}
+_READ = yaml_beside(__file__)
+COLOURS = _READ["classes"]
 _ROW, _STEP, _INDENT = 0.2, 0.42, 0.1  # of the tree [inches]
-# Labels of the axis by the name of a table's index.
-_PROGRESS = {"time_s": "time [s]", "interval": "interval [equal basic blocks]"}
 
 
 @styled
@@ -117,7 +97,7 @@ def phase_timeline(labelled, pace, *, title="", marked=None):
     share.tick_params(axis="y", length=0, labelleft=False)
     for ax in (band, share):
         ax.grid(False)
-    line.set(xlabel=_PROGRESS.get(labelled.index.name, labelled.index.name), ylabel=pace.name)
+    line.set(xlabel=_READ["progress"].get(labelled.index.name, labelled.index.name), ylabel=pace.name)
     line.set(ylim=(0, None), xlim=(ends.iloc[0] - length, ends.iloc[-1]))
     return figure, (band, share, line)
 
@@ -155,8 +135,8 @@ def program_outcomes(outcomes):
     drawn.
     """
     figure, ax = single(0.9 + 0.24 * len(outcomes))
-    shown = outcomes[[outcome for outcome in _OUTCOMES if outcome in outcomes]]
-    shown.plot.barh(stacked=True, ax=ax, color=_OUTCOMES, width=0.8)
+    shown = outcomes[[outcome for outcome in _READ["outcomes"] if outcome in outcomes]]
+    shown.plot.barh(stacked=True, ax=ax, color=_READ["outcomes"], width=0.8)
     ax.set(xlim=(0, 100), xlabel="slices [%]", ylabel="")
     ax.invert_yaxis()
     ax.grid(False)

@@ -7,16 +7,15 @@ lacks instructions or cycles.
 
 import re
 from fnmatch import fnmatch
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import yaml
 
 from cmlib.errors import UnfitRecordingError
+from cmlib.places import yaml_beside
 from cmlib.spelling import PINNED
 
-_NAMES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_NAMES = yaml_beside(__file__)
 # Events of the kernel's timers and of its scheduler.
 _SCHEDULING = re.compile(
     r"context-switches|cs|(cpu-)?migrations|cgroup-switches|ls_(int_taken|smi_rx)|hw_interrupts\..*"

@@ -14,24 +14,11 @@ import threading
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
 
 from cmlib.parallel import no_interrupts_inherited
+from cmlib.places import yaml_beside
 
 _NAME = "cmlib-forked"  # name of the provisioner in pyproject.toml
 _forked = multiprocessing.get_context("forkserver")
-_forked.set_forkserver_preload(
-    [
-        "cmlib.report.preloaded",
-        "ipykernel.debugger",
-        "ipykernel.kernelapp",
-        "ipywidgets",
-        "sqlalchemy.dialects.sqlite",
-        "cmlib.collect.record",
-        "cmlib.explore",
-        "cmlib.experiments.matrices",
-        "cmlib.io.store.building",
-        "cmlib.topdown.answers",
-        "cmlib.report.notebook",
-    ]
-)
+_forked.set_forkserver_preload(yaml_beside(__file__))
 
 
 def prepare():

@@ -93,7 +93,7 @@ def begin(name, settings, **parameters):
     title, question = read_heading(file)
     check_parameters(file, parameters, "parameters")
     check_parameters(file, settings, SETTINGS)
-    settings = {name: default for name, (default, *_) in SHARED.items()} | settings
+    settings = {name: setting.default for name, setting in SHARED.items()} | settings
     workers = Workers(settings["jobs"], settings["executor"], settings["scheduler"])
     where = {"profile": settings["profile"], "folder": settings["results_folder"] or None}
     return Notebook(Results(name, title=title, question=question, **where), workers, settings)

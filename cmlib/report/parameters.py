@@ -1,8 +1,8 @@
 """The parameters that notebooks take: read from their cells and from YAML files, and checked by type and limits.
 
 A notebook is given as the path of its .ipynb file; its parameters are lines ``name: type = value  # comment`` of the
-cell tagged ``parameters``. A setting is a parameter that many notebooks share, see `SHARED`. ValueError, which names
-file and parameter, for a value of another type or outside its limits, and an unknown name.
+cell tagged ``parameters``. A setting is a parameter that many notebooks share, listed in ``parameters.yaml``.
+ValueError, which names file and parameter, for a value of another type or outside its limits, and an unknown name.
 """
 
 import ast
@@ -17,20 +17,9 @@ from pathlib import Path
 import yaml
 
 from cmlib.passwords import hide
+from cmlib.places import yaml_beside
 
 SETTINGS = "settings"
-# Settings that several notebooks take: default, comment, limits. A notebook names its own in the comment of its line
-# ``settings: dict = {}``.
-SHARED = {
-    "jobs": (-1, "worker processes; -1: one a processor", (-1, 1024)),
-    "executor": ("processes", "where the workers are: this machine, or a cluster", ["processes", "dask"]),
-    "scheduler": ("", "address of a running Dask scheduler; needs executor dask"),
-    "database": ("", "SQLAlchemy URL of the store; empty: an SQLite file among the results"),
-    "processor": ("", "whose events they are, as of cmlib summarize; empty: as the recording tells"),
-    "interactive": (True, "widgets at the end; False: a figure in their place"),
-    "profile": ("paper", "folder of the results under data/results"),
-    "results_folder": ("", "where results go instead of data/results"),
-}
 _QUESTION = re.compile(r"\*\*Question\.\*\*\s+(.+?)\s*(?:\n\s*\n|\Z)", re.S)
 _LIMITS = re.compile(r"^limits = ", re.M)
 # Values in messages are cut short: by YAML's references a list can hold itself.
@@ -103,7 +92,7 @@ def declared_parameters(notebook):
     except (SyntaxError, ValueError, AttributeError) as error:
         raise ValueError(f"{name}: its parameters are no lines `name: type = value`: {error}") from error
     words = re.findall(r"\w+", declared.pop(SETTINGS).comment) if SETTINGS in declared else ()
-    return declared | {name: Parameter(name, *SHARED[name], shared=True) for name in SHARED if name in words}
+    return declared | {name: setting for name, setting in SHARED.items() if name in words}
 
 
 def _read_limits(name, cells):
@@ -162,6 +151,15 @@ class Parameter:
             raise ValueError(
                 f"{where}: {self.name} = {written(value)} is none of {', '.join(choices)}{_nearest(value, choices)}"
             )
+
+
+def _setting(name, default, comment, range=None, choices=None):
+    """A setting that several notebooks take, as a Parameter."""
+    return Parameter(name, default, comment, tuple(range) if range else choices, shared=True)
+
+
+# They are named in the comment of a notebook's line ``settings: dict = {}``.
+SHARED = {name: _setting(name, **about) for name, about in yaml_beside(__file__).items()}
 
 
 def check_parameters(notebook, values, where):

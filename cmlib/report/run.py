@@ -24,7 +24,7 @@ from cmlib.parallel import ONE_THREAD
 from cmlib.report import kernels
 from cmlib.report.manifests import note_left_out, place_of, read_manifests, remove_note
 from cmlib.report.page import build_index
-from cmlib.report.parameters import SHARED, Parameter
+from cmlib.report.parameters import SHARED
 from cmlib.report.planning import plan
 from cmlib.terminal import one_line, say
 
@@ -88,7 +88,7 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
     """
     parameters = dict(parameters or {})
     asked = "jobs" in parameters
-    Parameter("jobs", *SHARED["jobs"]).check(asked_jobs := parameters.pop("jobs", -1), "-p")
+    SHARED["jobs"].check(asked_jobs := parameters.pop("jobs", -1), "-p")
     processes = asked_jobs if asked_jobs > 0 else joblib.cpu_count()
     jobs, secret = _without_passwords(plan(profile, notebooks, parameters))
     results = Path(results or parameters.get("results_folder") or places.results_dir()).absolute()

@@ -6,11 +6,10 @@ entry there. An unknown program has the name "" and no advice.
 """
 
 import re
-from pathlib import Path
 
-import yaml
+from cmlib.places import yaml_beside
 
-_READ = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_READ = yaml_beside(__file__)
 # Words of a command that are no program: options, numbers (`10s`, `0x3`, `0-3`), and assignments of variables.
 _NO_PROGRAM = r"-|[0-9][-,.:0-9a-fx]*[smhd]?$|\w+="
 

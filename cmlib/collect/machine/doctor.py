@@ -5,15 +5,13 @@ machine is a finding, not an error.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
-
-import yaml
 
 from cmlib.collect.machine import host
 from cmlib.collect.machine.counter_census import Census, census
 from cmlib.collect.machine.lock import CountersBusy, counters_lock
 from cmlib.errors import CmlibError
 from cmlib.io import events
+from cmlib.places import yaml_beside
 
 _LONGEST_ROTATION_MS = 25  # between turns of multiplexed groups: beyond it, intervals of 100 ms miss groups
 
@@ -86,14 +84,14 @@ def examine(root="/"):
 
 
 def find(facts):
-    """Findings on a machine, with their texts from findings.yaml: a list of Finding (id, severity, text).
+    """Findings on a machine, with their texts from doctor.yaml: a list of Finding (id, severity, text).
 
     `facts` is a dict of what :func:`examine` asks of the host: machine (dict), perf_complaint (str), pmus, others
     (tuples of names), paranoid (level, or None), privileged, watchdog (bool), names (number that perf knows), table
     (name of the event table, or None), census (a :class:`cmlib.collect.machine.counter_census.Census`) and busy
     (str, "" if the counters were free).
     """
-    texts = yaml.safe_load(Path(__file__).with_name("findings.yaml").read_text(encoding="utf-8"))
+    texts = yaml_beside(__file__)
     values = facts | facts["machine"] | _words(facts)
     return [
         Finding(name, **{key: text.format(**values) for key, text in texts[name][case].items()})
@@ -102,7 +100,7 @@ def find(facts):
 
 
 def _cases(facts):
-    """For each finding's id, the key of the text in findings.yaml that fits this machine."""
+    """For each finding's id, the key of the text in doctor.yaml that fits this machine."""
     keys = ("mux_interval_ms", "load_1min", "processors")
     interval, load, processors = map(facts["machine"].get, keys)
     return {
@@ -138,7 +136,7 @@ def _counters(facts):
 
 
 def _words(facts):
-    """Phrases that the texts in findings.yaml are filled in with."""
+    """Phrases that the texts in doctor.yaml are filled in with."""
     census = facts["census"]
     broken = next((group for group in census.copies if len(group) > census.good), ())
     shares = ", ".join(f"{count / max(max(broken), 1):.3f}" for count in broken)

@@ -6,25 +6,20 @@ the host doesn't tell is None, or empty. A CmlibError, by :func:`raw_config`, fo
 """
 
 import contextlib
-import functools
 import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
-import yaml
-
 from cmlib.errors import CmlibError
+from cmlib.places import yaml_beside
 
 _CAP_SYS_ADMIN, _CAP_PERFMON = 21, 38
 _RAW_PMU = 4  # PERF_TYPE_RAW: the type of a processor's own counters
 
 
-@functools.cache
-def _names():
-    """Names of processors and hypervisors, by their numbers or by words in /sys (host.yaml)."""
-    return yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_NAMES = yaml_beside(__file__)  # of processors and hypervisors, by their numbers or by words in /sys
 
 
 def describe(root="/"):
@@ -219,8 +214,8 @@ def _microarchitecture(vendor, family, model):
     """AMD's name, such as zen5, else ``VENDOR-FAMILY-MODEL``; None if a number is missing."""
     if None in (vendor, family, model):
         return None
-    if vendor == "AuthenticAMD" and family in _names()["amd"]:
-        return next((name for first, name in _names()["amd"][family] if model >= first), None)
+    if vendor == "AuthenticAMD" and family in _NAMES["amd"]:
+        return next((name for first, name in _NAMES["amd"][family] if model >= first), None)
     return f"{vendor}-{family}-{model:X}"
 
 
@@ -237,7 +232,7 @@ def _hypervisor(root, cpu):
     if flags is None and ".metal" in hints:
         return None
     unknown = None if flags is None else "unknown"
-    return next((name for hint, name in _names()["hypervisors"].items() if hint in hints), unknown)
+    return next((name for hint, name in _NAMES["hypervisors"].items() if hint in hints), unknown)
 
 
 def _read(file):
@@ -263,12 +258,12 @@ def describe_arm(cpu):
         implementer, part = (int(cpu[f"CPU {key}"], 16) for key in ("implementer", "part"))
     except (KeyError, ValueError):
         return {}
-    vendor = _names()["implementers"].get(implementer, f"{implementer:#x}")
+    vendor = _NAMES["implementers"].get(implementer, f"{implementer:#x}")
     architecture = cpu.get("CPU architecture", "8")
     family = int(architecture) if architecture.isdigit() else 8  # older kernels write AArch64
     return {
         "vendor": vendor,
-        "model_name": _names()["arm"].get(part) if vendor == "ARM" else None,
+        "model_name": _NAMES["arm"].get(part) if vendor == "ARM" else None,
         "family": family,
         "model": part,
         "microarchitecture": f"{vendor}-{family}-{part:X}",
