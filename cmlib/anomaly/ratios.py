@@ -82,10 +82,7 @@ def signed_rank_tail(n_pairs):
     """
     probabilities = np.ones(1)
     for rank in range(1, n_pairs + 1):
-        longer = np.zeros(probabilities.size + rank)
-        longer[: probabilities.size] += probabilities / 2
-        longer[rank:] += probabilities / 2
-        probabilities = longer
+        probabilities = np.convolve(probabilities, np.r_[0.5, np.zeros(rank - 1), 0.5])
     return np.minimum(1.0, probabilities[::-1].cumsum()[::-1])
 
 

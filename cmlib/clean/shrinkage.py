@@ -112,7 +112,7 @@ def estimate_counts(counts, running, *, sums=()):
     [10.6, 13.3, 9.7, 12.5]
     """
     estimates, share = _drop_impossible_counts(counts, running)
-    filled = estimates.apply(_fill)
+    filled = estimates.interpolate(limit_direction="both")
     logs = np.log1p(filled.loc[:, filled.notna().all() & (filled.max() > filled.min())].clip(lower=0))
     always = {event for event in share if share[event].ge(1).all()}
     carriers = [filled[event].to_numpy() for event in logs if event in always and (filled[event] > 0).all()]
@@ -141,12 +141,6 @@ def _drop_impossible_counts(counts, running):
         beyond = estimates.gt(MOST_PER_CYCLE * estimates["cycles"], axis=0)
         estimates = estimates.mask(beyond & estimates.gt(_TIMES_MEDIAN * estimates.median()))
     return estimates, running.where(estimates.notna(), 0.0).astype(float)
-
-
-def _fill(values):
-    """Values of a series, NaN replaced by linear interpolation; all NaN stays so."""
-    seen = np.flatnonzero(values.notna())
-    return np.interp(np.arange(len(values)), seen, values.iloc[seen]) if len(seen) else values
 
 
 def _complete(values, share, filled, carriers, by_others, shared):

@@ -5,10 +5,10 @@ for each program that cmlib can get ready and record.
 """
 
 import dataclasses
-import json
 
 import click
 
+from cmlib.cli.answers import print_json
 from cmlib.terminal import say
 
 _COLOURS = {"ok": "green", "note": "blue", "warning": "yellow", "error": "red"}
@@ -25,7 +25,7 @@ def doctor(as_json):
 
     examination = machine.examine()
     if as_json:
-        say(json.dumps(dataclasses.asdict(examination), indent=1, ensure_ascii=False))
+        print_json(dataclasses.asdict(examination))
         return
     for finding in examination.findings:
         say(f"{finding.severity:<9}", nl=False, fg=_COLOURS[finding.severity])

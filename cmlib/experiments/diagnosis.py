@@ -7,7 +7,6 @@ fitted tree and a measured run, and gives a :class:`Profile`; :func:`simulated_p
 ValueError if a run lacks key events or slices; a CallgrindError for text that is not Callgrind's.
 """
 
-import functools
 import re
 import tempfile
 from dataclasses import dataclass
@@ -35,6 +34,7 @@ from cmlib.io.events import cycle_estimate, simulated_events
 from cmlib.shell import command_code
 from cmlib.templates import template
 
+_SENTENCES = template("cmlib.experiments", "simulated.j2").module
 _FUNCTIONS_NAMED, _LEAST_SHARE = 3, 0.05
 _LINE = re.compile(r"([1-9][0-9]{0,8}) B,[^,]*$")
 _INTERPRETER = re.compile(r"(lib)?(python|perl|ruby|lua|php|node|mono|jvm|R\b|bash|dash|gawk|mawk)")
@@ -226,7 +226,7 @@ def simulated_profile(text, prefetched=False, in_order=None, *, classify=None):
     classes = _together(named, cycles, ["name"])
     python = functions.index.get_level_values("function").str.startswith("py::").any()
     executed, interpreter = counts["sim.instructions"].sum(), _interpreter(functions)
-    about = _sentences().about(parts, executed, len(counts), prefetched, interpreter, python)
+    about = _SENTENCES.about(parts, executed, len(counts), prefetched, interpreter, python)
     return SimulatedProfile(counts, table, kinds, classes, about)
 
 
@@ -236,12 +236,6 @@ def _interpreter(functions):
     objects = cycles.groupby(functions.index.get_level_values("object")).sum()
     name = objects.idxmax().rpartition("/")[2]
     return name if _INTERPRETER.match(name) and objects.max() >= cycles.sum() / 2 else ""
-
-
-@functools.cache
-def _sentences():
-    """The macros of simulated.j2, which write the sentences."""
-    return template("cmlib.experiments", "simulated.j2").module
 
 
 def explain_simulated(names):
@@ -271,14 +265,14 @@ def answer_simulated(name, profile):
         "name": name,
         "simulated": True,
         "about": profile.about,
-        "caveat": _sentences().caveat(),
+        "caveat": _SENTENCES.caveat(),
         "limited_by": charged,
         "split": split,
         "classes": classes.to_dict("records"),
         "phases": kinds.to_dict("records"),
         "advice": explain_simulated(classes["name"]),
     }
-    return answer | {"text": _sentences().limits(answer)}
+    return answer | {"text": _SENTENCES.limits(answer)}
 
 
 def _line(caches, name):

@@ -6,8 +6,6 @@ the program), varies (what changes over time), sure (how sure that is), advice, 
 more). A sentence is "" where there is nothing to say; what is taken is not checked.
 """
 
-import functools
-
 import numpy as np
 import pandas as pd
 
@@ -21,13 +19,8 @@ from cmlib.topdown import describe_misses, series_phases
 
 _OFTEN = 10  # intervals from which on rates are cut into phases
 _CHANGED, _MOST_NAMED = 1.25, 3
+_SENTENCES = template("cmlib.experiments", "first_page.j2").module
 _MUCH = 0.1  # share of the estimated cycles from which on there is something to do
-
-
-@functools.cache
-def _sentences():
-    """The macros of first_page.j2, which write the sentences."""
-    return template("cmlib.experiments", "first_page.j2").module
 
 
 def _describe_change(event, rate):
@@ -66,15 +59,15 @@ def _summarize_agreement(by_event):
         means = [rate.mean() for rate in by_run.values()]
         if len(means) > 1:
             apart = 100 * (max(means) - min(means)) / np.mean(means)
-            return _sentences().agreement(event, apart, len(means))
-    return _sentences().agreement("", 0, 0)
+            return _SENTENCES.agreement(event, apart, len(means))
+    return _SENTENCES.agreement("", 0, 0)
 
 
 def _suggest_recording(meta):
     """Sentence: what it takes to know IPC, of a program with this metadata of a run (dict)."""
     imported = meta.get("imported")
     command = command_code("cmlib", "import", meta["program"], "FILE") if imported else None
-    return _sentences().to_know_ipc(imported, command or as_code(command_again(meta | {"command": ""})))
+    return _SENTENCES.to_know_ipc(imported, command or as_code(command_again(meta | {"command": ""})))
 
 
 def summarize_rates(often, by_event, runs):
@@ -104,7 +97,7 @@ def describe_account(answer):
     widest = max(row["high"] - row["low"] for row in account["categories"] if not row["parent"])
     return {
         "limits": account["text"].rstrip("."),
-        "sure": _sentences().sure(account, np.ceil(round(5 * widest, 6)) / 10),
+        "sure": _SENTENCES.sure(account, np.ceil(round(5 * widest, 6)) / 10),
         "advice": "; ".join(entry["text"] for entry in account["advice"]),
         "lacking": f"what would decide it: {as_code(decide)}" if decide else "",
     }
@@ -146,6 +139,6 @@ def describe_simulation(meta):
     diagnose = command_line("cmlib", "diagnose", "--simulate", "--", *words)
     compare = command_line("cmlib", "compare", "--simulate", command_line(*words), "NEW")
     return {
-        "sure": _sentences().simulated(meta["simulator"]["caches"]),
-        "lacking": _sentences().beyond_simulation(as_code(diagnose), as_code(compare)),
+        "sure": _SENTENCES.simulated(meta["simulator"]["caches"]),
+        "lacking": _SENTENCES.beyond_simulation(as_code(diagnose), as_code(compare)),
     }

@@ -18,19 +18,14 @@ from cmlib.io.archive.runs import RUNS, VALGRIND
 from cmlib.io.events import is_simulated, simulated_events
 from cmlib.io.recording import INSTRUCTIONS
 from cmlib.rank.leaks import is_named_leak, is_simulated_leak
+from cmlib.templates import template
 
 _PER = " per "
 SECOND, THOUSAND_INSTRUCTIONS = "second", "1,000 instructions"
 _ENERGY = "power/energy-"  # events of energy: of package, cores and so on, which are parts of each other
 CLOCKS = ("task-clock", "cpu-clock", "duration_time", "user_time", "system_time")
 _HAPPENS_IN = 0.9  # share of the intervals in which an event must have happened to be explained
-_NAMED = 8
-# What to do about too few rows, by what they are.
-_MORE = {
-    "totals": "import more runs at once",
-    "simulated intervals": "give the program more to do, as Callgrind's intervals can't be much shorter",
-    "intervals": "record longer, or at shorter intervals (`perf stat -I 100`)",
-}
+_SENTENCES = template("cmlib.experiments", "targets.j2").module
 
 
 @dataclass(frozen=True)
@@ -88,7 +83,9 @@ def choose_target(url, program="all", target=""):
     long = runs[runs["n_intervals"] >= FEWEST_INTERVALS]
     chosen = _read(target, simulated=_simulated(runs)) if target else _usual(url, long)
     if chosen and chosen.event == chosen.per:
-        raise UnfitRecordingError(f"{chosen.name} is the same all the time. {_others(url, runs)}")
+        raise UnfitRecordingError(
+            f"{chosen.name} is the same all the time. {_SENTENCES.others(possible_targets(url, runs))}"
+        )
     able = set(long["program"][chosen.counted_in(long)]) if chosen else set()
     if program == "all" and able:
         return [name for name in names if name in able], chosen
@@ -156,27 +153,7 @@ def _usual(url, runs):
 
 def _unable(url, name, target, runs):
     """Message: why a target of one program can't be explained, and what to do."""
-    if (most := int(runs["n_intervals"].max())) < FEWEST_INTERVALS:
-        totals = (runs["axis"] == RUNS).all()
-        what = "totals" if totals else "simulated intervals" if _simulated(runs) else "intervals"
-        return (
-            f"program {name!r} has at most {most} {what} in a recording, and a model takes {FEWEST_INTERVALS}: "
-            f"{_MORE[what]}. Notebook 01 shows what was counted."
-        )
-    long = runs[runs["n_intervals"] >= FEWEST_INTERVALS]
-    if target is None or not possible_targets(url, long):
-        return (
-            f"program {name!r} has no event that happened in nearly every interval, so that there is nothing whose "
-            f"rate could be explained. An event that does: instructions, by {how_to_record(name)}."
-        )
-    return (
-        f"program {name!r} has no run that counts {', '.join(sorted(target.events))} in {FEWEST_INTERVALS} intervals "
-        f"or more, which {target.name} takes. {_others(url, long)}"
-    )
-
-
-def _others(url, runs):
-    """Sentence that names possible targets."""
-    names = [f"'{event}'" for event in possible_targets(url, runs)]
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"Explain another event by `-p target=…`: {', '.join(names[:_NAMED])}{more}."
+    kind = "totals" if (runs["axis"] == RUNS).all() else "simulated" if _simulated(runs) else "intervals"
+    possible = possible_targets(url, runs[runs["n_intervals"] >= FEWEST_INTERVALS])
+    there = kind, runs["n_intervals"].max(), FEWEST_INTERVALS, possible
+    return _SENTENCES.unable(name, target, *there, how_to_record(name))

@@ -7,7 +7,6 @@ of its range.
 
 import numpy as np
 import pandas as pd
-from numba import njit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -96,7 +95,12 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         """Return the number of the leaf that each sample (row of X) falls into: ndarray of int, shape (n_samples,)."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return _leaves(X, self.feature_, self.threshold_, self.left_, self.right_)
+        nodes = np.zeros(len(X), np.int64)
+        while (rows := np.flatnonzero(self.feature_[nodes] >= 0)).size:
+            at = nodes[rows]
+            goes_left = X[rows, self.feature_[at]] <= self.threshold_[at]
+            nodes[rows] = np.where(goes_left, self.left_[at], self.right_[at])
+        return nodes
 
     def predict(self, X):
         """Return the class of each sample (row of X), its leaf's most frequent one: ndarray, shape (n_samples,)."""
@@ -174,15 +178,3 @@ def _interval(name, low, high):
     if np.isinf(high):
         return f"{name} > {low:.6g}"
     return f"{low:.6g} < {name} <= {high:.6g}"
-
-
-@njit(cache=True)
-def _leaves(X, feature, threshold, left, right):
-    """Number of the leaf that each row of X falls into."""
-    leaves = np.empty(len(X), np.int64)
-    for row in range(len(X)):
-        node = 0
-        while feature[node] >= 0:
-            node = left[node] if X[row, feature[node]] <= threshold[node] else right[node]
-        leaves[row] = node
-    return leaves

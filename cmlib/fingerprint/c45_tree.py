@@ -141,24 +141,11 @@ def _best_threshold(column, codes, order, counts, n_log_n, min_leaf):
     return gain, gain / split_information, middle if below <= middle < above else below
 
 
-@njit(cache=True)
 def _divide(order, goes_left):
     """Split `order` (row numbers sorted by each attribute) into that of the rows that go left and that of the
     others."""
-    n_features, n = order.shape
-    n_left = goes_left[order[0]].sum()
-    left = np.empty((n_features, n_left), order.dtype)
-    right = np.empty((n_features, n - n_left), order.dtype)
-    for feature in range(n_features):
-        i = j = 0
-        for row in order[feature]:
-            if goes_left[row]:
-                left[feature, i] = row
-                i += 1
-            else:
-                right[feature, j] = row
-                j += 1
-    return left, right
+    left = goes_left[order]
+    return order[left].reshape(len(order), -1), order[~left].reshape(len(order), -1)
 
 
 def prune(node, X, codes, *, confidence=0.25):

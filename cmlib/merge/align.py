@@ -148,7 +148,7 @@ def step_runs(runs, n_steps=None):
     """
     runs = _checked(runs)
     _require_same_work(runs)
-    n_steps = _steps_for(runs) if n_steps is None else n_steps
+    n_steps = min(_MOST_STEPS, *map(len, runs)) if n_steps is None else n_steps
     if n_steps < 2:
         raise ValueError(f"n_steps is {n_steps}; at least 2 steps are needed.")
     return [_by_progress(run, n_steps) for run in runs]
@@ -181,7 +181,7 @@ def align_passes(runs, passes, n_steps=None, **options):
         If no event was counted in every pass, or as for :func:`align_runs`, whose median run is that of each pass.
     """
     runs = _checked(runs)
-    n_steps = _steps_for(runs) if n_steps is None else n_steps
+    n_steps = min(_MOST_STEPS, *map(len, runs)) if n_steps is None else n_steps
     by_pass = {}
     for run, name in zip(runs, passes, strict=True):
         by_pass.setdefault(name, []).append(run)
@@ -232,11 +232,6 @@ def _require_same_work(runs):
             f"run {number} retired {retired[number]:.3g} instructions, {ratio[number]:.2g} times the median "
             "run's; it was cut off or is of another program or input, and can't be aligned with the rest."
         )
-
-
-def _steps_for(runs):
-    """The default number of steps."""
-    return min(_MOST_STEPS, min(len(run) for run in runs))
 
 
 def _by_progress(run, n_steps):

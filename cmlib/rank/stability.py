@@ -15,9 +15,7 @@ from cmlib.rank.clusters import resample_blocks
 from cmlib.rank.importance import influence
 
 
-def draw_importances(
-    X, y, *, seeds=range(20), resample=True, importance="friedman", model=None, boosting=None
-):
+def draw_importances(X, y, *, seeds=range(20), resample=True, importance="friedman", boosting=None):
     """Compute importances in several models that differ in their seed and in the rows that they were trained on.
 
     Parameters
@@ -34,10 +32,8 @@ def draw_importances(
         rows.
     importance : {"friedman", "printed"}, default "friedman"
         Formula of importance, as `method` of :func:`influence` describes it.
-    model : estimator, optional
-        A scikit-learn regressor to clone. Default: LightGBM's gradient boosting.
     boosting : cmlib.rank.boosting.Boosting, optional
-        Settings of the default model.
+        Settings of the models.
 
     Returns
     -------
@@ -48,7 +44,7 @@ def draw_importances(
     rankings = {}
     for seed in seeds:
         rows = resample_blocks(len(X), seed) if resample else np.arange(len(X))
-        fitted = regressor(model, boosting=boosting, seed=seed).fit(X.iloc[rows], y.iloc[rows])
+        fitted = regressor(boosting=boosting, seed=seed).fit(X.iloc[rows], y.iloc[rows])
         rankings[seed] = influence(fitted, method=importance, X=X.iloc[rows])
     return pd.DataFrame(rankings).T.rename_axis("seed")
 

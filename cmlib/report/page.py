@@ -69,13 +69,10 @@ def build_index(folder, *, to_come=()):
     of_papers = profile.split("/")[0] != BY_PROGRAM and not to_come
     reproduced = reproduction(folder, manifests).to_dict("records") if of_papers else []
     page = page_template("page.html.j2").render(
+        vars(results),
         profile=profile,
         of_program=of_program,
         reproduced=reproduced,
-        sections=manifests,
-        left_out=results.left_out,
-        damaged=results.damaged,
-        failed=results.failed,
         to_come=list(to_come),
         cards=cards,
         versions=manifests[-1]["versions"],
