@@ -156,6 +156,7 @@ columns = ["phases", "explain [%]", "price [%]", "next at [%]", "next from [s]",
            "more", "fewer", "random orders cut", "AR(1) cut", "AR(1) explained, most [%]"]
 table = pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("program")
 nearest = (table["next at [%]"] / table["price [%]"]).idxmax()
+n_used = " or ".join(map(str, sorted({len(series) for series in ipc.values()})))
 
 # %%
 figure, axes = plot.series_by_program(
@@ -174,12 +175,12 @@ display(results.figure(figure, "phases", "**Figure.** IPC of run 1; black: the m
                        f"{table.at[nearest, 'next from [s]']:.1f} s."))
 
 # %%
-results.table(table.reset_index(), "phases", "**Table.** Phases of run 1, what they explain of the "
-              "sum of squares; the price of one [% of the squares]; the price at which there would "
-              "be more, and where that would begin; how many of the program's other runs have as "
-              "many phases as run 1, more and fewer; how many of "
-              f"{n_random} series of each random kind are cut, and the most that phases explain "
-              "of AR(1) noise.", decimals=1)
+results.table(table.T.rename_axis("a program").reset_index(), "phases",
+              "**Table.** Phases of run 1, what they explain of the sum of squares; the price of "
+              "one [% of the squares]; the price at which there would be more, and where that "
+              "would begin; how many of the program's other runs have as many phases as run 1, "
+              f"more and fewer; how many of {n_random} series of each random kind are cut, and the "
+              "most that phases explain of AR(1) noise.", decimals=1)
 
 # %%
 for name, row in table.iterrows():
@@ -189,8 +190,8 @@ told = ", ".join(f"{name} {row['phases']:.0f} ({row['explain [%]']:.0f} %)"
 others, row = table[["others: as many", "more", "fewer"]].sum(axis=1), table.loc[nearest]
 equal = [name for name in table.index if others[name] and table.at[name, "others: as many"]
          == others[name]]
-unlike = [f"of {name}'s {others[name]} {of['others: as many']:.0f} have as many, {of['more']:.0f} "
-          f"more, {of['fewer']:.0f} fewer" for name, of in table.iterrows()
+unlike = [f"of the {others[name]} of {name}, {of['others: as many']:.0f} have as many, "
+          f"{of['more']:.0f} more, {of['fewer']:.0f} fewer" for name, of in table.iterrows()
           if others[name] and name not in equal]
 repeated = "; ".join([f"All other runs of {', '.join(equal)} have as many"] * bool(equal) + unlike)
 
@@ -198,24 +199,29 @@ repeated = "; ".join([f"All other runs of {', '.join(equal)} have as many"] * bo
 def describe_cuts(kind):
     """How many random series of a kind are cut, by program."""
     cut = table.loc[table[kind] > 0, kind]
-    return (f"{cut.sum():.0f} of {n_random * len(table)} are cut"
-            + f" ({', '.join(f'{name} {n:.0f}' for name, n in cut.items())})" * bool(len(cut)))
+    return f"{cut.sum():.0f} of {n_random * len(table)} are cut" + "".join(
+        f", {name} {n:.0f} of {n_random}" for name, n in cut.items())
 
 
 more = table.index[table["explain [%]"] > table["AR(1) explained, most [%]"]]
+closest = (table["explain [%]"] - table["AR(1) explained, most [%]"]).idxmin()
+margin = (f" (least ahead: {closest}, {table.at[closest, 'explain [%]']:.0f} against "
+          f"{table.at[closest, 'AR(1) explained, most [%]']:.0f} %)") * bool(len(more))
 display(results.finding(
-    f"Run 1 has so many phases, which explain so much of the sum of squares of its IPC: {told}. "
+    f"Phases of run 1 (of {n_used} that are used of a program), and what they explain of the sum "
+    f"of squares of its IPC: {told}. "
     + (repeated[:1].upper() + repeated[1:] + ". ") * bool(repeated)
     + f"Nearest to one more is run 1 of {nearest}, from {row['next from [s]']:.1f} s on: that "
     f"would take a price of {row['next at [%]']:.1f} % of the squares instead of "
     f"{row['price [%]']:.1f} %. Where there are no phases: of random orders of the values "
     f"{describe_cuts('random orders cut')}, of AR(1) noise {describe_cuts('AR(1) cut')}; phases "
-    f"explain more of run 1 than of any such noise in {', '.join(more) or 'no program'}."))
+    f"explain more of run 1 than of any such noise in {', '.join(more) or 'no program'}"
+    f"{margin}."))
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# Why IPC changes: what was counted beside it may tell (notebooks 01a and 05). The tenth and the 4 % are chosen, not found: with a lower price runs have more phases (*next at*). That a cut is more than noise is told by two kinds of random series only; noise that wanders for longer than AR(1) noise would be cut more often.
+# Why IPC changes: what was counted beside it may tell (notebooks 01a and 05). Whether other runs have their phases in the same places: only their number is compared. The tenth and the 4 % are chosen, not found: with a lower price runs have more phases (*next at*). That a cut is more than noise is told by two kinds of random series only; noise that wanders for longer than AR(1) noise would be cut more often.
 #
 # ## On your own program
 #

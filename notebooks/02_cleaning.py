@@ -170,39 +170,35 @@ def compare(program):
     return pd.concat([found, accuracy.noise_floor(ocoe, mlpx)]).assign(program=program)
 
 # %% [markdown]
-# DTW favours what is smooth, so smoothing has a baseline: OCOE runs themselves, which need no cleaning, are moved towards their neighbours by the mean share $w$ by which cleaning (`method`) moved the event's multiplexed counts, $S - w \, (S - \bar S)$, and compared with the OCOE runs they are not. If that is as much below 1 as cleaned counts are below what perf prints, to within 0.02, cleaning does no more than smooth.
+# DTW favours what is smooth, so each way of cleaning has a baseline: OCOE runs themselves, which need no cleaning, are moved towards their neighbours by the mean share $w$ by which cleaning moved the event's multiplexed counts, $S - w \, (S - \bar S)$, and compared with the OCOE runs they are not. If that is as much below 1 as cleaned counts are below what perf prints, to within 0.02, cleaning does no more than smooth.
 
 # %%
-def neighbours(S):
-    """Mean of the two neighbours in time of each sample."""
-    return (S.shift(1) + S.shift(-1)) / 2
-
-
-def smooth_alike(program):
+def smooth_alike(program, how):
     """Ratios of distances of OCOE series, each moved to its neighbours as far as MLPX was."""
     for run in runs[program][1]:
-        cleaned, _ = clean.clean_run(run.counts, run.running, method=method, sums=known_sums(run))
+        cleaned, _ = clean.clean_run(run.counts, run.running, method=how, sums=known_sums(run))
         for event in references[program].keys() & set(cleaned.dropna(axis=1, how="all")):
             reference, y = references[program][event], run.counts[event]
-            apart = max((y - neighbours(y)).abs().mean(), 1e-9)
+            apart = max((y - (y.shift(1) + y.shift(-1)) / 2).abs().mean(), 1e-9)
             w = (cleaned[event] - y).abs().mean() / apart
             pairs = itertools.permutations(reference.series, 2)
-            moved = np.mean([dtw((S - w * (S - neighbours(S))).fillna(S), S_2) for S, S_2 in pairs])
-            yield program, event, "smoothed", moved / max(reference.own_distance, 1e-9)
+            moved = np.mean([dtw((S - w * (S - (S.shift(1) + S.shift(-1)) / 2)).fillna(S), S_2)
+                             for S, S_2 in pairs])
+            yield program, how, moved / max(reference.own_distance, 1e-9)
 
 
-smoothed = pd.DataFrame([row for name in programs for row in smooth_alike(name)],
-                        columns=["program", "event", "method", "distance_ratio"])
-frame = pd.concat([*map(compare, programs), smoothed])
-frame = frame[frame["method"].isin([*DISTINCT_METHODS, "smoothed", "always counted", "ocoe"])]
+smoothed = pd.DataFrame([row for pair in itertools.product(programs, DISTINCT_METHODS)
+                         for row in smooth_alike(*pair)], columns=["program", "method", "ratio"])
+frame = pd.concat(map(compare, programs))
+frame = frame[frame["method"].isin([*DISTINCT_METHODS, "always counted", "ocoe"])]
 methods = frame[frame["method"].isin(DISTINCT_METHODS)]
 followed = methods[methods["event"] == event]
 
 # %%
 NAMES = {name: name for name in DISTINCT_METHODS} | {
     "scaling": "as perf prints", "counterminer": "the paper's cleaning",
-    "interpolate": "straight lines", "smoothed": "OCOE, smoothed alike",
-    "ocoe": "one more OCOE run", "always counted": "instructions, never multiplexed"}
+    "interpolate": "straight lines", "ocoe": "one more OCOE run",
+    "always counted": "instructions, never multiplexed"}
 by_program = followed.groupby(["program", "method"])[["eq4_percent", "distance_ratio"]].mean()
 eq4 = by_program["eq4_percent"].unstack().loc[programs]
 of_paper = experiments.of_suites(programs, ["HiBench", "CloudSuite 3.0"])
@@ -320,28 +316,32 @@ def describe(measure, unit=""):
     return (f"{errors.at['scaling', measure]:.2f}{unit} as perf prints them, "
             + ", ".join(f"{value:.2f}{unit} after {NAMES[name]}" for name, value in told.items()))
 
+
+def beside_smoothing(how):
+    """Whether a way of cleaning brings a program's counts nearer than smoothing alone does."""
+    return f"{NAMES[how].capitalize()}: " + ", ".join(
+        f"{'more' if of['scaling'] - of[how] > 1.02 - alike.at[name, how] else 'no more'} than "
+        f"smoothing in {name} ({of['scaling']:.2f} to {of[how]:.2f}; smoothing alone: 1 to "
+        f"{alike.at[name, how]:.2f})" for name, of in after_by_name.iterrows()) + "."
+
 # %%
 cases = pairs.loc[unseen["program"].unique()]
 first, second = cases.drop(columns="scaling").mean().nsmallest(2).index
-before_after = cases[["scaling", method]].groupby("program").mean()
-by_name = before_after.assign(alike=smoothed.groupby("program")["distance_ratio"].mean()).dropna()
+after_by_name = cases.groupby("program").mean()
+alike = smoothed.groupby(["program", "method"])["ratio"].mean().unstack()
 less = (errors.loc["scaling"] - errors)[["distance_ratio", "total_error_percent"]]
-nearer = less[(less > 0).all(axis=1)].sort_values("distance_ratio", ascending=False)
-winner = "".join(f"the best cleaning is {NAMES[name]}, nearer by {gain.distance_ratio:.2f} and by "
-                 f"{gain.total_error_percent:.2f} points of the total"
-                 for name, gain in nearer.head(1).iterrows()) or "no cleaning helps"
-more = by_name["scaling"] - by_name[method] > 1 - by_name["alike"] + 0.02
+winner = less[(less > 0).all(axis=1)]["distance_ratio"].nlargest(1).index
+best = f"the best cleaning is {NAMES[winner[0]]}" if len(winner) else "no cleaning helps"
 display(results.finding(
-    f"By this page's rule (nearer by distance and by the total) {winner}. The distance of "
+    f"By this page's rule (nearer by distance and by the total) {best}: the distance of "
     "multiplexed counts from OCOE runs, in multiples of that between OCOE runs, is "
     f"{describe('distance_ratio')} (own hardware, {len(cases)} pairs: {len(shared)} events of "
-    f"{names}; by distance "
-    f"{NAMES[first]} is nearer than what perf prints in {(cases[first] < cases['scaling']).sum()}, "
-    f"than {NAMES[second]} in {(cases[first] < cases[second]).sum()}). Totals are off by "
+    f"{names}; by distance {NAMES[first]} is nearer than what perf prints in "
+    f"{(cases[first] < cases['scaling']).sum()}, than {NAMES[second]} in "
+    f"{(cases[first] < cases[second]).sum()}). Totals are off by "
     f"{describe('total_error_percent', ' %')}; Eq. 4 gives {describe('eq4_percent', ' %')}. "
-    + " ".join(f"In {name} {NAMES[method]} does {'more than' if more[name] else 'no more than'} "
-               f"smooth: {row['scaling']:.2f} to {row[method]:.2f}, where smoothing OCOE runs as "
-               f"much makes 1 into {row['alike']:.2f}." for name, row in by_name.iterrows())))
+    "What is smoother is nearer by DTW, so each is held against smoothing OCOE runs as much. "
+    + " ".join(map(beside_smoothing, dict.fromkeys([*winner, method])))))
 
 # %%
 if of_paper:
@@ -430,7 +430,7 @@ place, reference = accuracy.MEASURES.index("distance_ratio"), references[shown[0
 was, now = (reference.compare(one)[place] for one in (run.counts[shown[1]], cleaned))
 caption = (f"**Figure.** The panel at its first setting, `{shown[1]}` in {shown[0]}"
            f"{' (tuned on)' * (shown[0] in set(constants_set_on))}: OCOE runs, "
-           f"what perf prints (MLPX), and {method}, which hides it where nothing moved; rings: "
+           f"what perf prints (MLPX), and {method}, which covers MLPX where they agree; rings: "
            "moved by more than a tenth of the mean. *See:* MLPX of this run is "
            f"{was:.2f} and {method} {now:.2f} times as far from OCOE as two OCOE runs are.")
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
@@ -438,7 +438,7 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 # %% [markdown]
 # ## What this doesn't show
 #
-# In the recordings that come with cmlib 12 events take turns on 3 free counters, in intervals of 100 ms; in 4 groups of 4 ms each, so that each has its turn six times an interval, and the multiplexing error of instruction-cache misses is small to begin with. Where perf's own number already is as near to OCOE as OCOE is to itself, no cleaning can show. Missing values (the paper's Figures 2 b and 5 b) are in notebook 02d.
+# In the recordings that come with cmlib 12 events take turns on 3 free counters, in intervals of 100 ms; in 4 groups of 4 ms each, so that each has its turn six times an interval, and the multiplexing error of instruction-cache misses is small to begin with. Where perf's own number already is as near to OCOE as OCOE is to itself, no cleaning can show. Missing values (the paper's Figures 2 b and 5 b) are in notebook 02d. Which way is best elsewhere: notebook 02c judges straight lines and shrinkage on more recordings, where neither is always nearer. Shrinkage stays the default because it also gives each count a range, not because it is nearer here. Two multiplexed runs a program are too few for a spread of the totals.
 #
 # ## On your own program
 #

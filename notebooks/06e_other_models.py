@@ -373,9 +373,9 @@ ahead = "; ".join(f"{name} {in_words(name)}" for name in better)
 kind = "software" if case.program.per == "work" else "hardware"
 clear = better[rest["mean F1"][better] > auto["mean F1"] + 0.05]
 verdict = (f"Yes, {' and '.join(clear)} does" if len(clear) else
-           f"Not clearly: {' and '.join(better)} does about as well" if len(better) else "No")
+           f"Not clearly, {' and '.join(better)} does about as well" if len(better) else "No")
 display(results.finding(
-    f"{verdict}. Mean F1 over {len(f1)} kernels of ours ({totals[1]} bad and {totals[0]} good test "
+    f"{verdict}: mean F1 over {len(f1)} kernels of ours ({totals[1]} bad and {totals[0]} good test "
     f"runs, {kind} events, one seed) is {f'{ahead}; ' if ahead else ''}autoencoder "
     f"{in_words('autoencoder')}; {f'{others}; ' if others else ''}calling every run anomalous "
     f"{every_run:.2f}. Autoencoder, PCA and isolation forest are judged by a rule that was made "

@@ -379,16 +379,20 @@ results.numbers()
 
 # %%
 samples_lines = samples_mb / lines_mb
+bytes_a_line = (reduction["printed"] / samples_lines).median()
 smaller, fewer = samples_lines.median(), (largest["drift"] < largest["printed"]).sum()
 whose = ("last-level load misses of SPEC CPU2006, others' recordings on a Xeon Gold 5120"
          if source.endswith("spec-llc") else source)
+
+# %%
 display(results.finding(
     f"{smaller:.0f} times smaller (median of {len(reduction)} cases; {whose}; "
     f"{samples_lines.min():.1f} to {samples_lines.max():.0f} times), and no sample is farther from "
     f"its line than {100 * largest['printed'].max():.2g} % of the run's count. That is "
-    f"{reduction['printed'].min():.1f} to {reduction['printed'].max():.0f} samples per line; the "
-    f"paper has about {printed['reduction']['min']} to {printed['reduction']['max']}. Its measure "
-    f"of the fit (MNESD below {printed['mnesd_below']:g}) shows little: one line for the whole run "
+    f"{reduction['printed'].min():.1f} to {reduction['printed'].max():.0f} samples per line, which "
+    f"takes as many bytes as {bytes_a_line:.1f} samples; the paper has about "
+    f"{printed['reduction']['min']} to {printed['reduction']['max']}. Its measure of the fit "
+    f"(MNESD below {printed['mnesd_below']:g}) shows little: one line for the whole run "
     f"passes it in {(one_line < printed['mnesd_below']).sum()} of {len(one_line)} cases."))
 display(results.finding(
     f"With a drift test the largest distance falls to {100 * largest['drift'].max():.2g} % (it is "

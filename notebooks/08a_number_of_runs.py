@@ -360,11 +360,11 @@ unknown = ", ".join(name for name in tuned if name not in judged)
 text = f"No parameter is known to change the time of {unknown}. " if unknown else ""
 if judged:
     by_A, by_B = (needed.loc[way].fillna(np.inf) for way in (pairs, direct))
-    verdict = ("By its settings alone it takes fewer." if (by_B < by_A).all() else
-               "By way of events it takes fewer." if (by_A < by_B).all() else
-               "Neither takes fewer in all programs.")
+    verdict = ("By its settings alone it takes fewer:" if (by_B < by_A).all() else
+               "By way of events it takes fewer:" if (by_A < by_B).all() else
+               "Neither takes fewer in all programs:")
     text += (
-        f"{verdict} To name the parameter that matters most in {share:.0f} % of {draws} draws "
+        f"{verdict} to name the parameter that matters most in {share:.0f} % of {draws} draws "
         f"takes, by the settings (method B), {count_runs(direct)}; by way of events (method A, "
         f"pairs by Friedman's H), {count_runs(pairs)}. The paper has A take a quarter of B's runs"
         + "." * (one.per == "cycles")

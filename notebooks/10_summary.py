@@ -68,7 +68,8 @@ def names(rows):
 
 
 display(results.finding(
-    f"Of {len(items)} tables and figures of the five papers, {len(reproduced)} are reproduced: "
+    f"Of {len(items)} tables and figures of the five papers, {len(reproduced)} are reproduced "
+    "(whether numbers agree is another question, below): "
     f"{len(measured)} with measurements{names(measured)}, the others are diagrams and lists. "
     f"{(items['status'] == 'in part').sum()} are reproduced in part, {len(missing)} not"
     f"{names(missing)}. Whose data, of the {len(shown)} in whole or in part: "
@@ -133,14 +134,14 @@ display(results.finding(
 #
 # - Whose data. *Our hardware*: hardware counters, recorded for this project and part of cmlib, as are *software events* (perf's, where no hardware counters were) and *simulated* ones (Valgrind). *Others' hardware*: hardware counters, published by others; each notebook says by which processors. *The authors' series*: what a paper's authors published, computed again. *The paper's numbers*: as it prints them. *Diagram or list*: needs no measurement.
 # - Stand-ins. *Kernels of ours* have the fault and the memory pattern of AutoPerf's programs; they are none of them. *Programs of Debian*: in place of SPEC CPU2006.
-# - CounterMiner. *Eq. 4*: error of a multiplexed event, how far it is from a run without multiplexing, against how far two such runs are apart. *Eq. 8* puts a mean of neighbours in place of a zero. *Eq. 12*: intensity of a pair of events, what a plane over the two leaves of IPC (instructions per cycle). *Friedman's H*: what of two events' joint effect is not the sum of their single ones. *Replayed*: not recorded so, but computed afterwards from a recording, by taking events away or by fitting its samples. *Shrinkage* and *straight lines*: two other ways of cleaning.
-# - Models of IPC. *Aligned*: the runs of a program, side by side in one row by progress; *stacked*: one below the other, as GBRT has it. *Random fifth*: error on rows drawn at random, between rows that the model knows; *held-out stretches*: on parts of the run that it doesn't know, which is harder.
+# - CounterMiner. *Eq. 4*: error of a multiplexed event, how far it is from a run without multiplexing, against how far two such runs are apart. *Eq. 8* puts a mean of neighbours in place of a zero. *Eq. 12*: intensity of a pair of events, what is left of IPC (instructions per cycle) after a plane has been laid through it over both events. *Friedman's H*: what of two events' joint effect is not the sum of their single ones. *Replayed*: not recorded so, but computed afterwards from a recording, by taking events away or by fitting its samples. *Shrinkage* and *straight lines*: two other ways of cleaning.
+# - Models of IPC. *Aligned*: the runs of a program, side by side in one row by progress; *stacked*: one below the other, as GBRT has it. *Random fifth*: error on rows drawn at random, between rows that the model knows; *held-out stretches*: on parts of the run that it doesn't know, which is harder. Judged *by the mean IPC of all runs* errors are smaller than by the IPC of each run, whose noise the mean has lost.
 # - AutoPerf. *F1*: harmonic mean of the share of bad runs that are found and the share of bad runs among those called bad. *The paper's rule* calls a run bad if one of its samples is off by more than mean + 2 standard deviations of the reconstruction error. *The calibrated rule*, our own, uses the same autoencoders but calls a run bad if half, or a tenth, of its samples are farther off than those of good runs that were not learned (p ≤ 0.005). So it alarms on fewer good runs, but finds fewer bad ones: F1 may be alike where false alarms differ. *Fixed threshold*: the paper's third way, one change of length for all programs; the best of three tried. *As many training runs as the paper*: not all that there are. *Diluted fault*: one that strikes in a share of the work only.
 # - Online regression. Lines are laid through an event's cumulative count. *MNESD*: the largest standard deviation of samples about any line as a share of the range of that count (from 0 to the whole run's count, so a "% of the count").
 #
 # ## What is reproduced
 #
-# *Reproduced*: by hardware counters, on as many programs as the paper has, or a diagram or list that needs no measurement. *In part*: simulated, by software events, of fewer programs or of stand-ins, or with something lacking. *Not*: nothing here shows it.
+# It says what was measured, not whether numbers agree. *Reproduced*: by hardware counters or, of run times, by the clock, on as many programs as the paper has, or a diagram or list that needs no measurement. *In part*: simulated, by software events, of fewer programs or of stand-ins, or with something lacking. *Not*: nothing here shows it.
 
 # %%
 counts = pd.crosstab(items["paper"], items["status"]).reindex(
@@ -248,7 +249,7 @@ results.table(table[["notebook", "number", "here", "paper", "ratio", "agreement"
 # %% [markdown]
 # ## What each notebook answers
 #
-# The question that heads each page, and the first sentence of its answer; what it rests on is on the page, and all that was found in `findings.csv`.
+# The question that heads each page, and the first sentence of its answer; what it rests on is on the page, and all that was found in `findings.csv`. A notebook for which nothing was recorded (*Not* above) has no answer.
 
 # %%
 def first_sentence(text):
