@@ -127,8 +127,10 @@ def test_how_long_runs_took_are_no_times_of_intervals():
     answers = [*summaries("xz-scaling-pandas.csv"), *summaries("hybrid-runs.csv")]
     assert [(answer["runs"], round(answer["levels"]["seconds"], 2)) for answer in answers] == [
         (12, 5.27),
-        (6, 4.7),
-        (6, 5.68),
+        (3, 4.5),
+        (3, 4.9),
+        (3, 6.44),
+        (3, 4.9),
     ]
 
 
@@ -207,10 +209,41 @@ def test_tables_of_one_command_below_titles_are_programs():
         ("vtune-levels.log", [3.25]),
         ("time-l.md", [2.5, 1.25]),
         ("simpleperf-time.txt", [2.001417]),
+        ("poop-and-perf.md", [2.5e-3, 7.5e-4]),
+        ("labels-2009.txt", [0.25]),
     ],
 )
 def test_how_long_it_took_is_told_as_the_tool_prints_it(name, seconds):
     assert [answer["levels"]["seconds"] for answer in summaries(name)] == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("name", "n_programs"),
+    [
+        ("per-lookup.md", 3),
+        ("two-versions.md", 4),
+        ("stages.md", 2),
+        ("two-machines.md", 2),
+        ("jmh-versions.txt", 2),
+    ],
+)
+def test_rows_and_columns_that_words_tell_apart_are_programs(name, n_programs):
+    answers = summaries(name)
+    assert len(answers) == n_programs and {answer["runs"] for answer in answers} == {1}
+
+
+@pytest.mark.parametrize("name", ["per-lookup.md", "two-versions.md"])
+def test_counts_with_decimals_are_of_an_operation(name):
+    """They are no totals of a run, and whole numbers beside them are of something else."""
+    for answer in summaries(name):
+        assert "one operation" in " ".join(answer["remarks"])
+        assert not {"seconds", "GHz"} & set(answer["levels"]) and answer["events"] <= 3
+
+
+def test_running_shares_in_a_column_are_told():
+    (answer,) = summaries("power-shares.md")
+    assert answer["counted"] == pytest.approx(0.464, abs=1e-3)
+    assert any("PM_CMPLU_STALL 60 %" in remark for remark in answer["remarks"])
 
 
 def test_shares_alone_tell_for_how_long_they_were_counted():

@@ -163,10 +163,10 @@ def is_event(heading):
 
 
 def normalize_name(name):
-    """A name for comparisons (str): in lower case, with dashes for underscores and dots, which tools write
+    """A name for comparisons (str): in lower case, with dashes for underscores, dots and blanks, which tools write
     differently.
     """
-    return name.lower().replace("_", "-").replace(".", "-")
+    return re.sub("[_. ]", "-", name.lower())
 
 
 @functools.cache

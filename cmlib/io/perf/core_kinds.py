@@ -10,8 +10,9 @@ import pandas as pd
 
 from cmlib.io.events import CORE_EVENT
 from cmlib.io.perf.formats import find_format
+from cmlib.io.perf.formats.cells import NOT_COUNTED
 from cmlib.io.perf.formats.lines import as_unicode
-from cmlib.io.perf.formats.wide import NOT_COUNTED, Wide
+from cmlib.io.perf.formats.wide import Wide
 from cmlib.io.perf.grammar import TIME, ParseError
 
 _KIND = re.compile(rf"(?<![\w/.-]){CORE_EVENT.pattern}")

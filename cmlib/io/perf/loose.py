@@ -1,4 +1,4 @@
-"""Counts in forms that are no tool's: JSON objects, a column of event names, an event and a number a line.
+"""Counts in forms that are no tool's: JSON objects, tables of a page, an event and a number a line.
 
 Functions take a text or a list of lines, and give a wide table as CSV (str), a column an event, a row a run or
 program, which :class:`~cmlib.io.perf.formats.wide.Wide` reads; "" if what they get is not in their form, or has fewer
@@ -14,33 +14,22 @@ import re
 import pandas as pd
 
 from cmlib.io.events import is_event
-from cmlib.io.perf.formats.wide import NOTE, NOTHING, PER_SECOND, without_unit
+from cmlib.io.perf.formats.cells import NOTE, NOTHING, PER_SECOND, PROGRAM, RUN, number, without_unit
 
 _LONGEST_JSON, _LONGEST_LINE, _MOST_CELLS = 1 << 24, 1000, 1 << 20
+_FLAT = re.compile(r"\{[^{}]*+\}")  # an object of JSON without others in it
 _MARKS = "|;\t,"
 _EMOJI = re.compile(r"^:[a-z_]+:[ *`]*")  # in front of a name, as nanobench has it
 _FRAME = re.compile(r"^\s*\|(.*?)\|?\s*$")
 _RULE = re.compile(r"^[\s|:+-]*-[\s|:+-]*$")
-# Columns of a table of events: their names, their counts, where they were counted, and what tells rows apart.
-_EVENT = re.compile(r"(?:event|counter|metric|hpc|pmc)(?:[ _-]?names?)?")
-_COUNT = re.compile(r"(?:counter[ _-]?)?(?:counts?|values?|total|mean|sum|avg)")
-_PLACE = re.compile(r"cpu|core|socket|thread|node")
-_KEY = re.compile(
-    r"time.*|.*timestamp|seconds|elapsed|program(?:me)?|bench(?:mark)?|name|command|app|workload"
-    r"|run(?:[ _-]?(?:id|number))?|rep(?:etition)?|iteration|trial"
-)
-_NUMBER = r"(?P<count>[0-9][0-9,]{0,30}(?:\.[0-9]{1,20})?(?:[eE][+-]?[0-9]{1,2})?)"
-_PLAIN = re.compile(_NUMBER)
-_NAME = r"(?P<event>[A-Za-z][\w./-]{1,80}(?::[ukhpPD]{1,5}(?!\w))?)"
-# JMH's, with the values of its parameters behind the event; Go's, behind the program's name.
-_JMH = re.compile(
-    rf"^[\s*#/]*+(?P<program>[^\s:]+)(?::·?{_NAME})?\s+(?P<values>(?:\S+\s+){{0,8}}?)(?:thrpt|avgt|sample|ss)\s.*?(?<=\s)"
-    rf"{_NUMBER}(?P<scale>)(?:\s±\s+\S+)?\s+(?:#(?P<unit>/op)|(?P<time>[nu]s/op|ms/op))\s*$"
-)
-_JMH_HEADING = re.compile(r"^\W*Benchmark\s.*\bScore\b.*\bUnits\W*$")
-_GO = re.compile(rf"(?<=\s){_NUMBER}(?P<scale>)\s{_NAME.replace('./', '.')}(?P<unit>/op)(?!\S)")
-# Behind a program's name, on google-benchmark's console.
-_PAIRS = re.compile(rf"(?<![^\s,;]){_NAME}={_NUMBER}(?P<scale>[kKMGT]?)(?![\w.])")
+_BLANKS = re.compile(r" {2,}|\t")
+# Columns of a table of events: their names, their counts, running shares, where they were counted, and what tells rows
+# apart.
+_EVENT = re.compile(r"(?:event|counter|metric|hpc|pmc)(?:[ _-]?names?)?", re.I)
+_COUNT = re.compile(r"(?:counter[ _-]?)?(?:counts?|values?|total|mean|sum|avg)", re.I)
+_SHARE = re.compile(r"(?:pct|percent|%)[ _-]*(?:of )?(?:time[ _-]*)?(?:running|counted|enabled)", re.I)
+_PLACE = re.compile(r"cpu|core|socket|thread|node", re.I)
+_KEY = re.compile(rf"time.*|.*timestamp|seconds|elapsed|{PROGRAM.pattern}|{RUN.pattern}", re.I)
 # Of a sheet: rows and columns of sums and other statistics; numbers where a comma is before the decimals.
 _SUM = re.compile(
     r"(?:grand )?totals?|sum(?:me)?|mean|average|avg|median|std|min|max|mittel(?:wert)?|gesamt", re.I
@@ -48,62 +37,79 @@ _SUM = re.compile(
 _DIGIT = re.compile("[0-9]")
 _DECIMAL_COMMA = re.compile(r"[0-9.]+,(?:[0-9]{1,2}|[0-9]{4,})")
 _GERMAN = re.compile(r"[0-9.]+,[0-9]+|[0-9]{1,3}(?:\.[0-9]{3})+")
+_IN_ENGLISH = {ord("."): None, ord(","): "."}
+# Of tables with a row an event: counts, and columns that are no program's.
+_NUMBER = r"(?P<count>[0-9][0-9,]{0,30}(?:\.[0-9]{1,20})?(?:[eE][+-]?[0-9]{1,2})?)"
+_PLAIN = re.compile(_NUMBER)
+_CELL = re.compile(rf"{_NUMBER} ?(?:[kKMGTB]|[nuµm]?s)?")
+_MEAN = re.compile(r"(?:mean|average|avg|values?|counts?)\b.*", re.IGNORECASE)
+_STATISTIC = re.compile(
+    rf"{_NUMBER}||(?:min|max|std|sd|σ|var|med|p[0-9]|outl|delta|diff|change|ratio|speed|unit|per\b|cv|err|%|Δ|±|sav|reduc"
+    r"|improv|gain|incr|decr|norm|relat|overhead|factor).*|.* (?:[-−/÷]|vs\.?) .*",
+    re.IGNORECASE,
+)
+# A number of a program's size: others are ratios, or of an operation; beside another, which is meant is not known.
+_LARGE = re.compile(r"(?<![\w.,])[0-9]{4}|[0-9],[0-9]{3}|[0-9]e[+0-9]|[0-9] ?[kKMGTB]\b")
+_STALLED, _PERCENT = re.compile(r"(stalled-cycles-\w+) ?%"), re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,4})?) ?%")
+_WALL, _DURATION = re.compile(r"wall[_ -]time|elapsed"), re.compile(r"([0-9.]+) ?(ns|us|µs|ms|s)\b")
+_NAME = r"(?P<event>[A-Za-z][\w./-]{1,80}(?::[ukhpPD]{1,5}(?!\w))?)"
+# JMH's, with the values of its parameters behind the event; Go's, behind the program's name.
+_JMH = re.compile(
+    rf"^[\s*#/]*+(?P<program>[^\s:]+)(?::·?{_NAME})?\s+(?P<values>(?:\S+\s+){{0,8}}?)(?:thrpt|avgt|sample|ss)\s.*?(?<=\s)"
+    rf"{_NUMBER}(?:\s±\s+\S+)?\s+(?:#(?P<unit>/op)|(?P<time>[nu]s/op|ms/op))\s*(?:[;#].*)?$"
+)
+_JMH_HEADING = re.compile(r"^\W*Benchmark\s.*\bScore\b.*\bUnits\W*$")
+_GO = re.compile(rf"(?<=\s){_NUMBER}\s{_NAME.replace('./', '.')}(?P<unit>/op)(?!\S)")
+# Behind a program's name: on google-benchmark's console, and where a colon is between an event and its count.
+_PAIRS = re.compile(rf"(?<![^\s,;]){_NAME}={_NUMBER}(?P<scale>[kKMGT]?)(?![\w.])")
+_LISTED = re.compile(
+    rf"(?<![\w.])(?P<event>[A-Za-z](?:[\w/-]|\. ?|[ ](?=[a-z])){{1,40}}): *{_NUMBER}(?![\w.])"
+)
 # A count in front of its event, between marks.
-_BEHIND = re.compile(rf"^[\s|]*{_NUMBER}(?P<scale>)\s*[|;,\t][\s`]*{_NAME}[\s`]*(?:[|;,\t]|$)")
-# As poop and LinuxPerf.jl begin their lines.
+_BEHIND = re.compile(rf"^[\s|]*{_NUMBER}\s*[|;,\t][\s`]*{_NAME}[\s`]*(?:[|;,\t]|$)")
+# As LinuxPerf.jl begins its lines.
 _FIRST = re.compile(
     rf"^[^\w\n]*{_NAME}[\"'`]?(?:\s*(?:[=:|│;]|,(?=[^,]*$))\s*|\s+)[\"']?{_NUMBER}(?P<scale>(?: ?[kKMGTB])?)(?![\w.])"
 )
-_WALL_TIME = re.compile(r"^\W*wall_time[ |]+([0-9.]+)(ns|us|µs|ms|s)\b")
-_PROGRAM = re.compile(r"^\s*Benchmark[ #]*\d[^:]*:\s*(\S.*)$|^#+ (\S.*)$|^([\w./-]+):\s*$")
-_N_RUNS = re.compile(r"(?:\((?=\d+ runs\):)|^Runs: *)(\d+)")
+_PROGRAM = re.compile(r"^#+ (\S.*)$|^([\w./-]+):\s*$|^(?=\S*/)([\w./-]+)$")
+_N_RUNS = re.compile(r"^\W*Runs: *(\d+)")
+_MOST_WORDS = 4  # of a column's name
+_MOST_BARS = 2  # of a line that is no row of a table
+_TIMES = ("ns/op", "us/op", "ms/op")
+_OTHER_UNITS = frozenset(["task-clock", "cpu-clock", "duration_time"])
 # Intel PCM's screen, and the columns of its CSV that count something, in millions.
 _PCM = re.compile(r"(?:Instructions retired|Active cycles): *([0-9.]+) ?([KMGT]?) *;")
 # Rows of cores, or of all (`*`), with values such as `30 M`.
 _PCM_HEADING = re.compile(r"^ *Core *\| *IPC *\| *Instructions *\| *Cycles *\|.*", re.MULTILINE)
 _PCM_CORE = re.compile(
-    r"^ *(\*|[0-9]+) +[0-9.]+ +([0-9.]+) ?([KMGT]?) +([0-9.]+) ?([KMGT]?)(?= |$)", re.MULTILINE
+    r"^ *(\*|[0-9]+) +[0-9.]+ +([0-9.]+(?: ?[KMGT])?) +([0-9.]+(?: ?[KMGT])?)(?= |$)", re.MULTILINE
 )
 _OF_PCM = {"INST": "instructions [Mio]", "ACYC": "cycles [Mio]"}
-# A count beside another, as in a table with a column a program: which is meant is not known.
-_FURTHER = re.compile(r"(?<![\w.,])[0-9]{4}|[0-9],[0-9]{3}|[0-9]e[+0-9]")
-_SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "t": 1e12}
-# Of tables with a row an event: counts, and columns that are no program's.
-_SCALED = re.compile(rf"{_NUMBER} ?(?P<scale>[kKMGTB]?)")
-_CELL = re.compile(rf"{_SCALED.pattern}(?:[nuµm]?s)?")
-_MEAN = re.compile(r"(?:mean|average|avg|values?|counts?)\b.*", re.IGNORECASE)
-_STATISTIC = re.compile(
-    r"|(?:min|max|std|sd|σ|var|med|p[0-9]|outl|delta|diff|change|ratio|speed|unit|per\b|cv|err|%|Δ|±|sav|reduc|improv|gain"
-    r"|incr|decr|norm|relat|overhead|factor).*|.* (?:[-−/÷]|vs\.?) .*",
-    re.IGNORECASE,
-)
-_FEWEST_COUNTED = 1000  # at most of a column's events; others are ratios, or of an operation
-_MOST_BARS = 2  # of a line that is no row of a table
-_WALL, _DURATION = re.compile(r"wall[_ -]time|elapsed"), re.compile(r"([0-9.]+) ?(ns|us|µs|ms|s)")
-_STALLED, _PERCENT = re.compile(r"(stalled-cycles-\w+) ?%"), re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,4})?) ?%")
-_TIMES = ("ns/op", "us/op", "ms/op")
-_OTHER_UNITS = frozenset(["task-clock", "cpu-clock", "duration_time"])
 
 
 def from_objects(text):
     """The CSV of JSON objects whose keys are events, one for each run or program, with a row an object.
 
-    `text` is a list of objects, objects line by line, or one object of objects; "" if it is none of these.
+    `text` is a list of objects, objects line by line, one object of objects, or has objects in it; "" if it has none.
     """
-    if not text.lstrip().startswith(("{", "[")) or len(text) > _LONGEST_JSON:
+    if len(text) > _LONGEST_JSON or "{" not in text:
         return ""
-    objects = []
     for pieces in ([text], [text.replace("'", '"')], text.splitlines()):
         with contextlib.suppress(ValueError, RecursionError):
             objects = [json.loads(piece, parse_constant=_refuse) for piece in pieces if piece.strip()]
             break
-    if len(objects) == 1 and isinstance(objects[0], list):
-        objects = objects[0]
-    elif len(objects) == 1 and all(isinstance(counts, dict) for counts in objects[0].values()):
-        objects = [{"program": program} | counts for program, counts in objects[0].items()]
-    if not all(isinstance(counts, dict) for counts in objects):
+    else:
+        objects = []
+        for piece in _FLAT.findall(text):
+            with contextlib.suppress(ValueError):
+                objects.append(json.loads(piece, parse_constant=_refuse))
+    objects = objects[0] if len(objects) == 1 and isinstance(objects[0], list) else objects
+    if not objects or not all(isinstance(counts, dict) for counts in objects):
         return ""
-    return _as_text([{k: "null" if v is None else v for k, v in counts.items()} for counts in objects])
+    if len(objects) == 1 and all(isinstance(counts, dict) for counts in objects[0].values()):
+        objects = [{"program": program} | counts for program, counts in objects[0].items()]
+    objects = [{k: "null" if v is None else v for k, v in counts.items()} for counts in objects]
+    return _as_text(objects, fewest=2 - all("name" in counts for counts in objects))
 
 
 def _refuse(constant):
@@ -111,47 +117,112 @@ def _refuse(constant):
     raise ValueError(f"{constant} is no count")
 
 
-def from_columns(lines):
-    """Lines with a column of event names and one of counts, as CSV (str) with a column an event; "" for others.
+def from_tables(lines):
+    """The CSV (str) of tables with a column an event, a row an event, or a column of events' names and one of counts.
 
-    Rows of the same time, program or run are one row of the result; counts of several CPUs, cores or sockets are
-    added up.
+    Tables are framed by `|`, or begin in the text with a heading that names events; "" if there are none. Where counts
+    have running shares, lines as of ``perf stat -x`` are given.
     """
-    heading, rows = _table(lines)
-    names = [name.lower() for name in heading]
-    event, count = (next(filter(pattern.fullmatch, names), None) for pattern in (_EVENT, _COUNT))
-    if event is None or count is None or len(set(names)) < len(names):
-        return ""
-    objects, seen = {}, {}
-    for row in (dict(zip(names, row, strict=True)) for row in rows if len(row) == len(names)):
-        key = tuple((name, cell) for name, cell in row.items() if _KEY.fullmatch(name) and name != event)
-        place = next((cell for name, cell in row.items() if _PLACE.fullmatch(name)), "")
-        again = seen[key, place, row[event]] = seen.get((key, place, row[event]), 0) + 1
-        counts = objects.setdefault((key, again), dict(key))
-        before, cell = counts.get(row[event], "0"), row[count].replace(",", "")
-        are_numbers = all(map(_PLAIN.fullmatch, (before, cell)))
-        counts[row[event]] = repr(float(before) + float(cell)) if are_numbers else cell
-    return _as_text(list(objects.values()))
+    tables, title, note = [], "", ""
+    is_page = any(map(_FRAME.match, lines))
+    for is_table, block in itertools.groupby(lines, lambda line: not is_page or bool(_FRAME.match(line))):
+        block = [*block]
+        for line in () if is_table else block:
+            if heading := _PROGRAM.match(line):
+                title, note = next(filter(None, heading.groups())).strip(" `"), ""
+            if n_runs := _N_RUNS.match(line):
+                note = f"Counts are means of {n_runs[1]} runs. "
+        for rows in _tables(block) if is_table else ():
+            objects = _wide(rows) or _long(rows) or _transposed(rows, note)
+            if objects and isinstance(objects[0], str):
+                return "\n".join(objects)
+            tables += [(title, objects)] * bool(objects)
+    for n, (title, objects) in enumerate(tables, 1):
+        for counts in objects:
+            if "program" in counts:
+                counts["program"] = counts["program"] or title
+            elif len(tables) > 1:
+                counts["table"] = title or f"table {n}"
+    return _as_text([counts for _, objects in tables for counts in objects])
 
 
-def from_sheet(lines):
-    """Lines (str) of a spreadsheet's table with a column an event, as CSV (str); "" if it has not two events.
+def _tables(lines):
+    """Yield the rows (lists of cells) of each table in some lines, from its heading on."""
+    lines = [_FRAME.sub(r"\1", line) for line in lines if line.strip(" \t|") and not _RULE.match(line)]
+    lines = [re.sub(r"\] *\[", "|", line).strip(" []") if "][" in line else line for line in lines]
+    starts = [k for k, line in enumerate(lines) if _is_heading(_cells(line, _mark(line)))]
+    starts = [k for n, k in enumerate(starts) if n == 0 or lines[k] != lines[starts[n - 1]]]
+    for start, end in itertools.pairwise([*(starts or [0]), len(lines)] if lines else ()):
+        mark = _mark(lines[start])
+        yield [_cells(line, mark) for line in lines[start:end]]
 
-    Cells are divided by one of ``|;,`` or tabs. Titles, and rows and columns of sums and statistics, are left out;
-    decimal commas become points.
-    """
-    rows, dropped = [], set()
+
+def _mark(line):
+    """What is between the cells of a line (str): the most frequent mark, or "" for blanks."""
+    mark = max(_MARKS, key=line.count)
+    return mark if mark in line else ""
+
+
+def _cells(line, mark):
+    """Cells (list of str) of a line, between marks or, if there is none, several blanks."""
+    is_between_blanks = mark not in line and not line.strip("0123456789. ")
+    cells = line.split() if is_between_blanks else _BLANKS.split(line.strip())
     with contextlib.suppress(csv.Error):
-        lines = [_FRAME.sub(r"\1", line) for line in lines if not _RULE.match(line)]
-        mark = max(_MARKS, key=next(filter(_names_events, lines), "".join(lines)).count)
-        rows = [
-            [_EMOJI.sub("", cell.strip(" *`")) for cell in row]
-            for row in csv.reader(lines, delimiter=mark)
-            if any(row)
-        ]
-    named = (k for k, row in enumerate(rows) if _names_events(mark.join(row)))
-    heading, *rows = rows[next(named, len(rows)) :] or [[]]
+        cells = cells if is_between_blanks or not mark else next(csv.reader([line], delimiter=mark), [])
+    return [_EMOJI.sub("", cell.strip(' *`"')) for cell in cells]
+
+
+def _is_heading(cells):
+    """Whether cells name two events or more, or columns of events' names and of counts."""
+    is_long = any(map(_EVENT.fullmatch, cells)) and any(map(_COUNT.fullmatch, cells))
+    return is_long or sum(not _DIGIT.match(cell) and bool(_version(cell)[1]) for cell in cells) > 1
+
+
+def _version(name):
+    """What stands in front of an event in a column's name, and the event (two str, the latter "" if it is none)."""
+    words = name.rstrip(".").split(" ")[:_MOST_WORDS]
+    tails = ((" ".join(words[:k]), " ".join(words[k:])) for k in range(len(words)))
+    return next((tail for tail in tails if is_event(without_unit(tail[1])[0])), ("", ""))
+
+
+def _long(rows):
+    """Objects (dicts) of rows with a column of events' names, one of counts and another; [] for others.
+
+    Rows of the same time, program or run are one object; counts of several CPUs, cores or sockets are added up. Where
+    there are running shares, and programs have no names: lines (str) as of ``perf stat -x``.
+    """
+    names = [name.lower() for name in rows[0]]
+    forms = (_EVENT, _COUNT, _SHARE)
+    event, count, share = (next(filter(form.fullmatch, names), None) for form in forms)
+    keys = [name for name in names if _KEY.fullmatch(name) and name != event]
+    places = [name for name in names if _PLACE.fullmatch(name)]
+    table = pd.DataFrame([row for row in rows[1:] if len(row) == len(names)], columns=names)
+    if None in (event, count) or not (share or keys or places) or len(set(names)) < len(names):
+        return []
+    table[count] = pd.to_numeric(table[count].str.replace(",", ""), errors="coerce")
+    if share and not places and all(map(RUN.fullmatch, keys)):
+        table[count] = table[count].map("{:.15g}".format).replace("nan", "<not counted>")
+        shares = (
+            pd.to_numeric(table[share].str.rstrip("% "), errors="coerce").fillna(0.0).map("{:.2f}".format)
+        )
+        return [*(table[count] + ",," + table[event] + ",1," + shares + ",,")]
+    table["again"] = table.groupby([*keys, *places, event], sort=False).cumcount()
+    n_rows, events = len(table[[*keys, "again"]].drop_duplicates()), set(table[event])
+    if not any(map(is_event, events)) or n_rows * len(events) > _MOST_CELLS:
+        return []
+    added = table.groupby([*keys, "again", event], sort=False)[count].sum(skipna=False)
+    return added.unstack(sort=False).reset_index(keys).to_dict("records")
+
+
+def _wide(rows):
+    """Objects (dicts) of rows with a column an event; [] for others, and for rows of different lengths.
+
+    Rows and columns of sums and statistics are left out; decimal commas become points. Where an event has several
+    columns, such as `old cycles` and `new cycles`, each row is as many objects.
+    """
+    heading, *rows = rows
     rows = [row for row in rows if len(row) == len(heading) or sum(map(_is_value, row)) > 1]
+    dropped = set()
     while rows and not any(map(_is_value, rows[0])):  # units, pandas' statistics, or the name of its index
         below = ["" if word == "mean" else word for word in rows.pop(0)]
         dropped |= {k for k, word in enumerate(below) if _SUM.fullmatch(word)}
@@ -159,18 +230,25 @@ def from_sheet(lines):
         heading = [f"{name} [{word}]" if name and word else name or word for name, word in named]
     rows = [row for row in rows if any(map(_DIGIT.match, row[1:])) and not any(map(_SUM.fullmatch, row))]
     if not rows or any(len(row) != len(heading) for row in rows) or len(rows) * len(heading) > _MOST_CELLS:
-        return ""
+        return []
     if any(_DECIMAL_COMMA.fullmatch(cell) for row in rows for cell in row):
-        in_english = {ord("."): None, ord(","): "."}
-        rows = [[c.translate(in_english) if _GERMAN.fullmatch(c) else c for c in row] for row in rows]
-    table = pd.DataFrame(rows).drop(columns=sorted(dropped))
-    return table.to_csv(header=[heading[k] for k in table], index=False)
-
-
-def _names_events(line):
-    """Whether cells of a line, between those marks that are most frequent in it, name two events or more."""
-    cells = line.split(max(_MARKS, key=line.count))
-    return sum(is_event(without_unit(cell.strip(' *`"'))[0]) for cell in cells) > 1
+        rows = [[c.translate(_IN_ENGLISH) if _GERMAN.fullmatch(c) else c for c in row] for row in rows]
+    columns = [(*_version(name), k) for k, name in enumerate(heading) if k not in dropped]
+    events = {}
+    for version, event, k in columns:
+        if event:
+            events.setdefault(version, {}).setdefault(event, k)
+    if sum(map(len, events.values())) < 2:
+        return []
+    if len(events) == 1 or min(map(len, events.values())) < 2:
+        columns, events = [], {"": {heading[k]: k for *_, k in columns}}
+    others = {heading[k]: k for _, event, k in columns if not event}
+    versions = [others | of_version for of_version in events.values()]
+    return [
+        {name: row[k] for name, k in names.items()} | {"version": version}
+        for row in rows
+        for version, names in zip(events, versions, strict=True)
+    ]
 
 
 def _is_value(cell):
@@ -178,91 +256,74 @@ def _is_value(cell):
     return bool(cell) and (bool(_DIGIT.match(cell)) or cell.lower() in NOTHING)
 
 
-def from_rows(lines):
-    """The CSV (str) of tables with a row an event and a column a program, with a row a program; "" if there are none.
+def _transposed(rows, note):
+    """Objects (dicts) of rows with a row an event, an object a column of counts; [] for others.
 
-    Tables are framed by `|`, or the whole text is one. A column of means is of the program whose name stands above.
+    A column of means is of the program whose name stands above. `note` is put before what is said of the rows.
     """
-    objects, title, note = {}, "", ""
-    is_page = any(map(_FRAME.match, lines))
-    for is_table, block in itertools.groupby(lines, lambda line: not is_page or bool(_FRAME.match(line))):
-        block = [*block]
-        for line in () if is_table else block:
-            if heading := _PROGRAM.match(line):
-                title, note = next(filter(None, heading.groups())).strip(" `"), ""
-            if n_runs := _N_RUNS.search(line):
-                note = f"Counts are means of {n_runs[1]} runs. "
-        for name, counts in _by_column(block, note) if is_table else ():
-            name = f"{title} {name}".strip() if not name or name in objects else name
-            name = f"{name} table {len(objects) + 1}".strip() if name in objects else name
-            objects[name] = {"program": name} | counts
-    return _as_text([*objects.values()])
-
-
-def _by_column(block, note):
-    """Yield (program, dict of counts) of the columns in the lines of a table; the program "" of means."""
-    heading, rows = _table(block)
-    rows = [row for row in rows if len(row) - len(heading) in (0, 1)]
+    rows = [*itertools.dropwhile(lambda row: sum(map(bool, row)) < 2, rows)]  # a title
+    heading, rows = (rows or [[]])[0], [row for row in rows[1:] if len(row) - len(rows[0]) in (0, 1)]
     if rows and is_event(rows[0][-1]) and not is_event(rows[0][0]):  # its name behind a count
         heading, rows = heading[::-1], [row[::-1] for row in rows]
-    counted = [row for row in rows if is_event(row[0])]
-    read = [row for row in rows if is_event(row[0]) or _WALL.match(row[0])]
+    counted = {row[0]: row for row in rows if is_event(row[0])}
+    took = next((row for row in rows if _WALL.match(row[0])), None)
+    read = [*counted.values(), *([took] if took else [])]
     width = len(read[0]) if read else 0
     names = ["", *heading[1 - width :]]
     columns = [k for k, cells in enumerate(zip(*read, strict=False)) if all(map(_CELL.fullmatch, cells))]
-    columns = [k for k in columns if not _STATISTIC.fullmatch(names[k]) and not _PLAIN.fullmatch(names[k])]
+    columns = [k for k in columns if not _STATISTIC.fullmatch(names[k])]
     are_means = all(_MEAN.fullmatch(names[k]) for k in columns)
-    if len({row[0] for row in counted}) < len(counted) or {width} != {*map(len, read)}:
-        return
-    known = {row[0] for row in read}
-    others = ", ".join(row[0] for row in rows if row[0] not in known and not _STALLED.fullmatch(row[0]))
+    if len(counted) < sum(is_event(row[0]) for row in rows) or {width} != {*map(len, read)}:
+        return []
+    others = ", ".join(row[0] for row in rows if row not in read and not _STALLED.fullmatch(row[0]))
     note += f"Rows that name no event are left out: {others}." * bool(others)
+    objects = []
     for k in columns[:1] if are_means else columns:
-        counts = {NOTE: note} | {row[0]: _count(_SCALED.fullmatch(row[k])) for row in counted}
-        if counted and max(list(counts.values())[1:]) < _FEWEST_COUNTED:
-            continue
-        for row in rows:
-            if _WALL.match(row[0]) and (seconds := _DURATION.fullmatch(row[k])):
-                counts["time [s]"] = float(seconds[1]) / PER_SECOND.get(seconds[2][0], 1.0)
-            stalled = _STALLED.fullmatch(row[0])
-            if stalled and "cycles" in counts and (share := _PERCENT.fullmatch(row[k])):
-                counts[stalled[1]] = float(share[1]) / 100 * counts["cycles"]
-        yield "" if are_means else names[k], counts
+        if not counted or any(_LARGE.search(row[k]) for row in counted.values()):
+            name = {"program": "" if are_means else names[k]}
+            seconds = {"time [s]": _seconds(took[k])} if took else {}
+            counts = {event: row[k] for event, row in counted.items()}
+            for row in rows if "cycles" in counts else ():
+                if (stalled := _STALLED.fullmatch(row[0])) and (share := _PERCENT.fullmatch(row[k])):
+                    counts[stalled[1]] = number(counts["cycles"].replace(",", "")) * float(share[1]) / 100
+            objects.append(name | {NOTE: note} | counts | seconds)
+    return objects
+
+
+def _seconds(cell):
+    """How long something took [s] (float), of a number with its unit, such as ``1.2ms``; "" for other text."""
+    took = _DURATION.match(cell)
+    return float(took[1]) / PER_SECOND.get(took[2][0], 1.0) if took else ""
 
 
 def from_lines(lines):
     """The CSV (str) of lines with an event and its count each, with a row a program or run; "" if there are none."""
-    objects, program, mean, above = [], "", {"title": ""}, ""
+    objects, program, title, above = [], "", "", ""
     for line in lines:
         line = line[:_LONGEST_LINE] if line.count("|") <= _MOST_BARS or _BEHIND.match(line) else ""
-        if _JMH_HEADING.match(line):
-            mean = {"title": above}
         if heading := _PROGRAM.match(line):
-            program, mean = next(filter(None, heading.groups())).strip(" `"), {"title": ""}
-        if n_runs := _N_RUNS.search(line):
-            mean |= {NOTE: f"Counts are means of {n_runs[1]} runs."}
-        if took := _WALL_TIME.match(line):
-            seconds = float(took[1]) / PER_SECOND.get(took[2][0] if took[2] != "s" else "", 1.0)
-            objects.append({"program": program, "time [s]": seconds} | mean)
-        matches = next(
-            filter(None, ([*form.finditer(line)] for form in (_JMH, _GO, _PAIRS, _FIRST, _BEHIND))), []
-        )
-        if matches and _FURTHER.search(line, matches[-1].end()):
+            title = program = next(filter(None, heading.groups())).strip(" `")
+        if is_heading := bool(_JMH_HEADING.match(line)):
+            title = above
+        tried = ((form, [*form.finditer(line)]) for form in (_JMH, _GO, _PAIRS, _LISTED, _FIRST, _BEHIND))
+        form, matches = next((pair for pair in tried if len(pair[1]) > (pair[0] is _LISTED)), (None, []))
+        if matches and form is not _LISTED and _LARGE.search(line, matches[-1].end()):
             return ""
+        before = line[: matches[0].start()].split() if matches else []
         for match in matches:
             told = match.groupdict(default="")
-            before = next(iter(line[: matches[0].start()].split()), program)
             event = told["event"] + told.get("unit", "") + told.get("time", "")
-            name = " ".join(f"{told.get('program', '')} {told.get('values', '')}".split()) or before
+            name = " ".join(f"{told.get('program', '')} {told.get('values', '')}".split())
+            name = name or " ".join(before if form is _LISTED else before[:1]) or program
             if not is_event(without_unit(event)[0]) and event not in _TIMES or event in _OTHER_UNITS:
                 continue
             if not objects or objects[-1]["program"] != name or event in objects[-1]:
-                objects.append({"program": name} | mean)
-            objects[-1][event] = _count(told)
-        above = above if matches or not line.strip() else line.strip(" *#/=-:")
+                objects.append({"title": title, "program": name})
+            objects[-1][event] = told["count"] + told.get("scale", "")
+        if line.strip() and not matches and not is_heading:
+            above = line.strip(" *#/=-:")
     objects = [counts for counts in objects if any(is_event(without_unit(name)[0]) for name in counts)]
-    titled = {(counts["title"], counts["program"]) for counts in objects}
-    are_alike = len({name for _, name in titled}) < len(titled)  # of the same name in several tables
+    are_alike = len({counts["program"] for counts in objects}) < len(objects)
     for counts in objects:
         title = counts.pop("title")
         counts["program"] = f"{title * are_alike} {counts['program']}".strip()
@@ -274,12 +335,8 @@ def from_pcm(lines):
 
     "" for others, and for shares of slots.
     """
-    screens = [
-        [float(n) * _SCALES[k.lower()] for n, k in _PCM.findall(line)] for line in lines if "retired:" in line
-    ]
-    objects = [
-        dict(zip(("instructions", "cycles"), counts, strict=True)) for counts in screens if len(counts) == 2
-    ]
+    screens = (map("".join, _PCM.findall(line)) for line in lines if "retired:" in line)
+    objects = [dict(zip(("instructions", "cycles"), counts, strict=False)) for counts in screens]
     objects = objects or _of_cores(lines)
     rows = [re.split("[,;]", line) for line in lines]
     for places, names in itertools.pairwise(rows):
@@ -299,37 +356,18 @@ def _of_cores(lines):
     for table in _PCM_HEADING.split("\n".join(lines))[1:]:
         rows = _PCM_CORE.findall(table)
         used = [row for row in rows if row[0] == "*"] or rows
-        note = (
-            {NOTE: f"Counts of the {len(rows)} cores that are listed are added up."} if used is rows else {}
-        )
-        counts = (sum(float(row[k]) * _SCALES[row[k + 1].lower()] for row in used) for k in (1, 3))
-        objects.append(dict(zip(("instructions", "cycles"), counts, strict=True)) | note)
+        note = f"Counts of the {len(rows)} cores that are listed are added up." * (used is rows)
+        instructions, cycles = (sum(number(row[k]) for row in used) for k in (1, 2))
+        objects.append({"instructions": instructions, "cycles": cycles, NOTE: note})
     return objects
 
 
-def _table(lines):
-    """Cells of the first line, and an iterator over the cells of each further one, by the mark between cells, or
-    blanks.
-    """
-    lines = [line for line in lines if line.replace("|", " ").strip() and not _RULE.match(line)] or [""]
-    mark = max(_MARKS, key=lines[0].count)
-    mark = mark if mark in lines[0] else None
-    cells = ([cell.strip(' *`"') for cell in line.strip().strip("|").split(mark)] for line in lines)
-    return next(cells), cells
-
-
-def _count(told):
-    """A count (float) of its number and scale, as groups of a match."""
-    return float(told["count"].replace(",", "")) * _SCALES[told["scale"].strip().lower()]
-
-
-def _as_text(objects):
+def _as_text(objects, fewest=2):
     """The CSV of some objects (dicts), a row each, without empty columns.
 
-    "" if fewer than two keys are events, or there would be too many cells.
+    "" if fewer than `fewest` keys are events, or there would be too many cells.
     """
     names = set().union(*objects)
-    if sum(is_event(without_unit(name)[0]) for name in names) < 2 or len(names) * len(objects) > _MOST_CELLS:
-        return ""
-    table = pd.DataFrame(objects)
-    return table.loc[:, (table != "").any()].to_csv(index=False)
+    n_events = sum(is_event(without_unit(name)[0]) for name in names)
+    table = pd.DataFrame(objects if n_events >= fewest and len(names) * len(objects) <= _MOST_CELLS else [])
+    return table.loc[:, (table != "").any()].to_csv(index=False) if len(table) else ""

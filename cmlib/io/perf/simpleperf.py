@@ -1,8 +1,9 @@
-"""Make tables of Android's `simpleperf stat` into those of perf, whose counts are all of the same time.
+"""Make tables of Android's `simpleperf stat`, and of poop, into those of perf, whose counts are all of the same time.
 
 Simpleperf prints what an event counted while it was on a counter, and beside it count / runtime. :func:`as_perfs`
 takes a text, and gives it with perf's tables instead: counts are scaled to the longest runtime of the table, and each
-has the share in which it was counted; each core that was counted apart is a table of its own. Nothing is refused.
+has the share in which it was counted; each core that was counted apart is a table of its own. Poop prints means of
+several runs, perf of 2009 the time in ms. Nothing is refused.
 """
 
 import re
@@ -21,11 +22,26 @@ _ROW = re.compile(
 )
 _RATES = {"GHz": 1e9, "G/sec": 1e9, "M/sec": 1e6, "K/sec": 1e3, "/sec": 1.0}
 _ALIKE = 0.95  # ratio of runtimes from which on they differ by rounding alone
+_POOP = re.compile(r"^Benchmark \d+ (\(\d+ runs\)): *(.+)\n((?: +\w+ .*\n)+)", re.MULTILINE)
+_MEAN = re.compile(r"^ +(\w+) +([0-9.]+)([KMGT]?)(|ns|us|ms|s) .*$", re.MULTILINE)
+_OF_2009 = re.compile(r"^ *Wall-clock time elapsed: +([0-9.]+) msecs", re.MULTILINE)  # perf's own
+_FACTORS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 def as_perfs(text):
-    """The `text` (str) with perf's tables in place of those of simpleperf, as the module describes."""
+    """The `text` (str) with perf's tables in place of those of simpleperf and poop, as the module describes."""
+    text = _OF_2009.sub(lambda took: f" {float(took[1]) / 1e3:.9f} seconds time elapsed", text)
+    text = _POOP.sub(_of_poop, f"{text}\n") if "wall_time" in text else text
     return _TABLE.sub(_tables, f"{text}\n") if "counter statistics" in text else text
+
+
+def _of_poop(block):
+    """Perf's table (str) for a match of a block of poop's."""
+    rows = [f" Performance counter stats for '{block[2]}' {block[1]}:", ""]
+    for name, number, scale, unit in _MEAN.findall(block[3]):
+        mean = float(number) * _FACTORS[scale] * _FACTORS[unit]
+        rows.append(f"\n{mean:20.9f} seconds time elapsed" if unit else f"{mean:20.0f}      {name}")
+    return "\n".join([*rows[:2], *rows[3:], rows[2], ""])
 
 
 def _tables(table):

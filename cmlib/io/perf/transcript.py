@@ -16,7 +16,7 @@ from cmlib.io.perf.formats.human_readable import row_of
 from cmlib.io.perf.formats.lines import as_unicode
 from cmlib.io.perf.formats.separated import Separated
 from cmlib.io.perf.grammar import TIME, UNCOUNTED
-from cmlib.io.perf.loose import from_columns, from_lines, from_objects, from_pcm, from_rows, from_sheet
+from cmlib.io.perf.loose import from_lines, from_objects, from_pcm, from_tables
 from cmlib.io.perf.markup import one_row_a_line, without_html, without_marks
 from cmlib.io.perf.simpleperf import as_perfs
 
@@ -68,8 +68,6 @@ def extract(text):
         :mod:`cmlib.io.perf.loose` makes of the lines; empty if there are none, or nothing around them.
     """
     is_known = not isinstance(find_format(text), Separated)  # which any other text is taken for
-    if not is_known and (objects := from_objects(as_unicode(text))):
-        return objects
     plain = plain_lines(text)
     lines = ["" if FENCE.match(line) else line for line in plain]
     first = next(filter(str.strip, lines), "")
@@ -82,9 +80,7 @@ def extract(text):
     if perfs or is_known:
         return "\n".join(perfs)
     lines = [*map(as_unicode, lines)]
-    return (
-        from_pcm(lines) or from_columns(lines) or from_sheet(lines) or from_rows(lines) or from_lines(lines)
-    )
+    return from_pcm(lines) or from_tables(lines) or from_objects("\n".join(lines)) or from_lines(lines)
 
 
 def _is_typed(line):

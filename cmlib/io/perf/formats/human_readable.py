@@ -25,7 +25,8 @@ _NUMBER = re.compile(
 _SHARE = r"[(\[] *+(100[.,]0++|[0-9]{1,2}[.,][0-9]++) *+%[)\]]"
 _VARIATION = r"(?:\( *+\+-[^()]*+\))?"
 _ROW = re.compile(
-    rf"^ *+(?:({TIME}) ++)?({_COUNT}) ++(?:([A-Za-z%][^\s#(]*+) ++)?([^\s#(\[][^\s#]*+)(?: \(([A-Za-z%/]++)\))?"
+    rf"^ *+(?:({TIME}) ++)?({_COUNT}) ++(?:([A-Za-z%][^\s#(]*+) ++)?([^\s#(\[][^\s#]*+)(?: ticks\b)?"
+    r"(?: \(([A-Za-z%/]++)\))?"
     rf" *+{_VARIATION} *+(?:#(?:[^\n ]| ++)*?)?(?: *+{_SHARE})? *+{_VARIATION} *+$"
 )
 _UNITS = frozenset(
@@ -76,8 +77,10 @@ class HumanReadable(Format):
         )
         for start, row in match_lines(self.text, _ROW, _HEADING, expected):
             time, count, unit, event, unit_behind, share = row.groups()
+            if unit and is_event(f"{unit} {event}"):  # as perf of 2009 has them: cache misses
+                unit, event = "", f"{unit}-{event}".lower()
             # A cgroup stands behind the event.
-            if unit and unit not in _UNITS and (is_event(unit) or not is_event(event)):
+            elif unit and unit not in _UNITS and (is_event(unit) or not is_event(event)):
                 unit, event = "", unit
             unit = unit or unit_behind or "msec" * bool(_IN_MS.fullmatch(f"{count} {event}"))
             event = event.removesuffix("-msecs")

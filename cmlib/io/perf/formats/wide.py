@@ -20,53 +20,46 @@ import pyarrow as pa
 
 from cmlib.clean.uncounted import lengths_by_ends
 from cmlib.io.events import is_event
+from cmlib.io.events.naming import SAME, normalize_name
 from cmlib.io.perf.formats.base import Format, Totals
+from cmlib.io.perf.formats.cells import (
+    NOT_COUNTED,
+    NOTE,
+    NOTHING,
+    PER_OP,
+    PER_SECOND,
+    PROGRAM,
+    RUN,
+    TIME_COLUMN,
+    number,
+    without_unit,
+)
 from cmlib.io.perf.formats.lines import NO_SHARES, SCHEMA
 from cmlib.io.perf.grammar import ParseError, where
 
-COUNT, LEVEL, NOTE = "count", "level", "note on the row"
+COUNT, LEVEL = "count", "level"
 
-# Columns that name what ran in a row.
-_PROGRAM_NAMES = r"program(?:me?)?|kernel|bench(?:mark)?|method|name|command|app(?:lication)?|workload"
-_RUN_NAMES = r"(?:run|rep(?:etition|licate)?|trial|iteration)s?(?:[ _-]?(?:id|no|nr|number))?"
-_PROGRAM = re.compile(_PROGRAM_NAMES, re.IGNORECASE)
-_ROW_NAME = re.compile(rf"{_PROGRAM_NAMES}|{_RUN_NAMES}", re.IGNORECASE)
 _OFTEN = 0.1  # share of the steps from row to row in which a time falls, if it is how long a run took
 _ROWS_ARE_RUNS = (
     "No column tells times: a row is taken for a whole run; give --interval-ms where it is an interval."
 )
+_PINNED = frozenset(map(str.lower, itertools.chain(SAME["instructions"], SAME["cycles"])))
+_CLOCKS = frozenset(["task-clock", "cpu-clock", "duration-time"])
+_FEWEST_OF_A_RUN = 1e5  # instructions or cycles
 _A_ROW_IS_AN_OP = "Counts and times are those of one operation, in the mean."
 _HEAD = 200_000  # characters among which the heading and the first row are looked for
 _SEPARATORS = (",", ";", "\t", "|")
-_CELL = re.compile(r"(?:[+-]?[0-9.,]+(?:[eE][+-]?[0-9]+| ?[kMG])?)?")
-_SCALED = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?) ?([kMG])")
+_CELL = re.compile(r"(?:[+-]?[0-9.,]+(?:[eE][+-]?[0-9]+| ?[kKMGTB])?)?")
 _PLACE = re.compile(r"(?:cpu|core|socket|thread|hwthread|node|package|s|c)[ _#-]*[0-9]+", re.IGNORECASE)
-_NUMBER = re.compile(r"[0-9]{1,300}(?:\.[0-9]{0,300})?(?:[eE][+-]?[0-9]{1,2})?|\.[0-9]{1,300}")
 _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{2,3})*,[0-9]{3}(?:\.[0-9]{1,300})?")
-# Units of counts in a heading, as spreadsheets have them: cycles [Mio], instructions (1e9).
-_UNIT = re.compile(
-    r"(.*\w) *[\[(](?:in )?(?:x ?)?([kmgb]|mio|mrd|bn|1e[369]|10\^[369]|thousands?|[mb]illions?)\.?[\])]",
-    re.IGNORECASE,
-)
-# Counts of an operation, as frameworks for benchmarks head them: ins/op, BranchInstructions/Op.
-_PER_OP = re.compile(r"(\w[\w:-]*) ?/ ?(?!s(?:ec(?:ond)?)?s?$)[A-Za-z]+")
-_OF_AN_OP = {"ins": "instructions", "instruction-retired": "instructions", "cyc": "cycles", "total-cycles": "cycles",
-             "bra": "branches", "branch-mispredictions": "branch-misses"} | {
-             unit: f"time [{unit}]" for unit in ("ns", "us", "ms")}  # fmt: skip
-_SCALES = {"k": 1e3, "t": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "mrd": 1e9}
-NOT_COUNTED = frozenset(["", "<not counted>", "<not supported>"])
-NOTHING = NOT_COUNTED | {"-", "\u2013", "\u2014", "na", "n/a", "n.a.", "k.a.", "nan", "null", "none"}
-_TIME = re.compile(
-    r"(?:(?:wall|elapsed|sample|unix|epoch|clock)[ _-]?)?(?:time(?:[ _-]?stamp)?|date(?:[ _-]?time)?|ts|elapsed|epoch"
-    r"|seconds)(?:[ _-]?elapsed)?(?:[ _-]*[\[(]?(s|secs?|seconds|ms|msec|milliseconds|us|usec|µs|ns|nsec|nanoseconds)"
-    r"[\])]?)?",
-    re.IGNORECASE,
-)
 _WORD = re.compile("[^a-zA-Z0-9]*[a-zA-Z]")
-_NO_COUNT = re.compile(f"{_TIME.pattern}|{_PROGRAM_NAMES}|{NOTE}", re.IGNORECASE)
+_NO_COUNT = re.compile(f"{TIME_COLUMN.pattern}|{PROGRAM.pattern}|{NOTE}", re.IGNORECASE)
+# Columns of words that tell no programs apart.
+_NO_PROGRAM = re.compile(
+    rf"{TIME_COLUMN.pattern}|{RUN.pattern}|units?|dates?|days?|remarks?|comments?|notes?|status|{NOTE}",
+    re.IGNORECASE,
+)
 _CLOCK = re.compile(r"(?:([0-9]{1,5}):)?([0-9]{1,2}):([0-9]{1,2}(?:\.[0-9]{1,9})?)")
-_PMCSTAT = re.compile(r"(?:[0-9]{1,4}/)?[ps]/(?=\w)")  # FreeBSD's: what a counter is attached to
-PER_SECOND = {"m": 1e3, "u": 1e6, "µ": 1e6, "n": 1e9}
 # Times from here on [s] are since 1970.
 _EPOCH = 1e8
 # Rows from which on counts that only rise are running totals.
@@ -158,36 +151,60 @@ class Wide(Format):
         are intervals: if a column tells times and not how long programs took, if there are places, or if
         `rows_are_runs` is False. ParseError for an unknown column, or a cell that is no count.
         """
-        columns_of_cells = list(zip(self.names, self.cells, strict=True))
-        an_op = any(is_event(without_unit(name)[0]) for name in self.heading if _PER_OP.fullmatch(name))
-        words = (cells for cells in reversed(self.cells) if an_op and all(map(_WORD.match, cells)))
-        named = next((cells for name, cells in columns_of_cells if _PROGRAM.fullmatch(name)), next(words, ()))
+        columns_of_cells = dict(zip(self.names, self.cells, strict=True))
+        an_op = any(is_event(without_unit(name)[0]) for name in self.heading if PER_OP.fullmatch(name))
+        words = (columns_of_cells[name] for name in self._told_by)
+        named = [" ".join(filter(None, row)) for row in zip(*words, strict=True)]
         # Of programs or runs that come once each, a time is how long they took.
-        keys = zip(*(cells for name, cells in columns_of_cells if _ROW_NAME.fullmatch(name)), strict=True)
-        changes = [before != after for before, after in itertools.pairwise(keys)]
-        steps = np.diff(self.times) if self.times is not None and changes and all(changes) else np.zeros(0)
-        once = an_op or len(set(named)) == len(named) > 1 or (steps < 0).sum() > _OFTEN * len(steps)
+        runs = (cells for name, cells in columns_of_cells.items() if RUN.fullmatch(name))
+        keys = [*itertools.zip_longest(named, zip(*runs, strict=True))]
+        is_each = len(keys) > 1 and all(before != after for before, after in itertools.pairwise(keys))
+        steps = np.diff(self.times) if self.times is not None and is_each else np.zeros(0)
+        is_told = any(map(PROGRAM.fullmatch, self.names)) and len(set(named)) == len(named)
+        once = an_op or is_told or (steps <= 0).sum() > _OFTEN * len(steps)
         seconds = self.times if self.times is not None and once else None
         if self.places or (self.times is not None and seconds is None) or not rows_are_runs:
             return
         names, counts = self._counts(columns or {})
-        notes = dict(columns_of_cells).get(NOTE, ())
-        of_rows = _A_ROW_IS_AN_OP if an_op else _ROWS_ARE_RUNS * (seconds is None)
+        left_out = self._left_out(columns or {})
+        is_small = (counts % 1 > 0).any(axis=0) & ~(counts >= _FEWEST_OF_A_RUN).any(axis=0)
+        if not an_op and any(name.lower() in _PINNED for name in itertools.compress(names, is_small)):
+            is_small &= [normalize_name(name) not in _CLOCKS for name in names]
+            others = ", ".join(itertools.compress(names, ~is_small))
+            left_out.append(
+                f"Counts with decimals are taken for those of one operation, and left out {others}."
+            )
+            names, counts = [*itertools.compress(names, is_small)], counts[:, is_small]
+            an_op, seconds = True, None
+        notes = columns_of_cells.get(NOTE, ())
+        of_rows = [_A_ROW_IS_AN_OP] * an_op or [_ROWS_ARE_RUNS] * (seconds is None)
         programs = {}
         for row, name in enumerate(named or [""] * len(counts)):
             programs.setdefault(name, []).append(row)
         self._check_parts(len(programs))
-        left_out = self._left_out(columns or {})
         lines = [self.text[start:end] for start, end in itertools.pairwise([*self.starts, len(self.text)])]
+        uncounted = np.isnan(counts)
         for name, rows in programs.items():
+            asked = ~uncounted[rows].all(axis=0) | uncounted.all(axis=0)
+            events = [*itertools.compress(names, asked)]
             yield Totals(
                 "".join(lines[row] for row in rows),
-                _as_table(np.arange(1.0, len(rows) + 1), names, counts[rows]),
+                _as_table(np.arange(1.0, len(rows) + 1), events, counts[np.ix_(rows, asked)]),
                 command=name,
                 seconds=(np.nan,) * len(rows) if seconds is None else tuple(seconds[rows]),
                 heading=self.text[: self.end_of_heading],
-                remarks=(NO_SHARES, of_rows, *notes[rows[0] :][:1], *left_out),
+                remarks=(NO_SHARES, *of_rows, *notes[rows[0] :][:1], *left_out),
             )
+
+    @functools.cached_property
+    def _told_by(self):
+        """Names (list of str) of the columns that tell rows of other programs apart: of programs, and of words."""
+        told = {}
+        for name, cells in zip(self.names, self.cells, strict=True):
+            is_other = is_event(name) or _NO_PROGRAM.fullmatch(name)
+            if PROGRAM.fullmatch(name) or not is_other and all(map(_WORD.match, cells)):
+                told[name] = cells
+        return [name for name, cells in told.items() if len(set(cells)) > 1] or [*told][:1]
 
     def run_starts(self):
         """Positions (list of int) of the rows at which runs begin: where time goes back, or makes a pause of over
@@ -248,7 +265,7 @@ class Wide(Format):
     def times(self):
         """Time of each row [s], as written or since 1970: an array; None where no column tells it."""
         column, unit = next(
-            ((k, match[1]) for k, name in enumerate(self.names) if (match := _TIME.fullmatch(name))),
+            ((k, match[1]) for k, name in enumerate(self.names) if (match := TIME_COLUMN.fullmatch(name))),
             (None, None),
         )
         if column is None:
@@ -264,7 +281,7 @@ class Wide(Format):
     def _time(self, cell, start):
         """A time [s] of a cell: a number, a clock's time, or a date since 1970; ParseError for other text."""
         is_grouped = cell.count(",") > 1 or "." in cell
-        if (seconds := _number(cell.replace(",", "" if is_grouped else "."))) is not None and np.isfinite(
+        if (seconds := number(cell.replace(",", "" if is_grouped else "."))) is not None and np.isfinite(
             seconds
         ):
             return seconds
@@ -315,8 +332,8 @@ class Wide(Format):
         cells = self.cells[k]
         if all(map(str.isdecimal, cells)) and all(map(str.isascii, cells)):
             return np.array(cells).astype(float)
-        grouped = all(_GROUPED.fullmatch(cell) for cell in cells if "," in cell)
-        numbers = [_number(cell.replace(",", "" if grouped else ".")) for cell in cells]
+        grouped = all(_GROUPED.fullmatch(cell.rstrip(" kKMGTB")) for cell in cells if "," in cell)
+        numbers = [number(cell.replace(",", "" if grouped else ".")) for cell in cells]
         if None in numbers:
             wrong = numbers.index(None)
             raise ParseError(
@@ -335,7 +352,8 @@ class Wide(Format):
 
     def _left_out(self, columns):
         """Sentences (list of str) on columns left out, and on cells that are taken for not counted."""
-        used = [is_event(name) or _NO_COUNT.fullmatch(name) or name in columns for name in self.names]
+        told = {*columns, *self._told_by}
+        used = [is_event(name) or _NO_COUNT.fullmatch(name) or name in told for name in self.names]
         unused = [name or "(no name)" for name, is_used in zip(self.names, used, strict=True) if not is_used]
         cells = set().union(*itertools.compress(self.cells, used))
         words = sorted(cell for cell in cells if cell.lower() in NOTHING - NOT_COUNTED)
@@ -368,31 +386,6 @@ def _find_heading(text):
     if len(first) != len(names) or 2 * sum(map(bool, map(_CELL.fullmatch, first))) < len(first):
         return None
     return separator, names, places, lines[0][1], lines[2 if places else 1][1]
-
-
-def without_unit(name):
-    """A column's name without the unit of its counts, and how many one of it is (float): ``cycles [Mio]`` gives
-    cycles, 1e6.
-    """
-    name = _PMCSTAT.sub("", name, count=1) if _PMCSTAT.match(name) else name
-    if per_op := _PER_OP.fullmatch(name):
-        plain = re.sub("(?<=[a-z])(?=[A-Z])", "-", per_op[1]).lower()
-        spelled = per_op[1] if is_event(per_op[1]) else plain
-        name = _OF_AN_OP.get(plain, spelled if is_event(spelled) else name)
-    match = _UNIT.fullmatch(name)
-    if not match or not is_event(match[1]):
-        return name, 1.0
-    unit = match[2].lower().replace("10^", "1e")
-    return match[1], float(unit) if unit[0] == "1" else _SCALES.get(unit, _SCALES[unit[0]])
-
-
-def _number(cell):
-    """A cell as a number (float): NaN where nothing was counted, None where it is no number."""
-    if _NUMBER.fullmatch(cell):
-        return float(cell)
-    if scaled := _SCALED.fullmatch(cell):
-        return float(scaled[1]) * _SCALES[scaled[2].lower()]
-    return np.nan if cell.lower() in NOTHING else None
 
 
 def _lines(text, start=0):
