@@ -1,5 +1,6 @@
 """Files in the forms that people have, written by hand, against the shares that they were written of."""
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -166,9 +167,22 @@ def test_shares_of_a_place_are_imported_alone_and_others_are_not_averaged_in(tmp
         import_files("x", [FOLDER / "topdown-cores.txt"], place="S0-C9", folder=tmp_path)
 
 
-def test_shares_of_which_nothing_tells_what_they_are_of_are_named_and_not_used():
-    core, _ = summaries("adl-remark-between.eml.txt")
-    assert "front end 38.0 %" in " ".join(core["remarks"])
+def test_rows_without_a_kind_of_core_are_of_the_one_that_was_counted_for_as_long():
+    core, atom = summaries("adl-remark-between.eml.txt")
+    assert [answer["account"]["limits"] for answer in (core, atom)] == [["back end"], ["front end"]]
+    kinds = perf.by_kind_of_core((FOLDER / "lnl-three-kinds.txt").read_text())
+    assert {kind: [*re.findall(r"\S+(?= +L1-dcache-load)", part)] for kind, part in kinds.items()} == {
+        "cpu_atom": ["100,000,000"],
+        "cpu_core": ["700,000,000", "9,000,000"],
+    }
+
+
+def test_rows_whose_kind_of_core_nothing_tells_are_named_and_left_out(tmp_path):
+    text = re.sub(r"\([0-9.]+%\)", "", (FOLDER / "lnl-three-kinds.txt").read_text())
+    (tmp_path / "x.txt").write_text(text)
+    for _, (meta,), _ in read_programs(str(tmp_path / "x.txt"), {}):
+        assert "shares of the slots, L1-dcache-loads:u, L1-dcache-load-misses:u." in meta["note"]
+        assert "printed" not in meta or meta["printed"].keys() <= {"instructions a cycle"}
 
 
 def test_it_is_said_where_a_table_was_cut_off():

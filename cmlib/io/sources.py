@@ -173,8 +173,10 @@ def _read_amid(file, text, about):
 def _read(file, text, marks, place, machine, options, note=""):
     """A list of runs by interval in a text, and a list of tuples for :func:`_totals`; one of them is empty."""
     sources, totals = [], []
-    for kind, lines in perf.by_kind_of_core(perf.at_place(text, place) if place else text).items():
-        remark = " ".join(filter(None, [note, _OF_ONE_KIND.format(kind) * bool(kind)]))
+    text = perf.at_place(text, place) if place else text
+    for kind, lines in perf.by_kind_of_core(text).items():
+        of_kind = [_OF_ONE_KIND.format(kind), *perf.without_kind(text)] if kind else []
+        remark = " ".join(filter(None, [note, *of_kind]))
         of_kind = {"remark": remark, "mark": kind}
         rows_are_runs = options["interval_ms"] is None
         whole = [] if marks else perf.totals(lines, options["columns"], rows_are_runs=rows_are_runs)

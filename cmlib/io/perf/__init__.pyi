@@ -1,4 +1,4 @@
-from .core_kinds import by_kind_of_core
+from .core_kinds import by_kind_of_core, without_kind
 from .cutting import begin_ns, cut
 from .grammar import NoCountsError, ParseError
 from .layout import series, without_copies

@@ -1,38 +1,52 @@
 """Split a file of counts by kind of core, for processors that have several kinds, such as Intel's P- and E-cores.
 
 Kinds are called by the PMU (performance monitoring unit) in perf's names of their events: ``cpu_core``, ``cpu_atom``.
-ParseError if more than eight kinds are counted.
+A row that names none is of the kind that was counted for about the same share of the time. ParseError if more than
+eight kinds are counted.
 """
 
+import functools
+import itertools
 import re
+from collections import Counter
 
+import numpy as np
 import pandas as pd
 
-from cmlib.io.events import CORE_EVENT
+from cmlib.io.events import CORE_EVENT, is_event
+from cmlib.io.perf.blocks import TABLE
 from cmlib.io.perf.formats import find_format
 from cmlib.io.perf.formats.cells import NOT_COUNTED
-from cmlib.io.perf.formats.lines import as_unicode
+from cmlib.io.perf.formats.lines import as_number, as_unicode
 from cmlib.io.perf.formats.wide import Wide
 from cmlib.io.perf.grammar import TIME, ParseError
 
-_KIND = re.compile(rf"(?<![\w/.-]){CORE_EVENT.pattern}")
-
+# In an event's name, in a heading of metrics (`TopdownL1 (cpu_core)`), in toplev's first column.
+_KIND = re.compile(
+    rf"(?<![\w/.-]){CORE_EVENT.pattern}|\((cpu_(?:core|atom|lowpower))\)[\s\"}}]*(?:#.*)?$"
+    r"|^ *(?:S\d\S* +)?(core|atom|lowpower)[ ,;]+\S+[ ,;].*% *Slots"
+)
 # Each PMU's name has one of these; finding them is ten times as fast as the regular expression.
 _WORDS = ("core", "atom", "lowpower", "armv", "apple")
 _MOST_KINDS = 8
-_KIND_OF_METRIC = re.compile(r"\((cpu_(?:core|atom|lowpower))\)[\s\"}]*(?:#.*)?$")
-_KIND_OF_TOPLEV = re.compile(r"^ *(?:S\d\S* +)?(core|atom|lowpower)[ ,;]+\S+[ ,;].*% *Slots")
+_TIMED = re.compile(rf' *(?:\{{ *"interval" *: *)?({TIME})')
+_EVENT = re.compile(r'(?:\s*+(?:[0-9.,;|\s]|<not \w+>)++|\{.*?"event" *: *")([A-Za-z][^\s,;|"]*+)')
+_SHARE = re.compile(
+    r'[(\[] *([0-9.,]+) *%[)\]]\s*$|"pcnt-running" *: *([0-9.]+)|([,;\t|])[0-9]++\3([0-9]{1,3}[.,][0-9]{2})(?:\3|$)'
+)
 # Beginning of a line that has a metric and no count: behind `#`, with empty fields in front, or in JSON.
 _METRIC = re.compile(
     rf" *+(?:{TIME})?(?:(?<=\s)#|\s++#|([,;\t|])\1{{2}}|\{{ *(?:\"interval\" *: *[0-9.]+ *, *)?\"metric-value)"
 )
+_OF_SLOTS = re.compile("bound|retiring|speculation", re.IGNORECASE)
+_UNTOLD = "Rows that do not tell their kind of core are left out: {}."
 
 
 def by_kind_of_core(text):
     """Split perf's or toplev's output (str) by kind of core: a dict of PMU, such as ``cpu_atom``, to a part of the
     text.
 
-    A part has the lines of that kind and those of no kind. If lines name fewer than two kinds, or none has a count,
+    A part has the lines of that kind and those of all kinds. If lines name fewer than two kinds, or none has a count,
     it is {"": text}; if they name several and only one has counts, {"": its part}. ParseError if more than eight have
     counts.
     """
@@ -41,18 +55,11 @@ def by_kind_of_core(text):
     form = find_format(text)
     if form.counts_a_line > 1:
         return _columns_by_kind(text) if isinstance(form, Wide) else {"": text}
-    lines = text.splitlines(keepends=True)
-    kinds = []
-    for line in lines:  # a line with a metric alone belongs to the kind of core of the line above it
-        named, above = _KIND.search(line) or _KIND_OF_METRIC.search(line), kinds[-1] if kinds else ""
-        if toplev := _KIND_OF_TOPLEV.search(line):
-            kinds.append(f"cpu_{toplev[1]}")
-        else:
-            kinds.append(named[1] if named else above if _METRIC.match(line) else "")
+    lines, kinds = text.splitlines(keepends=True), _kinds(text)
     counted = dict.fromkeys(
         kind for kind, line in zip(kinds, lines, strict=True) if kind and "<not " not in line
     )
-    if len(set(kinds) - {""}) < 2 or not counted:
+    if len({*kinds} - {"", None}) < 2 or not counted:
         return {"": text}
     if len(counted) > _MOST_KINDS:
         raise ParseError(
@@ -64,6 +71,82 @@ def by_kind_of_core(text):
         for kind in counted
     }
     return parts if len(parts) > 1 else {"": "".join(parts.values())}
+
+
+def without_kind(text):
+    """Sentences (list of str) on the rows that :func:`by_kind_of_core` leaves out, as nothing tells their kind."""
+    lines = [line for line, kind in zip(text.splitlines(), _kinds(text), strict=True) if kind is None]
+    names = dict.fromkeys(_event(line) or "shares of the slots" for line in lines if "<not " not in line)
+    return [_UNTOLD.format(", ".join(names))] * bool(names)
+
+
+@functools.lru_cache(maxsize=1)
+def _kinds(text):
+    """List of each line's kind of core: "" for all kinds, None for one that nothing tells."""
+    lines = text.splitlines()
+    tables = itertools.accumulate(map(bool, map(TABLE.match, lines)))
+    times = (time[1] if (time := _TIMED.match(line)) else "" for line in lines)
+    blocks = itertools.groupby(zip(tables, times, lines, strict=True), key=lambda of: of[:2])
+    return [kind for _, block in blocks for kind in _of_block([line for *_, line in block])]
+
+
+def _of_block(lines):
+    """List of the kind of core of each line of a table or interval.
+
+    A name tells, that of the row or heading above metrics, too; without one, for how long events were counted. An
+    event is of one kind if it is there more often than those that name theirs.
+    """
+    named = [
+        (kind[1] or kind[5] or f"cpu_{kind[6]}") if (kind := _KIND.search(line)) else "" for line in lines
+    ]
+    if not any(named):
+        return named
+    events, metrics = [*map(_event, lines)], [bool(_METRIC.match(line)) for line in lines]
+    often = Counter(events)
+    usual = max(
+        (often[event] for event, kind in zip(events, named, strict=True) if kind and event), default=1
+    )
+    shares, behind = {}, [*map(_share, lines)]
+    for k, kind in enumerate(named):
+        is_open = not events[k] or any(metrics[k + 1 : k + 2])  # its share is not there, or below
+        if kind and "<not " not in lines[k] and (behind[k] or not is_open):
+            shares.setdefault(kind, []).append(behind[k] or 100.0)
+    shares = {kind: (min(own), max(own)) for kind, own in shares.items()}
+    for k in reversed(range(len(lines) - 1)):  # metrics of an event have its share behind the last
+        if metrics[k] and metrics[k + 1] and not named[k + 1]:
+            behind[k] = behind[k] or behind[k + 1]
+    kinds, above, is_sure = [], "", False
+    for line, kind, event, is_metric, share in zip(lines, named, events, metrics, behind, strict=True):
+        share = share or 100.0 * ("#" in line)
+        if kind:
+            above, is_sure = kind, not event or _OF_SLOTS.search(line)
+        elif is_metric:
+            kind = above if is_sure or not _OF_SLOTS.search(line) else _nearest(share, shares)
+        else:
+            if event and often[event] > usual:
+                kind = None if "<not " in line else _nearest(share, shares)
+            above, is_sure = kind, False
+        kinds.append(kind)
+    return kinds
+
+
+def _event(line):
+    """The event (str) that a line counts; None for other lines."""
+    event = _EVENT.match(line)
+    return event[1] if event and is_event(event[1]) else None
+
+
+def _share(line):
+    """For how much of the time a line says that events were counted [%, float]; None if it does not."""
+    share = _SHARE.search(line)
+    return as_number(next(filter(None, share.group(1, 2, 4)))) if share else None
+
+
+def _nearest(share, shares):
+    """The kind of core whose `shares` (least, most) are much nearer to a share [%] than others'; None if none is."""
+    distances = sorted((max(low - share, share - high, 0.0), kind) for kind, (low, high) in shares.items())
+    (near, kind), (far, _) = [*distances, (np.inf, None), (np.inf, None)][:2]
+    return kind if far > 3 * near + 1 else None
 
 
 def _columns_by_kind(text):
