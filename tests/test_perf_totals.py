@@ -168,6 +168,15 @@ def test_a_wrong_table_is_refused_with_its_line(tmp_path, text, told):
         import_files("app", put(tmp_path, x=text), folder=tmp_path / "in")
 
 
+@pytest.mark.parametrize("heading", ["", "# started on Sat Nov 21 03:00:46 2026\n\n"])
+def test_how_long_a_single_interval_was_is_known_only_where_its_recording_begins(heading):
+    """A page that shows one interval of a long recording does not tell when that began."""
+    rows = "    61.500123456      9,000,000      cycles\n    61.500123456      4,000,000      instructions\n"
+    assert bool(perf.totals(heading + rows)) == (not heading)
+    for totals in perf.totals(heading + rows):
+        assert np.isnan(totals.seconds).all() and "not tell how long" in totals.remarks[-1]
+
+
 def test_kinds_of_core_are_programs_of_their_own(tmp_path):
     """A table with decimal commas of five runs, their single times below."""
     files = put(tmp_path, hybrid=golden("elsewhere/hybrid-r5.txt"))

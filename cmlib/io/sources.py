@@ -32,7 +32,11 @@ from cmlib.terminal import abridged
 WITHOUT_TURN = (
     "Zeros that run from one event to the end of the list had no turn, and are taken for not counted:"
 )
-_OF_MEANS = ("Counts are means of ", "Counts and times are those of one operation")
+_OF_MEANS = (
+    "Counts are means of ",
+    "Counts are those of one interval",
+    "Counts and times are those of one operation",
+)
 # Most counts in a run: 480 events in 4,000 intervals, or 12 in 160,000.
 MOST_COUNTS = 2_000_000
 _OF_ONE_KIND = "The file counts several kinds of core, each a program of its own; this one is {}."

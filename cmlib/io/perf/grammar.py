@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from cmlib.errors import CmlibError
 
-_STARTED = "# started on "
+STARTED = "# started on "
 TIME = r"[0-9]{1,12}[.,][0-9]{9}"
 _WHOLE = r"[0-9]{1,300}"
 UNCOUNTED = "<not counted>|<not supported>"
@@ -86,9 +86,9 @@ def run_starts(text):
     0.
     """
     starts, before = [0], 0
-    if _STARTED not in text:  # found in a tenth of the time
+    if STARTED not in text:  # found in a tenth of the time
         return starts
-    for heading in re.finditer(f"^{_STARTED}", text, re.MULTILINE):
+    for heading in re.finditer(f"^{STARTED}", text, re.MULTILINE):
         if _DATA.search(text, before, heading.start()):
             starts.append(heading.start())
         before = heading.start()

@@ -19,11 +19,11 @@ import pyarrow as pa
 from cmlib.io.events import base_name
 from cmlib.io.perf.blocks import TABLE, are_same, heads, program_of
 from cmlib.io.perf.formats import find_format
-from cmlib.io.perf.formats.base import Totals
+from cmlib.io.perf.formats.base import TIMED, Totals
 from cmlib.io.perf.formats.human_readable import HumanReadable
 from cmlib.io.perf.formats.lines import TIMED_ROW, as_table, as_unicode
 from cmlib.io.perf.formats.per_place import PerPlace
-from cmlib.io.perf.grammar import ParseError
+from cmlib.io.perf.grammar import STARTED, ParseError
 from cmlib.io.perf.printed import printed, shares_told
 from cmlib.io.perf.share_lines import EVENTS
 
@@ -38,6 +38,7 @@ _DURATION = "duration_time"
 # Ratio of instructions, or of IPC, from which on runs are of different programs: those of equal work differ by a few
 # percent, and a mean of others holds for none.
 _ALIKE = 1.25
+_ONE_INTERVAL = "Counts are those of one interval, and the file does not tell how long that was."
 _JOINED = "Shares of slots are what another run of it printed: {}."
 # Most programs, and most totals of runs, in a file.
 MOST_PROGRAMS, _MOST_RUNS = 1000, 5000
@@ -54,7 +55,9 @@ def totals(text, columns=None, *, rows_are_runs=True):
     text = text.replace("\r\n", "\n")
     if holds_tables(text):
         return _by_program(_tables(text))
-    return _by_program(find_format(text).totals(columns, rows_are_runs=rows_are_runs))
+    form = find_format(text)
+    runs = [*itertools.islice(form.totals(columns, rows_are_runs=rows_are_runs), _MOST_RUNS + 1)]
+    return _by_program(runs or _one_interval(form))
 
 
 def holds_tables(text):
@@ -88,6 +91,16 @@ def _tables(text):
         notes = part.remarks() + [f"Counts are means of {table[2]} runs."] * bool(table[2])
         counts = counts.set_column(0, "time_s", pa.array(np.ones(len(counts))))
         yield Totals(text[begin:end], counts, whose[0], (seconds,), remarks=tuple(notes), titles=titles)
+
+
+def _one_interval(form):
+    """Yield the Totals of a text of a single interval, whose length is not known where perf does not tell its start."""
+    times = (time[1] for time in TIMED.finditer(form.text))
+    first = next(times, None)
+    if first and form.lists_runs and STARTED not in form.text and all(time == first for time in times):
+        table = form.read()
+        table = table.set_column(0, "time_s", pa.array(np.ones(len(table))))
+        yield Totals(form.text, table, remarks=(*form.remarks(), _ONE_INTERVAL))
 
 
 def _by_program(runs):

@@ -19,7 +19,7 @@ _HEADING = re.compile(r"\s*(?:#.*)?$")
 _COUNTS = re.compile(r' *(?:[0-9]|<not |CPU[0-9]|[SN][0-9]|\{.*"counter-value")')
 # Variation between the runs of -r, which perf writes behind an event.
 _VARIES = re.compile(r'[0-9]%[^\s\w]|"variance" *:')
-_TIMED = re.compile(rf'^ *(?:\{{ *"interval" *: *)?({TIME})[^\n]*\n', re.MULTILINE)
+TIMED = re.compile(rf'^ *(?:\{{ *"interval" *: *)?({TIME})[^\n]*\n', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class Format:
     @functools.cached_property
     def timed_lines(self):
         """Three arrays: start and end in the text of each line that has a time, and its time [s]."""
-        rows = ((line.start(), line.end(), as_number(line[1])) for line in _TIMED.finditer(self.text))
+        rows = ((line.start(), line.end(), as_number(line[1])) for line in TIMED.finditer(self.text))
         lines = np.fromiter(rows, np.dtype("i8,i8,f8"))
         return [lines[field] for field in lines.dtype.names]
 
