@@ -8,7 +8,6 @@ that can't be true.
 import codecs
 import contextlib
 import functools
-import io
 import itertools
 import re
 from dataclasses import dataclass, replace
@@ -22,7 +21,8 @@ from cmlib.clean.uncounted import lengths_by_ends
 from cmlib.io import events, perf
 from cmlib.io.archive import decompress, errors_as, read_file, reading_errors_as
 from cmlib.io.archive.programs import RecordError
-from cmlib.io.archive.runs import MOST_EVENTS, RUNS, UNKNOWN
+from cmlib.io.archive.runs import RUNS, UNKNOWN
+from cmlib.io.plausible import check_lines, check_plausible, check_size
 from cmlib.io.refused import numbered, recognise, without_counts
 from cmlib.processors import UnknownProcessorError, machine_with
 from cmlib.processors import find as find_processor
@@ -37,8 +37,6 @@ _OF_MEANS = (
     "Counts are those of one interval",
     "Counts and times are those of one operation",
 )
-# Most counts in a run: 480 events in 4,000 intervals, or 12 in 160,000.
-MOST_COUNTS = 2_000_000
 _OF_ONE_KIND = "The file counts several kinds of core, each a program of its own; this one is {}."
 
 
@@ -139,39 +137,24 @@ def _read_amid(file, text, about):
 
     Two lists, as of :func:`_read`; `about` are the further arguments of that.
     """
-    sources, totals, failure = [], [], None
-    with contextlib.suppress(RecordError), _errors_of(file):
-        if inside := perf.holds_tables(text) and perf.extract(text):
-            sources, totals = _read(file, inside, *about, note=perf.NOTE)
-    try:
-        with _errors_of(file):
-            sources, totals = (sources, totals) if sources or totals else _read(file, text, *about)
-    except RecordError as error:
-        failure = error
-        inside, is_prose = perf.extract(text), isinstance(error.__cause__, perf.NoCountsError)
-        if is_prose and not inside:
-            failure = RecordError(f"{file} {without_counts(text)}")
+    failures, is_page, sources, totals = {}, perf.holds_tables(text), [], []
+    for is_amid in (is_page, not is_page):
         try:
             with _errors_of(file):
-                sources, totals = _read(file, inside, *about, note=perf.NOTE) if inside else ([], [])
+                if inside := perf.extract(text) if is_amid else text:
+                    sources, totals = _read(file, inside, *about, note=perf.NOTE * is_amid)
         except RecordError as error:
-            failure = RecordError(numbered(str(error), inside, text)) if is_prose else failure
-    (_, place, machine, _), has_counts = about, bool(totals)
-    kinds = {} if sources else perf.by_kind_of_core("\n".join(perf.plain_lines(text)))
-    for kind, lines in kinds.items():
-        shares = perf.shares_alone(lines, has_counts=has_counts)
-        alone = [run for run in shares if place in ("", kind, *run.titles)]
-        counts = [total for total in totals if total[2]["mark"] == kind]
-        left_out = perf.shares_left_out(lines) if alone and not has_counts else []
-        of_kind = {"remark": " ".join([_OF_ONE_KIND.format(kind)] * bool(kind) + left_out), "mark": kind}
-        whose = [*(total[:3] for total in counts), *[(file, machine, of_kind)] * len(alone)]
-        runs = perf.with_shares([run for *_, run in counts], alone)
-        if alone:
-            totals = [(*of, "", run) for *of, _, run in totals if of[2]["mark"] != kind]
-            totals += [(*of, "", run) for of, run in zip(whose, runs, strict=False)]
-    if failure and not sources and not totals:
-        raise failure
-    return sources, totals
+            failures[is_amid] = error
+        if sources or totals:
+            break
+    totals = totals if sources else _with_shares(file, text, about, totals)
+    if sources or totals:
+        return sources, totals
+    if not isinstance(failures[False].__cause__, perf.NoCountsError):
+        raise failures[False]
+    if True in failures:
+        raise RecordError(numbered(str(failures[True]), perf.extract(text), text))
+    raise RecordError(f"{file} {without_counts(text)}")
 
 
 def _read(file, text, marks, place, machine, options, note=""):
@@ -179,9 +162,7 @@ def _read(file, text, marks, place, machine, options, note=""):
     sources, totals = [], []
     text = perf.at_place(text, place) if place else text
     for kind, lines in perf.by_kind_of_core(text).items():
-        of_kind = [_OF_ONE_KIND.format(kind), *perf.without_kind(text)] if kind else []
-        remark = " ".join(filter(None, [note, *of_kind]))
-        of_kind = {"remark": remark, "mark": kind}
+        of_kind = _of_kind(kind, note, *perf.without_kind(text) * bool(kind))
         rows_are_runs = options["interval_ms"] is None
         whole = [] if marks else perf.totals(lines, options["columns"], rows_are_runs=rows_are_runs)
         parts = [] if whole else perf.split_runs(lines)
@@ -189,6 +170,29 @@ def _read(file, text, marks, place, machine, options, note=""):
         sources += [source.noted(**of_kind) for source in runs]
         totals += [(file, machine, of_kind, lines if len(whole) == 1 else "", total) for total in whole]
     return sources, totals
+
+
+def _with_shares(file, text, about, totals):
+    """List of the tuples `totals` of a text with the shares of slots that stand beside the counts, or alone."""
+    _, place, machine, _ = about
+    has_counts = bool(totals)
+    for kind, lines in perf.by_kind_of_core("\n".join(perf.plain_lines(text))).items():
+        shares = perf.shares_alone(lines, has_counts=has_counts)
+        shares = [run for run in shares if place in ("", kind, *run.titles)]
+        if shares:
+            counts = [of for of in totals if of[2]["mark"] == kind]
+            of_kind = _of_kind(kind, *perf.shares_left_out(lines) * (not has_counts))
+            whose = [of[:3] for of in counts] + [(file, machine, of_kind)] * len(shares)
+            runs = perf.with_shares([run for *_, run in counts], shares)
+            totals = [of for of in totals if of[2]["mark"] != kind]
+            totals += [(*of, "", run) for of, run in zip(whose, runs, strict=False)]
+    return totals
+
+
+def _of_kind(kind, *remarks):
+    """What is added to the remark and the mark of runs of a kind of core (dict); `kind` is "" for all."""
+    remarks = [*remarks, _OF_ONE_KIND.format(kind) * bool(kind)]
+    return {"remark": " ".join(filter(None, remarks)), "mark": kind}
 
 
 def _errors_of(file):
@@ -271,8 +275,7 @@ def _source(file, text, machine, options, frame=None, remarks=None):
             f"{file} holds no counts: record it with `perf stat -I 100 -x, -o FILE -- COMMAND`, or without -I."
         )
     frame, n_copies = perf.without_copies(frame)
-    shortest_s = 0.0 if whole_runs else _SHORTEST_S
-    check_plausible(file, frame, shortest_s=shortest_s, chosen=options["columns"] or ())
+    check_plausible(file, frame, whole_runs=whole_runs, chosen=options["columns"] or ())
     series, running = perf.series(frame)
     counts, running = perf.without_uncounted_zeros(series, running)
     hidden = counts.columns[(counts.isna() & series.notna()).any()].tolist()
@@ -300,6 +303,8 @@ def _source(file, text, machine, options, frame=None, remarks=None):
     return ForeignRecording(file, raw, facts, counts, running, remark)
 
 
+_HEAD = 1 << 18  # characters in which a file says what it is
+_MOST_NAMED = 20  # lines that may name its processor
 # A processor that the file names, as likwid, PAPI, toplev, and comments like `# CPU: Neoverse-N1 (Ampere Altra)` do.
 _PROCESSOR = re.compile(
     r"^[ \t#|*>\"]*(?:cpu(?:[ _](?:name|model|info|type))?|model name|processor)\"?[ \t]*[:=|][ \t\"]*"
@@ -388,69 +393,3 @@ def _started(text):
         with contextlib.suppress(ValueError):
             return datetime.strptime(match[1].strip(), "%a %b %d %H:%M:%S %Y").isoformat()
     return None
-
-
-_HEAD = 1 << 18  # characters in which a file says what it is
-_MOST_NAMED = 20  # lines that may name its processor
-# Events as perf writes them, with anything between the slashes of a PMU's, and kinds as in `task-clock [software]`.
-_NAME = re.compile(r"[^\s'\"`$;&|]+(?: \[\w+\])?|[\w-]+/[^/]*/\w*")
-# Limits: a tenth of perf's shortest interval, a third of a year, and 64-bit counts of a thousand processors, scaled up.
-_SHORTEST_S, _LONGEST_S, _MOST = 1e-4, 1e7, 2.0**80
-_LONGEST_NAME, _LONGEST_LINE = 1000, 1 << 20
-
-
-def check_size(file, raw):
-    """Raise RecordError if the file (`raw`, bytes) may hold more than 2,000,000 counts, judged by its number of
-    lines.
-    """
-    n_counts = raw.count(b"\n") * perf.counts_a_line(raw[:_HEAD].decode("latin-1"))
-    if n_counts > MOST_COUNTS:
-        raise RecordError(
-            f"{file} holds up to {n_counts:,} counts, and a run has {MOST_COUNTS:,} at most: record fewer events or "
-            "longer intervals, or take parts of the file by --marks."
-        )
-
-
-def check_lines(file, raw):
-    """Raise RecordError for a line longer than 1 MiB in a file (`raw`, bytes), unless it is JSON, which may be a
-    single line.
-    """
-    longest = max(map(len, io.BytesIO(raw)), default=0)
-    if longest > _LONGEST_LINE and not raw.lstrip().startswith((b"{", b"[")):
-        raise RecordError(
-            f"{file} has a line of {longest:,} bytes, and {_LONGEST_LINE:,} are the most: is it a table of counts, "
-            "with a line an interval, a run or an event?"
-        )
-
-
-def check_plausible(file, frame, *, shortest_s=_SHORTEST_S, chosen=()):
-    """Raise RecordError, which names `file`, for counts, times or names of events that can't be true.
-
-    `frame` (DataFrame) has the columns time_s [s], event and value, a row a reading; `shortest_s` [s] is the shortest
-    interval that is believed, `chosen` (collection of str) are names that a user asked for, which may be of any form.
-    """
-    names = frame["event"].unique()
-    if len(names) > MOST_EVENTS:
-        raise RecordError(f"{file} counts {len(names)} events, and a run has {MOST_EVENTS} at most.")
-    if len(longest := max(names, key=len)) > _LONGEST_NAME:
-        raise RecordError(
-            f"{file} counts an event whose name has {len(longest):,} characters, and {_LONGEST_NAME:,} are the most: "
-            f"{longest[:60]!r}…"
-        )
-    strange = [name for name in names if not name.isprintable() or any(c in name for c in "<>\ufffd")]
-    if odd := strange or [name for name in names if name not in chosen and not _NAME.fullmatch(name)]:
-        raise RecordError(
-            f"{file} counts an event named {odd[0]!r}, with control characters, bytes that are no UTF-8, angle "
-            "brackets, quotes, blanks or what a shell takes for orders, as perf names none: was the file edited? "
-            "Rename the event in a copy, or ask for a column by --count or --level."
-        )
-    if len(bad := frame[~(frame["value"].isna() | frame["value"].between(0, _MOST))]):
-        row = bad.iloc[0]
-        raise RecordError(f"{file} counts {row['value']:.3g} {row['event']} at once, which no counter holds.")
-    times = frame["time_s"].drop_duplicates().to_numpy()
-    steps = lengths_by_ends(times)
-    if times[0] <= 0 or np.median(steps) < shortest_s or steps.max() > _LONGEST_S:
-        raise RecordError(
-            f"{file} has intervals of {steps.min():.3g} to {steps.max():.3g} s: are its times those of intervals' ends "
-            "since the recording began, in seconds?"
-        )

@@ -111,7 +111,7 @@ def _of_block(lines):
         is_open = not events[k] or any(metrics[k + 1 : k + 2])  # its share is not there, or below
         if kind and "<not " not in lines[k] and (behind[k] or not is_open):
             shares.setdefault(kind, []).append(behind[k] or 100.0)
-    shares = {kind: (min(own), max(own)) for kind, own in shares.items()}
+    shares = {kind: (min(several), max(several)) for kind, several in shares.items()}
     for k in reversed(range(len(lines) - 1)):  # metrics of an event have its share behind the last
         if metrics[k] and metrics[k + 1] and not named[k + 1]:
             behind[k] = behind[k] or behind[k + 1]

@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from cmlib.io.perf.formats.base import Format
 from cmlib.io.perf.formats.lines import SCHEMA, with_times
 from cmlib.io.perf.grammar import ParseError, find_grammar, where
-from cmlib.io.perf.plain import read_plain
 
 _CHUNK = 1 << 23  # characters
 _LINE = re.compile("^.*$", re.MULTILINE)
@@ -46,15 +45,14 @@ def _chunks(text, grammar):
     while start < len(text):
         end = text.find("\n", start + _CHUNK)
         end = len(text) if end < 0 else end
-        rows = read_plain(text[start:end], grammar)
-        rows = _fields(text, grammar, start, end, found_any) if rows is None else rows
+        rows = _fields(text, grammar, start, end, found_any)
         found_any = found_any or len(rows) > 0
         yield rows
         start = end + 1
 
 
 def _fields(text, grammar, start, end, found_any):
-    """pyarrow.Table of the fields, as written, of the rows between two positions, read by regular expressions.
+    """pyarrow.Table of the fields, as written, of the rows between two positions.
 
     `found_any`: whether earlier chunks have rows, after which a last line may be cut off.
     """
@@ -71,11 +69,11 @@ def _columns(rows):
     counted = pc.invert(pc.starts_with(rows["count"], "<"))
     values = [
         _numbers(rows["time"]),
-        rows["event"].cast(pa.string()),
+        rows["event"],
         _numbers(pc.if_else(counted, rows["count"], "")),
         pc.not_equal(rows["count"], "<not supported>"),
         pc.divide(_numbers(rows["share"]), 100.0),
-        rows["unit"].cast(pa.string()),
+        rows["unit"],
     ]
     return pa.table(values, SCHEMA)
 
@@ -93,5 +91,5 @@ def _check_only_cut_off(text, grammar, start, end, found_any):
 
 def _numbers(column):
     """Numbers (pyarrow array of float) of a column of texts with either decimal mark; NaN where a text is empty."""
-    written = pc.replace_substring(pc.ascii_trim(column.cast(pa.string()), " "), ",", ".")
+    written = pc.replace_substring(pc.ascii_trim(column, " "), ",", ".")
     return pc.cast(pc.if_else(pc.equal(written, ""), "nan", written), pa.float64())

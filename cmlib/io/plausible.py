@@ -1,0 +1,80 @@
+"""Refuse files of which the size, the lines, or the counts, times and names of events can't be true.
+
+Functions take a file's path, for the message, and what it holds; they raise a RecordError.
+"""
+
+import io
+import re
+
+import numpy as np
+
+from cmlib.clean.uncounted import lengths_by_ends
+from cmlib.io import perf
+from cmlib.io.archive.programs import RecordError
+from cmlib.io.archive.runs import MOST_EVENTS
+
+_HEAD = 1 << 18  # characters that tell how many counts a line has
+# Most counts in a run: 480 events in 4,000 intervals, or 12 in 160,000.
+_MOST_COUNTS = 2_000_000
+# Events as perf writes them, with anything between the slashes of a PMU's, and kinds as in `task-clock [software]`.
+_NAME = re.compile(r"[^\s'\"`$;&|]+(?: \[\w+\])?|[\w-]+/[^/]*/\w*")
+# Limits: a tenth of perf's shortest interval, a third of a year, and 64-bit counts of a thousand processors, scaled up.
+_SHORTEST_S, _LONGEST_S, _MOST = 1e-4, 1e7, 2.0**80
+_LONGEST_NAME, _LONGEST_LINE = 1000, 1 << 20
+
+
+def check_size(file, raw):
+    """Raise RecordError if the file (`raw`, bytes) may hold more than 2,000,000 counts, judged by its number of
+    lines.
+    """
+    n_counts = raw.count(b"\n") * perf.counts_a_line(raw[:_HEAD].decode("latin-1"))
+    if n_counts > _MOST_COUNTS:
+        raise RecordError(
+            f"{file} holds up to {n_counts:,} counts, and a run has {_MOST_COUNTS:,} at most: record fewer events or "
+            "longer intervals, or take parts of the file by --marks."
+        )
+
+
+def check_lines(file, raw):
+    """Raise RecordError for a line longer than 1 MiB in a file (`raw`, bytes), unless it is JSON, which may be a
+    single line.
+    """
+    longest = max(map(len, io.BytesIO(raw)), default=0)
+    if longest > _LONGEST_LINE and not raw.lstrip().startswith((b"{", b"[")):
+        raise RecordError(
+            f"{file} has a line of {longest:,} bytes, and {_LONGEST_LINE:,} are the most: is it a table of counts, "
+            "with a line an interval, a run or an event?"
+        )
+
+
+def check_plausible(file, frame, *, whole_runs=False, chosen=()):
+    """Raise RecordError, which names `file`, for counts, times or names of events that can't be true.
+
+    `frame` (DataFrame) has the columns time_s [s], event and value, a row a reading; runs (`whole_runs`) may be as
+    short as they like; `chosen` (collection of str) are names that a user asked for, which may be of any form.
+    """
+    names = frame["event"].unique()
+    if len(names) > MOST_EVENTS:
+        raise RecordError(f"{file} counts {len(names)} events, and a run has {MOST_EVENTS} at most.")
+    if len(longest := max(names, key=len)) > _LONGEST_NAME:
+        raise RecordError(
+            f"{file} counts an event whose name has {len(longest):,} characters, and {_LONGEST_NAME:,} are the most: "
+            f"{longest[:60]!r}…"
+        )
+    strange = [name for name in names if not name.isprintable() or any(c in name for c in "<>\ufffd")]
+    if odd := strange or [name for name in names if name not in chosen and not _NAME.fullmatch(name)]:
+        raise RecordError(
+            f"{file} counts an event named {odd[0]!r}, with control characters, bytes that are no UTF-8, angle "
+            "brackets, quotes, blanks or what a shell takes for orders, as perf names none: was the file edited? "
+            "Rename the event in a copy, or ask for a column by --count or --level."
+        )
+    if len(bad := frame[~(frame["value"].isna() | frame["value"].between(0, _MOST))]):
+        row = bad.iloc[0]
+        raise RecordError(f"{file} counts {row['value']:.3g} {row['event']} at once, which no counter holds.")
+    times = frame["time_s"].drop_duplicates().to_numpy()
+    steps = lengths_by_ends(times)
+    if times[0] <= 0 or (np.median(steps) < _SHORTEST_S and not whole_runs) or steps.max() > _LONGEST_S:
+        raise RecordError(
+            f"{file} has intervals of {steps.min():.3g} to {steps.max():.3g} s: are its times those of intervals' ends "
+            "since the recording began, in seconds?"
+        )
