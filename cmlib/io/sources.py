@@ -26,7 +26,7 @@ from cmlib.io.plausible import check_lines, check_plausible, check_size
 from cmlib.io.refused import numbered, recognise, without_counts
 from cmlib.processors import UnknownProcessorError, machine_with
 from cmlib.processors import find as find_processor
-from cmlib.spelling import PINNED
+from cmlib.spelling import PINNED, spelling
 from cmlib.terminal import abridged
 
 WITHOUT_TURN = (
@@ -358,13 +358,16 @@ def _facts(frame, counts, running, names, text):
     pinned = [name for name, modifier in modifiers.items() if "D" in modifier and name in counts]
     pinned = pinned or [name for name in PINNED if name in counts]
     others = [name for name in counts if name not in pinned]
+    has_all_cycles = any(base == event and spelling(event) == "cycles" for event, base in bases.items())
     again = events.second_readings(counts)
     times = counts.index.to_numpy()
     return {
         "mode": _mode(counts, running),
         "pinned": pinned,
         "groups": _groups(running[others]),
-        "modifier": next((modifier.replace("D", "") for modifier in modifiers.values()), None),
+        "modifier": None
+        if has_all_cycles
+        else next((modifier.replace("D", "") for modifier in modifiers.values()), None),
         "interval_ms": max(1, round(1000 * lengths_by_ends(times)[: max(len(times) - 1, 1)].min())),
         "encodings": {name: written.get(again.get(name, name), name) for name in others},
         "date": _started(text),

@@ -42,6 +42,7 @@ _MATTERS = 5  # saving without misses [% of the cycles] from which on there is a
 
 _STANDS_OUT = 1.1  # ratio between phases of clock, speed or CPUs used above which a sentence compares them
 _IPC = "instructions a cycle"
+_IN_KERNEL = ("switches", "migrations")  # 0 where only user mode is counted
 # An event is named if its rates in two phases have at least this ratio, and how many are at most.
 _CHANGED, _MOST_NAMED = 2.0, 3
 _RARE = 1e-6  # an event is named only if it is more frequent in one of the phases [events per cycle]
@@ -113,7 +114,9 @@ def summarize(
     printed = printed or {}
     level = level | {kind: printed[kind] for kind in (_IPC, "CPUs") if printed.get(kind, 0) > 0} | level
     misses = [] if whole_runs else _misses(runs, costs, level.get("GHz"))
+    is_user = "u" in modifier and "k" not in modifier and "kernel cycles" not in level
     by_phase = phases(runs[0][0]) if len(runs) == 1 and not whole_runs else pd.DataFrame()
+    by_phase = by_phase.drop(columns=["GHz"] * is_user, errors="ignore")
     by_phase, changed, phases_text = _compare_phases(by_phase, runs[0], costs, level.get("GHz"))
     n_rows = sum(len(counts) for counts, _ in runs)
     interval_ms = 1000 if whole_runs else _interval_ms(runs)
@@ -122,6 +125,12 @@ def summarize(
         runs, processor, modifier, interval_ms, level.get("GHz"), printed, core, misses, metric_group, runtime
     )
     level |= _clock(level)
+    if is_user:
+        level = {
+            kind: value
+            for kind, value in level.items()
+            if kind != "GHz" and (value or kind not in _IN_KERNEL)
+        }
     hidden = {event for zeros in hidden for event in zeros if zeros[event].any()}
     uncounted = named.difference(hidden, *counted)
     return {
@@ -145,7 +154,10 @@ def summarize(
         "account": account,
         "misses": misses,
         "misses_text": describe_misses(misses),
-        "remarks": [*_remarks(runs, hidden, uncounted, core, processor, level, printed, account), *notes],
+        "remarks": [
+            *_remarks(runs, hidden, uncounted, core, is_user, processor, level, printed, account),
+            *notes,
+        ],
     }
 
 
@@ -413,7 +425,7 @@ def _category(row):
     return entry | {"events": list(row.events)}
 
 
-def _remarks(runs, hidden, uncounted, core, processor, level, printed, account):
+def _remarks(runs, hidden, uncounted, core, is_user, processor, level, printed, account):
     """Sentences on what makes the recording hard to trust: events hardly counted, shares not known, and so on."""
     untold = any(np.isnan(running.to_numpy(float)).any() for _, running in runs)
     shares = [running.mean(skipna=False) for _, running in runs]
@@ -429,7 +441,7 @@ def _remarks(runs, hidden, uncounted, core, processor, level, printed, account):
     stalls = {name: 100 * rate for name, rate in rates.items() if read_costs().kind(name) in _GENERIC_STALLS}
     others = _others_table(runs, processor)
     lacking = sorted(hidden), sorted(uncounted), untold, 100 * _THIN, thin, not {*thin} & {*used}
-    text = _sentences().remarks(core, unknown_costs, *lacking, ipcs, stalls, processor, others)
+    text = _sentences().remarks(core, is_user, unknown_costs, *lacking, ipcs, stalls, processor, others)
     return text.split("\n")[:-1]
 
 
