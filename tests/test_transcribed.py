@@ -272,6 +272,23 @@ def test_parts_that_do_not_add_up_are_told_and_no_contradiction():
     assert any("add up to 95.0 %" in remark for remark in answer["remarks"])
 
 
+def test_what_was_printed_and_does_not_add_up_is_told():
+    (odd,) = [answer for answer in summaries("vtune-three-tabs.md") if answer["name"].endswith("odd")]
+    assert odd["account"]["adds_up_to"] == pytest.approx(110)
+    assert odd["account"]["disputed"]["back end"] == pytest.approx(45)
+
+
+def test_means_over_intervals_tell_from_where_to_where():
+    (answer,) = summaries("topdown-I.md")
+    assert "8.0 to 34.0 % front end, 50.0 to 70.0 % back end" in " ".join(answer["remarks"])
+
+
+def test_user_mode_alone_is_said_and_tells_no_clock():
+    (answer,) = summaries("user-only.txt")
+    assert not {"GHz", "switches"} & answer["levels"].keys()
+    assert sum("user mode" in remark for remark in answer["remarks"]) == 1
+
+
 def test_stalled_cycles_are_told_also_where_they_decide_nothing():
     answers = summaries("zen2-github-issue.md")
     assert any("stalled-cycles-frontend" in remark for answer in answers for remark in answer["remarks"])

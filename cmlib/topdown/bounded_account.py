@@ -118,11 +118,11 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
         for name, share in printed.items()
         if name in low and not low[name] - _LIKE <= share <= high[name] + _LIKE
     }
-    level = [printed[name] for name in (*LOSSES, "retired") if name in printed]
-    untold, whole = 1 - sum(level), len(level) == 1 + len(LOSSES)
+    level = {name: printed[name] for name in (*LOSSES, "retired") if name in printed}
+    untold, whole = 1 - sum(level.values()), len(level) == 1 + len(LOSSES)
     taken = bool(level) and not exact and not disputed
     if taken and (untold <= -_LIKE or (whole and untold - printed.get(SIBLING, 0.0) >= _LIKE)):
-        taken, gap = False, -untold
+        taken, gap, disputed = False, -untold, level
     if taken:
         exact, gap = whole, untold if whole else 0.0
         stated += [

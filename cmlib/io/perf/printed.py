@@ -21,7 +21,7 @@ from cmlib.io.perf.share_lines import CATEGORIES, CORES, CPI, EVENTS, IPC, PARTS
 _ALONE = "They are percentages that the tool printed; no count was read."
 _IPC_ALONE = "IPC is what the tool printed; no count was read."
 _MODES = {"k": "They are of the kernel alone.", "u": "They are of user mode alone."}
-_MEANS = "Printed shares are means of {} rows."
+_MEANS = "Printed shares are means of {} rows{}."
 _LEFT_OUT = "Shares of slots that are there again in the same table, without a name, are left out: {}."
 _CUT = "Tables of which nothing but the time can be read are left out: {}."
 _UNNAMED = "Cores or kinds of core stand beside each other, and the file does not tell which is which."
@@ -135,11 +135,17 @@ class _Part:
         stalls = {"cycles": 100.0} | {event: firsts[event] for event in _STALLED if event in rows}
         is_counted = bool(shares) and len(counts) == len(_COUNTS)
         n_rows = max(len(rows.get(name, ())) for name in EVENTS)
+        percent = {name: [100 * reading.value for reading in rows.get(name, ())] for name in EVENTS}
+        ranges = [
+            f"{min(some):.1f} to {max(some):.1f} % {name}"
+            for name, some in percent.items()
+            if len({*some}) > 1
+        ]
         tops = {reading.top for some in rows.values() for reading in some}
         modes = PATTERNS["mode"].findall("\n".join(self.lines[top] for top in tops))
         remarks = [
             (_IPC_ALONE if rows.keys() <= {*_RATES, _SECONDS} else _ALONE) * (not is_counted),
-            _MEANS.format(n_rows) * (n_rows > 1),
+            _MEANS.format(n_rows, ", from " * bool(ranges) + ", ".join(ranges)) * (n_rows > 1),
             _UNNAMED * (CORES in place),
             *[_MODES[mode] for mode in modes[:1]],
         ]

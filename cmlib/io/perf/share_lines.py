@@ -67,11 +67,13 @@ class Reading(NamedTuple):
 
 def readings(lines):
     """Yield (number, list of Reading) for each of some lines (list of str) that has one."""
-    names, header, first = [], 0, 0
+    names, header, first, is_timed = [], 0, 0, False
     for number, line in enumerate(lines):
         mark = next((mark for mark in "|;\t," if line.count(mark) > 1), "")
         if not mark or not number or line.count(mark) != lines[number - 1].count(mark):
             first = number  # row of a table
+        # perf writes further metrics of a row behind a mark of their own.
+        is_timed = bool(PATTERNS["timed"].match(line)) or (is_timed and line.lstrip(" |>").startswith("#"))
         lowered = line.lower()
         if len(line) > _LONGEST_LINE or not (names or any(word in lowered for word in _READ["words"])):
             continue
@@ -83,7 +85,7 @@ def readings(lines):
         elif not shares and names:
             shares, top = _below(names, line), header
         place = _place_of(line, lines[top] if top < number else "")
-        is_timed, running = bool(PATTERNS["timed"].match(line)), PATTERNS["running"].search(line)
+        running = PATTERNS["running"].search(line)
         before, behind = "summary " * (is_timed or top < number), f" {running[0]}" if running else ""
         if values := [*shares, *_beside(line)]:
             texts = [(at or place, before + text + behind, *value) for at, text, *value in values]

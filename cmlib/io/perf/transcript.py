@@ -46,7 +46,7 @@ _BEGINS = "# started on the next line"  # as perf says it
 _FEWEST_NUMBERS, _MOST_LINES = 4, 0.8  # share of the lines
 _ENCODED_MAIL = 3  # soft breaks that make a text one
 _KEPT = re.compile(r"^ *(?:Performance counter stats for |# started on |[0-9.,]+ .*seconds time elapsed)")
-_METRIC = re.compile(r"^ *(?:(?:Topdown\S* *(?:\(\w+\))? *)?#|[(\[][ 0-9.,]+%[)\]] *$)")
+_METRIC = re.compile(rf"^ *(?:{TIME} +)?(?:(?:Topdown\S* *(?:\(\w+\))? *)?#|[(\[][ 0-9.,]+%[)\]] *$)")
 _FIELDS = re.compile(
     rf"\s*(?:(?:{TIME}([,;\t|]))?(?:(?:CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)*[,;\t|][0-9]+)[,;\t|])?(?:(?:[0-9]+(?:[.,][0-9]+)?|{UNCOUNTED})([,;\t|])[^,;\t|]*\2[^;\t|]+?\2[0-9]+\2[0-9]"
     r'|[,;\t|]{3}[^%]*%)|\{ *"[^\n]*"(?:counter|metric)-(?:value|unit)")'
