@@ -40,14 +40,6 @@ def in_turn(lines):
     return " && ".join(lines) if all(lines) else ""
 
 
-def output_of(*words):
-    """A word (Quoted, a str) for a command line that stands for the output of another command: ``"$(WORDS)"``.
-
-    `words` are that command's.
-    """
-    return Quoted(f'"$({command_line(*words)})"')
-
-
 def recorded_words(command):
     """Words (list of str) of the command (str) in a recording's metadata; ``["COMMAND"]`` if it is no command line."""
     try:

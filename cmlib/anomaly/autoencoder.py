@@ -235,15 +235,9 @@ class Autoencoder(BaseEstimator):
 
     def _train(self, x, search, rows, seed, epochs):
         """Train the candidates in some rows of `search`, set their errors there, and return the models."""
-        models, errors = network.train(
-            x,
-            list(search.loc[rows, "topology"]),
-            [(seed, start) for start in search.loc[rows, "start"]],
-            epochs=epochs,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            order_seed=seed,
-        )
+        topologies, seeds = list(search.loc[rows, "topology"]), [(seed, k) for k in search.loc[rows, "start"]]
+        settings = {"epochs": epochs, "batch_size": self.batch_size, "learning_rate": self.learning_rate}
+        models, errors = network.train(x, topologies, seeds, order_seed=seed, **settings)
         search.loc[rows, "error"], search.loc[rows, "epochs"] = errors, epochs
         return models
 

@@ -23,7 +23,6 @@ _LEAST_COST = 0.001
 # A change must be so many times the difference between runs of one version.
 _TIMES_SPREAD = 5
 _MOST_FUNCTIONS, _LEAST_SHARE = 5, 0.1  # functions named for an event, and their least share of its change
-_MOST_IN_LIBC = 0.1  # share of the instructions in libc's routines above which a verdict depends on them
 
 
 def compare_counts(old, new, table, smallest=0.005, smallest_modelled=0.02):
@@ -57,18 +56,9 @@ def compare_counts(old, new, table, smallest=0.005, smallest_modelled=0.02):
     changed = relevant & apart & (costly | (table["kind"] == _EXACT))
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = (means[1] / means[0]).where(means[0] > 0, np.where(means[1] > 0, np.inf, 1.0))
-    return pd.DataFrame(
-        {
-            "event": table.index,
-            "kind": table["kind"].to_numpy(),
-            "verdict": np.where(changed, np.where(difference > 0, "more", "fewer"), NO_CHANGE),
-            "ratio": ratio.to_numpy(),
-            "old": means[0].to_numpy(),
-            "new": means[1].to_numpy(),
-            "spread": differing.to_numpy(),
-            "threshold": threshold.to_numpy(),
-        }
-    )
+    verdict = np.where(changed, np.where(difference > 0, "more", "fewer"), NO_CHANGE)
+    tests = table[["kind"]].assign(verdict=verdict, ratio=ratio, old=means[0], new=means[1])
+    return tests.assign(spread=differing, threshold=threshold).rename_axis("event").reset_index()
 
 
 def compare_estimates(tests, old, new, weight, smallest=0.02):
@@ -116,14 +106,6 @@ def compare_estimates(tests, old, new, weight, smallest=0.02):
     else:
         verdict = INCONCLUSIVE if 0 < first["threshold"] <= _TIMES_SPREAD * first["spread"] else SAME
     return verdict, float(1 + change), float(by_misses), float(threshold)
-
-
-def depends_on_libc(*shares):
-    """True if the largest of the `shares` (0-1) of a version's instructions that libc's routines execute is above 0.1.
-
-    libc chooses these routines by processor, so that a verdict in which they weigh may differ elsewhere.
-    """
-    return max(shares) > _MOST_IN_LIBC
 
 
 def blame_changes(tests, old, new, n_runs):

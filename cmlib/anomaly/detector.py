@@ -272,14 +272,9 @@ class AutoPerf(BaseEstimator):
         shares = (errors / errors.sum(axis=1, keepdims=True)).mean(axis=0)
         ranked = np.argsort(-errors, axis=1, kind="stable")
         order, first = vote(ranked), ranked[:, 0]
-        frame = pd.DataFrame(
-            {
-                "counter": np.array(self.counters_)[order],
-                "votes": np.bincount(first, minlength=len(order))[order],
-                "share": shares[order],
-                "times_usual": times_usual[order],
-            }
-        )
+        votes = np.bincount(first, minlength=len(order))
+        columns = {"counter": self.counters_, "votes": votes, "share": shares, "times_usual": times_usual}
+        frame = pd.DataFrame(columns).iloc[order].reset_index(drop=True)
         named = [exceeding[first == counter] if (first == counter).any() else exceeding for counter in order]
         where = [
             Counter(zip(part["function"], part["location"], strict=True)).most_common(1)[0][0]

@@ -226,14 +226,9 @@ def _test(estimate, n_tests, alpha, smallest):
     significant = min(slower, faster) <= alpha
     relevant = not 1 / (1 + smallest) < estimate.ratio < 1 + smallest
     changed = SLOWER if slower < faster else FASTER
-    return {
-        "verdict": changed if significant and relevant else NO_CHANGE,
-        **vars(estimate),
-        "p_slower": slower,
-        "p_faster": faster,
-        "significant": significant,
-        "relevant": relevant,
-    }
+    verdict = changed if significant and relevant else NO_CHANGE
+    row = {"verdict": verdict} | vars(estimate) | {"p_slower": slower, "p_faster": faster}
+    return row | {"significant": significant, "relevant": relevant}
 
 
 def _overall(tests):

@@ -173,15 +173,8 @@ def _attach(name, command, running, *, seconds, note, wait, **settings):
 
     targets = {"pids": processes, "cgroup": cgroup, "system": lambda _: system()}
     ((kind, named),) = running.items()
-    made = record_attached(
-        name,
-        targets[kind](named),
-        _request(settings),
-        seconds=seconds,
-        wait=wait,
-        note=note,
-        notify=functools.partial(say, err=True),
-    )
+    options = {"seconds": seconds, "wait": wait, "note": note, "notify": functools.partial(say, err=True)}
+    made = record_attached(name, targets[kind](named), _request(settings), **options)
     say(f"{name}: run {made.stem} is recorded")
     say(f"Study it: {command_of_report(name)}")
 

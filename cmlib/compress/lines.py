@@ -126,17 +126,11 @@ def fit_quality(lines, x, y):
     x, y = x[finite], y[finite]
     lines = _without_event(lines)
     off, span = y - reconstruct(lines, x).to_numpy(), np.ptp(y) or np.inf
-    return pd.Series(
-        {
-            "n_samples": len(x),
-            "n_lines": len(lines),
-            "reduction": len(x) / len(lines),
-            "n_bytes": 24 * len(lines),  # x_start, slope, intercept: §3.1
-            "mnesd": lines["sigma"].max() / span,
-            "largest": np.abs(off).max() / span,
-            "rms": np.sqrt(np.mean(off**2)) / span,
-        }
-    )
+    n, n_lines = len(x), len(lines)
+    # A line takes 24 bytes: x_start, slope and intercept (§3.1).
+    sizes = {"n_samples": n, "n_lines": n_lines, "reduction": n / n_lines, "n_bytes": 24 * n_lines}
+    errors = {"mnesd": lines["sigma"].max(), "largest": np.abs(off).max(), "rms": np.sqrt(np.mean(off**2))}
+    return pd.Series(sizes | {name: error / span for name, error in errors.items()})
 
 
 def line_ends(lines):

@@ -91,12 +91,8 @@ class PooledCost(RegressorMixin, BaseEstimator):
 
         start = np.r_[np.log(100), BELIEFS[0]]
         simplex = np.vstack([start, start + 0.15 * np.eye(4)])
-        fitted = minimize(
-            loss,
-            start,
-            method="Nelder-Mead",
-            options={"initial_simplex": simplex, "xatol": 0.01, "fatol": 0.01},
-        )
+        options = {"initial_simplex": simplex, "xatol": 0.01, "fatol": 0.01}
+        fitted = minimize(loss, start, method="Nelder-Mead", options=options)
         self.center_, self.spread_, self.slope_error_, self.store_weight_ = map(float, np.exp(fitted.x))
         return self.calibrate(X, y)
 

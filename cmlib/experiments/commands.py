@@ -8,7 +8,7 @@ import itertools
 import re
 
 from cmlib.io import events
-from cmlib.shell import are_plain, command_line, in_turn, output_of, perf_stat, recorded_words
+from cmlib.shell import Quoted, are_plain, command_line, in_turn, perf_stat, recorded_words
 
 # Names of events in the form of likwid and PAPI, which perf does not know, and headings with blanks.
 _OTHER_TOOL = re.compile(r"^[A-Z0-9]+(?:_[A-Z0-9]+)+$|\s")
@@ -70,4 +70,4 @@ def _running(attached):
     if "processes" not in attached:
         return ["--system"]
     names = "|".join(dict.fromkeys(re.escape(process["name"]) for process in attached["processes"]))
-    return ["--pid", output_of("pgrep", "-d,", "-x", names)]
+    return ["--pid", Quoted(f'"$({command_line("pgrep", "-d,", "-x", names)})"')]

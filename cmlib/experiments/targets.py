@@ -155,5 +155,5 @@ def _unable(url, name, target, runs):
     """Message: why a target of one program can't be explained, and what to do."""
     kind = "totals" if (runs["axis"] == RUNS).all() else "simulated" if _simulated(runs) else "intervals"
     possible = possible_targets(url, runs[runs["n_intervals"] >= FEWEST_INTERVALS])
-    there = kind, runs["n_intervals"].max(), FEWEST_INTERVALS, possible
-    return _SENTENCES.unable(name, target, *there, how_to_record(name))
+    facts = kind, runs["n_intervals"].max(), FEWEST_INTERVALS, possible
+    return _SENTENCES.unable(name, target, *facts, how_to_record(name))

@@ -37,15 +37,10 @@ def slider(label, low, high, *, step=1, value):
     `label` (str) stands before it, `value` is where it begins. Its value changes only when the handle is let go.
     """
     kind = widgets.IntSlider if isinstance(step, int) else widgets.FloatSlider
-    return kind(
-        description=label,
-        min=low,
-        max=high,
-        step=step,
-        value=value,
-        continuous_update=False,
-        layout=widgets.Layout(width=f"{_TRACK_AND_VALUE + _LETTER * len(label):.0f}em", max_width="100%"),
-    )
+    width = f"{_TRACK_AND_VALUE + _LETTER * len(label):.0f}em"
+    layout = widgets.Layout(width=width, max_width="100%")
+    numbers = {"min": low, "max": high, "step": step, "value": value}
+    return kind(description=label, continuous_update=False, layout=layout, **numbers)
 
 
 def offer(control, options):

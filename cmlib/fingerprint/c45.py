@@ -124,19 +124,13 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
             bounds[self.left_[node]] = bounds[node] | {feature: (low, min(high, threshold))}
             bounds[self.right_[node]] = bounds[node] | {feature: (max(low, threshold), high)}
         leaves = np.flatnonzero(self.feature_ < 0)
-        rules = (
-            [_interval(self._name(name), *ends) for name, ends in bounds[leaf].items()] for leaf in leaves
-        )
-        counts = self.counts_[leaves]
-        return pd.DataFrame(
-            {
-                "rule": [" and ".join(rule) or "always" for rule in rules],
-                "label": self.classes_[np.argmax(counts, axis=1)],
-                "n": counts.sum(axis=1),
-                "wrong": counts.sum(axis=1) - counts.max(axis=1),
-            },
-            index=pd.Index(leaves, name="leaf"),
-        )
+        counts, rules = self.counts_[leaves], []
+        for leaf in leaves:
+            rule = [_interval(self._name(feature), *ends) for feature, ends in bounds[leaf].items()]
+            rules.append(" and ".join(rule) or "always")
+        n, labels = counts.sum(axis=1), self.classes_[np.argmax(counts, axis=1)]
+        table = {"rule": rules, "label": labels, "n": n, "wrong": n - counts.max(axis=1)}
+        return pd.DataFrame(table, pd.Index(leaves, name="leaf"))
 
     def to_dict(self):
         """Return the tree as nested dicts, for drawing.

@@ -76,14 +76,6 @@ def simulated_phases(counts, weights):
     of_phases = counts.groupby(np.repeat(np.arange(len(starts)), ends - starts)).sum()
     estimate = contributions(of_phases, weights).sum(axis=1)
     cycles, added = estimate * of_phases["sim.instructions"], added_shares(of_phases, weights)
-    return pd.DataFrame(
-        {
-            "first": starts,
-            "last": ends - 1,
-            "start": progress[starts],
-            "end": progress[ends],
-            "share": cycles / cycles.sum(),
-            "label": added.idxmax(axis=1).where(added.max(axis=1) >= NAMED_FROM, NOTHING_ELSE),
-            "estimate": estimate,
-        }
-    )
+    label = added.idxmax(axis=1).where(added.max(axis=1) >= NAMED_FROM, NOTHING_ELSE)
+    spans = {"first": starts, "last": ends - 1, "start": progress[starts], "end": progress[ends]}
+    return pd.DataFrame(spans | {"share": cycles / cycles.sum(), "label": label, "estimate": estimate})

@@ -13,6 +13,8 @@ import numpy as np
 import sklearn.base
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from cmlib.places import yaml_beside
+
 
 @dataclass(frozen=True)
 class Boosting:
@@ -144,17 +146,11 @@ def _numbers(values):
 
 def _lightgbm(settings, seed):
     """LightGBM's parameters, as a dict."""
-    return {
-        "objective": "regression",
+    return yaml_beside(__file__) | {
         "learning_rate": settings.learning_rate,
         "num_leaves": settings.leaves,
         "min_data_in_leaf": settings.rows_per_leaf,
         "min_data_in_bin": settings.rows_per_leaf,
         "bagging_fraction": settings.row_share,
-        "bagging_freq": 1,
         "seed": seed,
-        "num_threads": 1,
-        "verbosity": -1,
-        "deterministic": True,
-        "force_row_wise": True,
     }

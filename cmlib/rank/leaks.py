@@ -17,11 +17,7 @@ from cmlib.spelling import PINNED
 
 _NAMES = yaml_beside(__file__)
 # Events of the kernel's timers and of its scheduler.
-_SCHEDULING = re.compile(
-    r"context-switches|cs|(cpu-)?migrations|cgroup-switches|ls_(int_taken|smi_rx)|hw_interrupts\..*"
-    r"|(h?r?timer|\w*irq\w*|sched|rcu|workqueue|power|kvm|tick\w*):\w+",
-    re.IGNORECASE,
-)
+_SCHEDULING = re.compile("|".join(_NAMES["scheduling"]), re.IGNORECASE)
 _N_BLOCKS = 20  # blocks of neighbouring intervals for the jackknife, as neighbours are not independent
 # The most cycles that one event can cost: memory takes some hundreds, a page fault or a system call some thousands.
 _MOST_CYCLES = 5000

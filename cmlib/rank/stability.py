@@ -68,16 +68,8 @@ def importance_spread(draws, *, coverage=0.9):
     low, high = draws.quantile(tails).to_numpy()
     ranks = draws.rank(axis=1, ascending=False, method="min")
     rank_low, rank_high = ranks.quantile(tails, interpolation="nearest").to_numpy()
-    frame = pd.DataFrame(
-        {
-            "mean": draws.mean(),
-            "sd": draws.std(),
-            "low": low,
-            "high": high,
-            "rank_low": rank_low.astype(int),
-            "rank_high": rank_high.astype(int),
-        }
-    )
+    frame = pd.DataFrame({"mean": draws.mean(), "sd": draws.std(), "low": low, "high": high})
+    frame = frame.assign(rank_low=rank_low.astype(int), rank_high=rank_high.astype(int))
     return frame.sort_values("mean", ascending=False, kind="stable").rename_axis("event")
 
 

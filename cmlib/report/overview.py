@@ -6,15 +6,9 @@ full stop; bars and picture, which are drawn. Functions take dicts of topics or
 :class:`~cmlib.report.manifests.Manifests`, which are not checked.
 """
 
-_LABELS = {
-    "limits": "",
-    "varies": "What it varies with: ",
-    "sure": "How sure: ",
-    "advice": "What to try: ",
-    "lacking": "To know more: ",
-}
+from cmlib.places import yaml_beside
 
-
+_LABELS = yaml_beside(__file__)
 # Topics of which a card has what the last notebook told.
 _LAST = ("limits", "varies", "advice", "bars", "picture")
 

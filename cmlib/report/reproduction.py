@@ -9,13 +9,7 @@ import pandas as pd
 from cmlib import places
 from cmlib.report.results import paper
 
-# The file and its entry that list a paper's programs by name, and how many of them are the paper's (None: all); for
-# other papers every measured program counts. The GBRT paper's are the first of CounterMiner's.
-_PROGRAMS = {
-    "CounterMiner": ("counterminer", "coverage_percent", None),
-    "GBRT": ("counterminer", "coverage_percent", 8),
-    "AutoPerf": ("autoperf", "table2", None),
-}
+_PROGRAMS = places.yaml_beside(__file__)  # which of its programs are a paper's
 _NO_COUNTERS = {"simulated", "software events"}  # data by which an item is reproduced in part only
 _COLUMNS = ["paper", "item", "shows", "status", "data", "programs", "notebook", "lacking"]
 

@@ -89,19 +89,15 @@ class Results:
         shutil.rmtree(self._draft, ignore_errors=True)
         self._draft.mkdir(parents=True)
         self._origin = ""
-        self._record = {
+        about = {
             "schema": SCHEMA,
             "notebook": notebook,
             "title": title,
             "question": question,
             "profile": profile,
-            "origin": "",
-            "figures": [],
-            "tables": [],
-            "numbers": [],
-            "findings": [],
-            "overviews": {},
         }
+        kept = {"figures": [], "tables": [], "numbers": [], "findings": [], "overviews": {}}
+        self._record = about | {"origin": ""} | kept
 
     def mark(self, origin):
         """Add to all captions, findings and alternative texts from now on where their numbers come from.

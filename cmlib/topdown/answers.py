@@ -6,8 +6,6 @@ end, back end, bad speculation) that is the largest. What the counts do not tell
 is not checked.
 """
 
-import functools
-
 import numpy as np
 import pandas as pd
 
@@ -26,6 +24,7 @@ from cmlib.topdown.table_choice import choose_table
 from cmlib.topdown.verdict import find_bottleneck
 
 SCHEMA = 1
+_SENTENCES = template("cmlib.topdown", "sentences.j2").module  # macros that turn numbers into sentences
 _THIN = 0.05  # running share below which a remark says that the event's total is not to be trusted
 _ALL = 0.995  # running share from which an event was counted all the time
 _NOTHING = 0.005  # lower bound [share of the slots] up to which a category may be nothing
@@ -146,7 +145,7 @@ def summarize(
         "took_turns": len(turns) if known else None,
         "counted": round(float(turns.mean()), 3) if len(turns) and known else None,
         "levels": level,
-        "levels_text": _sentences().levels(level, format_number),
+        "levels_text": _SENTENCES.levels(level, format_number),
         "phases": by_phase.to_dict("records"),
         "phases_changed": changed,
         "phases_text": phases_text,
@@ -221,7 +220,7 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses,
         "advice": [] if bounded.gap else _advice(bounded.shares, verdict, table, advice_for(runtime), misses),
     }
     untold = [name for name in LOSSES if not _is_bounded(bounded.shares, name)]
-    return answer | {"text": _sentences().limits(answer, LOSSES, untold if len(untold) > 1 else [])}
+    return answer | {"text": _SENTENCES.limits(answer, LOSSES, untold if len(untold) > 1 else [])}
 
 
 def _is_bounded(shares, name):
@@ -241,12 +240,6 @@ def _with_cycles(counts, running):
         return counts, running
     names = read_table("slots").takes(counts)
     return counts[names].assign(cycles=counts[slots]), running[names].assign(cycles=running[slots])
-
-
-@functools.cache
-def _sentences():
-    """The macros of sentences.j2, which turn numbers into sentences."""
-    return template("cmlib.topdown", "sentences.j2").module
 
 
 def _advice(shares, verdict, table, of_runtime, misses):
@@ -287,7 +280,7 @@ def _advised(texts, category, at_most=None, others=(), saved=None):
     """An entry of :func:`_advice`, with its text: others that may be as large, and what misses `saved` are named."""
     action = f"{texts[category][0].lower()}{texts[category][1:].rstrip('.')}"
     entry = {"category": category, "action": action, "at_most": at_most}
-    return entry | {"text": _sentences().advice(entry, others, saved)}
+    return entry | {"text": _SENTENCES.advice(entry, others, saved)}
 
 
 def describe_misses(savings, of="cycles"):
@@ -306,7 +299,7 @@ def describe_misses(savings, of="cycles"):
     list of str
         Clauses: one for each estimate, then one for all caches that share a reason why there is none.
     """
-    return _sentences().misses(savings, of).split("\n")[:-1]
+    return _SENTENCES.misses(savings, of).split("\n")[:-1]
 
 
 def _command(verdict, metrics, are_listed, modifier, interval_ms, core):
@@ -366,11 +359,8 @@ def _compare_phases(rows, run, costs, ghz):
     changed = _changed_events(by_phase[most], by_phase[longest]) if by_phase else []
     accounts = [shares[k].T.to_dict() for k in (longest, most)] if by_phase else []
     slower = ratios.loc[most].get("GHz", 1.0) < 1 / _STANDS_OUT
-    return (
-        rows,
-        changed,
-        _sentences().contrast(rows[alike].to_dict("records"), changes, slower, accounts, changed),
-    )
+    text = _SENTENCES.contrast(rows[alike].to_dict("records"), changes, slower, accounts, changed)
+    return rows, changed, text
 
 
 def _totals_by_phase(rows, counts, running):
@@ -441,7 +431,7 @@ def _remarks(runs, hidden, uncounted, core, is_user, processor, level, printed, 
     stalls = {name: 100 * rate for name, rate in rates.items() if read_costs().kind(name) in _GENERIC_STALLS}
     others = _others_table(runs, processor)
     lacking = sorted(hidden), sorted(uncounted), untold, 100 * _THIN, thin, not {*thin} & {*used}
-    text = _sentences().remarks(core, is_user, unknown_costs, *lacking, ipcs, stalls, processor, others)
+    text = _SENTENCES.remarks(core, is_user, unknown_costs, *lacking, ipcs, stalls, processor, others)
     return text.split("\n")[:-1]
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 
 from cmlib.anomaly import speed
 from cmlib.anomaly.changes import changed_functions, mark_named
-from cmlib.anomaly.counts import blame_changes, compare_counts, compare_estimates, depends_on_libc, spread
+from cmlib.anomaly.counts import blame_changes, compare_counts, compare_estimates, spread
 from cmlib.collect.compare.interpreters import without_script
 from cmlib.collect.compare.report import as_rows, report
 from cmlib.collect.compare.versions import Version, is_recording
@@ -31,6 +31,7 @@ from cmlib.terminal import say
 _INSTRUCTIONS = "sim.instructions"
 _SLOWDOWN = 60, 200  # times a program's own time, from and to (docs/simulated-counts.md)
 _HARDLY = 0.01  # share of instructions: if a script executes less, the interpreter's start-up is not left out
+_MOST_IN_LIBC = 0.1  # share of the instructions in libc's routines above which a verdict depends on them
 _LIBC = r"/(?:libc|ld-musl|libmusl)[^/]*$"
 
 
@@ -128,7 +129,7 @@ def compare_simulated(
     verdict, ratio, by_misses, threshold = estimates
     changes = tests[tests["verdict"] != speed.NO_CHANGE]
     causes = as_rows(blame_changes(changes, old.functions, new.functions, n_runs))
-    by_libc = depends_on_libc(old.libc_share, new.libc_share)
+    by_libc = max(old.libc_share, new.libc_share) > _MOST_IN_LIBC
     differing = max(spread(version.runs)[_INSTRUCTIONS] for version in (old, new))
     return report(
         old,
