@@ -160,7 +160,6 @@ _HOSTILE = {
     "words like kinds of core": pumped(_ROW, " apple__pmu_pmu"),
     "labels": pumped("Start: ", "Event 1 Label: \n"),
     "likwid's heading": pumped("# GID|EventCount|CpuCount|Total runtime [s]|A", " ", "|B\n1 1 1 1.0 2\n"),
-    "likwid's cores": pumped("# CORES: 1", "\n", "1 1 1 1.0 x"),
     "likwid's line": pumped(_LIKWID + "1 1 1 1.0 2", " ", "x\n"),
     "likwid's groups": lambda n: _LIKWID * n + lines(lambda k: f"{k % 9999} 2 1 1.0 3 4\n")(n),
     "likwid's empty tables": pumped("", "Event,Counter,\n"),

@@ -56,13 +56,10 @@ def test_a_turn_of_all_groups_is_an_interval_extrapolated_by_their_shares(timeli
 
 
 @given(
-    st.lists(
-        st.tuples(st.integers(1, 10**9), st.floats(0.2, 9), st.integers(0, 500)), min_size=1, max_size=4
-    ),
-    st.booleans(),
+    st.lists(st.tuples(st.integers(1, 10**9), st.floats(0.2, 9), st.integers(0, 500)), min_size=1, max_size=4)
 )
-def test_counts_come_out_of_metrics_as_they_went_in(threads, is_named):
-    """Of one group of a cache, at a nominal 2 GHz, with heading and without."""
+def test_counts_come_out_of_metrics_as_they_went_in(threads):
+    """Of one group of a cache, at a nominal 2 GHz."""
     instructions, cpi, requests = map(np.array, zip(*threads, strict=True))
     cycles, seconds, requests = instructions * cpi, 0.5, requests / 1000
     busy = cycles / 2e9
@@ -84,7 +81,7 @@ def test_counts_come_out_of_metrics_as_they_went_in(threads, is_named):
         "L2 miss rate",
     ]
     heading = f"# GID|MetricsCount|CpuCount|Total runtime [s]|{'|'.join([*names, 'L2 miss ratio'])}\n"
-    text = "CPU clock:\t2.00 GHz\n" + (heading if is_named else "# CORES: 0|1\n\n")
+    text = "CPU clock:\t2.00 GHz\n" + heading
     counts, running = perf.series(perf.parse_stat(f"{text}1 7 {len(threads)} 1.0 {' '.join(cells)}\n"))
     expected = [
         instructions.sum(),
@@ -94,24 +91,21 @@ def test_counts_come_out_of_metrics_as_they_went_in(threads, is_named):
     ]
     assert_allclose(counts.iloc[0], np.array(expected) * 2, rtol=1e-9)  # counted for half of the interval
     assert (running == 0.5).all(axis=None) and counts.columns[:2].tolist() == ["instructions", "cycles"]
-    assert counts.columns[2:].tolist() == (
-        ["l2_request", "l2_miss"] if is_named else ["group_1_request", "group_1_miss"]
-    )
+    assert counts.columns[2:].tolist() == ["l2_request", "l2_miss"]
 
 
-def test_a_timeline_without_headings_is_read_as_far_as_its_values_bear_it_out():
+def test_a_timeline_of_metrics_of_two_groups():
     """Two groups of four threads, one of them idle at first; the last line has no turn of the other group."""
     text = golden("elsewhere/likwid-timeline.txt")
     counts, running = perf.series(perf.parse_stat(text))
     assert counts.index.tolist() == [0.4578, 1.2806]
-    assert_allclose(running.loc[1.2806, "group_1_request"], 0.0502 / (1.2806 - 0.4578))
+    assert_allclose(running.loc[1.2806, "l2_request"], 0.0502 / (1.2806 - 0.4578))
     assert_allclose(running.loc[1.2806, "cycles"], (0.0502 + 0.0501) / (1.2806 - 0.4578))
     ipc = counts["instructions"] / counts["cycles"]
     assert ipc[1.2806] == pytest.approx(0.5)
     assert_allclose(
-        counts["group_1_miss"] / counts["group_1_request"], [(0.025 + 0.01 + 0.0375) / 0.225, 0.5], rtol=0.3
+        counts["l2_miss"] / counts["l2_request"], [(0.025 + 0.01 + 0.0375) / 0.225, 0.5], rtol=0.3
     )
-    assert "No heading names them" in " ".join(perf.remarks(text))
 
 
 # --- likwid's tables
@@ -209,7 +203,6 @@ def test_papis_lines_amid_a_programs_are_read():
             "has not the counts of a group",
         ),
         ("# GID|MetricsCount|CpuCount|Total runtime [s]|CPI\n1 1 1 0.5 1\n", "holds metrics without clock"),
-        ("# CORES: 0|1\n\n1 2 2 0.5 1 2 3 4\n", "holds metrics that no heading names"),
         (
             golden("elsewhere/likwid-mpi.txt").replace("7575039731", "75_39731", 1),
             "has '75_39731' for a count",

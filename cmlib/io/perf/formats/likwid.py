@@ -3,8 +3,8 @@
 ``# GID|EventCount|CpuCount|Total runtime [s]|INSTR_RETIRED_ANY|…`` comes once for each group of events, then lines
 such as ``1 2 4 0.500 …`` or, with ``-O`` or in a file, ``1,2,4,0.500,…``: the group, how many events and hardware
 threads, the time, and of each event a count for every hardware thread (likwid-perfctr 5.2, ``likwid-perfctr.lua``). A
-group of likwid's own prints metrics in place of counts, from which counts are worked out, and before likwid 4.3 no
-heading. Groups take turns, a line each: a turn of all is an interval here, extrapolated from what was counted of it.
+group of likwid's own prints metrics in place of counts, from which counts are worked out. Groups take turns, a line
+each: a turn of all is an interval here, extrapolated from what was counted of it.
 
 ``Likwid(text)`` is made from the whole text (str); its ``rows()`` yields rows. A row is a tuple: end of the
 interval [s], event, count (float or "<not counted>"), running share (0-1), unit (""). ParseError for a line that is
@@ -26,9 +26,6 @@ _HEADING = re.compile(
     r"^[ \t]*+# GID[|, ](EventCount|MetricsCount)[|, ]CpuCount[|, ]Total runtime \[s\]([|, ])(.+)$",
     re.M | re.I,
 )
-_THREADS = re.compile(
-    r"^# (?:CORES|HWThreads): [0-9|]++[ \t\r]*+\n\s*+[0-9]+ [0-9]+ [0-9]+ [0-9.]+ [0-9]", re.M
-)
 _ROW = re.compile(r"\s*+([0-9]{1,4})([ ,])([0-9]{1,4})\2([0-9]{1,5})\2([0-9]{1,12}(?:\.[0-9]{1,20})?)\2(.+)")
 _COUNT = re.compile(r"[0-9]{1,300}(?:\.[0-9]{1,300})?(?:e[+-]?[0-9]{1,2})?")
 # A line's clock and its counters' differ by so little.
@@ -42,8 +39,6 @@ UNCOUNTED = "Where likwid printed nan or - nothing was counted, and sums are of 
 # (likwid's ``groups``).
 _TIME, _BUSY, _CLOCK, _CPI = "runtime (rdtsc) [s]", "runtime unhalted [s]", "clock [mhz]", "cpi"
 _ALWAYS = (_TIME, _BUSY, _CLOCK, _CPI)
-# Of the groups of caches, before likwid named its columns: the third is the quotient of the second and the first.
-_CACHE = ("request rate", "miss rate", "miss ratio")
 _NOMINAL = re.compile(r"^CPU clock:[ \t]*+([0-9]{1,9}(?:\.[0-9]{1,20})?) GHz", re.MULTILINE)
 _PER_SECOND = re.compile(r"(bandwidth \[mbytes/s\]|\[?(?:mflop|muops)/s\]?)$")
 
@@ -63,8 +58,8 @@ class Likwid(Format):
     name = "likwid-perfctr -t"
 
     def recognises(self):
-        """Whether a heading of a group, or of the hardware threads, stands in the first 100,000 characters."""
-        return bool(_HEADING.search(self.text[:100_000]) or _THREADS.search(self.text[:100_000]))
+        """Whether a heading of a group stands in the first 100,000 characters."""
+        return bool(_HEADING.search(self.text[:100_000]))
 
     @functools.cached_property
     def names(self):
@@ -74,8 +69,7 @@ class Likwid(Format):
     @functools.cached_property
     def in_metrics(self):
         """Whether lines hold metrics, and not counts."""
-        heading = _HEADING.search(self.text)
-        return heading is None or heading[1].lower() == "metricscount"
+        return _HEADING.search(self.text)[1].lower() == "metricscount"
 
     def rows(self, interval_ms=None):
         """Yield rows of the turns in which all groups were counted, extrapolated from what was counted of each
@@ -116,9 +110,6 @@ class Likwid(Format):
             f"{n} groups take turns: an interval is a turn of all, of which each was counted for its share.": n
             > 1,
             "What is printed are metrics of likwid's: counts are worked out from them.": self.in_metrics,
-            "No heading names them: the first four are those of every group, and three more a cache's.": (
-                not self.names
-            ),
             "The nominal clock rate is not told: cycles are such that a thread in the middle runs all the time.": (
                 self.in_metrics and not _NOMINAL.search(self.text)
             ),
@@ -134,7 +125,7 @@ class Likwid(Format):
             if row := _ROW.match(self.text, start, end):
                 group, n, n_threads = (int(row[k]) for k in (1, 3, 4))
                 cells = row[6].rstrip().split(row[2])
-                if len(cells) != n * n_threads or (self.names and len(self.names.get(group, ())) != n):
+                if len(cells) != n * n_threads or len(self.names.get(group, ())) != n:
                     raise ParseError(
                         f"{where(self.text, start)} has not the counts of a group that a heading names."
                     )
@@ -159,15 +150,15 @@ class Likwid(Format):
         """List of what :meth:`_counts` yields, worked out of lines of metrics; ParseError if a metric for that is
         missing.
         """
-        names = self.names or _guessed(self.text, self._lines)
-        for group, metrics in names.items():
+        for group, metrics in self.names.items():
             if lacking := set(_ALWAYS) - {name.lower() for name in metrics}:
                 raise ParseError(
                     f"line 1: group {group} holds metrics without {', '.join(sorted(lacking))}, from which counts "
                     "could be told. Record events: `likwid-perfctr -t 500ms -g INSTR_RETIRED_ANY:FIXC0,… COMMAND`."
                 )
         measured = [
-            dict(zip(map(str.lower, names[line.group]), line.values, strict=True)) for line in self._lines
+            dict(zip(map(str.lower, self.names[line.group]), line.values, strict=True))
+            for line in self._lines
         ]
         nominal = _nominal_hz(self.text, measured)
         return [_counts(values, nominal) for values in measured]
@@ -184,19 +175,6 @@ def read_count(text, start, cell, nothing=_NOTHING):
     if not _COUNT.fullmatch(cell):
         raise ParseError(f"{where(text, start)} has {cell[:40]!r} for a count.")
     return float(cell)
-
-
-def _guessed(text, lines):
-    """Names of unnamed metrics (dict of group to list), where their values can be those; else ParseError."""
-    names = {}
-    for line in lines:
-        values, more = np.nan_to_num(line.values), len(line.values) - len(_ALWAYS)
-        if more < 0 or np.ptp(values[0]) or values[2].max() >= 1e4:
-            raise ParseError(f"{where(text, line.start)} holds metrics that no heading names.")
-        is_cache = more == len(_CACHE) and np.allclose(values[6] * values[4], values[5])
-        cache = [f"group {line.group} {name}" for name in _CACHE] if is_cache else [""] * more
-        names.setdefault(line.group, [*_ALWAYS, *cache])
-    return names
 
 
 def _nominal_hz(text, measured):
