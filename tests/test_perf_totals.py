@@ -285,3 +285,25 @@ def test_long_commands_tell_programs_apart():
         "".join(table.format(name, "x" * 400, count) for name, count in {"a": 1, "b": 2}.items())
     )
     assert [(run.command[:3], run.table["value"].to_pylist()) for run in runs] == [("./a", [1]), ("./b", [2])]
+
+
+def test_words_beside_times_that_rise_make_no_runs_of_intervals():
+    rows = "".join(f"{k}.0,{comm},2000000,3000000\n" for k in (1, 2) for comm in ("old", "new"))
+    assert perf.totals("time,comm,cycles,instructions\n" + rows) == []
+    assert len(perf.totals("build,comm,cycles,instructions\n" + rows)) == 2
+
+
+def test_as_few_cycles_as_an_operation_takes_are_no_runs():
+    (run,) = perf.totals("name,cycles,instructions,cache misses\nf,12,30,40598\ng,10,30,0\n")[:1]
+    assert run.table["event"].to_pylist() == ["cycles", "instructions"]
+    assert any("one operation" in remark for remark in run.remarks)
+    (run,) = perf.totals("name,cycles,instructions\nf,,3000000\n")
+    assert run.table["value"].to_pylist()[-1] == 3e6
+
+
+def test_names_with_blanks_are_those_of_events():
+    (run,) = perf.totals("name,cache misses,CPU cycles [Mio]\nf,12000,30\n")
+    assert dict(zip(*(run.table[name].to_pylist() for name in ("event", "value")), strict=True)) == {
+        "cache-misses": 12000,
+        "CPU-cycles": 30e6,
+    }

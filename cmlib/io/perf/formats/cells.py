@@ -53,9 +53,9 @@ def without_unit(name):
         name = _OF_AN_OP.get(plain, spelled if is_event(spelled) else name)
     match = _UNIT.fullmatch(name)
     if not match or not is_event(match[1]):
-        return name, 1.0
+        return name.replace(" ", "-") if is_event(name) else name, 1.0
     unit = match[2].lower().replace("10^", "1e")
-    return match[1], float(unit) if unit[0] == "1" else _SCALES.get(unit, _SCALES[unit[0]])
+    return match[1].replace(" ", "-"), float(unit) if unit[0] == "1" else _SCALES.get(unit, _SCALES[unit[0]])
 
 
 def number(cell):

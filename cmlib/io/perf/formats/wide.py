@@ -45,7 +45,8 @@ _ROWS_ARE_RUNS = (
 )
 _PINNED = frozenset(map(str.lower, itertools.chain(SAME["instructions"], SAME["cycles"])))
 _CLOCKS = frozenset(["task-clock", "cpu-clock", "duration-time"])
-_FEWEST_OF_A_RUN = 1e5  # instructions or cycles
+_FEW, _FEWEST_OF_A_RUN = 1000, 1e5  # instructions or cycles
+_MOST_WORDS = 100  # different ones in a column; more are no names
 _A_ROW_IS_AN_OP = "Counts and times are those of one operation, in the mean."
 _HEAD = 200_000  # characters among which the heading and the first row are looked for
 _SEPARATORS = (",", ";", "\t", "|")
@@ -161,21 +162,23 @@ class Wide(Format):
         is_each = len(keys) > 1 and all(before != after for before, after in itertools.pairwise(keys))
         steps = np.diff(self.times) if self.times is not None and is_each else np.zeros(0)
         is_told = any(map(PROGRAM.fullmatch, self.names)) and len(set(named)) == len(named)
-        once = an_op or is_told or (steps <= 0).sum() > _OFTEN * len(steps)
+        once = an_op or is_told or (steps < 0).sum() > _OFTEN * len(steps)
         seconds = self.times if self.times is not None and once else None
-        if self.places or (self.times is not None and seconds is None) or not rows_are_runs:
+        if self.places or not (self.times is None or once or is_each) or not rows_are_runs:
             return
         names, counts = self._counts(columns or {})
         left_out = self._left_out(columns or {})
-        is_small = (counts % 1 > 0).any(axis=0) & ~(counts >= _FEWEST_OF_A_RUN).any(axis=0)
+        are_below = [~(counts >= most).any(axis=0) for most in (_FEW, _FEWEST_OF_A_RUN)]
+        is_small = (are_below[0] & (counts > 0).any(axis=0)) | ((counts % 1 > 0).any(axis=0) & are_below[1])
         if not an_op and any(name.lower() in _PINNED for name in itertools.compress(names, is_small)):
             is_small &= [normalize_name(name) not in _CLOCKS for name in names]
             others = ", ".join(itertools.compress(names, ~is_small))
-            left_out.append(
-                f"Counts with decimals are taken for those of one operation, and left out {others}."
-            )
+            left_out.append(f"Counts with decimals, or below {_FEW}, are taken for those of one operation.")
+            left_out += [f"Beside them are left out: {others}."] * bool(others)
             names, counts = [*itertools.compress(names, is_small)], counts[:, is_small]
             an_op, seconds = True, None
+        elif self.times is not None and not once:
+            return
         notes = columns_of_cells.get(NOTE, ())
         of_rows = [_A_ROW_IS_AN_OP] * an_op or [_ROWS_ARE_RUNS] * (seconds is None)
         programs = {}
@@ -202,7 +205,9 @@ class Wide(Format):
         told = {}
         for name, cells in zip(self.names, self.cells, strict=True):
             is_other = is_event(name) or _NO_PROGRAM.fullmatch(name)
-            if PROGRAM.fullmatch(name) or not is_other and all(map(_WORD.match, cells)):
+            if PROGRAM.fullmatch(name) or (
+                not is_other and len(set(cells)) <= _MOST_WORDS and all(map(_WORD.match, cells))
+            ):
                 told[name] = cells
         return [name for name, cells in told.items() if len(set(cells)) > 1] or [*told][:1]
 
