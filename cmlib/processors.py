@@ -132,9 +132,8 @@ def find(text):
     for pattern, name in names.items():
         if re.fullmatch(pattern, model):
             return name
-    words = re.findall(
-        r"[a-z]{3,}\w*", model
-    )  # a microarchitecture's name, as in `Intel Core Westmere processor`
+    # A microarchitecture's name, as in `Intel Core Westmere processor`.
+    words = re.findall(r"[a-z]{3,}\w*", model)
     if called := [by_spelling[word] for word in words if word in by_spelling]:
         return called[0]
     people = [called for called in names if re.fullmatch(r"[\w-]+", called)]

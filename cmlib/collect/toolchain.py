@@ -47,14 +47,8 @@ def run_tool(command, **options):
     """
     shown = " ".join(map(str, command))
     try:
-        done = subprocess.run(
-            [str(part) for part in command],
-            stdin=options.pop("stdin", subprocess.DEVNULL),
-            capture_output=True,
-            text=True,
-            errors="replace",
-            **options,
-        )
+        options = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True} | options
+        done = subprocess.run(list(map(str, command)), errors="replace", **options)
     except FileNotFoundError as error:
         raise CmlibError(f"`{shown}`: {error.filename} does not exist") from error
     except subprocess.TimeoutExpired as error:

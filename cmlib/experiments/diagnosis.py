@@ -20,13 +20,7 @@ from cmlib.collect.simulate import read_parts
 from cmlib.collect.simulate.valgrind import PREFETCHING, cache_options, simulate
 from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.fingerprint.diagnosis import advice, label_slices, phases
-from cmlib.fingerprint.phases import (
-    FIRST_LEVEL,
-    INSTRUCTIONS,
-    NAMED_FROM,
-    added_shares,
-    simulated_phases,
-)
+from cmlib.fingerprint.phases import FIRST_LEVEL, INSTRUCTIONS, NAMED_FROM, added_shares, simulated_phases
 from cmlib.io.archive.programs import read_raw, readable_runs
 from cmlib.io.archive.runs import VALGRIND, source_of
 from cmlib.io.callgrind import CallgrindError, display_name, read_intervals

@@ -99,8 +99,7 @@ def perf_list():
 
 # Metric groups of top-down level 1, as perf lists them: in JSON since perf 6.2, in text before.
 _LEVEL_1 = re.compile(
-    r'"MetricGroup" *: *"(?:[^"\n;]+;)*(TopdownL1|PipelineL1)\b|^(TopdownL1|PipelineL1):$',
-    re.MULTILINE,
+    r'"MetricGroup" *: *"(?:[^"\n;]+;)*(TopdownL1|PipelineL1)\b|^(TopdownL1|PipelineL1):$', re.MULTILINE
 )
 
 
