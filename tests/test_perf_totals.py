@@ -177,6 +177,23 @@ def test_how_long_a_single_interval_was_is_known_only_where_its_recording_begins
         assert np.isnan(totals.seconds).all() and "not tell how long" in totals.remarks[-1]
 
 
+def test_counts_that_a_text_quotes_again_are_no_run():
+    """Nor is a sentence that ends in a colon a program's name."""
+    rows = ("9 000 000 cycles", "4 000 000 instructions", "70 000 branches")
+    quoted = "The number of cycles of your program:\n{}\nInstructions are:\n{}\n".format(*rows)
+    (run,) = perf.totals(perf.extract("\n".join(("I got", *rows, "", quoted))))
+    assert run.titles == () and run.seconds == pytest.approx((np.nan,), nan_ok=True)
+
+
+@pytest.mark.parametrize("times", ["", " (4 runs)"])
+def test_variation_tells_that_counts_are_means(times):
+    heading = f" Performance counter stats for './x'{times}:\n\n" if times else ""
+    rows = "   9,000,000      cycles   ( +-  0.10% )  (60.00%) -- fewer\n   70,000      branches   ( +-  0.2% )\n"
+    (run,) = perf.totals(perf.extract(f"Before:\n{heading}{rows}"))
+    assert run.remarks[-1] == f"Counts are means of {'4' if times else 'several'} runs."
+    assert run.table["running"].to_pylist() == [0.6, 1.0]
+
+
 def test_kinds_of_core_are_programs_of_their_own(tmp_path):
     """A table with decimal commas of five runs, their single times below."""
     files = put(tmp_path, hybrid=golden("elsewhere/hybrid-r5.txt"))

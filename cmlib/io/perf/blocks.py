@@ -25,7 +25,7 @@ _NO_PROGRAM = re.compile(r"(?:process|thread) id\b|cpu\(s\)|system wide|(?:\S*/)
 # What people write above tables to tell them apart; not a run's number, nor what tools write themselves.
 _TITLE = re.compile(
     r"^(?!.*(?:perf stat|stats for|started on|individual measure|final result|time +counts)"
-    r"|.*(?:output|similar|following|looks|shows)\b.*[:\uff1a]\W*$"
+    r"|.*(?:output|similar|following|looks|shows|\b(?:is|are|was|were|your?))\b.*[:\uff1a]\W*$"
     r"|[#\s]*\d[\d.,]* *(?:%|percent|per |\S*/|[GM]?Hz|CPUs|insn|stalled|\S+ on )"
     r"|[^\w\n]*+(?:run|rep\w*+|trial|iteration|error|warning|note|command"
     r"|(?:raw +)?output|results?)?[^\w\n]*+[0-9]*+[^\w\n]*+$)[ \t]{0,8}(?:"

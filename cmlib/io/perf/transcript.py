@@ -47,6 +47,7 @@ _FEWEST_NUMBERS, _MOST_LINES = 4, 0.8  # share of the lines
 _ENCODED_MAIL = 3  # soft breaks that make a text one
 _KEPT = re.compile(r"^ *(?:Performance counter stats for |# started on |[0-9.,]+ .*seconds time elapsed)")
 _METRIC = re.compile(rf"^ *(?:{TIME} +)?(?:(?:Topdown\S* *(?:\(\w+\))? *)?#|[(\[][ 0-9.,]+%[)\]] *$)")
+_REMARK = re.compile(r"(?<=%\)) +[^\s()%][^()%]*$")  # somebody's, behind a row's running share
 _FIELDS = re.compile(
     rf"\s*(?:(?:{TIME}([,;\t|]))?(?:(?:CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)*[,;\t|][0-9]+)[,;\t|])?(?:(?:[0-9]+(?:[.,][0-9]+)?|{UNCOUNTED})([,;\t|])[^,;\t|]*\2[^;\t|]+?\2[0-9]+\2[0-9]"
     r'|[,;\t|]{3}[^%]*%)|\{ *"[^\n]*"(?:counter|metric)-(?:value|unit)")'
@@ -158,7 +159,7 @@ def _tables(lines, above):
     """
     kept, events, n_events, titles = [], set(), 0, ()
     is_headed = is_open = is_gap = False
-    for line, head in zip(lines, above, strict=True):
+    for line, head in zip((_REMARK.sub("", line) for line in lines), above, strict=True):
         if head.titles != titles:
             depth = min(len(os.path.commonprefix([head.titles, titles])), len(head.titles) - 1)
             titles = head.titles

@@ -19,7 +19,7 @@ import pyarrow as pa
 from cmlib.io.events import base_name
 from cmlib.io.perf.blocks import TABLE, are_same, heads, program_of
 from cmlib.io.perf.formats import find_format
-from cmlib.io.perf.formats.base import TIMED, Totals
+from cmlib.io.perf.formats.base import OF_SEVERAL, TIMED, VARIES, Totals
 from cmlib.io.perf.formats.human_readable import HumanReadable
 from cmlib.io.perf.formats.lines import TIMED_ROW, as_table, as_unicode
 from cmlib.io.perf.formats.per_place import PerPlace
@@ -88,7 +88,10 @@ def _tables(text):
             raise
         elapsed = _ELAPSED.search(text, rows.end(), end)
         seconds = float(f"{elapsed[1]}.{elapsed[2]}") if elapsed else np.nan
-        notes = part.remarks() + [f"Counts are means of {table[2]} runs."] * bool(table[2])
+        of_runs = (
+            f"Counts are means of {table[2]} runs." if table[2] else OF_SEVERAL * bool(VARIES.search(rows[1]))
+        )
+        notes = [*part.remarks(), *filter(None, [of_runs])]
         counts = counts.set_column(0, "time_s", pa.array(np.ones(len(counts))))
         yield Totals(text[begin:end], counts, whose[0], (seconds,), remarks=tuple(notes), titles=titles)
 
@@ -105,10 +108,14 @@ def _one_interval(form):
 
 def _by_program(runs):
     """List of Totals: those of the same command, titles, heading and events are joined where their counts are alike;
-    others are named apart. ParseError if there are too many.
+    others are named apart. Some of the first one's counts again, as text quotes them, are no run. ParseError if there
+    are too many.
     """
-    programs, n_parts = {}, 0
+    programs, firsts, n_parts = {}, {}, 0
     for number, run in enumerate(runs, 1):
+        counts = {*zip(run.table["event"].to_pylist(), run.table["value"].to_pylist(), strict=True)}
+        if counts < firsts.setdefault((run.command, run.titles, run.heading), counts):
+            continue
         told = _told(run), events_of(run), EVENTS.keys() <= printed(run.text).keys()
         of_key = programs.setdefault((run.command, run.titles, run.heading), [])
         parts = next((parts for like, parts in of_key if _are_alike(run.command, told, like)), {})

@@ -18,7 +18,8 @@ from cmlib.io.perf.grammar import TIME, ParseError, run_starts
 _HEADING = re.compile(r"\s*(?:#.*)?$")
 _COUNTS = re.compile(r' *(?:[0-9]|<not |CPU[0-9]|[SN][0-9]|\{.*"counter-value")')
 # Variation between the runs of -r, which perf writes behind an event.
-_VARIES = re.compile(r'[0-9]%[^\s\w]|"variance" *:')
+VARIES = re.compile(r'[0-9]%[!$&*+,:;=?@\\^|~]|"variance" *:|\( *\+- *[0-9]')
+OF_SEVERAL = "Counts are means of several runs."
 TIMED = re.compile(rf'^ *(?:\{{ *"interval" *: *)?({TIME})[^\n]*\n', re.MULTILINE)
 
 
@@ -135,7 +136,7 @@ class Format:
             if n := len(table):
                 length = piece.run_length(table["event"].to_pylist())
                 notes = piece.remarks()
-                notes += ["Counts are means of several runs."] * bool(_VARIES.search(self.text, start, end))
+                notes += [OF_SEVERAL] * bool(VARIES.search(self.text, start, end))
                 notes += ["Counts by interval stand beside them, and are left out."] * (whole != runs)
                 table = table.set_column(0, "time_s", pa.array(np.arange(n) // length + 1.0))
                 yield Totals(
