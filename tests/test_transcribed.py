@@ -177,6 +177,12 @@ def test_rows_without_a_kind_of_core_are_of_the_one_that_was_counted_for_as_long
     }
 
 
+def test_shares_without_a_name_are_not_those_of_the_row_above():
+    rows = "5,,cpu_core/cycles/,9,98.00,,\n7,,cpu_atom/cycles/,1,2.00,,\n,,,,,,30.0,%  tma_retiring\n"
+    assert not any("tma" in part for part in perf.by_kind_of_core(rows).values())
+    assert "shares of the slots" in perf.without_kind(rows)[0]
+
+
 def test_rows_whose_kind_of_core_nothing_tells_are_named_and_left_out(tmp_path):
     text = re.sub(r"\([0-9.]+%\)", "", (FOLDER / "lnl-three-kinds.txt").read_text())
     (tmp_path / "x.txt").write_text(text)

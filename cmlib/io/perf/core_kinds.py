@@ -55,21 +55,16 @@ def by_kind_of_core(text):
     form = find_format(text)
     if form.counts_a_line > 1:
         return _columns_by_kind(text) if isinstance(form, Wide) else {"": text}
-    lines, kinds = text.splitlines(keepends=True), _kinds(text)
-    counted = dict.fromkeys(
-        kind for kind, line in zip(kinds, lines, strict=True) if kind and "<not " not in line
-    )
-    if len({*kinds} - {"", None}) < 2 or not counted:
+    lines = [*zip(_kinds(text), text.splitlines(keepends=True), strict=True)]
+    counted = dict.fromkeys(kind for kind, line in lines if kind and "<not " not in line)
+    if len({kind for kind, _ in lines if kind}) < 2 or not counted:
         return {"": text}
     if len(counted) > _MOST_KINDS:
         raise ParseError(
             f"line 1: {len(counted)} kinds of core are counted, and no processor has more than {_MOST_KINDS}: was the "
             "file edited?"
         )
-    parts = {
-        kind: "".join(line for line, of_line in zip(lines, kinds, strict=True) if of_line in ("", kind))
-        for kind in counted
-    }
+    parts = {kind: "".join(line for of_line, line in lines if of_line in ("", kind)) for kind in counted}
     return parts if len(parts) > 1 else {"": "".join(parts.values())}
 
 
@@ -101,31 +96,27 @@ def _of_block(lines):
     ]
     if not any(named):
         return named
-    events, metrics = [*map(_event, lines)], [bool(_METRIC.match(line)) for line in lines]
-    often = Counter(events)
+    events, metrics, behind = [*map(_event, lines)], [*map(_METRIC.match, lines)], [*map(_share, lines)]
+    often, shares = Counter(events), {}
     usual = max(
-        (often[event] for event, kind in zip(events, named, strict=True) if kind and event), default=1
+        (often[event] for event, kind in zip(events, named, strict=True) if event and kind), default=1
     )
-    shares, behind = {}, [*map(_share, lines)]
-    for k, kind in enumerate(named):
-        is_open = not events[k] or any(metrics[k + 1 : k + 2])  # its share is not there, or below
-        if kind and "<not " not in lines[k] and (behind[k] or not is_open):
-            shares.setdefault(kind, []).append(behind[k] or 100.0)
-    shares = {kind: (min(several), max(several)) for kind, several in shares.items()}
+    for line, kind, share in zip(lines, named, behind, strict=True):
+        if kind and "<not " not in line:
+            shares.setdefault(kind, []).extend([share] * bool(share))
+    shares = {kind: (min(some, default=100.0), max(some, default=100.0)) for kind, some in shares.items()}
     for k in reversed(range(len(lines) - 1)):  # metrics of an event have its share behind the last
         if metrics[k] and metrics[k + 1] and not named[k + 1]:
             behind[k] = behind[k] or behind[k + 1]
     kinds, above, is_sure = [], "", False
     for line, kind, event, is_metric, share in zip(lines, named, events, metrics, behind, strict=True):
-        share = share or 100.0 * ("#" in line)
-        if kind:
-            above, is_sure = kind, not event or _OF_SLOTS.search(line)
-        elif is_metric:
+        share = share or 100.0 * (bool(event) or "#" in line)
+        if not kind and is_metric:
             kind = above if is_sure or not _OF_SLOTS.search(line) else _nearest(share, shares)
         else:
-            if event and often[event] > usual:
+            if not kind and event and often[event] > usual:
                 kind = None if "<not " in line else _nearest(share, shares)
-            above, is_sure = kind, False
+            above, is_sure = kind, kind and (not event or _OF_SLOTS.search(line))
         kinds.append(kind)
     return kinds
 
@@ -143,10 +134,11 @@ def _share(line):
 
 
 def _nearest(share, shares):
-    """The kind of core whose `shares` (least, most) are much nearer to a share [%] than others'; None if none is."""
+    """The kind of core whose `shares` (least, most) are much nearer to a share [%] than others'; None if none is,
+    or the share is 0 (not known)."""
     distances = sorted((max(low - share, share - high, 0.0), kind) for kind, (low, high) in shares.items())
     (near, kind), (far, _) = [*distances, (np.inf, None), (np.inf, None)][:2]
-    return kind if far > 3 * near + 1 else None
+    return kind if share and far > 3 * near + 1 else None
 
 
 def _columns_by_kind(text):
