@@ -14,7 +14,7 @@ import re
 import pandas as pd
 
 from cmlib.io.events import is_event
-from cmlib.io.perf.formats.cells import NOTE, NOTHING, PER_SECOND, PROGRAM, RUN, number, without_unit
+from cmlib.io.perf.formats.cells import NOTE, NOTHING, PER_SECOND, is_called, number, without_unit
 
 _LONGEST_JSON, _LONGEST_LINE, _MOST_CELLS = 1 << 24, 1000, 1 << 20
 _FLAT = re.compile(r"\{[^{}]*+\}")  # an object of JSON without others in it
@@ -23,17 +23,7 @@ _EMOJI = re.compile(r"^:[a-z_]+:[ *`]*")  # in front of a name, as nanobench has
 _FRAME = re.compile(r"^\s*\|(.*?)\|?\s*$")
 _RULE = re.compile(r"^[\s|:+-]*-[\s|:+-]*$")
 _BLANKS = re.compile(r" {2,}|\t")
-# Columns of a table of events: their names, their counts, running shares, where they were counted, and what tells rows
-# apart.
-_EVENT = re.compile(r"(?:event|counter|metric|hpc|pmc)(?:[ _-]?names?)?", re.I)
-_COUNT = re.compile(r"(?:counter[ _-]?)?(?:counts?|values?|total|mean|sum|avg)", re.I)
-_SHARE = re.compile(r"(?:pct|percent|%)[ _-]*(?:of )?(?:time[ _-]*)?(?:running|counted|enabled)", re.I)
-_PLACE = re.compile(r"cpu|core|socket|thread|node", re.I)
-_KEY = re.compile(rf"time.*|.*timestamp|seconds|elapsed|{PROGRAM.pattern}|{RUN.pattern}", re.I)
-# Of a sheet: rows and columns of sums and other statistics; numbers where a comma is before the decimals.
-_SUM = re.compile(
-    r"(?:grand )?totals?|sum(?:me)?|mean|average|avg|median|std|min|max|mittel(?:wert)?|gesamt", re.I
-)
+# Numbers where a comma is before the decimals.
 _DIGIT = re.compile("[0-9]")
 _DECIMAL_COMMA = re.compile(r"[0-9.]+,(?:[0-9]{1,2}|[0-9]{4,})")
 _GERMAN = re.compile(r"[0-9.]+,[0-9]+|[0-9]{1,3}(?:\.[0-9]{3})+")
@@ -42,12 +32,6 @@ _IN_ENGLISH = {ord("."): None, ord(","): "."}
 _NUMBER = r"(?P<count>[0-9][0-9,]{0,30}(?:\.[0-9]{1,20})?(?:[eE][+-]?[0-9]{1,2})?)"
 _PLAIN = re.compile(_NUMBER)
 _CELL = re.compile(rf"{_NUMBER} ?(?:[kKMGTB]|[nuµm]?s)?")
-_MEAN = re.compile(r"(?:mean|average|avg|values?|counts?)\b.*", re.IGNORECASE)
-_STATISTIC = re.compile(
-    rf"{_NUMBER}||(?:min|max|std|sd|σ|var|med|p[0-9]|outl|delta|diff|change|ratio|speed|unit|per\b|cv|err|%|Δ|±|sav|reduc"
-    r"|improv|gain|incr|decr|norm|relat|overhead|factor).*|.* (?:[-−/÷]|vs\.?) .*",
-    re.IGNORECASE,
-)
 # A number of a program's size: others are ratios, or of an operation; beside another, which is meant is not known.
 _LARGE = re.compile(r"(?<![\w.,])[0-9]{4}|[0-9],[0-9]{3}|[0-9]e[+0-9]|[0-9] ?[kKMGTB]\b")
 _STALLED, _PERCENT = re.compile(r"(stalled-cycles-\w+) ?%"), re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,4})?) ?%")
@@ -174,7 +158,7 @@ def _cells(line, mark):
 
 def _is_heading(cells):
     """Whether cells name two events or more, or columns of events' names and of counts."""
-    is_long = any(map(_EVENT.fullmatch, cells)) and any(map(_COUNT.fullmatch, cells))
+    is_long = all(any(is_called(cell, kind) for cell in cells) for kind in ("event", "count"))
     return is_long or sum(not _DIGIT.match(cell) and bool(_version(cell)[1]) for cell in cells) > 1
 
 
@@ -192,15 +176,16 @@ def _long(rows):
     there are running shares, and programs have no names: lines (str) as of ``perf stat -x``.
     """
     names = [name.lower() for name in rows[0]]
-    forms = (_EVENT, _COUNT, _SHARE)
-    event, count, share = (next(filter(form.fullmatch, names), None) for form in forms)
-    keys = [name for name in names if _KEY.fullmatch(name) and name != event]
-    places = [name for name in names if _PLACE.fullmatch(name)]
+    event, count, share = (
+        next((name for name in names if is_called(name, kind)), None) for kind in ("event", "count", "share")
+    )
+    keys = [name for name in names if is_called(name, "moment", "program", "run") and name != event]
+    places = [name for name in names if is_called(name, "place")]
     table = pd.DataFrame([row for row in rows[1:] if len(row) == len(names)], columns=names)
     if None in (event, count) or not (share or keys or places) or len(set(names)) < len(names):
         return []
     table[count] = pd.to_numeric(table[count].str.replace(",", ""), errors="coerce")
-    if share and not places and all(map(RUN.fullmatch, keys)):
+    if share and not places and all(is_called(key, "run") for key in keys):
         table[count] = table[count].map("{:.15g}".format).replace("nan", "<not counted>")
         shares = (
             pd.to_numeric(table[share].str.rstrip("% "), errors="coerce").fillna(0.0).map("{:.2f}".format)
@@ -225,10 +210,14 @@ def _wide(rows):
     dropped = set()
     while rows and not any(map(_is_value, rows[0])):  # units, pandas' statistics, or the name of its index
         below = ["" if word == "mean" else word for word in rows.pop(0)]
-        dropped |= {k for k, word in enumerate(below) if _SUM.fullmatch(word)}
+        dropped |= {k for k, word in enumerate(below) if is_called(word, "sum")}
         named = zip(heading, below, strict=True)
         heading = [f"{name} [{word}]" if name and word else name or word for name, word in named]
-    rows = [row for row in rows if any(map(_DIGIT.match, row[1:])) and not any(map(_SUM.fullmatch, row))]
+    rows = [
+        row
+        for row in rows
+        if any(map(_DIGIT.match, row[1:])) and not any(is_called(cell, "sum") for cell in row)
+    ]
     if not rows or any(len(row) != len(heading) for row in rows) or len(rows) * len(heading) > _MOST_CELLS:
         return []
     if any(_DECIMAL_COMMA.fullmatch(cell) for row in rows for cell in row):
@@ -271,8 +260,8 @@ def _transposed(rows, note):
     width = len(read[0]) if read else 0
     names = ["", *heading[1 - width :]]
     columns = [k for k, cells in enumerate(zip(*read, strict=False)) if all(map(_CELL.fullmatch, cells))]
-    columns = [k for k in columns if not _STATISTIC.fullmatch(names[k])]
-    are_means = all(_MEAN.fullmatch(names[k]) for k in columns)
+    columns = [k for k in columns if not is_called(names[k], "statistic")]
+    are_means = all(is_called(names[k], "mean") for k in columns)
     if len(counted) < sum(is_event(row[0]) for row in rows) or {width} != {*map(len, read)}:
         return []
     others = ", ".join(row[0] for row in rows if row not in read and not _STALLED.fullmatch(row[0]))

@@ -1,28 +1,25 @@
 """Cells of tables: what a column's name says of its counts, and numbers as people write them.
 
-:func:`without_unit` takes a name and gives that of the event, :func:`number` the number in a cell; the patterns are of
-the names of columns. Nothing is refused.
+:func:`without_unit` takes a name and gives that of the event, :func:`is_called` tells a column by its name,
+:func:`number` gives the number in a cell. Nothing is refused.
 """
 
 import re
+from pathlib import Path
 
 import numpy as np
+import yaml
 
 from cmlib.io.events import is_event
 
 NOTE = "note on the row"  # name of a column
 
-# Columns that name what ran in a row.
-_PROGRAM_NAMES = r"program(?:me?)?|kernel|bench(?:mark)?|method|name|command|app(?:lication)?|workload"
-_RUN_NAMES = r"(?:run|rep(?:etition|lica(?:te)?)?|trial|iteration)s?(?:[ _-]?(?:id|no|nr|number))?"
-PROGRAM = re.compile(_PROGRAM_NAMES, re.IGNORECASE)
-RUN = re.compile(_RUN_NAMES, re.IGNORECASE)
-TIME_COLUMN = re.compile(
-    r"(?:(?:wall|elapsed|sample|unix|epoch|clock)[ _-]?)?(?:time(?:[ _-]?stamp)?|date(?:[ _-]?time)?|ts|elapsed|epoch"
-    r"|seconds)(?:[ _-]?elapsed)?(?:[ _-]*[\[(]?(s|secs?|seconds|ms|msec|milliseconds|us|usec|µs|ns|nsec|nanoseconds)"
-    r"[\])]?)?",
-    re.IGNORECASE,
-)
+_TOLD = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+# What columns are called, a pattern a kind.
+COLUMNS = {kind: re.compile("|".join(forms), re.IGNORECASE) for kind, forms in _TOLD["columns"].items()}
+_OF_AN_OP, _SCALES = _TOLD["operations"], _TOLD["scales"]
+NOT_COUNTED = frozenset(_TOLD["not counted"])
+NOTHING = NOT_COUNTED | {*_TOLD["nothing"]}
 # Units of counts in a heading, as spreadsheets have them: cycles [Mio], instructions (1e9).
 _UNIT = re.compile(
     r"(.*\w) *[\[(](?:in )?(?:x ?)?([kmgb]|mio|mrd|bn|1e[369]|10\^[369]|thousands?|[mb]illions?)\.?[\])]",
@@ -30,16 +27,15 @@ _UNIT = re.compile(
 )
 # Counts of an operation, as frameworks for benchmarks head them: ins/op, BranchInstructions/Op.
 PER_OP = re.compile(r"(\w[\w:-]*) ?/ ?(?!(?:s(?:ec(?:ond)?)?s?|cyc(?:les?)?|ins\w*)$)[A-Za-z]+")
-_OF_AN_OP = {"ins": "instructions", "instruction-retired": "instructions", "cyc": "cycles", "total-cycles": "cycles",
-             "bra": "branches", "branch-mispredictions": "branch-misses"} | {
-             unit: f"time [{unit}]" for unit in ("ns", "us", "ms")}  # fmt: skip
-_SCALES = {"k": 1e3, "thousand": 1e3, "thousands": 1e3, "t": 1e12, "m": 1e6, "g": 1e9, "b": 1e9, "mrd": 1e9}
-NOT_COUNTED = frozenset(["", "<not counted>", "<not supported>"])
-NOTHING = NOT_COUNTED | {"-", "\u2013", "\u2014", "na", "n/a", "n.a.", "k.a.", "nan", "null", "none"}
 _PMCSTAT = re.compile(r"(?:[0-9]{1,4}/)?[ps]/(?=\w)")  # FreeBSD's: what a counter is attached to
 PER_SECOND = {"m": 1e3, "u": 1e6, "µ": 1e6, "n": 1e9}
 _SCALED = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?([kKMGTB])")
 _NUMBER = re.compile(r"[0-9]{1,300}(?:\.[0-9]{0,300})?(?:[eE][+-]?[0-9]{1,2})?|\.[0-9]{1,300}")
+
+
+def is_called(name, *kinds):
+    """Whether a column's name (str) is one of some `kinds`, as of :data:`COLUMNS`."""
+    return any(COLUMNS[kind].fullmatch(name) for kind in kinds)
 
 
 def without_unit(name):

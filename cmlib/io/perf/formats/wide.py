@@ -23,14 +23,13 @@ from cmlib.io.events import is_event
 from cmlib.io.events.naming import SAME, normalize_name
 from cmlib.io.perf.formats.base import Format, Totals
 from cmlib.io.perf.formats.cells import (
+    COLUMNS,
     NOT_COUNTED,
     NOTE,
     NOTHING,
     PER_OP,
     PER_SECOND,
-    PROGRAM,
-    RUN,
-    TIME_COLUMN,
+    is_called,
     number,
     without_unit,
 )
@@ -54,12 +53,6 @@ _CELL = re.compile(r"(?:[+-]?[0-9.,]+(?:[eE][+-]?[0-9]+| ?[kKMGTB])?)?")
 _PLACE = re.compile(r"(?:cpu|core|socket|thread|hwthread|node|package|s|c)[ _#-]*[0-9]+", re.IGNORECASE)
 _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{2,3})*,[0-9]{3}(?:\.[0-9]{1,300})?")
 _WORD = re.compile("[^a-zA-Z0-9]*[a-zA-Z]")
-_NO_COUNT = re.compile(f"{TIME_COLUMN.pattern}|{PROGRAM.pattern}|{NOTE}", re.IGNORECASE)
-# Columns of words that tell no programs apart.
-_NO_PROGRAM = re.compile(
-    rf"{TIME_COLUMN.pattern}|{RUN.pattern}|units?|dates?|days?|remarks?|comments?|notes?|status|{NOTE}",
-    re.IGNORECASE,
-)
 _CLOCK = re.compile(r"(?:([0-9]{1,5}):)?([0-9]{1,2}):([0-9]{1,2}(?:\.[0-9]{1,9})?)")
 # Times from here on [s] are since 1970.
 _EPOCH = 1e8
@@ -157,11 +150,11 @@ class Wide(Format):
         words = (columns_of_cells[name] for name in self._told_by)
         named = [" ".join(filter(None, row)) for row in zip(*words, strict=True)]
         # Of programs or runs that come once each, a time is how long they took.
-        runs = (cells for name, cells in columns_of_cells.items() if RUN.fullmatch(name))
+        runs = (cells for name, cells in columns_of_cells.items() if is_called(name, "run"))
         keys = [*itertools.zip_longest(named, zip(*runs, strict=True))]
         is_each = len(keys) > 1 and all(before != after for before, after in itertools.pairwise(keys))
         steps = np.diff(self.times) if self.times is not None and is_each else np.zeros(0)
-        is_told = any(map(PROGRAM.fullmatch, self.names)) and len(set(named)) == len(named)
+        is_told = any(is_called(name, "program") for name in self.names) and len(set(named)) == len(named)
         once = an_op or is_told or (steps < 0).sum() > _OFTEN * len(steps)
         seconds = self.times if self.times is not None and once else None
         if self.places or not (self.times is None or once or is_each) or not rows_are_runs:
@@ -204,8 +197,8 @@ class Wide(Format):
         """Names (list of str) of the columns that tell rows of other programs apart: of programs, and of words."""
         told = {}
         for name, cells in zip(self.names, self.cells, strict=True):
-            is_other = is_event(name) or _NO_PROGRAM.fullmatch(name)
-            if PROGRAM.fullmatch(name) or (
+            is_other = is_event(name) or is_called(name, "time", "run", "remark")
+            if is_called(name, "program") or (
                 not is_other and len(set(cells)) <= _MOST_WORDS and all(map(_WORD.match, cells))
             ):
                 told[name] = cells
@@ -270,7 +263,11 @@ class Wide(Format):
     def times(self):
         """Time of each row [s], as written or since 1970: an array; None where no column tells it."""
         column, unit = next(
-            ((k, match[1]) for k, name in enumerate(self.names) if (match := TIME_COLUMN.fullmatch(name))),
+            (
+                (k, match[1])
+                for k, name in enumerate(self.names)
+                if (match := COLUMNS["time"].fullmatch(name))
+            ),
             (None, None),
         )
         if column is None:
@@ -357,8 +354,8 @@ class Wide(Format):
 
     def _left_out(self, columns):
         """Sentences (list of str) on columns left out, and on cells that are taken for not counted."""
-        told = {*columns, *self._told_by}
-        used = [is_event(name) or _NO_COUNT.fullmatch(name) or name in told for name in self.names]
+        told = {NOTE, *columns, *self._told_by}
+        used = [is_event(n) or n in told or is_called(n, "time", "program") for n in self.names]
         unused = [name or "(no name)" for name, is_used in zip(self.names, used, strict=True) if not is_used]
         cells = set().union(*itertools.compress(self.cells, used))
         words = sorted(cell for cell in cells if cell.lower() in NOTHING - NOT_COUNTED)
