@@ -10,65 +10,29 @@ import csv
 import itertools
 import json
 import re
+from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
+import yaml
 
 from cmlib.io.events import is_event
 from cmlib.io.perf.formats.cells import NOTE, NOTHING, PER_SECOND, is_called, number, without_unit
 
 _LONGEST_JSON, _LONGEST_LINE, _MOST_CELLS = 1 << 24, 1000, 1 << 20
-_FLAT = re.compile(r"\{[^{}]*+\}")  # an object of JSON without others in it
 _MARKS = "|;\t,"
-_EMOJI = re.compile(r"^:[a-z_]+:[ *`]*")  # in front of a name, as nanobench has it
-_FRAME = re.compile(r"^\s*\|(.*?)\|?\s*$")
-_RULE = re.compile(r"^[\s|:+-]*-[\s|:+-]*$")
-_BLANKS = re.compile(r" {2,}|\t")
-# Numbers where a comma is before the decimals.
-_DIGIT = re.compile("[0-9]")
-_DECIMAL_COMMA = re.compile(r"[0-9.]+,(?:[0-9]{1,2}|[0-9]{4,})")
-_GERMAN = re.compile(r"[0-9.]+,[0-9]+|[0-9]{1,3}(?:\.[0-9]{3})+")
 _IN_ENGLISH = {ord("."): None, ord(","): "."}
-# Of tables with a row an event: counts, and columns that are no program's.
-_NUMBER = r"(?P<count>[0-9][0-9,]{0,30}(?:\.[0-9]{1,20})?(?:[eE][+-]?[0-9]{1,2})?)"
-_PLAIN = re.compile(_NUMBER)
-_CELL = re.compile(rf"{_NUMBER} ?(?:[kKMGTB]|[nuµm]?s)?")
-# A number of a program's size: others are ratios, or of an operation; beside another, which is meant is not known.
-_LARGE = re.compile(r"(?<![\w.,])[0-9]{4}|[0-9],[0-9]{3}|[0-9]e[+0-9]|[0-9] ?[kKMGTB]\b")
-_STALLED, _PERCENT = re.compile(r"(stalled-cycles-\w+) ?%"), re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,4})?) ?%")
-_WALL, _DURATION = re.compile(r"wall[_ -]time|elapsed"), re.compile(r"([0-9.]+) ?(ns|us|µs|ms|s)\b")
-_NAME = r"(?P<event>[A-Za-z][\w./-]{1,80}(?::[ukhpPD]{1,5}(?!\w))?)"
-# JMH's, with the values of its parameters behind the event; Go's, behind the program's name.
-_JMH = re.compile(
-    rf"^[\s*#/]*+(?P<program>[^\s:]+)(?::·?{_NAME})?\s+(?P<values>(?:\S+\s+){{0,8}}?)(?:thrpt|avgt|sample|ss)\s.*?(?<=\s)"
-    rf"{_NUMBER}(?:\s±\s+\S+)?\s+(?:#(?P<unit>/op)|(?P<time>[nu]s/op|ms/op))\s*(?:[;#].*)?$"
-)
-_JMH_HEADING = re.compile(r"^\W*Benchmark\s.*\bScore\b.*\bUnits\W*$")
-_GO = re.compile(rf"(?<=\s){_NUMBER}\s{_NAME.replace('./', '.')}(?P<unit>/op)(?!\S)")
-# Behind a program's name: on google-benchmark's console, and where a colon is between an event and its count.
-_PAIRS = re.compile(rf"(?<![^\s,;]){_NAME}={_NUMBER}(?P<scale>[kKMGT]?)(?![\w.])")
-_LISTED = re.compile(
-    rf"(?<![\w.])(?P<event>[A-Za-z](?:[\w/-]|\. ?|[ ](?=[a-z])){{1,40}}): *{_NUMBER}(?![\w.])"
-)
-# A count in front of its event, between marks.
-_BEHIND = re.compile(rf"^[\s|]*{_NUMBER}\s*[|;,\t][\s`]*{_NAME}[\s`]*(?:[|;,\t]|$)")
-# As LinuxPerf.jl begins its lines.
-_FIRST = re.compile(
-    rf"^[^\w\n]*{_NAME}[\"'`]?(?:\s*(?:[=:|│;]|,(?=[^,]*$))\s*|\s+)[\"']?{_NUMBER}(?P<scale>(?: ?[kKMGTB])?)(?![\w.])"
-)
-_PROGRAM = re.compile(r"^#+ (\S.*)$|^([\w./-]+):\s*$|^(?=\S*/)([\w./-]+)$")
-_N_RUNS = re.compile(r"^\W*Runs: *(\d+)")
 _MOST_WORDS = 4  # of a column's name
 _MOST_BARS = 2  # of a line that is no row of a table
 _TIMES = ("ns/op", "us/op", "ms/op")
 _OTHER_UNITS = frozenset(["task-clock", "cpu-clock", "duration_time"])
-# Intel PCM's screen, and the columns of its CSV that count something, in millions.
-_PCM = re.compile(r"(?:Instructions retired|Active cycles): *([0-9.]+) ?([KMGT]?) *;")
-# Rows of cores, or of all (`*`), with values such as `30 M`.
-_PCM_HEADING = re.compile(r"^ *Core *\| *IPC *\| *Instructions *\| *Cycles *\|.*", re.MULTILINE)
-_PCM_CORE = re.compile(
-    r"^ *(\*|[0-9]+) +[0-9.]+ +([0-9.]+(?: ?[KMGT])?) +([0-9.]+(?: ?[KMGT])?)(?= |$)", re.MULTILINE
-)
 _OF_PCM = {"INST": "instructions [Mio]", "ACYC": "cycles [Mio]"}
+_TOLD = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_FORMS = {
+    kind: form.replace("<number>", _TOLD["number"]).replace("<name>", _TOLD["name"])
+    for kind, form in _TOLD.items()
+}
+_RE = SimpleNamespace(**{kind: re.compile(form) for kind, form in _FORMS.items()})
 
 
 def from_objects(text):
@@ -84,7 +48,7 @@ def from_objects(text):
             break
     else:
         objects = []
-        for piece in _FLAT.findall(text):
+        for piece in _RE.flat.findall(text):
             with contextlib.suppress(ValueError):
                 objects.append(json.loads(piece, parse_constant=_refuse))
     objects = objects[0] if len(objects) == 1 and isinstance(objects[0], list) else objects
@@ -108,13 +72,13 @@ def from_tables(lines):
     have running shares, lines as of ``perf stat -x`` are given.
     """
     tables, title, note = [], "", ""
-    is_page = any(map(_FRAME.match, lines))
-    for is_table, block in itertools.groupby(lines, lambda line: not is_page or bool(_FRAME.match(line))):
+    is_page = any(map(_RE.frame.match, lines))
+    for is_table, block in itertools.groupby(lines, lambda line: not is_page or bool(_RE.frame.match(line))):
         block = [*block]
         for line in () if is_table else block:
-            if heading := _PROGRAM.match(line):
+            if heading := _RE.program.match(line):
                 title, note = next(filter(None, heading.groups())).strip(" `"), ""
-            if n_runs := _N_RUNS.match(line):
+            if n_runs := _RE.n_runs.match(line):
                 note = f"Counts are means of {n_runs[1]} runs. "
         for rows in _tables(block) if is_table else ():
             objects = _wide(rows) or _long(rows) or _transposed(rows, note)
@@ -132,7 +96,7 @@ def from_tables(lines):
 
 def _tables(lines):
     """Yield the rows (lists of cells) of each table in some lines, from its heading on."""
-    lines = [_FRAME.sub(r"\1", line) for line in lines if line.strip(" \t|") and not _RULE.match(line)]
+    lines = [_RE.frame.sub(r"\1", line) for line in lines if line.strip(" \t|") and not _RE.rule.match(line)]
     lines = [re.sub(r"\] *\[", "|", line).strip(" []") if "][" in line else line for line in lines]
     starts = [k for k, line in enumerate(lines) if _is_heading(_cells(line, _mark(line)))]
     starts = [k for n, k in enumerate(starts) if n == 0 or lines[k] != lines[starts[n - 1]]]
@@ -150,16 +114,16 @@ def _mark(line):
 def _cells(line, mark):
     """Cells (list of str) of a line, between marks or, if there is none, several blanks."""
     is_between_blanks = mark not in line and not line.strip("0123456789. ")
-    cells = line.split() if is_between_blanks else _BLANKS.split(line.strip())
+    cells = line.split() if is_between_blanks else _RE.blanks.split(line.strip())
     with contextlib.suppress(csv.Error):
         cells = cells if is_between_blanks or not mark else next(csv.reader([line], delimiter=mark), [])
-    return [_EMOJI.sub("", cell.strip(' *`"')) for cell in cells]
+    return [_RE.emoji.sub("", cell.strip(' *`"')) for cell in cells]
 
 
 def _is_heading(cells):
     """Whether cells name two events or more, or columns of events' names and of counts."""
     is_long = all(any(is_called(cell, kind) for cell in cells) for kind in ("event", "count"))
-    return is_long or sum(not _DIGIT.match(cell) and bool(_version(cell)[1]) for cell in cells) > 1
+    return is_long or sum(not _RE.digit.match(cell) and bool(_version(cell)[1]) for cell in cells) > 1
 
 
 def _version(name):
@@ -216,12 +180,12 @@ def _wide(rows):
     rows = [
         row
         for row in rows
-        if any(map(_DIGIT.match, row[1:])) and not any(is_called(cell, "sum") for cell in row)
+        if any(map(_RE.digit.match, row[1:])) and not any(is_called(cell, "sum") for cell in row)
     ]
     if not rows or any(len(row) != len(heading) for row in rows) or len(rows) * len(heading) > _MOST_CELLS:
         return []
-    if any(_DECIMAL_COMMA.fullmatch(cell) for row in rows for cell in row):
-        rows = [[c.translate(_IN_ENGLISH) if _GERMAN.fullmatch(c) else c for c in row] for row in rows]
+    if any(_RE.decimal_comma.fullmatch(cell) for row in rows for cell in row):
+        rows = [[c.translate(_IN_ENGLISH) if _RE.german.fullmatch(c) else c for c in row] for row in rows]
     columns = [(*_version(name), k) for k, name in enumerate(heading) if k not in dropped]
     events = {}
     for version, event, k in columns:
@@ -242,7 +206,7 @@ def _wide(rows):
 
 def _is_value(cell):
     """Whether a cell holds a number, or says that there is none."""
-    return bool(cell) and (bool(_DIGIT.match(cell)) or cell.lower() in NOTHING)
+    return bool(cell) and (bool(_RE.digit.match(cell)) or cell.lower() in NOTHING)
 
 
 def _transposed(rows, note):
@@ -255,25 +219,25 @@ def _transposed(rows, note):
     if rows and is_event(rows[0][-1]) and not is_event(rows[0][0]):  # its name behind a count
         heading, rows = heading[::-1], [row[::-1] for row in rows]
     counted = {row[0]: row for row in rows if is_event(row[0])}
-    took = next((row for row in rows if _WALL.match(row[0])), None)
+    took = next((row for row in rows if _RE.wall.match(row[0])), None)
     read = [*counted.values(), *([took] if took else [])]
     width = len(read[0]) if read else 0
     names = ["", *heading[1 - width :]]
-    columns = [k for k, cells in enumerate(zip(*read, strict=False)) if all(map(_CELL.fullmatch, cells))]
+    columns = [k for k, cells in enumerate(zip(*read, strict=False)) if all(map(_RE.cell.fullmatch, cells))]
     columns = [k for k in columns if not is_called(names[k], "statistic")]
     are_means = all(is_called(names[k], "mean") for k in columns)
     if len(counted) < sum(is_event(row[0]) for row in rows) or {width} != {*map(len, read)}:
         return []
-    others = ", ".join(row[0] for row in rows if row not in read and not _STALLED.fullmatch(row[0]))
+    others = ", ".join(row[0] for row in rows if row not in read and not _RE.stalled.fullmatch(row[0]))
     note += f"Rows that name no event are left out: {others}." * bool(others)
     objects = []
     for k in columns[:1] if are_means else columns:
-        if not counted or any(_LARGE.search(row[k]) for row in counted.values()):
+        if not counted or any(_RE.large.search(row[k]) for row in counted.values()):
             name = {"program": "" if are_means else names[k]}
             seconds = {"time [s]": _seconds(took[k])} if took else {}
             counts = {event: row[k] for event, row in counted.items()}
             for row in rows if "cycles" in counts else ():
-                if (stalled := _STALLED.fullmatch(row[0])) and (share := _PERCENT.fullmatch(row[k])):
+                if (stalled := _RE.stalled.fullmatch(row[0])) and (share := _RE.percent.fullmatch(row[k])):
                     counts[stalled[1]] = number(counts["cycles"].replace(",", "")) * float(share[1]) / 100
             objects.append(name | {NOTE: note} | counts | seconds)
     return objects
@@ -281,7 +245,7 @@ def _transposed(rows, note):
 
 def _seconds(cell):
     """How long something took [s] (float), of a number with its unit, such as ``1.2ms``; "" for other text."""
-    took = _DURATION.match(cell)
+    took = _RE.duration.match(cell)
     return float(took[1]) / PER_SECOND.get(took[2][0], 1.0) if took else ""
 
 
@@ -289,21 +253,24 @@ def from_lines(lines):
     """The CSV (str) of lines with an event and its count each, with a row a program or run; "" if there are none."""
     objects, program, title, above = [], "", "", ""
     for line in lines:
-        line = line[:_LONGEST_LINE] if line.count("|") <= _MOST_BARS or _BEHIND.match(line) else ""
-        if heading := _PROGRAM.match(line):
+        line = line[:_LONGEST_LINE] if line.count("|") <= _MOST_BARS or _RE.behind.match(line) else ""
+        if heading := _RE.program.match(line):
             title = program = next(filter(None, heading.groups())).strip(" `")
-        if is_heading := bool(_JMH_HEADING.match(line)):
+        if is_heading := bool(_RE.jmh_heading.match(line)):
             title = above
-        tried = ((form, [*form.finditer(line)]) for form in (_JMH, _GO, _PAIRS, _LISTED, _FIRST, _BEHIND))
-        form, matches = next((pair for pair in tried if len(pair[1]) > (pair[0] is _LISTED)), (None, []))
-        if matches and form is not _LISTED and _LARGE.search(line, matches[-1].end()):
+        tried = (
+            (form, [*form.finditer(line)])
+            for form in (_RE.jmh, _RE.go, _RE.pairs, _RE.listed, _RE.first, _RE.behind)
+        )
+        form, matches = next((pair for pair in tried if len(pair[1]) > (pair[0] is _RE.listed)), (None, []))
+        if matches and form is not _RE.listed and _RE.large.search(line, matches[-1].end()):
             return ""
         before = line[: matches[0].start()].split() if matches else []
         for match in matches:
             told = match.groupdict(default="")
             event = told["event"] + told.get("unit", "") + told.get("time", "")
             name = " ".join(f"{told.get('program', '')} {told.get('values', '')}".split())
-            name = name or " ".join(before if form is _LISTED else before[:1]) or program
+            name = name or " ".join(before if form is _RE.listed else before[:1]) or program
             if not is_event(without_unit(event)[0]) and event not in _TIMES or event in _OTHER_UNITS:
                 continue
             if not objects or objects[-1]["program"] != name or event in objects[-1]:
@@ -324,7 +291,7 @@ def from_pcm(lines):
 
     "" for others, and for shares of slots.
     """
-    screens = (map("".join, _PCM.findall(line)) for line in lines if "retired:" in line)
+    screens = (map("".join, _RE.pcm.findall(line)) for line in lines if "retired:" in line)
     objects = [dict(zip(("instructions", "cycles"), counts, strict=False)) for counts in screens]
     objects = objects or _of_cores(lines)
     rows = [re.split("[,;]", line) for line in lines]
@@ -342,8 +309,8 @@ def from_pcm(lines):
 def _of_cores(lines):
     """Instructions and cycles of PCM's tables of cores: a dict a table, of the row of all cores, or added up."""
     objects = []
-    for table in _PCM_HEADING.split("\n".join(lines))[1:]:
-        rows = _PCM_CORE.findall(table)
+    for table in _RE.pcm_heading.split("\n".join(lines))[1:]:
+        rows = _RE.pcm_core.findall(table)
         used = [row for row in rows if row[0] == "*"] or rows
         note = f"Counts of the {len(rows)} cores that are listed are added up." * (used is rows)
         instructions, cycles = (sum(number(row[k]) for row in used) for k in (1, 2))
