@@ -185,6 +185,12 @@ def test_counts_that_a_text_quotes_again_are_no_run():
     assert run.titles == () and run.seconds == pytest.approx((np.nan,), nan_ok=True)
 
 
+def test_rows_above_the_first_heading_are_a_program_of_their_own():
+    rest = "     7,000      branches\n     30      branch-misses\n\n"
+    runs = perf.totals(perf.extract(rest + table("./app", (9, 4, 1), (100, 100, 100), 1.0)))
+    assert [run.command for run in runs] == ["", "./app"] and "branches" in runs[0].text
+
+
 @pytest.mark.parametrize("times", ["", " (4 runs)"])
 def test_variation_tells_that_counts_are_means(times):
     heading = f" Performance counter stats for './x'{times}:\n\n" if times else ""
@@ -240,8 +246,9 @@ def test_programs_are_named_by_what_was_run():
         "CPU(s) 0-1",
         "",
         "A=5 sh -c 'x",
+        "nice -n 5 /bin/dd if=x",
     ]
-    named = ["a", "b-x", "b-y_z", "CPU_s", "unnamed", "A_5"]
+    named = ["a", "b-x", "b-y_z", "CPU_s", "unnamed", "A_5", "dd"]
     assert list(perf.program_names([(command, ()) for command in given]).values()) == named
 
 

@@ -253,11 +253,9 @@ def _marked(marks, file, parts, machine, options):
             sources.append(_source(file, text, machine, options | {"start_s": start_s}).noted(mark=mark.name))
     if not sources:
         raise RecordError(f"{file}: no whole interval lies within any of the {len(marks)} marks.")
-    missed = dict.fromkeys(
-        mark.name for mark in marks if mark.name not in {source.mark for source in sources}
-    )
-    notes = f"No whole interval lies within {', '.join(missed)}." if missed else ""
-    return [source.noted(notes) for source in sources]
+    there = {source.mark for source in sources}
+    missed = ", ".join(dict.fromkeys(mark.name for mark in marks if mark.name not in there))
+    return [source.noted(f"No whole interval lies within {missed}." * bool(missed)) for source in sources]
 
 
 def _source(file, text, machine, options, frame=None, remarks=None):

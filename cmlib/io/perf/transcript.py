@@ -73,7 +73,7 @@ def extract(text):
     lines = ["" if FENCE.match(line) else line for line in plain]
     first = next(filter(str.strip, lines), "")
     is_perfs = first.startswith(("# started on ", "#  ")) or any(
-        read(first) for read in (_KEPT.match, _FIELDS.match, row_of)
+        read(first) for read in (_KEPT.match, _FIELDS.match, *[row_of] * (not TABLE.search(text)))
     )
     if lines == text.split("\n") and is_perfs and not any(map(_is_typed, lines)):
         return ""

@@ -30,10 +30,10 @@ from cmlib.io.perf.share_lines import EVENTS
 _ROWS = re.compile(r"\s*\n((?:[^\n]*\S[^\n]*\n?)+)")
 _ELAPSED = re.compile(r"^ *([0-9]+)[.,]([0-9]+)(?: \+- [0-9.,]+)? seconds time elapsed", re.MULTILINE)
 # Programs that start another one, which is what is measured; their options and numbers are skipped.
-_STARTERS = frozenset(
-    ["taskset", "numactl", "nice", "chrt", "env", "sudo", "time", "stdbuf", "setarch", "timeout"]
+_STARTERS = re.compile(
+    r"(?:(?:[^\s/]*+/)*+(?:taskset|numactl|nice|chrt|env|sudo|time|stdbuf|setarch|timeout)"
+    r"(?: +(?:-\S*+|[0-9][0-9a-fx,:-]*+|\w++=\S*+)(?!\S))*+(?: +|$))*+"
 )
-_OF_STARTER = re.compile(r"-.*|[0-9a-fx,:-]+|\w+=.*")
 _DURATION = "duration_time"
 # Ratio of instructions, or of IPC, from which on runs are of different programs: those of equal work differ by a few
 # percent, and a mean of others holds for none.
@@ -277,15 +277,12 @@ def _apart(titles, siblings):
 
 def _words(command):
     """Program and arguments of a command as plain words (list of str), without programs that start others."""
+    command = command[_STARTERS.match(command).end() :]
     try:
         words = shlex.split(command)
     except ValueError:
         words = command.split()
-    words = iter(words)
-    first = next(words, "")
-    while first.rpartition("/")[2] in _STARTERS:
-        first = next(itertools.dropwhile(_OF_STARTER.fullmatch, words), "")
-    named = (word.rpartition("/")[2].removesuffix(".exe") for word in filter(None, [first, *words]))
+    named = (word.rpartition("/")[2].removesuffix(".exe") for word in filter(None, words))
     return [_plain(word) or "x" for word in named] or ["unnamed"]
 
 
