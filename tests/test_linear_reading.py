@@ -157,6 +157,12 @@ _HOSTILE = {
     "quotes": pumped('{"cpu" : "', '"cpu" : ', "x\n"),
     "places": pumped("1.000000000,S0", "-D0", ",x\n"),
     "kinds of core": lines(lambda k: f"{k}.000000000,5,,armv8_{k}/x/,9,100.00,,\n"),
+    "rows without a kind of core": lines(
+        lambda k: (
+            f"  {k}  cpu_{'core' if k % 2 else 'atom'}/x/  (50.00%)\n  {k}  LLC-loads\n  #  1.0 %  tma_retiring\n"
+        )
+    ),
+    "remarks behind rows": pumped("  5  cycles  (50.00%)", " a", "(50.00%) b\n"),
     "words like kinds of core": pumped(_ROW, " apple__pmu_pmu"),
     "labels": pumped("Start: ", "Event 1 Label: \n"),
     "likwid's heading": pumped("# GID|EventCount|CpuCount|Total runtime [s]|A", " ", "|B\n1 1 1 1.0 2\n"),
