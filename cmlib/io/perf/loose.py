@@ -48,9 +48,8 @@ def from_objects(text):
             break
     else:
         objects = []
-        for piece in _RE.flat.findall(text):
-            with contextlib.suppress(ValueError):
-                objects.append(json.loads(piece, parse_constant=_refuse))
+        with contextlib.suppress(ValueError):
+            objects = [json.loads(piece, parse_constant=_refuse) for piece in _RE.flat.findall(text)]
     objects = objects[0] if len(objects) == 1 and isinstance(objects[0], list) else objects
     if not objects or not all(isinstance(counts, dict) for counts in objects):
         return ""
@@ -148,7 +147,7 @@ def _long(rows):
     table = pd.DataFrame([row for row in rows[1:] if len(row) == len(names)], columns=names)
     if None in (event, count) or not (share or keys or places) or len(set(names)) < len(names):
         return []
-    table[count] = pd.to_numeric(table[count].str.replace(",", ""), errors="coerce")
+    words, table[count] = table[count], pd.to_numeric(table[count].str.replace(",", ""), errors="coerce")
     if share and not places and all(is_called(key, "run") for key in keys):
         table[count] = table[count].map("{:.15g}".format).replace("nan", "<not counted>")
         shares = (
@@ -159,7 +158,9 @@ def _long(rows):
     n_rows, events = len(table[[*keys, "again"]].drop_duplicates()), set(table[event])
     if not any(map(is_event, events)) or n_rows * len(events) > _MOST_CELLS:
         return []
-    added = table.groupby([*keys, "again", event], sort=False)[count].sum(skipna=False)
+    table["word"] = words.where(table[count].isna())
+    grouped = table.groupby([*keys, "again", event], sort=False)
+    added = grouped[count].sum(skipna=False).astype(object).fillna(grouped["word"].first())
     return added.unstack(sort=False).reset_index(keys).to_dict("records")
 
 

@@ -45,6 +45,7 @@ _ROWS_ARE_RUNS = (
 _PINNED = frozenset(map(str.lower, itertools.chain(SAME["instructions"], SAME["cycles"])))
 _CLOCKS = frozenset(["task-clock", "cpu-clock", "duration-time"])
 _FEW, _FEWEST_OF_A_RUN = 1000, 1e5  # instructions or cycles
+_FITTING, _LARGEST = re.compile("[0-9]{1,20}"), 2.0**80  # a count
 _MOST_WORDS = 100  # different ones in a column; more are no names
 _A_ROW_IS_AN_OP = "Counts and times are those of one operation, in the mean."
 _HEAD = 200_000  # characters among which the heading and the first row are looked for
@@ -332,12 +333,13 @@ class Wide(Format):
     def _column(self, k):
         """Counts of column `k`, whose commas are all between groups of digits, or else all before decimals."""
         cells = self.cells[k]
-        if all(map(str.isdecimal, cells)) and all(map(str.isascii, cells)):
+        if all(map(_FITTING.fullmatch, cells)):
             return np.array(cells).astype(float)
         grouped = all(_GROUPED.fullmatch(cell.rstrip(" kKMGTB")) for cell in cells if "," in cell)
         numbers = [number(cell.replace(",", "" if grouped else ".")) for cell in cells]
-        if None in numbers:
-            wrong = numbers.index(None)
+        fits = [count is not None and not count >= _LARGEST for count in numbers]
+        if not all(fits):
+            wrong = fits.index(False)
             raise ParseError(
                 f"{where(self.text, self.starts[wrong])} has {cells[wrong][:40]!r} for {self.names[k]}, "
                 "which is no count."
