@@ -54,3 +54,11 @@ def spelling(event):
     in_kernel = modifier and "k" in modifier[0] and "u" not in modifier[0]
     plain = letters(name)
     return _FIRST.get(plain, plain) + ":k" * bool(in_kernel)
+
+
+def scope(event):
+    """Where an event (name as in a file) was counted, as far as it says: PMU, and modes such as ``u`` (two str)."""
+    modifier = _MODIFIER.search(event)
+    return event.partition("/")[0] * ("/" in event), "".join(
+        sorted({*modifier[0]} & {*"ukhGH"} if modifier else "")
+    )

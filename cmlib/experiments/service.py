@@ -15,14 +15,13 @@ from cmlib import topdown
 from cmlib.errors import CmlibError
 from cmlib.experiments.summary import summarize_runs
 from cmlib.io.archive.runs import are_totals
-from cmlib.topdown.run_levels import interval_lengths, levels
+from cmlib.topdown.run_levels import EXTENSIVE, interval_lengths, levels
 
 SCHEMA = 1
 DIFFERS, NO_CHANGE, NOT_COMPARABLE = "differs", "no change", "not comparable"
 _STEP = 1.1  # ratio of the largest to the smallest load in a phase
 _FEWEST = 8  # intervals of the same load; parts of a recording by which variation is estimated
 _ROUNDING = 1e-18  # added to variances, which may be 0
-_EXTENSIVE = ("seconds", "instructions")  # levels that grow with the length of the recording, not compared
 
 
 def compare_services(old, new, *, load="instructions", smallest=0.25):
@@ -150,7 +149,7 @@ def _parts(runs):
 
 def _levels(part):
     """Dict of the levels of a part that don't grow with its length."""
-    return {name: level for name, level in levels(part[0]).items() if name not in _EXTENSIVE}
+    return {name: level for name, level in levels(part[0]).items() if name not in EXTENSIVE}
 
 
 def _rates(part):

@@ -58,6 +58,7 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
         printed=printed,
         metric_group=metric_group,
         command=first.get("command") or "",
+        written=first.get("encodings"),
     )
 
 

@@ -40,11 +40,11 @@ def printed_shares(metas):
     share (0–1).
 
     `metas` (list of dicts) are the runs' metadata. Beside categories, such as ``front end``, the dict has ``CPUs``,
-    the median of how many a run used (NaN if not known), and ``instructions a cycle`` if the tool printed that.
+    the median of how many a run used (NaN if not known), and what else :func:`cmlib.io.perf.printed` reads.
     """
     printed = pd.DataFrame([meta["printed"] for meta in metas if "printed" in meta])
     cpus = pd.Series([meta.get("cpus") for meta in metas], dtype=float).median()
-    return printed.mean().to_dict() | {"CPUs": cpus}
+    return {"CPUs": cpus} | printed.mean().to_dict()
 
 
 def import_files(

@@ -18,7 +18,7 @@ from cmlib.templates import template
 from cmlib.topdown.bounded_account import LOSSES, bounds
 from cmlib.topdown.category_tables import read_table, tables
 from cmlib.topdown.costs import UNKNOWN, known_costs, read_costs
-from cmlib.topdown.run_levels import CUT_BY, DIFFERS, levels, phases, totals
+from cmlib.topdown.run_levels import CUT_BY, DIFFERS, levels_of_runs, phases, totals
 from cmlib.topdown.runtimes import advice_for, runtime_of
 from cmlib.topdown.table_choice import choose_table
 from cmlib.topdown.verdict import find_bottleneck
@@ -36,6 +36,7 @@ _DECIDED = ("counted", "decided", "likely")  # certainties of a verdict that nam
 _GENERIC_STALLS = ("front-end stall", "back-end stall")
 _NAMED = 0.9  # a part is shown if its upper bound is below this share of its category's
 _SAME = 0.01  # share of the slots up to which an upper bound is that of all lost slots
+_SLOWEST = 1e-3  # clock [GHz] below which cycles and task-clock are of different things
 _MATTERS = 5  # saving without misses [% of the cycles] from which on there is advice against them
 
 
@@ -61,6 +62,7 @@ def summarize(
     printed=None,
     metric_group="",
     command="",
+    written=None,
 ):
     """Summarize a recording: rates and clock, bounds of the slots by category, and the command that would decide.
 
@@ -89,6 +91,8 @@ def summarize(
         is proposed uses it.
     command : str, default ""
         Command line that was recorded; advice is for the language runtime that it starts, if there is any.
+    written : dict of str to str, optional
+        Events as they stand in the file, by column, where these tell kinds of core or modes.
 
     Returns
     -------
@@ -108,10 +112,8 @@ def summarize(
     shares = pd.concat([running for _, running in runs]).mean()
     turns = shares[shares < _ALL]
     costs = read_costs(processor or UNKNOWN)
-    timed = not whole_runs or all("duration_time" in counts for counts, _ in runs)
-    level = _levels(_each_run(runs) if whole_runs else runs, timed=timed)
     printed = printed or {}
-    level = level | {kind: printed[kind] for kind in (_IPC, "CPUs") if printed.get(kind, 0) > 0} | level
+    level, ratios, largest = levels_of_runs(runs, printed, written or {}, whole_runs=whole_runs)
     misses = [] if whole_runs else _misses(runs, costs, level.get("GHz"))
     is_user = "u" in modifier and "k" not in modifier and "kernel cycles" not in level
     by_phase = phases(runs[0][0]) if len(runs) == 1 and not whole_runs else pd.DataFrame()
@@ -124,12 +126,10 @@ def summarize(
         runs, processor, modifier, interval_ms, level.get("GHz"), printed, core, misses, metric_group, runtime
     )
     level |= _clock(level)
-    if is_user:
-        level = {
-            kind: value
-            for kind, value in level.items()
-            if kind != "GHz" and (value or kind not in _IN_KERNEL)
-        }
+    dropped = [kind for kind in _IN_KERNEL if is_user and not level.get(kind)]
+    dropped += ["GHz"] if is_user or level.get("GHz", 1.0) < _SLOWEST else []
+    level = {kind: value for kind, value in level.items() if kind not in dropped}
+    largest = {} if account or ratios or {*level, *printed} - {"seconds", "CPUs"} else largest
     hidden = {event for zeros in hidden for event in zeros if zeros[event].any()}
     uncounted = named.difference(hidden, *counted)
     return {
@@ -145,7 +145,10 @@ def summarize(
         "took_turns": len(turns) if known else None,
         "counted": round(float(turns.mean()), 3) if len(turns) and known else None,
         "levels": level,
-        "levels_text": _SENTENCES.levels(level, format_number),
+        "levels_text": _SENTENCES.levels(level, largest, format_number),
+        "counts": largest,
+        "miss_ratios": ratios,
+        "miss_ratios_text": _SENTENCES.miss_ratios(ratios, format_number) if ratios else "",
         "phases": by_phase.to_dict("records"),
         "phases_changed": changed,
         "phases_text": phases_text,
@@ -160,23 +163,10 @@ def summarize(
     }
 
 
-def _each_run(runs):
-    """Yield (counts, running) of one row for every row, for tables of which a row is a run."""
-    for counts, running in runs:
-        for k, length in enumerate(lengths_by_ends(counts.index)):
-            yield counts.iloc[[k]].set_axis([length]), running.iloc[[k]]
-
-
 def _interval_ms(runs):
     """Median length of all intervals, for the command that is proposed [ms, at least 1]."""
     steps = np.concatenate([lengths_by_ends(counts.index) for counts, _ in runs])
     return max(1, round(1000 * float(np.median(steps)))) if len(steps) else 1000
-
-
-def _levels(runs, *, timed):
-    """Medians over the runs of what :func:`levels` gives, as a dict; what is not finite is left out."""
-    medians = pd.DataFrame([levels(counts, timed=timed) for counts, _ in runs]).median().astype(float)
-    return medians[np.isfinite(medians)].to_dict()
 
 
 def _clock(level):
@@ -359,8 +349,8 @@ def _compare_phases(rows, run, costs, ghz):
     changed = _changed_events(by_phase[most], by_phase[longest]) if by_phase else []
     accounts = [shares[k].T.to_dict() for k in (longest, most)] if by_phase else []
     slower = ratios.loc[most].get("GHz", 1.0) < 1 / _STANDS_OUT
-    text = _SENTENCES.contrast(rows[alike].to_dict("records"), changes, slower, accounts, changed)
-    return rows, changed, text
+    alike = rows[alike].to_dict("records")
+    return rows, changed, _SENTENCES.contrast(alike, changes, slower, accounts, changed)
 
 
 def _totals_by_phase(rows, counts, running):

@@ -3,7 +3,8 @@
 A level is a quantity that describes how a run went: its speed, clock, processors used, and rates per second. A
 phase is a stretch of the run in which they are constant. :func:`levels` and :func:`phases` take the counts of a run, a
 DataFrame with a row an interval (index: its end [s]) and a column an event, and give a dict, and a DataFrame with a
-row a phase; what was not counted is left out. :func:`totals` takes counts and running shares of several runs, and
+row a phase; what was not counted is left out. :func:`miss_ratios` gives how much of what can miss did, in percent,
+and :func:`levels_of_runs` all of these. :func:`totals` takes counts and running shares of several runs, and
 gives a DataFrame by event; a KeyError if cycles are missing.
 """
 
@@ -12,13 +13,16 @@ import pandas as pd
 
 from cmlib.clean.uncounted import MOST_PER_CYCLE, lengths_by_ends
 from cmlib.fingerprint.segments import segment_starts
-from cmlib.spelling import spelling
+from cmlib.spelling import scope, spelling
 
 _UNTOLD = 0.1  # relative error of a count of one or two intervals that was counted for half of the time
+_MOST_SHOWN = 5  # counts, of a program of which nothing else is known
 _POINTS = 240  # neighbouring intervals are added up to at most so many points before they are cut into phases
 DIFFERS = 1.05  # ratio between phases above which a level is reported
 _FEWEST_A_SECOND = 10  # rates of switches, faults and the like are reported if a phase has at least so many
 CUT_BY = ("GHz", "CPUs", "instructions a second", "instructions a cycle")  # levels whose changes make phases
+EXTENSIVE = ("seconds", "CPU seconds", "instructions", "cycles")  # levels that grow with a run's length
+_PRINTED = ("instructions a cycle", "CPUs")  # levels that are taken from what the tool printed
 _KERNEL_LEADS = 20  # percent of the cycles in the kernel from which on its share stands first
 _GAIN = 0.1  # share of all variation that a cut must remove at least
 _SHORTEST = 0.04  # shortest phase [share of the run]
@@ -68,13 +72,41 @@ def levels(counts, *, timed=True):
     Returns
     -------
     dict of str to float
-        ``seconds``, and of the following what was counted: ``instructions``, ``instructions a second`` and
-        ``instructions a cycle``; ``GHz`` (cycles over task-clock) and ``CPUs`` (task-clock over seconds); per second
+        ``seconds`` (or ``CPU seconds``, the task-clock, if these are not known), and of the following what was counted:
+        ``instructions``, ``instructions a second``, ``cycles``, ``instructions a cycle``; ``GHz`` (cycles over
+        task-clock) and ``CPUs`` (task-clock over seconds); per second
         ``system calls``, ``switches``, ``migrations``, ``faults`` and ``interrupts``. If kernel mode was counted apart:
         ``kernel cycles`` [%] and instructions a cycle of kernel and user mode, first if these are 20 % or more.
     """
     lengths = interval_lengths(counts) if timed else np.full(len(counts), np.nan)
     return _levels(counts, lengths, np.zeros(len(counts), int)).iloc[0].dropna().to_dict()
+
+
+def levels_of_runs(runs, printed, written, *, whole_runs):
+    """Medians over some runs, which are shown together: three dicts, of levels, miss ratios and the largest counts.
+
+    `runs` are counts and running shares of each (pairs of DataFrames), `printed` what the recording tool printed
+    (dict), taken where it can't be computed. `written` is that of :func:`miss_ratios`; with `whole_runs` a row is a
+    run, of which the time is known if ``duration_time`` was counted.
+    """
+    timed = not whole_runs or all("duration_time" in counts for counts, _ in runs)
+    each = [row for counts, _ in runs for row in (_rows(counts) if whole_runs else [counts])]
+    level = _medians(levels(counts, timed=timed) for counts in each)
+    ratios = _medians(miss_ratios(counts, written) for counts in each)
+    taken = {name: printed[name] for name in _PRINTED if printed.get(name, 0) > 0}
+    return level | taken | level, ratios, _medians(map(_largest_counts, each))
+
+
+def _rows(counts):
+    """Yield counts of one row for every row, for tables of which a row is a run."""
+    for k, length in enumerate(lengths_by_ends(counts.index)):
+        yield counts.iloc[[k]].set_axis([length])
+
+
+def _medians(by_run):
+    """Medians over the runs of what is known of each (dicts), as a dict; what is not finite is left out."""
+    medians = pd.DataFrame([*by_run]).median().astype(float)
+    return medians[np.isfinite(medians)].to_dict()
 
 
 def phases(counts):
@@ -104,12 +136,10 @@ def phases(counts):
     frame = _levels(counts, lengths, np.searchsorted(first, np.arange(len(counts)), side="right") - 1)
     frame.insert(0, "start", counts.index[first] - lengths[first])
     frame.insert(1, "end", counts.index[last])
-    quantities = frame.drop(columns=["start", "end", "seconds", "instructions"], errors="ignore")
-    often = [
-        name for name in quantities if name not in _A_SECOND or quantities[name].max() >= _FEWEST_A_SECOND
-    ]
-    differing = [name for name in often if quantities[name].max() > DIFFERS * quantities[name].min()]
-    return frame[["start", "end", *differing]] if differing else pd.DataFrame()
+    least, most = frame.min(), frame.max()
+    rare = [name for name in _A_SECOND if not most.get(name, 0.0) >= _FEWEST_A_SECOND]
+    differing = most.index[most > DIFFERS * least].difference(["start", "end", *EXTENSIVE, *rare], sort=False)
+    return frame[["start", "end", *differing]] if len(differing) else pd.DataFrame()
 
 
 def series_phases(series):
@@ -233,6 +263,48 @@ def interval_lengths(counts):
     return lengths
 
 
+# What the events that count misses are of, and the event that counts all of it.
+_MISSES_OF = {
+    "branchmisses": ("branches", "branches"),
+    "l1dcacheloadmisses": ("L1D loads", "l1dcacheloads"),
+    "llcloadmisses": ("LLC loads", "llcloads"),
+    "cachemisses": ("cache references", "cachereferences"),
+}
+
+
+def _are_shares(counts):
+    """Whether counts are percent of the cycles, as some tools print them."""
+    return "instructions" not in counts and "cycles" in counts and (counts["cycles"] == 100).all()
+
+
+def miss_ratios(counts, written):
+    """Misses in percent of what can miss: a dict by what that is, of counts (DataFrame) with the same scope.
+
+    `written` is a dict from columns to the names as in the file, which tell kinds of core and modes. Left out is what
+    was counted twice with different results.
+    """
+    series = {}
+    for event, values in counts.items():
+        name = written.get(event, event).partition("#")[0]
+        key = spelling(name).removesuffix(":k"), scope(name)
+        alike = key not in series or 1 / DIFFERS < values.sum() / (series[key].sum() or np.nan) < DIFFERS
+        series[key] = values if alike else values * np.nan
+    ratios = {}
+    for (name, where), misses in series.items():
+        of, event = _MISSES_OF.get(name, ("", ""))
+        accesses = series.get((event, where), misses * np.nan)
+        both = (misses + accesses).notna()
+        if accesses[both].sum() > 0:
+            ratios.setdefault(of, float(100 * misses[both].sum() / accesses[both].sum()))
+    return ratios
+
+
+def _largest_counts(counts):
+    """The largest totals of a run's counts (DataFrame), without time and second readings; a dict by event."""
+    summed = counts.filter(regex="^(?!duration_time$|[^#]*#)").sum(min_count=1)
+    return {} if _are_shares(counts) else summed.nlargest(_MOST_SHOWN).to_dict()
+
+
 # Levels per second, by names of the event in perf or other tools; the first that was counted is taken.
 _A_SECOND = {
     "system calls": ("raw_syscalls:sys_enter",),
@@ -261,14 +333,17 @@ def _levels(counts, lengths, part):
         above, below = (total(np.where(unseen, np.nan, values)) for values in (above, below))
         return above / np.where(below, below, np.nan)
 
-    counted = {event: values for event, values in counts.items() if values.notna().any()}
-    counted = {event: values.to_numpy(float) for event, values in counted.items()}
+    counted = {event: values.to_numpy(float) for event, values in counts.items() if values.notna().any()}
     instructions, cycles, clock = map(counted.get, ("instructions", "cycles", "task-clock"))  # clock: [ms]
     level = {"seconds": total(lengths)}
+    if clock is not None and np.isnan(lengths).all():
+        level["CPU seconds"] = total(clock / 1e3)
     if instructions is not None:
         level["instructions"] = total(instructions)
         level["instructions a second"] = quotient(instructions, lengths)
-        if cycles is not None:
+    if cycles is not None and not _are_shares(counts):
+        level["cycles"] = total(cycles)
+        if instructions is not None:
             level["instructions a cycle"] = quotient(instructions, cycles)
     if clock is not None:
         if cycles is not None:

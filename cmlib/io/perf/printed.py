@@ -47,14 +47,15 @@ def printed(text, counted_ipc=np.nan):
     dict of str to float
         Mean over all lines: by category, its share of the slots (0–1), and ``instructions a cycle``. Categories are
         ``retired``, ``bad speculation``, ``front end`` and ``back end``, and parts of these, such as ``memory``, as
-        far as they were printed. Empty if nothing was.
+        far as they were printed; ``CPUs``, how many were utilized.
     """
     parts = _parts(text)
     told = [(part, rows) for part in parts for place, rows in part.rows.items() if CORES not in place]
     shares = _means([rows for part, rows in told if part.is_told])
     if ipcs := [reading.value for _, rows in told for reading in rows.get(IPC, ())]:
         shares[IPC] = float(np.clip(counted_ipc, min(ipcs), max(ipcs)) if counted_ipc > 0 else np.mean(ipcs))
-    return shares
+    cpus = [as_number(number) for number in PATTERNS["utilized"].findall(text)]
+    return shares | ({"CPUs": float(np.mean(cpus))} if cpus else {})
 
 
 def shares_left_out(text):
