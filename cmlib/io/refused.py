@@ -4,13 +4,11 @@ Nothing is raised; patterns and sentences are in ``refused.yaml``.
 """
 
 import re
-from pathlib import Path
-
-import yaml
 
 from cmlib.io.perf.grammar import where
+from cmlib.places import yaml_beside
 
-_FILES, _LINES = yaml.safe_load_all(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_FILES, _LINES, _WITHOUT, _OF_TOOL, _READ = yaml_beside(__file__).values()
 _HEAD, _LONGEST = 1 << 20, 300  # of a text, and of each line in it, where the tools' lines are looked for
 _NUMBERED = re.compile(r"line ([0-9]+), '")
 
@@ -36,19 +34,9 @@ def without_counts(text):
     number, tool = next(told, (0, None))
     if tool is None:
         n_lines = sum(map(bool, map(str.strip, text.split("\n"))))
-        return f"holds no counts that can be found: {n_lines:,} lines, none of which counts an event. {_READ}"
+        return f"{_WITHOUT.format(n_lines)} {_READ}"
     start = sum(len(line) + 1 for line in lines[:number])
-    return (
-        f"has lines as of {tool}, and no counts that can be read: {where(text, start)} is the first of them. There or "
-        f"below, no event stands beside its count in a form that is known: give what the tool wrote, unwrapped and "
-        f"with its heading, or its CSV or JSON. {_READ}"
-    )
-
-
-_READ = (
-    "Read are output of `perf stat`, of other tools that docs/import.md lists, and tables whose heading names events; "
-    "record with `perf stat -I 100 -x, -o FILE -- COMMAND`."
-)
+    return f"{_OF_TOOL.format(tool, where(text, start))} {_READ}"
 
 
 def numbered(message, inside, text):

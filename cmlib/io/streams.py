@@ -14,19 +14,8 @@ from cmlib import places
 from cmlib.io.archive import decompress, read_file
 from cmlib.io.public import PublicError, cache_dir
 
-# How paths of each set's files are made of the case (a program with its input) and its run.
-_PATHS = {
-    "spec-llc": r"(?P<case>[^/]+)\.data\.(?P<run>\d+)\.txt",
-    "spec2000": r"(?P<run>[^/]+)/(?P<case>[^/]+)\.gcc\.sse3\.perf",
-    "dnn-layers": r"auto_(?P<run>\d+)_(?P<case>[^/_]+)_list\d+_data\.csv",
-}
-_NAMES = {
-    "cpu_cycles": "cycles",
-    "cache_ll_access_r": "LLC-loads",
-    "cache_ll_miss_r": "LLC-load-misses",
-    "cache_ll_access_w": "LLC-stores",
-    "cache_ll_miss_w": "LLC-store-misses",
-}
+# Patterns of the paths of each set's files, and names of events in them.
+_PATHS, _NAMES = places.yaml_beside(__file__).values()
 _PACKED = (".xz", ".gz")
 
 

@@ -5,7 +5,6 @@ of what events count. EventError for a name that neither the table nor perf has;
 """
 
 import difflib
-import functools
 import itertools
 import re
 from functools import cache
@@ -169,7 +168,7 @@ def normalize_name(name):
     return re.sub("[_. ]", "-", name.lower())
 
 
-@functools.cache
+@cache
 def _known():
     """All known names of events, as :func:`normalize_name` writes them."""
     tables = [general_events().index, *map(names_of, known_tables())]

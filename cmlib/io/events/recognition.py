@@ -374,24 +374,10 @@ def describe_recognised(recognised):
     str
         One to two sentences; empty if there were only perf's own names.
     """
-    tables, matched, named, outside = recognised
-    sentences = []
-    if named and tables:
-        others = " and ".join(tables[1:]) if len(tables) < 4 else f"{len(tables) - 1} others"
-        alike = f", as many as of {others}" if tables[1:] else ""
-        told = "it says what they count" if tables[0] in _FIRST or not alike else "which it was is not told"
-        sentences = [
-            f"The machine of the recordings is not known. {matched} of {named} event names are those of the event "
-            f"table `{tables[0]}`{alike}: {told}."
-        ]
-    elif named:
-        names = "their one event name" if named == 1 else f"their {named} event names"
-        sentences = [
-            f"The machine of the recordings is not known, and no event table has {names}: what they count is not told."
-        ]
-    if outside:
-        sentences.append(f"Events of {', '.join(outside)} are counted outside the cores.")
-    return " ".join(sentences)
+    from cmlib.templates import template  # takes a while to load
+
+    sentences = template("cmlib.io.events", "recognised.j2")
+    return " ".join(sentences.render(recognised._asdict(), commonest=_FIRST).split())
 
 
 def _unit(name):

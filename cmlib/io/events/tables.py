@@ -4,7 +4,6 @@
 table that is not there or malformed.
 """
 
-import functools
 import json
 import re
 from functools import cache
@@ -247,18 +246,16 @@ def _from_plain_text(text):
         yield match["event"], match["encoding"], unit, " ".join(match["description"].split())
 
 
-TABLE = "simulated"
 PREFIX = "sim."
-EXACT, MODELLED = "exact", "modelled"
+MODELLED = "modelled"
 # Callgrind simulates a first and a last level of caches; its last is the processor's last one, or its second.
 LAST_LEVEL, SECOND_LEVEL = "LL", "L2"
 
 
-@functools.cache
-def _table(path, last_level):
-    """Rows of the table of simulated events in a file (path) that one simulation counts: a DataFrame by event."""
-    table = pd.read_csv(path, index_col="event")
-    return table[table["last_level"] == last_level].drop(columns="last_level")
+@cache
+def _simulated():
+    """The table of simulated events: a DataFrame by event, with the level at which each is counted (last_level)."""
+    return pd.read_csv(shipped("events") / "simulated.csv", index_col="event")
 
 
 def simulated_events(levels=2):
@@ -283,7 +280,7 @@ def simulated_events(levels=2):
     >>> simulated_events().loc["sim.loads", ["callgrind", "kind"]].tolist()
     ['Dr', 'exact']
     """
-    return _of(LAST_LEVEL) if levels == 2 else pd.concat([_of(LAST_LEVEL), second_level_events()])
+    return _of(LAST_LEVEL, SECOND_LEVEL) if levels == 3 else _of(LAST_LEVEL)
 
 
 def second_level_events():
@@ -325,6 +322,6 @@ def is_simulated(event):
     return event.startswith(PREFIX)
 
 
-def _of(last_level):
-    """Rows of the table of simulated events that one simulation counts, LAST_LEVEL or SECOND_LEVEL."""
-    return _table(shipped("events") / f"{TABLE}.csv", last_level).copy()
+def _of(*levels):
+    """Rows of the table of simulated events that simulations count whose last level is LAST_LEVEL or SECOND_LEVEL."""
+    return _simulated().query("last_level in @levels").drop(columns="last_level")
