@@ -2,8 +2,11 @@
 
 :class:`CmlibError` is the base of all: the command line shows their messages without a traceback, and so those of
 OSError and of ValueErrors that cmlib raises; other errors are bugs. :class:`NothingRecordedError` and
-:class:`UnfitRecordingError` (also a ValueError) are about recordings.
+:class:`UnfitRecordingError` (also a ValueError) are about recordings. Longer texts lie in the YAML file beside a module,
+from which :func:`message` takes them.
 """
+
+from cmlib.places import yaml_beside
 
 __all__ = ["CmlibError", "NothingRecordedError", "UnfitRecordingError"]
 
@@ -25,6 +28,14 @@ class UnfitRecordingError(NothingRecordedError, ValueError):
 
     A kind of :class:`NothingRecordedError`, as the notebook is left out of a report for either reason.
     """
+
+
+def message(module, key, *values):
+    """A longer text of an error (str): that of `key` in the YAML beside a module (its ``__file__``), with values in it.
+
+    It is read only when it is needed.
+    """
+    return yaml_beside(module)[key].format(*values)
 
 
 def last_lines(text):

@@ -6,6 +6,7 @@ import graphlib
 import importlib.metadata
 import json
 import re
+import string
 import subprocess
 import sys
 import tomllib
@@ -13,6 +14,8 @@ from pathlib import Path
 
 import jupytext
 import pytest
+
+from cmlib import places
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted((ROOT / "cmlib").rglob("*.py"))
@@ -260,3 +263,19 @@ def test_no_address_and_no_path_of_a_machine_is_kept():
                 r"(?<![\w.])/(?:work|root|home/\w+)/\w|--(?:extra-)?index-url|/opt/pypi", content
             )
             assert found is None, f"{name} holds {found[0]!r}"
+
+
+def test_each_text_of_an_error_is_used_and_has_a_place_for_each_value():
+    for path in MODULES:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        calls = [node.args for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_message(node)]
+        texts = places.yaml_beside(str(path)) if calls else {}
+        assert {key.value for _, key, *_ in calls} == texts.keys(), path
+        for _, key, *values in calls:
+            n_fields = sum(field is not None for _, field, _, _ in string.Formatter().parse(texts[key.value]))
+            assert n_fields == len(values) or isinstance(values[-1], ast.Starred), (path, key.value)
+
+
+def _is_message(call):
+    """Whether a call (of a syntax tree) is of :func:`cmlib.errors.message`."""
+    return isinstance(call.func, ast.Name) and call.func.id == "message"

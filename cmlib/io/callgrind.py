@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 import numpy as np
 import pandas as pd
 
-from cmlib.errors import CmlibError
+from cmlib.errors import CmlibError, message
 from cmlib.io.events import second_level_events, simulated_events
 from cmlib.io.machine_code import is_string_instruction
 
@@ -107,14 +107,9 @@ def read_functions(text, *, strings_once=False):
     for process in _simulations(text)[0]:
         first = _read_process(process, first, len(names), by_place, repeats)
     if not 0 < len({place[1:] for place in by_place}) <= _MOST_FUNCTIONS:
-        raise CallgrindError(
-            f"Callgrind's output has no costs of a function, or of more than {_MOST_FUNCTIONS:,}: the file was cut or "
-            "changed."
-        )
+        raise CallgrindError(message(__file__, "no_functions", _MOST_FUNCTIONS))
     if any(not 0 <= cost < 10**_MOST_DIGITS for costs in by_place.values() for cost in costs):
-        raise CallgrindError(
-            "a function's costs are below zero, or no counter held them: the file was changed."
-        )
+        raise CallgrindError(message(__file__, "impossible_costs"))
     if strings_once:
         at_work = {place: is_string_instruction(*place) for place in {(key[3], at) for key, at in repeats}}
         for (key, at), count in repeats.items():
@@ -146,19 +141,13 @@ def _parts(processes):
         if totals:
             numbers = totals.split()
             if len(numbers) > len(names) or max(map(len, numbers), default=0) > _MOST_DIGITS:
-                raise CallgrindError(
-                    f"a part has {len(numbers)} totals of {len(names)} events, or one of more than "
-                    f"{_MOST_DIGITS} digits: the file was cut or changed."
-                )
+                raise CallgrindError(message(__file__, "totals", len(numbers), len(names), _MOST_DIGITS))
             costs = list(map(int, numbers))
             rows.append(costs + [0] * (len(names) - len(costs)))  # zeros at a row's end are left out
         else:
             blocks.append(int(end) - int(begin))
     if not rows or len(rows) != len(blocks):
-        raise CallgrindError(
-            f"Callgrind's output is cut off: {len(blocks)} parts begin, {len(rows)} have totals. Did the program run "
-            "under Callgrind at all?"
-        )
+        raise CallgrindError(message(__file__, "cut_off", len(blocks), len(rows)))
     creator = re.search(r"^creator: callgrind-(\S+)", processes[0], re.MULTILINE)
     caches = dict(_CACHE.findall(processes[0]))
     return Parts(pd.DataFrame(rows, columns=names), np.array(blocks), caches, creator[1] if creator else "")
@@ -221,18 +210,13 @@ def _read_process(text, part, n_events, by_place, repeats):
                     key = part, name, place["file"], place["ob"]
                     costs = by_place.setdefault(key, [0] * n_events)
                     if len(by_place) > _MOST_ROWS:
-                        raise CallgrindError(
-                            f"Callgrind's output tells of functions {_MOST_ROWS:,} times, which is the most: simulate "
-                            "with more basic blocks to an interval (--every-blocks), or a shorter run."
-                        )
+                        raise CallgrindError(message(__file__, "many_functions", _MOST_ROWS))
             elif line.startswith("totals:"):
                 part += 1
     except CallgrindError:
         raise
     except (ValueError, TypeError, IndexError) as error:  # a cost before any function, too many, or no number
-        raise CallgrindError(
-            f"Callgrind's output has a line of costs that can't be read: {line[:60]!r}."
-        ) from error
+        raise CallgrindError(message(__file__, "no_costs", line[:60])) from error
     return part
 
 
@@ -303,9 +287,7 @@ def join_levels(last, second):
     """
     apart = difference(last, second)
     if apart > REPEATS:
-        raise CallgrindError(
-            f"the two simulations did not execute the same: their instructions differ by {100 * apart:.2g} %."
-        )
+        raise CallgrindError(message(__file__, "differing_simulations", 100 * apart))
     misses = second[_lowest()]
     if apart:
         reached, here = (
@@ -340,9 +322,7 @@ def as_events(costs):
     names = simulated_events()["callgrind"]
     lacking = [short for short in names if short not in costs]
     if lacking:
-        raise CallgrindError(
-            f"Callgrind did not simulate {', '.join(lacking)}: run it with --cache-sim=yes --branch-sim=yes."
-        )
+        raise CallgrindError(message(__file__, "not_simulated", ", ".join(lacking)))
     return costs[list(names)].set_axis(list(names.index), axis=1).astype(np.float64)
 
 
@@ -369,8 +349,6 @@ def read_intervals(text, most=300):
     functions = as_events(read_functions(text))
     names = ["interval", "function", "file", "object"]
     if len(functions) and functions.index.get_level_values("part").max() >= len(interval):
-        raise CallgrindError(
-            "functions are of more parts than there are totals: the file was cut or changed."
-        )
+        raise CallgrindError(message(__file__, "more_parts"))
     placed = functions.reset_index().assign(interval=lambda frame: interval[frame["part"]])
     return counts, placed.drop(columns="part").groupby(names).sum()

@@ -9,6 +9,7 @@ import re
 import numpy as np
 
 from cmlib.clean.uncounted import lengths_by_ends
+from cmlib.errors import message
 from cmlib.io import perf
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import MOST_EVENTS
@@ -29,10 +30,7 @@ def check_size(file, raw):
     """
     n_counts = raw.count(b"\n") * perf.counts_a_line(raw[:_HEAD].decode("latin-1"))
     if n_counts > _MOST_COUNTS:
-        raise RecordError(
-            f"{file} holds up to {n_counts:,} counts, and a run has {_MOST_COUNTS:,} at most: record fewer events or "
-            "longer intervals, or take parts of the file by --marks."
-        )
+        raise RecordError(message(__file__, "many_counts", file, n_counts, _MOST_COUNTS))
 
 
 def check_lines(file, raw):
@@ -41,10 +39,7 @@ def check_lines(file, raw):
     """
     longest = max(map(len, io.BytesIO(raw)), default=0)
     if longest > _LONGEST_LINE and not raw.lstrip().startswith((b"{", b"[")):
-        raise RecordError(
-            f"{file} has a line of {longest:,} bytes, and {_LONGEST_LINE:,} are the most: is it a table of counts, "
-            "with a line an interval, a run or an event?"
-        )
+        raise RecordError(message(__file__, "long_line", file, longest, _LONGEST_LINE))
 
 
 def check_plausible(file, frame, *, whole_runs=False, chosen=()):
@@ -57,24 +52,14 @@ def check_plausible(file, frame, *, whole_runs=False, chosen=()):
     if len(names) > MOST_EVENTS:
         raise RecordError(f"{file} counts {len(names)} events, and a run has {MOST_EVENTS} at most.")
     if len(longest := max(names, key=len)) > _LONGEST_NAME:
-        raise RecordError(
-            f"{file} counts an event whose name has {len(longest):,} characters, and {_LONGEST_NAME:,} are the most: "
-            f"{longest[:60]!r}…"
-        )
+        raise RecordError(message(__file__, "long_name", file, len(longest), _LONGEST_NAME, longest[:60]))
     strange = [name for name in names if not name.isprintable() or any(c in name for c in "<>\ufffd")]
     if odd := strange or [name for name in names if name not in chosen and not _NAME.fullmatch(name)]:
-        raise RecordError(
-            f"{file} counts an event named {odd[0]!r}, with control characters, bytes that are no UTF-8, angle "
-            "brackets, quotes, blanks or what a shell takes for orders, as perf names none: was the file edited? "
-            "Rename the event in a copy, or ask for a column by --count or --level."
-        )
+        raise RecordError(message(__file__, "strange_name", file, odd[0]))
     if len(bad := frame[~(frame["value"].isna() | frame["value"].between(0, _MOST))]):
         row = bad.iloc[0]
         raise RecordError(f"{file} counts {row['value']:.3g} {row['event']} at once, which no counter holds.")
     times = frame["time_s"].drop_duplicates().to_numpy()
     steps = lengths_by_ends(times)
     if times[0] <= 0 or (np.median(steps) < _SHORTEST_S and not whole_runs) or steps.max() > _LONGEST_S:
-        raise RecordError(
-            f"{file} has intervals of {steps.min():.3g} to {steps.max():.3g} s: are its times those of intervals' ends "
-            "since the recording began, in seconds?"
-        )
+        raise RecordError(message(__file__, "strange_times", file, steps.min(), steps.max()))

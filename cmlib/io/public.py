@@ -16,7 +16,7 @@ import yaml
 from tqdm import tqdm
 
 from cmlib import places
-from cmlib.errors import CmlibError
+from cmlib.errors import CmlibError, message
 from cmlib.io.archive import decompress, digest, errors_as, read_file
 from cmlib.io.imports import import_files
 from cmlib.shell import command_code
@@ -53,10 +53,7 @@ def files(name=None):
     if name is None:
         return listed
     if name not in set(listed["set"]):
-        raise PublicError(
-            f"there are no public recordings called {name!r}; there are {', '.join(sorted(set(listed['set'])))} "
-            "(`cmlib fetch --list`)."
-        )
+        raise PublicError(message(__file__, "no_set", name, ", ".join(sorted(set(listed["set"])))))
     return listed[listed["set"] == name].reset_index(drop=True)
 
 
@@ -108,10 +105,7 @@ def _original(name):
         content = decompress(read_file(place), place)
     known = listed.iloc[0]
     if len(content) != known["bytes"] or known["sha256"] not in ("", digest(content)):
-        raise PublicError(
-            f"{place} is not the file that was published: its size ({len(content):,} bytes) or its SHA-256 "
-            f"({digest(content)[:12]}…) is another. Remove it, and fetch it again."
-        )
+        raise PublicError(message(__file__, "not_original", place, len(content), digest(content)[:12]))
     return place, content
 
 
@@ -168,10 +162,7 @@ def _fetch(row):
     except requests.HTTPError as error:
         raise PublicError(f"{address} is not there: {error}.") from error
     except requests.RequestException as error:
-        raise PublicError(
-            f"{address} can't be reached: {_reason(error)}. Fetch it on a machine with a network, and set CMLIB_PUBLIC "
-            f"to the folder that holds it as {row.file}."
-        ) from error
+        raise PublicError(message(__file__, "no_network", address, _reason(error), row.file)) from error
     except ValueError as error:
         raise PublicError(f"{address} is not the file that was published: {error}") from error
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.anomaly.samples import LOCATION_COLUMNS
-from cmlib.errors import CmlibError
+from cmlib.errors import CmlibError, message
 from cmlib.io import archive
 
 # Columns of a sample that are no counts of events.
@@ -41,16 +41,12 @@ def read_regions(path):
         raise ValueError(f"{path}: not a file of regions, columns {missing} are missing")
     repeated = frame["thread"].astype(str) == "thread"
     if (frame.loc[repeated].to_numpy(str) != np.array(frame.columns, str)).any():
-        raise ValueError(
-            f"{path}: processes that counted different events wrote to it; give each its own file"
-        )
+        raise ValueError(message(__file__, "different_events", path))
     numbers = [column for column in frame if column not in LOCATION_COLUMNS]
     truths = frame[numbers].select_dtypes(bool)
     frame = frame[~repeated].reset_index(drop=True).astype(dict.fromkeys(numbers, float))
     if bad := [column for column in numbers if column in truths or not _are_counts(frame[column])]:
-        raise ValueError(
-            f"{path}: {bad[0]} holds what no counter holds, such as values below zero, or true and false"
-        )
+        raise ValueError(message(__file__, "impossible", path, bad[0]))
     if frame[["threads", "work", "seconds"]].isna().any(axis=None):
         raise ValueError(f"{path}: a sample tells no threads, no work or no seconds")
     return frame.fillna({column: "?" for column in LOCATION_COLUMNS})
@@ -73,15 +69,9 @@ def normalize(regions, *, per="instructions"):
     counters = [column for column in regions if column not in ABOUT]
     uncounted = [c for c in (per, *counters) if not np.isfinite(regions[c]).all()]
     if uncounted or not (divisor > 0).all():
-        raise ValueError(
-            f"{', '.join(uncounted) or per} were not counted in every sample: record on a machine whose "
-            "`cmlib doctor` finds good counters, with fewer events at a time"
-        )
+        raise ValueError(message(__file__, "not_counted", ", ".join(uncounted) or per))
     if (regions["running"] < 1).any():
-        raise ValueError(
-            f"{(regions['running'] < 1).sum()} of {len(regions)} samples were not counted all the time "
-            "(running < 1): another perf took counters away; record this run again"
-        )
+        raise ValueError(message(__file__, "running", (regions["running"] < 1).sum(), len(regions)))
     return pd.concat([regions[list(LOCATION_COLUMNS)], regions[counters].div(divisor, axis=0)], axis=1)
 
 
@@ -105,9 +95,7 @@ def merge_runs(parts):
     for part in keyed[1:]:
         common = common.intersection(part.index, sort=False)
     if not len(common):
-        raise ValueError(
-            f"{len(parts)} parts have no invocation of the same function in common: not the same program"
-        )
+        raise ValueError(message(__file__, "nothing_common", len(parts)))
     merged = _averaged([part.loc[common] for part in keyed])
     return merged.reset_index().drop(columns="invocation")
 
@@ -141,10 +129,8 @@ def read_executions(text, transform=lambda samples: samples):
     if not headings:
         raise ValueError("no line of it begins with `# run=`")
     if len(headings) > _MOST_EXECUTIONS or len(by_header) > _MOST_HEADERS:
-        raise ValueError(
-            f"it holds {len(headings):,} executions that counted {len(by_header):,} lists of events; "
-            f"{_MOST_EXECUTIONS:,} executions and {_MOST_HEADERS} lists are the most"
-        )
+        sizes = len(headings), len(by_header), _MOST_EXECUTIONS, _MOST_HEADERS
+        raise ValueError(message(__file__, "many_executions", *sizes))
     parts = {}
     for header, pieces in by_header.items():
         rows = "\n".join([header, *itertools.chain.from_iterable(pieces.values())])

@@ -17,7 +17,7 @@ import joblib
 from tqdm import tqdm
 
 from cmlib import places
-from cmlib.errors import CmlibError, NothingRecordedError
+from cmlib.errors import CmlibError, NothingRecordedError, message
 from cmlib.experiments.cache import FOLDER
 from cmlib.io import store
 from cmlib.parallel import ONE_THREAD
@@ -94,21 +94,14 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
     results = Path(results or parameters.get("results_folder") or places.results_dir()).absolute()
     folder = results / place_of(profile, parameters)
     if folder.resolve() == (places.params_dir() / profile).resolve():
-        raise ValueError(
-            f"results would be written to {folder}, which holds parameters: give -p results_folder=…"
-        )
+        raise ValueError(message(__file__, "parameters_there", folder))
     if folder == results / FOLDER:
-        raise ValueError(
-            f"{folder} holds what notebooks have computed: a report needs a folder of another name."
-        )
+        raise ValueError(message(__file__, "cache_there", folder))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / ".lock").touch()
     except OSError as error:
-        raise CmlibError(
-            f"results can't be written to {folder}: {error.strerror}. Give another folder with "
-            "-p results_folder=…, or in the environment variable CMLIB_RESULTS."
-        ) from error
+        raise CmlibError(message(__file__, "not_written", folder, error.strerror)) from error
     n = min(_SIDE_BY_SIDE, processes, len(jobs))
     jobs = [_with_share(job, max(1, processes // n), always=asked) for job in jobs]
     one_thread = ONE_THREAD if n > 1 else {}
@@ -145,9 +138,7 @@ def _without_passwords(jobs):
         passwords |= {password} - {""}
         bare.append(replace(job, parameters=job.parameters | {"database": url}) if password else job)
     if len(passwords) > 1:
-        raise ValueError(
-            "the databases of these notebooks have several passwords: give them in ~/.pgpass, not in URLs."
-        )
+        raise ValueError(message(__file__, "several_passwords"))
     return bare, dict(zip(["PGPASSWORD"], passwords, strict=False))
 
 
@@ -234,10 +225,7 @@ def results_lock(folder):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ResultsBusyError(
-                f"another `cmlib run` is writing to {folder}. "
-                "Wait until it has ended, or give this one another folder with -p results_folder=…"
-            ) from None
+            raise ResultsBusyError(message(__file__, "busy", folder)) from None
         except OSError:
             pass  # a file system without locks
         yield

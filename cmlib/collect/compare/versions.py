@@ -28,7 +28,7 @@ from cmlib.collect.machine import census, counters_lock, describe, known_events
 from cmlib.collect.machine.event_names import INSTRUCTIONS, countable
 from cmlib.collect.machine.host import core_pmus
 from cmlib.collect.record.execute import check_perf, run_timed
-from cmlib.errors import CmlibError
+from cmlib.errors import CmlibError, message
 from cmlib.io import perf, regions
 from cmlib.io.archive import in_recording
 from cmlib.terminal import say
@@ -125,10 +125,7 @@ def check_free(folder):
     """Raise CmlibError if `folder` holds recordings that :func:`save_pair` would replace."""
     there = [path.name for form in FORMS for path in sorted(Path(folder).glob(f"{form}.*"))]
     if there:
-        raise CmlibError(
-            f"{folder} holds {', '.join(there)} already, and recordings are not replaced: give --keep another folder, "
-            "or move them away"
-        )
+        raise CmlibError(message(__file__, "keep", folder, ", ".join(there)))
 
 
 def save_pair(pair, folder):
@@ -157,9 +154,7 @@ def _looks(n_runs, versions, alpha):
     n_tests = 2 * (1 + max(len(version.functions) for version in versions.values()))
     fewest = math.ceil(math.log2(n_tests / alpha))
     if n_runs < fewest:
-        raise CmlibError(
-            f"{n_runs} runs of each command: at least {fewest} are needed for a change to be significant at {alpha:g}"
-        )
+        raise CmlibError(message(__file__, "few_runs", n_runs, fewest, alpha))
     first = math.ceil(math.log2(3 * n_tests / alpha))
     return sorted({min(n_runs, max(first, n_runs // part)) for part in (4, 2, 1)})
 
@@ -238,10 +233,7 @@ def find_version(command, *, timeout=None):
     except ValueError as error:
         raise CmlibError(f"{command!r} can't be split into words as a shell does: {error}") from error
     if not argv or shutil.which(argv[0]) is None:
-        raise CmlibError(
-            f"{command!r} is neither a recording (a .json file that is there) nor a command whose program exists. "
-            "Put a command with its arguments in quotes."
-        )
+        raise CmlibError(message(__file__, "no_command", command))
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         file = Path(folder) / "regions.csv"
         run_timed(argv, environment={"CMLIB_REGIONS": str(file)}, timeout=timeout)
@@ -260,18 +252,14 @@ def plan_parts(events, good_counters):
     hardware = [event for event in events if event.hardware]
     if hardware and good_counters < 2:
         raise CmlibError(
-            f"{', '.join(event.name for event in hardware)}: {good_counters} good counters on this machine, and it "
-            "takes two, for instructions and one event at a time (`cmlib doctor` tells what there is). Software events "
-            "can be counted everywhere: --events task-clock,page-faults,context-switches,cpu-migrations"
+            message(__file__, "few_counters", ", ".join(event.name for event in hardware), good_counters)
         )
     software = [event for event in events if not event.hardware]
     if not hardware:
         return "work", _portions(software, _MOST_AT_ONCE)
     others = [event for event in hardware if event != INSTRUCTIONS]
     if not others and not software:
-        raise CmlibError(
-            "instructions alone can't be compared: counts are divided by them. Give more --events."
-        )
+        raise CmlibError(message(__file__, "instructions_alone"))
     width = max(1, min(good_counters - 1, _MOST_AT_ONCE - len(software)))
     first, *groups = _portions(others, width) or [[]]
     return "instructions", [[INSTRUCTIONS, *group] for group in ([*first, *software], *groups)]
@@ -297,8 +285,7 @@ def _count_part(version, run, part, events, per):
         if not uncounted and samples["running"].min() > 0.999:
             return heading(run, part, *times) + text
     raise CmlibError(
-        f"`{shlex.join(argv)}`: {', '.join(uncounted) or 'the events'} were not counted all the time in {_ATTEMPTS} "
-        "attempts. `cmlib doctor` tells which counters there are and who may use them; let no other perf run."
+        message(__file__, "not_counted", shlex.join(argv), ", ".join(uncounted) or "the events", _ATTEMPTS)
     )
 
 
@@ -332,9 +319,7 @@ def _count_whole(argv, events, file, timeout):
     run_timed(watched, environment={"LC_ALL": "C"}, timeout=timeout)
     counts = perf.parse_stat(output.read_text(encoding="utf-8"))
     if len(counts) != len(names):
-        raise CmlibError(
-            f"perf was asked for {len(names)} events and told of {len(counts)}: `perf stat` of another form"
-        )
+        raise CmlibError(message(__file__, "other_form", len(names), len(counts)))
     in_ns = counts["value"].where(counts["unit"] != "msec", counts["value"] * 1e6)
     elapsed_s, processor_s = in_ns[:2] / 1e9
     row = {
@@ -375,9 +360,7 @@ def read_times(text):
     function, functions = pd.factorize(rows["function"])
     shape = len(samples), len(functions)
     if math.prod(shape) > _MOST_TIMES:
-        raise ValueError(
-            f"{shape[0]:,} executions of {shape[1]:,} functions are more than {_MOST_TIMES:,} times"
-        )
+        raise ValueError(message(__file__, "many_times", shape[0], shape[1], _MOST_TIMES))
     place = np.repeat(np.arange(len(samples)), list(map(len, samples))) * len(functions) + function
 
     def added(values=None):

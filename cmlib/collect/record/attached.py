@@ -19,7 +19,7 @@ from cmlib.collect.record import session
 from cmlib.collect.record.execute import PerfOutcome, check_perf, run_perf, signals_handled, stat_command
 from cmlib.collect.record.protocol import Request, encodings, fit_to_counters, plan_options
 from cmlib.collect.schedule import make_plans, with_second_reading
-from cmlib.errors import text_of
+from cmlib.errors import message, text_of
 from cmlib.io import events, perf
 from cmlib.io.archive import errors_as, locked, make_folder, programs, remove_abandoned, working_folder
 from cmlib.io.archive.programs import RecordError
@@ -56,9 +56,7 @@ def processes(pids):
     counted = []
     for pid in dict.fromkeys(pids):
         if not _runs(pid):
-            raise RecordError(
-                f"there is no process {pid}: `pgrep -a NAME` tells the numbers of those that run. Nothing was recorded."
-            )
+            raise RecordError(message(__file__, "no_process", pid))
         process = psutil.Process(pid)
         counted.append({"pid": pid, "name": process.name(), "threads": process.num_threads()})
     names = ", ".join(dict.fromkeys(process["name"] for process in counted))
@@ -80,10 +78,7 @@ def cgroup(path, root="/"):
         inner = inner.removeprefix(mount)
     inner = inner.strip("/")
     if not any(Path(mount, inner).is_dir() for mount in mounts) or "," in inner:
-        raise RecordError(
-            f"there is no cgroup {path!r} under {' or '.join(mounts) or 'a mount of cgroup2'}: `systemd-cgls`, or "
-            "/proc/PID/cgroup of one of its processes, tells what it is called."
-        )
+        raise RecordError(message(__file__, "no_cgroup", path, " or ".join(mounts) or "a mount of cgroup2"))
     return AttachTarget(("-a", "-G", f"/{inner}"), f"cgroup {path} (running)", {"cgroup": path})
 
 
@@ -168,10 +163,7 @@ def record_attached(
     if not (seconds > 0 and math.isfinite(seconds)):
         raise ValueError(f"a recording takes more than 0 seconds, got {seconds}.")
     if request.events == "all":
-        raise RecordError(
-            "what runs already is recorded in one run, which can't hold all events: name those to count, as in "
-            "--events branches,branch-misses."
-        )
+        raise RecordError(message(__file__, "all_events"))
     recordings = Path(folder or places.recordings_dir())
     programs.check_names(name, request.set_name or "ocoe")
     check_perf()
@@ -239,12 +231,8 @@ def _checked(done, plan, running):
     counted = ", ".join([*plan.pinned, *plan.events])
     if frame.empty and done.ended == "perf":
         refusal = "\n".join(done.perf_stderr.partition(" Usage:")[0].strip().splitlines()[:_LINES_SHOWN])
-        raise RecordError(
-            f"perf could not count {counted} of {_named(running)}:\n"
-            f"{refusal or f'(nothing; exit code {done.perf_code})'}\n`cmlib doctor` tells what can be counted here. "
-            "Processes of another user, a cgroup or the whole system take root, or perf with CAP_PERFMON and "
-            "CAP_SYS_PTRACE."
-        )
+        nothing = f"(nothing; exit code {done.perf_code})"
+        raise RecordError(message(__file__, "refused", counted, _named(running), refusal or nothing))
     if frame.empty or frame["time_s"].max() < plan.interval_ms / 1000:
         why = _ends(running).get(done.ended, "it ended")
         raise RecordError(
@@ -252,10 +240,7 @@ def _checked(done, plan, running):
         )
     session.validate_run(frame, replace(plan, mode="mlpx"))
     if not frame["value"].notna().any():
-        raise RecordError(
-            f"{_named(running)} did nothing in {frame['time_s'].max():.1f} s: no event was counted in any interval. "
-            "Record it while it works."
-        )
+        raise RecordError(message(__file__, "idle", _named(running), frame["time_s"].max()))
     return frame
 
 

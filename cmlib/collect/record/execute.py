@@ -21,7 +21,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cmlib.errors import CmlibError, last_lines, text_of
+from cmlib.errors import CmlibError, last_lines, message, text_of
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import is_text
 
@@ -88,10 +88,7 @@ def as_program(command):
 def noted(command):
     """A command (list of str) as text for metadata; RecordError if it holds bytes that are not UTF-8."""
     if not all(map(is_text, command)):
-        raise RecordError(
-            f"the command {shlex.join(command)!r} holds bytes that are not UTF-8, and could not be noted with its "
-            "runs: rename what it names, or put it into a script."
-        )
+        raise RecordError(message(__file__, "no_text", shlex.join(command)))
     return shlex.join(command)
 
 
@@ -153,18 +150,15 @@ def check_outcome(outcome, plan, command):
         nothing = f"perf wrote nothing, and ended with exit code {outcome.perf_code}"
         reason = last_lines(outcome.perf_stderr) or nothing
         raise RecordError(
-            f"perf could not count {', '.join([*plan.pinned, *plan.events])} under `{command}`:\n{reason}\n"
-            "`cmlib doctor` tells what can be counted here."
+            message(__file__, "refused", ", ".join([*plan.pinned, *plan.events]), command, reason)
         )
     if outcome.exit_code:
         raise RecordError(
-            f"{failure(command, outcome.exit_code, outcome.program_stderr)}\nA run is recorded only if its program "
-            "succeeds; if this code means success, say so: sh -c 'COMMAND || true'."
+            message(__file__, "failed", failure(command, outcome.exit_code, outcome.program_stderr))
         )
     if outcome.perf_code:
         raise RecordError(
-            f"perf failed with exit code {outcome.perf_code} after `{command}` had "
-            f"ended:\n{last_lines(outcome.perf_stderr)}"
+            message(__file__, "perf_failed", outcome.perf_code, command, last_lines(outcome.perf_stderr))
         )
 
 

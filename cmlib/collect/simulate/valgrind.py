@@ -21,7 +21,7 @@ from pathlib import Path
 from cmlib.collect.record import RecordError
 from cmlib.collect.record.execute import TooLongError, ending, failure, find_program, run_supervised
 from cmlib.collect.record.session import check_room
-from cmlib.errors import CmlibError, last_lines, text_of
+from cmlib.errors import CmlibError, last_lines, message, text_of
 from cmlib.io.archive import errors_as
 
 # Valgrind's names of caches, by their level and type in /sys; LL is the unified cache of the highest level.
@@ -131,10 +131,7 @@ def _parse(name, text):
     except ValueError:
         size = ways = line = 0
     if not _can_be_simulated(size, ways, line):
-        raise CmlibError(
-            f"{name} cache {text!r}: give size, ways and length of a line in bytes, as 32K,8,64; size / (ways x line), "
-            "the number of sets, must be a power of two."
-        )
+        raise CmlibError(message(__file__, "impossible_cache", name, text))
     return size, ways, line
 
 
@@ -162,10 +159,7 @@ class Simulation:
 def check_valgrind():
     """Valgrind's version (str), such as ``3.19.0``; RecordError if it is not installed."""
     if shutil.which("valgrind") is None:
-        raise RecordError(
-            "Valgrind is not installed, and a simulation needs it: on Debian, apt-get install valgrind; on Fedora, "
-            "dnf install valgrind."
-        )
+        raise RecordError(message(__file__, "not_installed"))
     version = subprocess.run(["valgrind", "--version"], capture_output=True, text=True).stdout
     return version.strip().removeprefix("valgrind-")
 
@@ -259,15 +253,8 @@ def _failure(command, code, log, program_stderr):
     """Why a command failed under Valgrind: what Valgrind can't do, or the command's own error."""
     reasons = [line for line in [*program_stderr.splitlines(), *log.splitlines()] if _REFUSED.search(line)]
     if reasons:
-        return (
-            f"Valgrind can't run `{command}`, which ended with {ending(code)}:\n{last_lines(chr(10).join(reasons))}\n"
-            "Instructions that Valgrind does not know: build for an older processor, as with -march=x86-64-v2, or take "
-            "a newer Valgrind. A just-in-time compiler: turn it off. A set-user-ID program: run it as its owner."
-        )
-    return (
-        f"{failure(command, code, program_stderr, ' under Valgrind')}\nIt is simulated only if it succeeds; a command "
-        "that can't be run twice in the same place must clean up: sh -c 'rm -f OUTPUT; exec COMMAND'."
-    )
+        return message(__file__, "refused", command, ending(code), last_lines(chr(10).join(reasons)))
+    return message(__file__, "failed", failure(command, code, program_stderr, " under Valgrind"))
 
 
 def _escaped(path):

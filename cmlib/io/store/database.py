@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from cmlib import places
+from cmlib.errors import message
 from cmlib.io.archive import atomic_output
 from cmlib.io.store.errors import StoreError
 from cmlib.passwords import hide
@@ -86,10 +87,7 @@ def _replacing_file(url):
             connection.exec_driver_sql(f"PRAGMA application_id = {_MARK}")
             yield connection
     except OSError as error:
-        raise StoreError(
-            f"the store can't be written to {target}: {error.strerror}. Give another place with --url, "
-            "or another folder of results in the environment variable CMLIB_RESULTS."
-        ) from error
+        raise StoreError(message(__file__, "not_written", target, error.strerror)) from error
 
 
 def _check_is_ours(url):
@@ -100,10 +98,7 @@ def _check_is_ours(url):
     with file.open("rb") as opened:
         content = opened.read(_MARK_AT.stop)
     if content and content[_MARK_AT] != _MARK.to_bytes(4, "big"):
-        raise StoreError(
-            f"{file} is there, and is not a store of cmlib; delete it, or name another file; then "
-            f"{_how_to_rebuild(url)}"
-        )
+        raise StoreError(message(__file__, "other_file", file, _how_to_rebuild(url)))
 
 
 @contextlib.contextmanager
@@ -114,10 +109,7 @@ def _replacing_namespace(url):
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_BUILDING)))
         there = sa.inspect(connection)
         if there.has_schema(_NAMESPACE) and not there.has_table(VERSION, schema=_NAMESPACE):
-            raise StoreError(
-                f"{url_shown(url)} has a schema {_NAMESPACE!r} that is not a store of cmlib; rename it, "
-                "or use another database."
-            )
+            raise StoreError(message(__file__, "other_schema", url_shown(url), _NAMESPACE))
         connection.execute(sa.text(f"DROP SCHEMA IF EXISTS {draft} CASCADE"))
         connection.execute(sa.schema.CreateSchema(draft))
         connection.execute(sa.text(f"SET LOCAL search_path TO {draft}"))
@@ -141,10 +133,7 @@ def _connection(url, *, at=None):
         raise StoreError(f"{url_shown(url)} needs {error.name}: pip install 'cmlib[postgres]'.") from error
     except (SQLAlchemyError, pd.errors.DatabaseError) as error:
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-        raise StoreError(
-            f"{url_shown(url)}: {reason}. Is it the right database, running, and yours to use? A store is "
-            f"made by {_how_to_rebuild(url)}"
-        ) from error
+        raise StoreError(message(__file__, "failed", url_shown(url), reason, _how_to_rebuild(url))) from error
 
 
 def _how_to_rebuild(url):
@@ -190,19 +179,12 @@ def parse(url):
     try:
         parsed = sa.make_url(url or default_url())
     except (SQLAlchemyError, ValueError):
-        raise StoreError(
-            f"{hide(str(url or places.results_dir()))!r} is not the URL of a database; "
-            "such are sqlite:///FILE, postgresql+psycopg://USER@HOST/NAME."
-        ) from None
+        raise StoreError(message(__file__, "no_url", hide(str(url or places.results_dir())))) from None
     backend = parsed.get_backend_name()
     if backend not in {"sqlite", "postgresql"}:
-        raise StoreError(
-            f"{url_shown(parsed)}: a store is kept in sqlite or postgresql, which replace it in one piece."
-        )
+        raise StoreError(message(__file__, "other_database", url_shown(parsed)))
     if backend == "sqlite" and parsed.database in {None, "", ":memory:"}:
-        raise StoreError(
-            f"{url_shown(parsed)}: a store in memory is gone when it is made; name a file, sqlite:///FILE."
-        )
+        raise StoreError(message(__file__, "in_memory", url_shown(parsed)))
     if "@" in (parsed.host or ""):
         raise StoreError(f"{url_shown(parsed)}: in a user's name or a password, an @ is written %40.")
     return parsed.set(drivername="postgresql+psycopg") if parsed.drivername == "postgresql" else parsed
