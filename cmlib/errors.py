@@ -2,8 +2,8 @@
 
 :class:`CmlibError` is the base of all: the command line shows their messages without a traceback, and so those of
 OSError and of ValueErrors that cmlib raises; other errors are bugs. :class:`NothingRecordedError` and
-:class:`UnfitRecordingError` (also a ValueError) are about recordings. Longer texts lie in the YAML file beside a module,
-from which :func:`message` takes them.
+:class:`UnfitRecordingError` (also a ValueError) are about recordings. Longer texts lie in the YAML file beside a
+module, from which :func:`message` takes them.
 """
 
 from cmlib.places import yaml_beside

@@ -243,12 +243,6 @@ MODELLED = "modelled"
 LAST_LEVEL, SECOND_LEVEL = "LL", "L2"
 
 
-@cache
-def _simulated():
-    """The table of simulated events: a DataFrame by event, with the level at which each is counted (last_level)."""
-    return pd.read_csv(shipped("events") / "simulated.csv", index_col="event")
-
-
 def simulated_events(levels=2):
     """List the events of a simulated run, in Callgrind's order.
 
@@ -271,7 +265,7 @@ def simulated_events(levels=2):
     >>> simulated_events().loc["sim.loads", ["callgrind", "kind"]].tolist()
     ['Dr', 'exact']
     """
-    return _of(LAST_LEVEL, SECOND_LEVEL) if levels == 3 else _of(LAST_LEVEL)
+    return (_of(LAST_LEVEL, SECOND_LEVEL) if levels == 3 else _of(LAST_LEVEL)).copy()
 
 
 def second_level_events():
@@ -279,7 +273,7 @@ def second_level_events():
 
     A DataFrame by event with the columns of :func:`simulated_events`: callgrind, kind, weight, unit, description.
     """
-    return _of(SECOND_LEVEL)
+    return _of(SECOND_LEVEL).copy()
 
 
 def cycle_estimate(counts):
@@ -313,6 +307,8 @@ def is_simulated(event):
     return event.startswith(PREFIX)
 
 
+@cache
 def _of(*levels):
     """Rows of the table of simulated events that simulations count whose last level is LAST_LEVEL or SECOND_LEVEL."""
-    return _simulated().query("last_level in @levels").drop(columns="last_level")
+    table = pd.read_csv(shipped("events") / "simulated.csv", index_col="event")
+    return table[table["last_level"].isin(levels)].drop(columns="last_level")
