@@ -18,6 +18,7 @@ from cmlib.templates import template
 from cmlib.topdown.bounded_account import LOSSES, bounds
 from cmlib.topdown.category_tables import read_table, tables
 from cmlib.topdown.costs import UNKNOWN, known_costs, read_costs
+from cmlib.topdown.implausible import IPC, implausible
 from cmlib.topdown.run_levels import CUT_BY, DIFFERS, levels_of_runs, phases, totals
 from cmlib.topdown.runtimes import advice_for, runtime_of
 from cmlib.topdown.table_choice import choose_table
@@ -41,7 +42,6 @@ _MATTERS = 5  # saving without misses [% of the cycles] from which on there is a
 
 
 _STANDS_OUT = 1.1  # ratio between phases of clock, speed or CPUs used above which a sentence compares them
-_IPC = "instructions a cycle"
 _IN_KERNEL = ("switches", "migrations")  # 0 where only user mode is counted
 # An event is named if its rates in two phases have at least this ratio, and how many are at most.
 _CHANGED, _MOST_NAMED = 2.0, 3
@@ -112,7 +112,9 @@ def summarize(
     shares = pd.concat([running for _, running in runs]).mean()
     turns = shares[shares < _ALL]
     costs = read_costs(processor or UNKNOWN)
-    printed = printed or {}
+    odd = implausible(runs, printed or {}, costs)
+    runs = [tuple(part.drop(columns=odd, errors="ignore") for part in run) for run in runs]
+    printed = {name: value for name, value in (printed or {}).items() if name not in odd}
     level, ratios, largest = levels_of_runs(runs, printed, written or {}, whole_runs=whole_runs)
     misses = [] if whole_runs else _misses(runs, costs, level.get("GHz"))
     is_user = "u" in modifier and "k" not in modifier and "kernel cycles" not in level
@@ -157,7 +159,7 @@ def summarize(
         "misses": misses,
         "misses_text": describe_misses(misses),
         "remarks": [
-            *_remarks(runs, hidden, uncounted, core, is_user, processor, level, printed, account),
+            *_remarks(runs, hidden, uncounted, core, is_user, processor, level, printed, account, odd),
             *notes,
         ],
     }
@@ -171,7 +173,7 @@ def _interval_ms(runs):
 
 def _clock(level):
     """Dict of GHz where the cycles a second of a CPU follow from the other levels, and are not there."""
-    parts = [level.get(name, 0) for name in ("instructions a second", _IPC, "CPUs")]
+    parts = [level.get(name, 0) for name in ("instructions a second", IPC, "CPUs")]
     return {"GHz": parts[0] / parts[1] / parts[2] / 1e9} if all(parts) and "GHz" not in level else {}
 
 
@@ -405,7 +407,7 @@ def _category(row):
     return entry | {"events": list(row.events)}
 
 
-def _remarks(runs, hidden, uncounted, core, is_user, processor, level, printed, account):
+def _remarks(runs, hidden, uncounted, core, is_user, processor, level, printed, account, odd):
     """Sentences on what makes the recording hard to trust: events hardly counted, shares not known, and so on."""
     untold = any(np.isnan(running.to_numpy(float)).any() for _, running in runs)
     shares = [running.mean(skipna=False) for _, running in runs]
@@ -413,7 +415,7 @@ def _remarks(runs, hidden, uncounted, core, is_user, processor, level, printed, 
     thin = sorted({event for share in shares for event in share.index[share < _THIN]})
     rows = account["categories"] if account else ()
     used = {event for row in rows for event in row["events"]} or thin  # those of printed shares name none
-    ipc, printed_ipc = level.get(_IPC, 0.0), printed.get(_IPC, 0.0)
+    ipc, printed_ipc = level.get(IPC, 0.0), printed.get(IPC, 0.0)
     differs = ipc and printed_ipc and not 1 / _STANDS_OUT < ipc / printed_ipc < _STANDS_OUT
     ipcs = (printed_ipc, ipc) if differs else ()
     unknown_costs = core and not processor and not exact
@@ -421,7 +423,8 @@ def _remarks(runs, hidden, uncounted, core, is_user, processor, level, printed, 
     stalls = {name: 100 * rate for name, rate in rates.items() if read_costs().kind(name) in _GENERIC_STALLS}
     others = _others_table(runs, processor)
     lacking = sorted(hidden), sorted(uncounted), untold, 100 * _THIN, thin, not {*thin} & {*used}
-    text = _SENTENCES.remarks(core, is_user, unknown_costs, *lacking, ipcs, stalls, processor, others)
+    why = list(dict.fromkeys(odd.values()))
+    text = _SENTENCES.remarks(core, is_user, unknown_costs, *lacking, ipcs, stalls, processor, others, why)
     return text.split("\n")[:-1]
 
 

@@ -109,6 +109,7 @@ _STALLS = (
     ("cycle stalled by the front end", "cycle stalled by the back end", 0.1, 1.25, True),
     ("front-end stall", "back-end stall", 0.25, 2.0, False),
 )
+STALL_KINDS = {kind for kinds in _STALLS for kind in kinds[:2]}
 _MOST_STALLED = 1.1  # share of the cycles that both kinds can have together, as they may overlap
 
 

@@ -1,0 +1,51 @@
+"""Find counts that can't be true, or not together, so that nothing is concluded from them.
+
+:func:`implausible` takes the counts of a program's runs and what the recording tool printed, and gives a dict.
+"""
+
+import pandas as pd
+
+from cmlib.spelling import spelling
+from cmlib.topdown.run_levels import totals
+from cmlib.topdown.verdict import STALL_KINDS
+
+IPC = "instructions a cycle"
+# No core of today does more than 8 instructions in each cycle of a program; two a cycle can be fused with a branch.
+_MOST_IPC, _FUSED = 8, 2
+_MARGIN = 1.1  # for errors of events that take turns
+_FEWEST_LOADS = 1e-4  # loads an instruction
+
+
+def implausible(runs, printed, costs):
+    """What can't be true: a dict from events, and from the IPC if that is so, to clauses that say why.
+
+    `runs` are pairs of counts and running shares (DataFrames), `printed` is a dict, `costs` are those of the processor
+    (:func:`cmlib.topdown.read_costs`).
+    """
+    sums = pd.concat([counts for counts, _ in runs]).sum(min_count=1)
+    rates = totals([run for run in runs if "cycles" in run[0]])["rate"]
+    most = min(_MOST_IPC, costs.width[1] + _FUSED * costs.fused)
+    ipc = rates.get("instructions", printed.get(IPC, 0.0))
+
+    def side_by_side(event, other):
+        return f"{sums[event]:,.0f} {event} beside {sums[other]:,.0f} {other}"
+
+    odd = {}
+    if ipc > most:
+        counted = f"{side_by_side('instructions', 'cycles')}, " if "instructions" in rates else ""
+        why = f"{counted}an IPC of {ipc:.3g} where {most} is the most"
+        odd = dict.fromkeys(("instructions", "cycles", IPC), why)
+    for event, rate in rates.items():
+        kind = costs.kind(event) or ""
+        if rate > _MARGIN and (kind.startswith("cycle ") or kind in STALL_KINDS):
+            odd |= dict.fromkeys((event, "cycles", IPC), side_by_side(event, "cycles"))
+        elif ipc <= most and kind in STALL_KINDS and ipc > _MARGIN * most * max(1 - rate, 0.0):
+            odd[event] = f"{event} in {100 * rate:.0f} % of the cycles at an IPC of {ipc:.3g}"
+    for event, other in (("cycles", "instructions"), ("instructions", "cycles")):
+        if sums.get(event) == 0 < sums.get(other, 0):
+            odd[event] = side_by_side(event, other)
+    for event in sums.index[sums < _FEWEST_LOADS * sums.get("instructions", 0.0)]:
+        if spelling(event) == "l1dcacheloads":
+            of_loads = [name for name in sums.index if spelling(name).startswith("l1dcacheload")]
+            odd |= dict.fromkeys(of_loads, side_by_side(event, "instructions"))
+    return odd

@@ -1,0 +1,36 @@
+"""Counts that can't be true, or not together: nothing is concluded from them, and a remark says so."""
+
+import pytest
+
+from cmlib.topdown import summarize
+from tests.test_summarize import made
+
+
+@pytest.mark.parametrize(
+    ("rates", "gone", "account"),
+    [
+        ({"instructions": 11, "stalled-cycles-backend": 0.6}, {"cycles", "instructions"}, False),
+        ({"instructions": 3, "stalled-cycles-frontend": 1.5}, {"cycles"}, False),
+        ({"instructions": 3, "stalled-cycles-frontend": 0.01, "stalled-cycles-backend": 0.8}, set(), True),
+        ({"instructions": 3, "L1-dcache-loads": 2e-5, "L1-dcache-load-misses": 3e-6}, set(), True),
+    ],
+)
+def test_nothing_is_concluded_from_counts_that_cannot_be_true(rates, gone, account):
+    told = summarize("x", [made(**rates)], printed={"instructions a cycle": rates["instructions"]})
+    assert {"cycles", "instructions"} - {*told["levels"]} == gone
+    assert ("instructions a cycle" in told["levels"]) == account == bool(told["account"])
+    assert not told["miss_ratios"] and told["limited_by"] is None
+    assert "can't be true" in told["remarks"][0]
+
+
+def test_no_cycles_and_a_printed_ipc_above_all_processors_are_no_levels():
+    counts, running = made(instructions=1.0)
+    told = summarize("x", [(counts.assign(cycles=0.0), running)], printed={"instructions a cycle": 13.5})
+    assert not {"cycles", "instructions a cycle", "GHz"} & {*told["levels"]} and told["account"] is None
+
+
+@pytest.mark.parametrize(
+    ("processor", "ipc", "account"), [("intel_skylake", 5.9, True), ("intel_skylake", 6.1, False)]
+)
+def test_a_known_processor_bounds_the_ipc(processor, ipc, account):
+    assert bool(summarize("x", [made(instructions=ipc)], processor=processor)["account"]) == account
