@@ -167,7 +167,11 @@ def _read(file, text, marks, place, machine, options, note=""):
         whole = [] if marks else perf.totals(lines, options["columns"], rows_are_runs=rows_are_runs)
         parts = [] if whole else perf.split_runs(lines)
         runs = (functools.partial(_marked, marks) if marks else _parts)(file, parts, machine, options)
-        sources += [source.noted(**of_kind) for source in runs]
+        for k, source in enumerate(
+            runs, 1
+        ):  # what a text shows several times is of several programs, if not said
+            mark = "-".join(filter(None, [kind, f"table_{k}" * (bool(note) and len(parts) > 1)]))
+            sources.append(source.noted(**of_kind | ({"mark": mark} if mark else {})))
         totals += [(file, machine, of_kind, lines if len(whole) == 1 else "", total) for total in whole]
     return sources, totals
 

@@ -25,17 +25,21 @@ _NO_PROGRAM = re.compile(r"(?:process|thread) id\b|cpu\(s\)|system wide|(?:\S*/)
 # What people write above tables to tell them apart; not a run's number, nor what tools write themselves.
 _TITLE = re.compile(
     r"^(?!.*(?:perf stat|stats for|started on|individual measure|final result|time +counts)"
-    r"|.*(?:output|similar|following|looks|shows|\b(?:is|are|was|were|your?))\b.*[:\uff1a]\W*$"
+    r"|(?!.*(?:\b(?:before|after|old|new|with|without)\b|\)\W*$)).*(?:output|similar|following|looks|shows"
+    r"|\b(?:is|are|was|were|your?))\b.*[:\uff1a]\W*$"
     r"|[#\s]*\d[\d.,]* *(?:%|percent|per |\S*/|[GM]?Hz|CPUs|insn|stalled|\S+ on )"
     r"|[^\w\n]*+(?:run|rep\w*+|trial|iteration|error|warning|note|command"
     r"|(?:raw +)?output|results?)?[^\w\n]*+[0-9]*+[^\w\n]*+$)[ \t]{0,8}(?:"
     r"(?:(?P<marks>#{1,6})|h[1-6]\.|/{2,}) *(?P<a>\S.{0,70}?)"
-    r"|(?:[=~+-]{2,}|\*{1,2}|`) *(?P<b>\w.{0,70}?)[ :]*[=~+*`-]++[:\uff1a]?|(?P<c>\w.{0,70}?)[:\uff1a]{1,2}"
+    r"|(?:[=~+-]{2,}|\*{1,2}|`) *(?P<b>\w.{0,70}?)[ :]*[=~+*`-]++(?: \([^()\n]{0,60}\))?[:\uff1a]?"
+    r"|(?P<c>\w.{0,70}?)[:\uff1a]{1,2}"
     r"|(?P<d>\w(?:(?!  ).){0,70}?)(?=[ \t]*\n *[=~-]{3,} *$))[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
+# A line of prose, which no row of a tool begins as.
+_PROSE = re.compile(r"^[\W_]*+(?=[^\W\d_]).*?(?:(?:\b[^\W\d_]{2,}[,;]? ){3}|[\u3040-\u9fff\uac00-\ud7af]{6})")
 _LONGEST, _LONGEST_COMMAND = 200, 1000  # characters of a title and of a typed command
-_MARKED, _COLON = 7, 8  # levels below those of Markdown's six headings
+_MARKED, _COLON, _TABLE = 7, 8, 10  # levels below those of Markdown's six headings
 
 
 class Head(NamedTuple):
@@ -57,13 +61,21 @@ class Head(NamedTuple):
 
 
 def heads(lines):
-    """List of the Head of each of some lines (list of str); a title and a command are above their own lines, too."""
+    """List of the Head of each of some lines (list of str); a title and a command are above their own lines, too.
+
+    Where prose stands between two blocks, other than what stood above the first, the second one's last title is its
+    number: what people write about outputs tells them apart.
+    """
     of_lines, titles, head, typed, is_fenced = [], {}, Head(), "", False
+    prose, is_told, is_typed = set(), False, False
     for line, below in itertools.zip_longest(lines, lines[1:], fillvalue=""):
         is_fenced ^= bool(FENCE.match(line))
         if (command := command_of(line)) is not None:
+            if is_told and not (is_typed and TABLE.match(line)):  # else it is what the program wrote
+                titles[_TABLE] = f"table {head.number + 1}"
+            is_told, is_typed = False, not TABLE.match(line)
             typed = program_of(command) or typed * bool(TABLE.match(line))
-            head = Head(head.titles, typed or command, head.number + 1)
+            head = Head(tuple(titles.values()), typed or command, head.number + 1)
             typed *= not TABLE.match(line)
         elif len(line) <= _LONGEST and (title := _TITLE.match(f"{line}\n{below[:_LONGEST]}")):
             level = (
@@ -72,6 +84,9 @@ def heads(lines):
             titles = {k: words for k, words in titles.items() if k < level}
             titles[level] = next(filter(None, title.group(*"abcd"))).strip(" :*`")
             head = Head(tuple(titles.values()), head.command * (level >= _MARKED), head.number)
+        elif _PROSE.match(line[:_LONGEST]) and (like := re.sub("[0-9]+", "0", line)) not in prose:
+            prose.add(like)
+            is_told = head.number > 0
         of_lines.append(head)
     return of_lines
 

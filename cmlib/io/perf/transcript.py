@@ -49,7 +49,7 @@ _KEPT = re.compile(r"^ *(?:Performance counter stats for |# started on |[0-9.,]+
 _METRIC = re.compile(rf"^ *(?:{TIME} +)?(?:(?:Topdown\S* *(?:\(\w+\))? *)?#|[(\[][ 0-9.,]+%[)\]] *$)")
 _REMARK = re.compile(r"(?<=%\)) +[^\s()%][^()%]*$")  # somebody's, behind a row's running share
 _FIELDS = re.compile(
-    rf"\s*(?:(?:{TIME}([,;\t|]))?(?:(?:CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)*[,;\t|][0-9]+)[,;\t|])?(?:(?:[0-9]+(?:[.,][0-9]+)?|{UNCOUNTED})([,;\t|])[^,;\t|]*\2[^;\t|]+?\2[0-9]+\2[0-9]"
+    rf"\s*(?:(?:{TIME}([,;\t|]))?(?:(?:CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)*[,;\t|][0-9]+)[,;\t|])?(?:(?:[0-9]+(?:[.,][0-9]+)?|{UNCOUNTED})([,;\t|])[^,;\t|]*\2([^;\t|]+?)\2[0-9]+\2[0-9]"
     r'|[,;\t|]{3}[^%]*%)|\{ *"[^\n]*"(?:counter|metric)-(?:value|unit)")'
 )
 
@@ -141,12 +141,17 @@ def _without_numbers(lines):
 
 
 def _fields(lines):
-    """List of the lines of fields and JSON, with perf's heading where a command was typed between them."""
-    kept, typed = [], False
+    """List of the lines of fields and JSON, with perf's heading where a command was typed between them, or where rows
+    without times come again behind other text.
+    """
+    kept, seen, typed, is_gap = [], set(), False, False
     for line in lines:
         if row := _FIELDS.match(line):
-            kept += [_BEGINS] * typed + [line.lstrip() if row[2] else line]
+            begins = typed or (is_gap and not row[1] and row[3] and row[3] in seen)
+            seen = {row[3]} if begins else {*seen, row[3]}
+            kept += [_BEGINS] * begins + [line.lstrip() if row[2] else line]
         typed = _is_typed(line) or (typed and not row)
+        is_gap = not row and (is_gap or bool(line.strip()))
     return kept
 
 
@@ -158,8 +163,9 @@ def _tables(lines, above):
     goes on behind a remark until it tells how long the program took, or an event again.
     """
     kept, events, n_events, titles = [], set(), 0, ()
-    is_headed = is_open = is_gap = False
+    is_headed = is_open = is_gap = typed = False
     for line, head in zip((_REMARK.sub("", line) for line in lines), above, strict=True):
+        typed |= _is_typed(line)
         if head.titles != titles:
             depth = min(len(os.path.commonprefix([head.titles, titles])), len(head.titles) - 1)
             titles = head.titles
@@ -182,7 +188,8 @@ def _tables(lines, above):
                     events = set()
                 is_headed = True
             if is_headed or row[1]:
-                kept.append(line)
+                kept += [_BEGINS] * (typed and bool(row[1] and n_events)) + [line]
+                typed = False
                 events.add(row[4])
                 n_events += 1
         elif _METRIC.match(line) and kept and kept[-1]:

@@ -1,0 +1,43 @@
+"""Outputs of one command in a text are runs of one program, unless people wrote something between them."""
+
+import pytest
+
+from cmlib.io.sources import read_sources
+
+TABLE = """ Performance counter stats for 'make -j4':
+
+     2,00{k},000,000      instructions
+     1,000,000,000      cycles
+
+       1.0{k} seconds time elapsed
+
+"""
+INTERVAL = """     1.00{k}000000      2,000,000,00{k}      instructions
+     1.00{k}000000      1,000,000,00{k}      cycles
+"""
+PROSE = "That is what came out of it, and with the patch it is this.\n\n"
+OUTPUT = "all {k} files were built again in no time\n"
+
+
+def n_runs_of_programs(tmp_path, pieces):
+    file = tmp_path / "mail.txt"
+    file.write_text("".join(piece.replace("{k}", str(k)) for k, piece in enumerate(pieces, 1)))
+    sources = read_sources([file], {}, interval_ms=None, columns=None)
+    return [len(source.counts) for source in sources]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "n_runs"),
+    [
+        ([TABLE, PROSE + TABLE], [1, 1]),
+        (["Before:\n\n" + TABLE, "Output after:\n" + TABLE], [1, 1]),
+        ([TABLE, TABLE], [2]),
+        ([OUTPUT + TABLE, OUTPUT + TABLE], [2]),
+        (["$ perf stat make -j4\n" + OUTPUT + TABLE, "$ perf stat make -j4\n" + PROSE + TABLE], [2]),
+        ([f"$ perf stat -I 1000 -e cycles sleep 1\n{INTERVAL}\n{PROSE}"] * 3, [1, 1, 1]),
+    ],
+)
+def test_prose_between_outputs_tells_programs_apart_and_a_programs_own_output_does_not(
+    tmp_path, pieces, n_runs
+):
+    assert n_runs_of_programs(tmp_path, pieces) == n_runs
