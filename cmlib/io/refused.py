@@ -1,16 +1,23 @@
-"""Say why a file can't be read: what it is, or which tool's lines are in it and why they give no counts.
+"""Say why a file can't be read: what it is, or which tool's lines are in it and why they give no counts; and which of
+its lines were left out where others were read.
 
 Nothing is raised; patterns and sentences are in ``refused.yaml``.
 """
 
 import re
 
+from cmlib.io.events.naming import CORE_EVENT, base_name, is_known
+from cmlib.io.perf import plain_lines
 from cmlib.io.perf.grammar import where
+from cmlib.io.perf.share_lines import PATTERNS
 from cmlib.places import yaml_beside
 
-_FILES, _LINES, _WITHOUT, _OF_TOOL, _READ = yaml_beside(__file__).values()
+_FILES, _LINES, _WITHOUT, _OF_TOOL, _READ, _UNREAD = yaml_beside(__file__).values()
 _HEAD, _LONGEST = 1 << 20, 300  # of a text, and of each line in it, where the tools' lines are looked for
 _NUMBERED = re.compile(r"line ([0-9]+), '")
+_CELLS = re.compile(r"\s{2,}|[|;\t│,]")
+_THOUSANDS = re.compile(r"(?<=[0-9])[,'](?=[0-9]{3})")
+_NUMBER = re.compile(r"[0-9](?:[. \u00a0\u202f]?[0-9])++")
 
 
 def recognise(content):
@@ -37,6 +44,29 @@ def without_counts(text):
         return f"{_WITHOUT.format(n_lines)} {_READ}"
     start = sum(len(line) + 1 for line in lines[:number])
     return f"{_OF_TOOL.format(tool, where(text, start))} {_READ}"
+
+
+def unread(text, read):
+    """Sentence (str) on the lines of a text that count events or tell shares of slots, of which `read` (str), what was
+    taken of it, has no number: how many, and the first; "" if there are none.
+    """
+    plain, left_out, width, fewest = _THOUSANDS.sub("", read), [], 0, 0
+    for line in plain_lines(text) if len(text) < _HEAD else ():
+        cells = [cell.strip(' *`"') for cell in _CELLS.split(_THOUSANDS.sub("", line).strip(" |"))]
+        n_named, numbers = sum(map(_is_named, cells)), [*filter(None, map(_NUMBER.match, cells))]
+        if numbers and (n_named or (len(cells) == width and len(numbers) >= fewest)):
+            left_out += [" ".join(line.split())] * (not any(number[0] in plain for number in numbers))
+        elif set(line) - set("|+-: "):
+            width, fewest = len(cells) * (n_named > 1), n_named
+    return _UNREAD.format(len(left_out), left_out[0][:80]) if left_out else ""
+
+
+def _is_named(cell):
+    """Whether a cell names an event, or a category of slots."""
+    is_category = PATTERNS["heading"].fullmatch(cell.removesuffix(" STAT")) and not cell.upper().startswith(
+        "IPC"
+    )
+    return bool(is_category) or is_known(base_name(CORE_EVENT.sub(r"\2", cell)))
 
 
 def numbered(message, inside, text):

@@ -23,7 +23,7 @@ from cmlib.io.archive import decompress, errors_as, read_file, reading_errors_as
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import RUNS, UNKNOWN
 from cmlib.io.plausible import check_lines, check_plausible, check_size
-from cmlib.io.refused import numbered, recognise, without_counts
+from cmlib.io.refused import numbered, recognise, unread, without_counts
 from cmlib.processors import UnknownProcessorError, machine_with
 from cmlib.processors import find as find_processor
 from cmlib.spelling import PINNED, spelling
@@ -104,7 +104,7 @@ def read_sources(files, machine, *, marks=(), place="", **options):
     RecordError
         If a file can't be read, holds none of this, or counts that can't be true; the message names the file.
     """
-    sources, totals, amid = [], [], {}
+    sources, totals, amid, texts, raws = [], [], {}, {}, {}
     for file in map(Path, files):
         with errors_as(RecordError, file):
             raw = _as_utf8(decompress(read_file(file), file))
@@ -112,7 +112,7 @@ def read_sources(files, machine, *, marks=(), place="", **options):
         with _errors_of(file):
             if not marks:
                 check_size(file, raw)
-            text = raw.decode("utf-8", "surrogateescape")  # keeps bytes that are not UTF-8
+            text = texts[file] = raw.decode("utf-8", "surrogateescape")  # keeps bytes that are not UTF-8
             if (refusal := recognise(raw)) and not perf.shares_alone(text):
                 raise RecordError(f"{file} {refusal}")
             name, amid[file] = (None, "") if events.processor_of(machine) else _named_processor(text)
@@ -122,6 +122,9 @@ def read_sources(files, machine, *, marks=(), place="", **options):
     sources += _totals(totals, options)
     for source in sources:
         check_size(source.file, source.raw)
+        raws.setdefault(source.file, []).append(source.raw.decode(errors="replace"))
+    for file, read in raws.items() if not (marks or place) else ():
+        amid[file] = f"{amid[file]} {unread(texts[file], ' '.join(read))}".strip()
     return [source.noted(amid[source.file]) for source in sources]
 
 

@@ -158,7 +158,12 @@ def is_event(heading):
         return False
     name = base_name(heading)
     has_form = _PATTERN.fullmatch(name) and not _NO_COUNT.fullmatch(name)
-    return normalize_name(name) in _known() or bool(has_form)
+    return is_known(name) or bool(has_form)
+
+
+def is_known(name):
+    """Whether an event's name (str), without modifier, is one of perf's or of a processor's table."""
+    return normalize_name(name) in _known()
 
 
 def normalize_name(name):
