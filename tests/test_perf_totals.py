@@ -16,6 +16,7 @@ from cmlib.io import events, perf, store
 from cmlib.io.archive import read_object
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.imports import import_files
+from cmlib.io.perf.core_kinds import by_kind_of_core
 from tests.perf_output import golden
 
 SANDMARK = golden("elsewhere/sandmark-navajo.txt")
@@ -81,8 +82,8 @@ counts_and_shares = st.tuples(
     st.sampled_from(["", "Error:\n", "the program's own\n"]),
 )
 def test_what_stands_in_tables_is_what_is_read(runs, between):
-    """Runs of a command are of one program if their instructions are alike."""
-    runs = [([cycles, runs[0][0][1], misses], *rest) for (cycles, _, misses), *rest in runs]
+    """Runs of a command are of one program if their cycles and instructions are alike."""
+    runs = [([*runs[0][0][:2], misses], *rest) for (_, _, misses), *rest in runs]
     text = between.join(table("./app 5", *run) for run in runs)
     (found,) = perf.totals(text)
     counts, running = series_of([found])
@@ -331,3 +332,52 @@ def test_names_with_blanks_are_those_of_events():
         "cache-misses": 12000,
         "CPU-cycles": 30e6,
     }
+
+
+def test_few_runs_of_other_cycles_or_cpus_are_told_apart():
+    """As of other builds, or numbers of threads, which only the text around them tells."""
+    built = [table("./a", (cycles, 4 * 10**9, 9), (100, 100, 100), 1.0) for cycles in (10**9, 2 * 10**9)]
+    assert len(perf.totals("".join(built))) == 2
+    clock = " 4,000.00 msec task-clock # {} CPUs utilized\n"
+    threads = [built[0].replace("\n\n", "\n\n" + clock, 1).replace("1.0", s) for s in ("1.0", "2.0")]
+    assert len(perf.totals("".join(threads))) == 2 and len(perf.totals(threads[0] * 2)) == 1
+
+
+def test_a_table_goes_on_behind_what_somebody_says_between_its_rows():
+    rows = [
+        " 4,000,000 LLC-loads:u # 3.0 M/sec",
+        "much",
+        " 400 LLC-load-misses:u",
+        "~0.1 %",
+        " 7 dTLB-loads:u",
+    ]
+    (run,) = perf.totals(perf.extract("\n".join(["# bt", *rows])))
+    assert events_in(run) == ["LLC-loads:u", "LLC-load-misses:u", "dTLB-loads:u"]
+
+
+def events_in(run):
+    return run.table["event"].to_pylist()
+
+
+def test_tables_that_a_mail_quotes_behind_bars_are_read():
+    rows = [
+        " 7.683 context-switches # 0,017 M/sec",
+        " 1.104.727 cycles # 2,3 GHz",
+        " 3,5 seconds time elapsed",
+    ]
+    (run,) = perf.totals(perf.extract("\n".join(["New:", *[f"> | {row}" for row in rows]])))
+    assert events_in(run) == ["context-switches", "cycles"] and run.seconds == (3.5,)
+
+
+def test_another_machines_table_is_not_of_a_kind_of_core():
+    head, shares = "# started on Mon", ",9,100.00,,,,TopdownL1\n,,,,,{},%  tma_retiring\n"
+    one = f"{head}\n77,,cycles,9,100.00,0.000,GHz\n{shares.format(1.5)}"
+    core, atom = (f"{n},,cpu_{kind}/cycles/,9,{n}.00,," for n, kind in ((60, "core"), (50, "atom")))
+    two = f"{head}\n{core}\n{atom}\n,9,50.00,,,,TopdownL1 (cpu_atom)\n,9,51.00,,,40.5,%  tma_retiring\n"
+    parts = by_kind_of_core(one + two)
+    assert {kind: "77," in part for kind, part in parts.items()} == {
+        "": True,
+        "cpu_core": False,
+        "cpu_atom": False,
+    }
+    assert {kind for kind, part in parts.items() if "40.5" in part} == {"cpu_atom"}

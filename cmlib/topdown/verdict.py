@@ -46,7 +46,7 @@ def find_bottleneck(bounded, totals, costs):
 
     One category does if its lower bound is above the others' upper bounds. If none is, stalled cycles of front end and
     back end make one of them likely, if it has far more than the other and than mispredictions usually cost. Counts
-    that don't add up leave it open.
+    that don't add up leave it open, if that could make another one the largest.
 
     Parameters
     ----------
@@ -62,13 +62,13 @@ def find_bottleneck(bounded, totals, costs):
     Bottleneck
         What limits the program, how certain that is, and the events that would decide it.
     """
-    if bounded.gap:
-        return Bottleneck("open", LOSSES, {}, _deciding(LOSSES, totals, costs))
     level = bounded.shares.loc[list(LOSSES)].sort_values(["low", "high"], ascending=False)
-    if bounded.shares.at["retired", "low"] >= LITTLE_LOST:
+    first, lead = level.index[0], level["low"].iloc[0] - level["high"].iloc[1:].max()
+    if bounded.gap and lead <= abs(bounded.gap):
+        return Bottleneck("open", LOSSES, {}, _deciding(LOSSES, totals, costs))
+    if bounded.shares.at["retired", "low"] >= LITTLE_LOST and not bounded.gap:
         return Bottleneck("little lost", (), {}, ())
-    first = level.index[0]
-    if level["low"].iloc[0] > level["high"].iloc[1:].max():
+    if lead > 0:
         return Bottleneck("counted" if bounded.exact else "decided", (first,), {}, ())
     # Categories that can be the largest loss, without those that are small even at their upper bound.
     least = max(level["low"].max(), _SMALL * level["high"].max())

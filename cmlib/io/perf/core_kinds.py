@@ -1,8 +1,8 @@
 """Split a file of counts by kind of core, for processors that have several kinds, such as Intel's P- and E-cores.
 
 Kinds are called by the PMU (performance monitoring unit) in perf's names of their events: ``cpu_core``, ``cpu_atom``.
-A row that names none is of the kind that was counted for about the same share of the time. ParseError if more than
-eight kinds are counted.
+A row that names none is of the kind that was counted for about the same share of the time; a table in which no row
+names one is of another machine. ParseError if more than eight kinds are counted.
 """
 
 import functools
@@ -19,7 +19,7 @@ from cmlib.io.perf.formats import find_format
 from cmlib.io.perf.formats.cells import NOT_COUNTED
 from cmlib.io.perf.formats.lines import as_number, as_unicode
 from cmlib.io.perf.formats.wide import Wide
-from cmlib.io.perf.grammar import TIME, ParseError
+from cmlib.io.perf.grammar import STARTED, TIME, ParseError
 
 # In an event's name, in a heading of metrics (`TopdownL1 (cpu_core)`), in toplev's first column.
 _KIND = re.compile(
@@ -29,6 +29,7 @@ _KIND = re.compile(
 # Each PMU's name has one of these; finding them is ten times as fast as the regular expression.
 _WORDS = ("core", "atom", "lowpower", "armv", "apple")
 _MOST_KINDS = 8
+_NO_KIND = "none"  # of tables that name none
 _TIMED = re.compile(rf' *(?:\{{ *"interval" *: *)?({TIME})')
 _EVENT = re.compile(r'(?:\s*+(?:[0-9.,;|\s]|<not \w+>)++|\{.*?"event" *: *")([A-Za-z][^\s,;|"]*+)')
 _SHARE = re.compile(
@@ -36,7 +37,8 @@ _SHARE = re.compile(
 )
 # Beginning of a line that has a metric and no count: behind `#`, with empty fields in front, or in JSON.
 _METRIC = re.compile(
-    rf" *+(?:{TIME})?(?:(?<=\s)#|\s++#|([,;\t|])\1{{2}}|\{{ *(?:\"interval\" *: *[0-9.]+ *, *)?\"metric-value)"
+    rf" *+(?:{TIME})?(?:(?<=\s)#|\s++#|([,;\t|])(?:[0-9]++\1[0-9.]++\1)?\1{{2}}"
+    r'|\{ *(?:"interval" *: *[0-9.]+ *, *)?"metric-value)'
 )
 _OF_SLOTS = re.compile("bound|retiring|speculation", re.IGNORECASE)
 _UNTOLD = "Rows that do not tell their kind of core are left out: {}."
@@ -46,9 +48,9 @@ def by_kind_of_core(text):
     """Split perf's or toplev's output (str) by kind of core: a dict of PMU, such as ``cpu_atom``, to a part of the
     text.
 
-    A part has the lines of that kind and those of all kinds. If lines name fewer than two kinds, or none has a count,
-    it is {"": text}; if they name several and only one has counts, {"": its part}. ParseError if more than eight have
-    counts.
+    A part has the lines of that kind and those of all kinds; "" has tables that name none. If lines name fewer than two
+    kinds, or none has a count, it is {"": text}; if they name several and only one has counts, {"": its part}.
+    ParseError if more than eight have counts.
     """
     if not any(word in text for word in _WORDS):
         return {"": text}
@@ -57,14 +59,17 @@ def by_kind_of_core(text):
         return _columns_by_kind(text) if isinstance(form, Wide) else {"": text}
     lines = [*zip(_kinds(text), text.splitlines(keepends=True), strict=True)]
     counted = dict.fromkeys(kind for kind, line in lines if kind and "<not " not in line)
-    if len({kind for kind, _ in lines if kind}) < 2 or not counted:
+    if len({kind for kind, _ in lines if kind} - {_NO_KIND}) < 2 or not counted:
         return {"": text}
     if len(counted) > _MOST_KINDS:
         raise ParseError(
             f"line 1: {len(counted)} kinds of core are counted, and no processor has more than {_MOST_KINDS}: was the "
             "file edited?"
         )
-    parts = {kind: "".join(line for of_line, line in lines if of_line in ("", kind)) for kind in counted}
+    parts = {}
+    for kind in counted:  # tables without kinds have nothing but headings in common with the others
+        part = [s for of, s in lines if of == kind or of == "" and (kind != _NO_KIND or s[0] in "#\n")]
+        parts[kind.replace(_NO_KIND, "")] = "".join(part)
     return parts if len(parts) > 1 else {"": "".join(parts.values())}
 
 
@@ -79,14 +84,14 @@ def without_kind(text):
 def _kinds(text):
     """List of each line's kind of core: "" for all kinds, None for one that nothing tells."""
     lines = text.splitlines()
-    tables = itertools.accumulate(map(bool, map(TABLE.match, lines)))
+    tables = itertools.accumulate(bool(TABLE.match(line)) or line.startswith(STARTED) for line in lines)
     times = (time[1] if (time := _TIMED.match(line)) else "" for line in lines)
     blocks = itertools.groupby(zip(tables, times, lines, strict=True), key=lambda of: of[:2])
     return [kind for _, block in blocks for kind in _of_block([line for *_, line in block])]
 
 
 def _of_block(lines):
-    """List of the kind of core of each line of a table or interval.
+    """List of the kind of core of each line of a table or interval; without any, those of a table are _NO_KIND.
 
     A name tells, that of the row or heading above metrics, too; without one, for how long events were counted. An
     event is of one kind if it is there more often than those that name theirs.
@@ -95,7 +100,8 @@ def _of_block(lines):
         (kind[1] or kind[5] or f"cpu_{kind[6]}") if (kind := _KIND.search(line)) else "" for line in lines
     ]
     if not any(named):
-        return named
+        is_other = any(_event(line) and not _TIMED.match(line) for line in lines)
+        return [_NO_KIND * (is_other and (line[:1] not in "#" or line.startswith(STARTED))) for line in lines]
     events, metrics, behind = [*map(_event, lines)], [*map(_METRIC.match, lines)], [*map(_share, lines)]
     often, shares = Counter(events), {}
     usual = max(

@@ -20,10 +20,12 @@ _PART = re.compile(
     r"|(?:(?:[mn]sec|ns|Joules|[KMG]i?B|Bytes) +)?(?P<event>(?!Performance )[A-Za-z][^\s#]{2,60})(?: \([a-z]{2,5}\))?"
     r"(?![^\s`|])(?P<metric> *(?:(?=[(\[])|#[ .,0-9%]*))?)|(?P<share>[(\[] *[0-9]{1,3}[.,][0-9]+ *%[)\]])"
 )
-_WRAPPED = re.compile(  # the end of a row or metric that a mail wrapped
-    r"(\s*[0-9<][^\n]*#\s*\n)|[^\n]*\n\s*(?:\(|utilized|cycles?\b|(?:insn )?per |(?:of )?all |branches|accesses|hits"
-    r"|refs|speculation|bound|[KMG]?/sec)"
+_END = (  # of a row or metric that a mail wrapped
+    r"(?:\(|utilized|cycles?|(?:insn )?per |(?:of )?all |branches|accesses|hits|refs|speculation|bound|[KMG]?/sec|tma_)"
 )
+_WRAPPED = re.compile(rf"(\s*[0-9<][^\n]*#\s*\n)|[^\n]*\n\s*{_END}")
+_CUT = re.compile(rf"(#[^\n#]*)\n *(?={_END})")
+_HEADED = re.compile("Performance counter stats for |seconds time elapsed")
 _MARK = re.compile(r"[ \t]*([^\w\s]{1,3})(?=[ \t]|$)")
 _ROW = re.compile(
     r"<tr\b[^<>]{0,300}>((?:[^<]|<(?!/?tr\b))*+)</tr>(?:\s|</?t(?:head|body|foot)>){0,99}(?=(<tr)?)",
@@ -55,7 +57,9 @@ def one_row_a_line(lines):
             (wrapped := _WRAPPED.match(f"{above}\n{line}")) and (wrapped[1] or not row_of(line))
             for above, line in pairs
         )
-        rows += (is_filled and _parts(" ".join(paragraph))) or paragraph
+        if is_filled:
+            paragraph = _parts(" ".join(paragraph)) or _CUT.sub(r"\1 ", "\n".join(paragraph)).split("\n")
+        rows += paragraph
     return rows
 
 
@@ -78,9 +82,9 @@ def _parts(line):
 
 
 def without_marks(lines):
-    """Lines without the marks of a comment, such as ``//``, where perf's heading and a row stand behind it."""
+    """Lines without the marks of a comment, such as ``//``, where a row and perf's heading or a time are behind it."""
     behind = [(mark[1], line[mark.end() :]) for line in lines if (mark := _MARK.match(line))]
-    headed = {mark for mark, rest in behind if "Performance counter stats for " in rest}
+    headed = {mark for mark, rest in behind if _HEADED.search(rest)}
     counted = {mark for mark, rest in behind if mark in headed and (row := row_of(rest)) and is_event(row[4])}
     matches = [(line, _MARK.match(line)) for line in lines]
     return [line[mark.end() :] if mark and mark[1] in counted else line for line, mark in matches]

@@ -52,6 +52,8 @@ def printed(text, counted_ipc=np.nan):
     parts = _parts(text)
     told = [(part, rows) for part in parts for place, rows in part.rows.items() if CORES not in place]
     shares = _means([rows for part, rows in told if part.is_told])
+    if len(level_1 := _level_1(shares)) == 1 and not any(level_1.values()):  # the others are not a number
+        shares = {name: share for name, share in shares.items() if name not in level_1}
     if ipcs := [reading.value for _, rows in told for reading in rows.get(IPC, ())]:
         shares[IPC] = float(np.clip(counted_ipc, min(ipcs), max(ipcs)) if counted_ipc > 0 else np.mean(ipcs))
     cpus = [as_number(number) for number in PATTERNS["utilized"].findall(text)]

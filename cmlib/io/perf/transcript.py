@@ -50,7 +50,8 @@ _METRIC = re.compile(rf"^ *(?:{TIME} +)?(?:(?:Topdown\S* *(?:\(\w+\))? *)?#|[(\[
 _REMARK = re.compile(r"(?<=%\)) +[^\s()%][^()%]*$")  # somebody's, behind a row's running share
 _FIELDS = re.compile(
     rf"\s*(?:(?:{TIME}([,;\t|]))?(?:(?:CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)*[,;\t|][0-9]+)[,;\t|])?(?:(?:[0-9]+(?:[.,][0-9]+)?|{UNCOUNTED})([,;\t|])[^,;\t|]*\2([^;\t|]+?)\2[0-9]+\2[0-9]"
-    r'|[,;\t|]{3}[^%]*%)|\{ *"[^\n]*"(?:counter|metric)-(?:value|unit)")'
+    r"|[,;\t|]{3}[^%]*%|(?P<mark>[,;\t|])[0-9]++(?P=mark)[0-9]++\.[0-9]++(?P=mark){3})"
+    r'|\{ *"[^\n]*"(?:counter|metric)-(?:value|unit)")'
 )
 
 
@@ -147,7 +148,7 @@ def _fields(lines):
     kept, seen, typed, is_gap = [], set(), False, False
     for line in lines:
         if row := _FIELDS.match(line):
-            begins = typed or (is_gap and not row[1] and row[3] and row[3] in seen)
+            begins = typed or (is_gap and not row[1] and bool(row[3]) and row[3] in seen)
             seen = {row[3]} if begins else {*seen, row[3]}
             kept += [_BEGINS] * begins + [line.lstrip() if row[2] else line]
         typed = _is_typed(line) or (typed and not row)
@@ -160,10 +161,10 @@ def _tables(lines, above):
     there are none.
 
     Above them stand titles, as in Markdown, and commands as of `above` (list of Head). A table with perf's heading
-    goes on behind a remark until it tells how long the program took, or an event again.
+    goes on behind a remark until it tells how long the program took, or an event again; others until a title, too.
     """
     kept, events, n_events, titles = [], set(), 0, ()
-    is_headed = is_open = is_gap = typed = False
+    is_headed = is_open = is_gap = is_perfs = typed = False
     for line, head in zip((_REMARK.sub("", line) for line in lines), above, strict=True):
         typed |= _is_typed(line)
         if head.titles != titles:
@@ -171,13 +172,13 @@ def _tables(lines, above):
             titles = head.titles
             kept += [""] * (not is_open)
             kept += [f"{'#' * (k + 1)} {title}" for k, title in enumerate(titles) if k >= depth]
-            is_headed = False
+            is_headed, is_open = False, is_open and is_perfs
         elif _is_typed(line):
             is_headed, is_open = False, False
         elif _KEPT.match(line):
             if table := TABLE.match(line):
                 line = line.replace(table[1], f"'{head.command}'")
-            is_open, events = bool(table), set()
+            is_open, is_perfs, events = bool(table), bool(table), set()
             is_headed = is_open or (is_headed and "elapsed" not in line)
             kept += ["", line, ""]
         elif row := row_of(line):
@@ -185,8 +186,8 @@ def _tables(lines, above):
             if (not is_headed or (is_gap and is_again)) and not row[1] and is_event(row[4]):
                 if not is_open or is_again:
                     kept += ["", f" Performance counter stats for '{head.command}':", ""]
-                    events = set()
-                is_headed = True
+                    events, is_perfs = set(), is_open and is_perfs
+                is_headed = is_open = True
             if is_headed or row[1]:
                 kept += [_BEGINS] * (typed and bool(row[1] and n_events)) + [line]
                 typed = False

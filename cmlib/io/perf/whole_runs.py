@@ -38,6 +38,7 @@ _DURATION = "duration_time"
 # Ratio of instructions, or of IPC, from which on runs are of different programs: those of equal work differ by a few
 # percent, and a mean of others holds for none.
 _ALIKE = 1.25
+_FEW = 5  # runs of a command that are no sample of what varies
 _ONE_INTERVAL = "Counts are those of one interval, and the file does not tell how long that was."
 _JOINED = "Shares of slots are what another run of it printed: {}."
 # Most programs, and most totals of runs, in a file.
@@ -54,10 +55,10 @@ def totals(text, columns=None, *, rows_are_runs=True):
     """
     text = text.replace("\r\n", "\n")
     if holds_tables(text):
-        return _by_program(_tables(text))
+        return _by_program([*itertools.islice(_tables(text), _MOST_RUNS + 1)])
     form = find_format(text)
     runs = [*itertools.islice(form.totals(columns, rows_are_runs=rows_are_runs), _MOST_RUNS + 1)]
-    return _by_program(runs or _one_interval(form))
+    return _by_program(runs or [*_one_interval(form)])
 
 
 def holds_tables(text):
@@ -112,11 +113,13 @@ def _by_program(runs):
     are too many.
     """
     programs, firsts, n_parts = {}, {}, 0
+    of_command = Counter(run.command for run in runs)
     for number, run in enumerate(runs, 1):
         counts = {*zip(run.table["event"].to_pylist(), run.table["value"].to_pylist(), strict=True)}
         if counts < firsts.setdefault((run.command, run.titles, run.heading), counts):
             continue
-        told = _told(run), events_of(run), EVENTS.keys() <= printed(run.text).keys()
+        are_few = of_command[run.command] <= _FEW
+        told = _told(run, are_few), events_of(run), EVENTS.keys() <= printed(run.text).keys()
         of_key = programs.setdefault((run.command, run.titles, run.heading), [])
         parts = next((parts for like, parts in of_key if _are_alike(run.command, told, like)), {})
         if not parts:
@@ -135,12 +138,15 @@ def _by_program(runs):
     ]
 
 
-def _told(run):
-    """What tells runs of other programs apart (float): instructions of a program that ran to its end, IPC of others."""
+def _told(run, are_few):
+    """What tells other programs apart (array): IPC; of one that ended, instructions, CPUs and, of few runs, cycles."""
     names = run.table["event"].to_pylist()
     counted = dict(zip(map(base_name, names), run.table["value"].to_pylist(), strict=True))
-    instructions = counted.get("instructions") or np.nan
-    return instructions / (1 if program_of(run.command) else counted.get("cycles") or np.nan)
+    instructions, cycles, ms = (counted.get(of) or np.nan for of in ("instructions", "cycles", "task-clock"))
+    if not program_of(run.command):
+        return np.array([instructions / cycles])
+    cpus = np.maximum(ms / 1e3 / (run.seconds[0] or np.nan), 1.0)  # waiting is no other program
+    return np.array([instructions, cpus, cycles if are_few else np.nan])
 
 
 def _are_alike(command, told, other):
@@ -150,7 +156,7 @@ def _are_alike(command, told, other):
     `told` and `other` are tuples: as of :func:`_told`, events, whether an account was printed.
     """
     (counted, names, has_account), (of_other, others, has_other) = told, other
-    if abs(np.log(counted / of_other)) > np.log(_ALIKE):
+    if (abs(np.log(counted / of_other)) > np.log(_ALIKE)).any():
         return False
     is_attached = command and not program_of(command)
     return names == others or not (is_attached or (has_account and has_other))
