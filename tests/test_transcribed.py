@@ -278,6 +278,15 @@ def test_parts_that_do_not_add_up_are_told_and_no_contradiction():
     assert any("add up to 95.0 %" in remark for remark in answer["remarks"])
 
 
+def test_what_an_efficient_core_calls_resources_is_no_memory_and_what_toplev_ran_again_is_told():
+    core, atom = summaries("toplev-rerun.md")
+    assert "memory" in {row["name"] for row in core["account"]["categories"]}
+    assert not {"memory", "core"} & {row["name"] for row in atom["account"]["categories"]}
+    assert [advised["category"] for advised in atom["account"]["advice"]] == ["back end"]
+    for answer, told, untold in ((core, "DRAM_Bound 71.2 %", "Register"), (atom, "Register 62.3 %", "DRAM")):
+        assert told in " ".join(answer["remarks"]) and untold not in " ".join(answer["remarks"])
+
+
 def test_what_was_printed_and_does_not_add_up_is_told():
     (odd,) = [answer for answer in summaries("vtune-three-tabs.md") if answer["name"].endswith("odd")]
     assert odd["account"]["adds_up_to"] == pytest.approx(110)

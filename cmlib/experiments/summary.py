@@ -67,11 +67,16 @@ def _without_odd_parts(printed):
     used, notes = dict(printed), []
     for whole, parts in common()["parts"].items():
         shares = {name: printed[name] for name in (*parts, *_FURTHER.get(whole, ())) if name in printed}
-        if {whole, *parts} <= printed.keys() and abs(sum(map(printed.get, parts)) - printed[whole]) > _ODD:
+        is_whole = {*parts} <= printed.keys() or shares.keys() - {*parts}
+        if (
+            whole in printed
+            and is_whole
+            and abs(sum(printed.get(part, 0) for part in parts) - printed[whole]) > _ODD
+        ):
             listed = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares.items())
             notes.append(
                 f"The tool printed parts of the {whole}, {listed}, that add up to {100 * sum(shares.values()):.1f} %, "
-                f"and it to {100 * printed[whole]:.1f} %: they are not used."
+                f"and it to {100 * printed[whole]:.1f} %: they are not used, as it is not all {' and '.join(parts)}."
             )
             used = {name: share for name, share in used.items() if name not in shares}
     return used, notes

@@ -24,7 +24,7 @@ from cmlib.io.perf.grammar import STARTED, TIME, ParseError
 # In an event's name, in a heading of metrics (`TopdownL1 (cpu_core)`), in toplev's first column.
 _KIND = re.compile(
     rf"(?<![\w/.-]){CORE_EVENT.pattern}|\((cpu_(?:core|atom|lowpower))\)[\s\"}}]*(?:#.*)?$"
-    r"|^ *(?:S\d\S* +)?(core|atom|lowpower)[ ,;]+\S+[ ,;].*% *Slots"
+    r"|^ *(?:S\d\S* +)?(core|atom|lowpower)[ ,;]+\S+[ ,;].*% *(?:Slots|Stalls|Clocks)"
 )
 # Each PMU's name has one of these; finding them is ten times as fast as the regular expression.
 _WORDS = ("core", "atom", "lowpower", "armv", "apple")

@@ -24,7 +24,9 @@ _MODES = {"k": "They are of the kernel alone.", "u": "They are of user mode alon
 _MEANS = "Printed shares are means of {} rows{}."
 _LEFT_OUT = "Shares of slots that are there again in the same table, without a name, are left out: {}."
 _CUT = "Tables of which nothing but the time can be read are left out: {}."
+_NODES = "Parts of parts that toplev printed are left out, the largest of them {}."
 _UNNAMED = "Cores or kinds of core stand beside each other, and the file does not tell which is which."
+_MOST_NODES = 3  # that are named
 _COUNTS, _STALLED = ("instructions", "cycles"), ("stall_frontend", "stall_backend")
 _RATES, _SECONDS = {IPC, CPI}, "seconds"
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
@@ -86,13 +88,18 @@ def shares_alone(text, *, has_counts=False):
     alone, seen = [], {}
     for part in _parts(text) if not has_counts or TABLE.search(text) else ():
         for place, rows in part.rows.items():
-            shares, n_shares = tuple(_means([rows]).items()), len(rows.keys() & CATEGORIES.keys() - _RATES)
-            is_new = n_shares > 1 and seen.setdefault(shares, part) is part
+            shares = tuple(_means([rows]).items())
+            is_new = _is_account(rows) and seen.setdefault(shares, part) is part
             rates = {reading.value for name in _RATES for reading in rows.get(name, ())}
             is_of_run = (_SECONDS in rows and len(rates) == 1) or rows.keys() >= {*_STALLED}
             if (is_new or is_of_run) and not (has_counts and part.is_behind_counts):
                 alone.append(part.totals(place))
     return alone
+
+
+def _is_account(rows):
+    """Whether rows of readings (dict by name) are of two categories at least."""
+    return len(rows.keys() & CATEGORIES.keys() - _RATES) > 1
 
 
 @dataclass
@@ -114,6 +121,8 @@ class _Part:
         From 1, if other ones are below the same head; else 0.
     rows : dict of str to dict
         By place and name a list of cmlib.io.perf.share_lines.Reading.
+    nodes : dict
+        Pairs of name and percent of toplev's parts of parts, which are not read: also of what it ran again.
     """
 
     head: Head
@@ -123,6 +132,7 @@ class _Part:
     is_told: bool
     number: int = 0
     rows: dict = field(default_factory=dict)
+    nodes: dict = field(default_factory=dict)
 
     def takes(self, reading):
         """Whether a Reading below the same head is of this part."""
@@ -146,10 +156,14 @@ class _Part:
         ]
         tops = {reading.top for some in rows.values() for reading in some}
         modes = PATTERNS["mode"].findall("\n".join(self.lines[top] for top in tops))
+        nodes = [
+            f"{name} {share} %" for name, share in sorted(self.nodes, key=lambda node: -as_number(node[1]))
+        ]
         remarks = [
             (_IPC_ALONE if rows.keys() <= {*_RATES, _SECONDS} else _ALONE) * (not is_counted),
             _MEANS.format(n_rows, ", from " * bool(ranges) + ", ".join(ranges)) * (n_rows > 1),
             _UNNAMED * (CORES in place),
+            _NODES.format(", ".join(nodes[:_MOST_NODES])) * bool(nodes),
             *[_MODES[mode] for mode in modes[:1]],
         ]
         told = [reading.text for some in rows.values() for reading in some] + self.elapsed
@@ -167,7 +181,7 @@ class _Part:
 @functools.lru_cache(maxsize=1)
 def _parts(text):
     """List of the _Part of a text."""
-    parts, lines = [], without_html(_ESCAPE.sub("", text)).split("\n")
+    parts, lines, account = [], without_html(_ESCAPE.sub("", text)).split("\n"), None
     for head, below in itertools.groupby(zip(heads(lines), lines, strict=True), key=lambda pair: pair[0]):
         is_first, n_before = not parts or parts[-1].head.number != head.number, len(parts)
         lines_below = [line for _, line in below]
@@ -181,6 +195,10 @@ def _parts(text):
                 parts[-1].rows.setdefault(reading.place, {}).setdefault(reading.name, []).append(reading)
         for number, part in enumerate(parts[n_before:], 1):
             part.number = number * (len(parts) > n_before + 1)
+            account = part if any(map(_is_account, part.rows.values())) else account
+        if account and head.titles[: len(account.head.titles)] == account.head.titles:
+            nodes = PATTERNS["node"].findall("\n".join(lines_below))
+            account.nodes |= {node: None for node in nodes if not PATTERNS["heading"].fullmatch(node[0])}
     return parts
 
 
