@@ -72,3 +72,24 @@ def test_the_metrics_that_perf_lists_are_asked_for_before_events(listed, group, 
 
     assert f"-M {group} -e instructions,cycles" in decide(zen5 | {"metric_group": group})
     assert "-M" not in decide(zen5) and "event=" in decide(zen5)
+
+
+def test_names_of_events_that_several_processors_have_tell_none_of_them():
+    shares = {
+        "topdown-retiring": 0.2,
+        "topdown-fe-bound": 0.4,
+        "topdown-be-bound": 0.3,
+        "topdown-bad-spec": 0.1,
+    }
+    events = {
+        "TOPDOWN.SLOTS": 1.0,
+        "INT_MISC.CLEARS_COUNT": 0.01,
+        "IDQ.MS_UOPS": 0.02,
+        "UOPS_DECODED.DEC0": 0.03,
+    }
+    rates = {event: [rate * 5e9] * 9 for event, rate in (shares | events).items()}
+    counts = pd.DataFrame(rates, index=np.arange(1.0, 10.0))
+    alike = summarize_runs("x", [{}], [(counts, counts**0)])
+    assert alike["processor"] == "intel_icelake or intel_tigerlake" and alike["limited_by"] == "front end"
+    told = summarize_runs("x", [{}], [(counts, counts**0)], processor="intel_tigerlake")
+    assert told["processor"] == "intel_tigerlake"

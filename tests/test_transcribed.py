@@ -90,11 +90,19 @@ def test_arms_slots_are_the_account_of_a_processor_that_is_told(name, processor)
         ("graviton2-default.txt", "arm"),
         ("neoverse-prose.md", "arm_neoverse_v2"),
         ("likwid-westmere.md", "intel_westmere"),
+        ("vtune-cpu.txt", "intel_sapphirerapids"),
     ],
 )
 def test_a_processor_is_told_by_the_file(name, processor):
     """By a line that names it, or by what only Arm's cores count."""
     assert summaries(name)[0]["processor"] == processor
+
+
+def test_a_program_is_of_the_processor_that_is_named_below_its_title():
+    answers = {
+        answer["name"].partition(" ")[2]: answer["processor"] for answer in summaries("cpuinfo-each.md")
+    }
+    assert answers == {"Old_box": "intel_haswell", "New_box": "intel_skylake", "Elsewhere": None}
 
 
 def test_it_is_said_where_kinds_of_core_have_no_names():

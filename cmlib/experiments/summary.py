@@ -8,7 +8,7 @@ from cmlib import processors, topdown
 from cmlib.io import events
 from cmlib.io.archive.runs import are_totals
 from cmlib.io.imports import import_notes, printed_shares
-from cmlib.topdown.costs import common
+from cmlib.topdown.costs import common, read_costs
 
 _ODD = 0.05  # share of the slots by which parts may differ from their category
 _FURTHER = {"back end": ["resources"]}  # parts that only some tools print
@@ -47,7 +47,7 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
     core = events.core_pmu(spelled)
     processor = _adding_up(events.find_processor(known, spelled, core), known, spelled, runs)
     printed, odd = _without_odd_parts(printed_shares(metas))
-    return topdown.summarize(
+    answer = topdown.summarize(
         name,
         runs,
         processor=processor,
@@ -60,6 +60,12 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
         command=first.get("command") or "",
         written=first.get("encodings"),
     )
+    alike = () if any(map(events.processor_of, known)) else events.recognise(spelled).tables
+    if processor in alike and len(alike) > 1:
+        answer["processor"] = " or ".join([processor, *sorted({*alike} - {processor})])
+        if len({read_costs(name).width for name in alike}) > 1:
+            answer["slots_a_cycle"] = None
+    return answer
 
 
 def _without_odd_parts(printed):

@@ -115,8 +115,11 @@ def read_sources(files, machine, *, marks=(), place="", **options):
             text = texts[file] = raw.decode("utf-8", "surrogateescape")  # keeps bytes that are not UTF-8
             if (refusal := recognise(raw)) and not perf.shares_alone(text):
                 raise RecordError(f"{file} {refusal}")
-            name, amid[file] = (None, "") if events.processor_of(machine) else _named_processor(text)
+            name, amid[file], below = (
+                (None, "", {}) if events.processor_of(machine) else _named_processors(text)
+            )
             by_interval, whole = _read_amid(file, text, (marks, place, machine | machine_with(name), options))
+            whole = [(file, of[1] | machine_with(_nearest(below, of[-1].titles)), *of[2:]) for of in whole]
         sources += by_interval
         totals += whole
     sources += _totals(totals, options)
@@ -189,7 +192,8 @@ def _with_shares(file, text, about, totals):
         if shares:
             counts = [of for of in totals if of[2]["mark"] == kind]
             of_kind = _of_kind(kind, *perf.shares_left_out(lines) * (not has_counts))
-            whose = [of[:3] for of in counts] + [(file, machine, of_kind)] * len(shares)
+            of_cores = machine | machine_with(kind and events.processor_of(machine, kind))
+            whose = [of[:3] for of in counts] + [(file, of_cores, of_kind)] * len(shares)
             runs = perf.with_shares([run for *_, run in counts], shares)
             totals = [of for of in totals if of[2]["mark"] != kind]
             totals += [(*of, "", run) for of, run in zip(whose, runs, strict=False)]
@@ -312,8 +316,9 @@ _HEAD = 1 << 18  # characters in which a file says what it is
 _MOST_NAMED = 20  # lines that may name its processor
 # A processor that the file names, as likwid, PAPI, toplev, and comments like `# CPU: Neoverse-N1 (Ampere Altra)` do.
 _PROCESSOR = re.compile(
-    r"^[ \t#|*>\"]*(?:cpu(?:[ _](?:name|model|info|type))?|model name|processor)\"?[ \t]*[:=|][ \t\"]*"
-    r"(\w[^\n\"|]{2,80})|^ *# \S*-full\S* on ([^\n\[]{2,80})",
+    r"^[ \t#|*>\"]*(?:cpu(?:[ _](?:name|model|info|type))?|model name|processor"
+    r"|name(?=:[^\n]{,80} code named ))\"?[ \t]*[:=|][ \t\"]*(\w[^\n\"|]{2,80})"
+    r"|^ *# \S*-full\S*(?: [\d.]+)? on ([^\n\[]{2,80})(?:\[(\w+))?",
     re.MULTILINE | re.IGNORECASE,
 )
 # Its model amid other text.
@@ -322,15 +327,36 @@ _MODEL = re.compile(
 )
 
 
-def _named_processor(text):
-    """The processor (its name in tables, or None) that a line names, or the only one amid the text, with a remark."""
-    lines = [line[1] or line[2] for line in _PROCESSOR.finditer(text[:_HEAD])][:_MOST_NAMED]
-    lines = [part for line in lines for part in (re.split(r" \(|,", line)[0], line)]
-    if name := next(filter(None, map(_known, lines)), None):
-        return name, ""
-    names = {_known(model): model for model in _MODEL.findall(text[:_HEAD])[:_MOST_NAMED]}
+def _named_processors(text):
+    """The processor (its name in tables, or None) that lines of a text name, or the only one amid it, with a remark.
+
+    If lines name several, a dict of them by the titles that stand above; a title below which are several has none.
+    """
+    text, named = text[:_HEAD], {}
+    for match in itertools.islice(_PROCESSOR.finditer(text), _MOST_NAMED):
+        line = match[1] or match[2]
+        models = filter(None, (re.split(r" \(|,", line)[0], line, match[3]))
+        if name := next(filter(None, map(_known, models)), None):
+            named[match.start()] = name
+    if len(several := {*named.values()}) > 1:
+        heads, below = perf.heads(text.split("\n")), {}
+        for start, name in named.items():
+            below.setdefault(heads[text.count("\n", 0, start)].titles, set()).add(name)
+        return None, "", {titles: names.pop() for titles, names in below.items() if len(names) == 1}
+    if several:
+        return several.pop(), "", {}
+    names = {_known(model): model for model in _MODEL.findall(text)[:_MOST_NAMED]}
     name, model = names.popitem() if len(names) == 1 else (None, "")
-    return name, f"The text names one processor, {model}, which is taken for the one measured." * bool(name)
+    return (
+        name,
+        f"The text names one processor, {model}, which is taken for the one measured." * bool(name),
+        {},
+    )
+
+
+def _nearest(below, titles):
+    """What a dict has of some titles, or else of the first of these that it has; None if of none."""
+    return next((below[titles[:k]] for k in range(len(titles), -1, -1) if titles[:k] in below), None)
 
 
 def _known(model):

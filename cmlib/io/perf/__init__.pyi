@@ -1,3 +1,4 @@
+from .blocks import heads
 from .core_kinds import by_kind_of_core, without_kind
 from .cutting import begin_ns, cut
 from .grammar import NoCountsError, ParseError
