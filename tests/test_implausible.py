@@ -34,3 +34,13 @@ def test_no_cycles_and_a_printed_ipc_above_all_processors_are_no_levels():
 )
 def test_a_known_processor_bounds_the_ipc(processor, ipc, account):
     assert bool(summarize("x", [made(instructions=ipc)], processor=processor)["account"]) == account
+
+
+def test_advice_on_branches_saves_no_more_than_mispredicted_branches_may_cost():
+    rates = {"slots": 5, "topdown-retiring": 1.0, "topdown-fe-bound": 0.5, "topdown-be-bound": 0.8}
+    rates |= {"topdown-bad-spec": 2.7, "instructions": 1.0, "branches": 0.2, "branch-misses": 2e-4}
+    account = summarize("x", [made(**rates)], processor="intel_icelake")["account"]
+    most = {row["name"]: row["high"] for row in account["categories"]}
+    (advised,) = account["advice"]
+    assert account["limits"] == ["bad speculation"] and most["bad speculation"] > 50
+    assert advised["at_most"] == most["mispredicted branches"] < 5

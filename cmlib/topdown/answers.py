@@ -30,6 +30,7 @@ _THIN = 0.05  # running share below which a remark says that the event's total i
 _ALL = 0.995  # running share from which an event was counted all the time
 _NOTHING = 0.005  # lower bound [share of the slots] up to which a category may be nothing
 _MOST_OF_IT = 0.5  # advice is on the parts of a category if together they surely are this share of it
+_ACTED_ON = {"bad speculation": "mispredicted branches"}  # part that the advice on a category is on
 _NEAR = 2 / 3  # advice is on every loss that may be so large against the largest one
 _ANY_TABLE = "amd_zen5"  # table whose advice on level 1 is taken for processors without a table
 _DECIDED = ("counted", "decided", "likely")  # certainties of a verdict that name one limit
@@ -261,8 +262,9 @@ def _advice(shares, verdict, table, of_runtime, misses):
         largest = sorted(saved, key=lambda row: row["percent"])[-1:]
         return [_advised(texts, category, row["high"], saved=row) for row in largest]
     # If none of these slots were lost, at most that share of the cycles would be saved.
+    most = {name: min(shares.loc[[name, _ACTED_ON.get(name, name)], "high"]) for name in chosen.index}
     bounded = chosen["high"].lt(1 - shares.at["retired", "low"] - _SAME) | chosen.eval("low > @_NAMED * high")
-    at_most = {name: _percent(chosen.at[name, "high"]) if bounded[name] else None for name in chosen.index}
+    at_most = {name: _percent(most[name]) if bounded[name] else None for name in chosen.index}
     possible = verdict.limits if verdict.certainty == "open" else ()
     others, last = sorted({*possible} - {losses[name] for name in at_most}), chosen.index[-1]
     return [_advised(texts, name, most, others * (name == last)) for name, most in at_most.items()]
