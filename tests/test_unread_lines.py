@@ -64,3 +64,49 @@ def test_how_many_lines_were_not_read_is_told_and_the_first(tmp_path, text, n_li
 )
 def test_what_was_read_or_counts_nothing_is_not_told(tmp_path, beside):
     assert not any("not read" in remark for remark in told(tmp_path, f"# Page\n{beside}\n{PERF}").values())
+
+
+MISSES = "L1 Data Cache Misses | 1,234 | 1,734"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        f"Metric | a | b\n{MISSES}\ncycles | 4,000 | 9,500 (host)\ntask-clock | 1.50 ms | 4.00 ms",
+        f"Metric | a | b | +/-\n{MISSES} | +41 %\nTotal Cycles | 4,000 | 9,500 | +138 %\nIPC | 2 | 3 |",
+    ],
+)
+def test_cells_with_a_unit_or_a_remark_behind_the_number_are_counts(tmp_path, rows):
+    (file := tmp_path / "page.md").write_text("# A\n" + "".join(f"| {row} |\n" for row in rows.split("\n")))
+    sources = read_sources([file], {}, interval_ms=None, columns=None)
+    assert [source.counts["cycles"].iloc[0] for source in sources] == [4000, 9500]
+
+
+def test_routes_are_programs_and_a_heading_per_request_is_of_one_operation(tmp_path):
+    table = "| Metric (per request) | poll | ring |\n|---|---|---|\n| cycles | {}1,000 | {}2,000 |\n"
+    table += "| i-cache misses | {}11.5 | {}12.5 |\n| instructions | {}1,500 | {}1,800 |\n"
+    root, echo = (f"## Route {name}\n{table.format(*[n] * 6)}" for name, n in (("root", 1), ("echo", 2)))
+    (file := tmp_path / "page.md").write_text(f"{root}\n{echo}")
+    sources = read_sources([file], {}, interval_ms=None, columns=None)
+    assert [source.counts["cycles"].tolist() for source in sources] == [[11000], [12000], [21000], [22000]]
+    assert all("one operation" in source.remark and source.counts.shape[1] == 3 for source in sources)
+    assert ["root" in source.mark for source in sources] == [True, True, False, False]
+
+
+def test_an_event_of_a_kind_of_core_needs_no_closing_slash(tmp_path):
+    rows = PERF.replace("instructions", "armv8_cortex_a55/instructions   #  1.70  insn per cycle")
+    rows = rows.replace(
+        "      cycles", "      armv8_cortex_a55/cycles/\n     2,000,000,000      armv8_cortex_a76/cycles/"
+    )
+    (file := tmp_path / "page.md").write_text(f"# Page\n{rows}")
+    little, big = read_sources([file], {}, interval_ms=None, columns=None)
+    assert little.counts["instructions"].tolist() == [1.7e9] and "instructions" not in big.counts
+
+
+def test_what_toplev_says_of_taking_turns_is_the_running_share(tmp_path):
+    text = TOPLEV.replace("# Two", "MUX                              %      6.50\n\n# Two") + TOPLEV[
+        6:
+    ].replace("61", "41")
+    (file := tmp_path / "page.md").write_text(text)
+    first, _ = read_sources([file], {}, interval_ms=None, columns=None)
+    assert first.running["backend_bound"].tolist() == [0.065]

@@ -16,7 +16,7 @@ _FILES, _LINES, _WITHOUT, _OF_TOOL, _READ, _UNREAD = yaml_beside(__file__).value
 _HEAD, _LONGEST = 1 << 20, 300  # of a text, and of each line in it, where the tools' lines are looked for
 _NUMBERED = re.compile(r"line ([0-9]+), '")
 _CELLS = re.compile(r"\s{2,}|[|;\t│,]")
-_THOUSANDS = re.compile(r"(?<=[0-9])[,'](?=[0-9]{3})")
+_THOUSANDS = re.compile(r"(?<=[0-9])[,'](?=[0-9]{3}(?![0-9.]))")
 _NUMBER = re.compile(r"[0-9](?:[. \u00a0\u202f]?[0-9])++")
 
 
@@ -31,31 +31,29 @@ def recognise(content):
 
 def without_counts(text):
     """Why a text in which no counts were found has none (str): the tool that wrote lines of it, and the first one."""
-    lines = text[:_HEAD].split("\n")
+    lines = re.finditer(rf"(?m)^.{{1,{_LONGEST}}}", text[:_HEAD])
     told = (
-        (number, tool)
-        for number, line in enumerate(lines)
+        (line.start(), tool)
+        for line in lines
         for tool, row in _LINES.items()
-        if re.match(row, line[:_LONGEST], re.IGNORECASE)
+        if re.match(row, line[0], re.IGNORECASE)
     )
-    number, tool = next(told, (0, None))
-    if tool is None:
-        n_lines = sum(map(bool, map(str.strip, text.split("\n"))))
-        return f"{_WITHOUT.format(n_lines)} {_READ}"
-    start = sum(len(line) + 1 for line in lines[:number])
-    return f"{_OF_TOOL.format(tool, where(text, start))} {_READ}"
+    if first := next(told, None):
+        return f"{_OF_TOOL.format(first[1], where(text, first[0]))} {_READ}"
+    return f"{_WITHOUT.format(sum(map(bool, map(str.strip, text.split(chr(10))))))} {_READ}"
 
 
 def unread(text, read):
     """Sentence (str) on the lines of a text that count events or tell shares of slots, of which `read` (str), what was
     taken of it, has no number: how many, and the first; "" if there are none.
     """
-    plain, left_out, width, fewest = _THOUSANDS.sub("", read), [], 0, 0
+    there, left_out, width, fewest = {*_NUMBER.findall(_THOUSANDS.sub("", read))}, [], 0, 0
     for line in plain_lines(text) if len(text) < _HEAD else ():
         cells = [cell.strip(' *`"') for cell in _CELLS.split(_THOUSANDS.sub("", line).strip(" |"))]
         n_named, numbers = sum(map(_is_named, cells)), [*filter(None, map(_NUMBER.match, cells))]
         if numbers and (n_named or (len(cells) == width and len(numbers) >= fewest)):
-            left_out += [" ".join(line.split())] * (not any(number[0] in plain for number in numbers))
+            is_read = any(number[0] in there or not number[0].strip("0.") for number in numbers)
+            left_out += [" ".join(line.split())] * (not is_read)
         elif set(line) - set("|+-: "):
             width, fewest = len(cells) * (n_named > 1), n_named
     return _UNREAD.format(len(left_out), left_out[0][:80]) if left_out else ""
@@ -63,10 +61,8 @@ def unread(text, read):
 
 def _is_named(cell):
     """Whether a cell names an event, or a category of slots."""
-    is_category = PATTERNS["heading"].fullmatch(cell.removesuffix(" STAT")) and not cell.upper().startswith(
-        "IPC"
-    )
-    return bool(is_category) or is_known(base_name(CORE_EVENT.sub(r"\2", cell)))
+    name = re.sub(r"(?i) (?:STAT|\(.*)$|^(?:IPC|ins\w+ per)\b.*", "", cell)  # IPC is known of counts
+    return bool(PATTERNS["heading"].fullmatch(name)) or is_known(base_name(CORE_EVENT.sub(r"\2", name)))
 
 
 def numbered(message, inside, text):

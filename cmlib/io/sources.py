@@ -104,7 +104,7 @@ def read_sources(files, machine, *, marks=(), place="", **options):
     RecordError
         If a file can't be read, holds none of this, or counts that can't be true; the message names the file.
     """
-    sources, totals, amid, texts, raws = [], [], {}, {}, {}
+    sources, totals, amid = [], [], {}
     for file in map(Path, files):
         with errors_as(RecordError, file):
             raw = _as_utf8(decompress(read_file(file), file))
@@ -112,7 +112,7 @@ def read_sources(files, machine, *, marks=(), place="", **options):
         with _errors_of(file):
             if not marks:
                 check_size(file, raw)
-            text = texts[file] = raw.decode("utf-8", "surrogateescape")  # keeps bytes that are not UTF-8
+            text = raw.decode("utf-8", "surrogateescape")  # keeps bytes that are not UTF-8
             if (refusal := recognise(raw)) and not perf.shares_alone(text):
                 raise RecordError(f"{file} {refusal}")
             name, amid[file], below = (
@@ -120,15 +120,14 @@ def read_sources(files, machine, *, marks=(), place="", **options):
             )
             by_interval, whole = _read_amid(file, text, (marks, place, machine | machine_with(name), options))
             whole = [(file, of[1] | machine_with(_nearest(below, of[-1].titles)), *of[2:]) for of in whole]
+        read = [source.raw.decode(errors="replace") for source in by_interval] + [of[-1].text for of in whole]
+        amid[file] += " " + unread("" if marks or place else text, "\n".join(read))
         sources += by_interval
         totals += whole
     sources += _totals(totals, options)
     for source in sources:
         check_size(source.file, source.raw)
-        raws.setdefault(source.file, []).append(source.raw.decode(errors="replace"))
-    for file, read in raws.items() if not (marks or place) else ():
-        amid[file] = f"{amid[file]} {unread(texts[file], ' '.join(read))}".strip()
-    return [source.noted(amid[source.file]) for source in sources]
+    return [source.noted(amid[source.file].strip()) for source in sources]
 
 
 def _as_utf8(raw):

@@ -148,7 +148,7 @@ def _check_times(time):
         row = back[0] + 1
         raise ValueError(
             f"row {row}: time goes back from {time[row - 1]} s to {time[row]} s, so this is more than one run. "
-            "Split the file where `# started on` stands, and read each part by itself."
+            "Give each a file of its own."
         )
 
 

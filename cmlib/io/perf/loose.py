@@ -84,10 +84,12 @@ def from_tables(lines):
             if objects and isinstance(objects[0], str):
                 return "\n".join(objects)
             tables += [(title, objects)] * bool(objects)
+    programs = [counts.get("program") for _, objects in tables for counts in objects]
     for n, (title, objects) in enumerate(tables, 1):
         for counts in objects:
             if "program" in counts:
-                counts["program"] = counts["program"] or title
+                is_told = counts["program"] and programs.count(counts["program"]) == 1
+                counts["program"] = f"{title * (not is_told)} {counts['program']}".strip()
             elif len(tables) > 1:
                 counts["table"] = title or f"table {n}"
     return _as_text([counts for _, objects in tables for counts in objects])
@@ -116,7 +118,7 @@ def _cells(line, mark):
     cells = line.split() if is_between_blanks else _RE.blanks.split(line.strip())
     with contextlib.suppress(csv.Error):
         cells = cells if is_between_blanks or not mark else next(csv.reader([line], delimiter=mark), [])
-    return [_RE.emoji.sub("", cell.strip(' *`"')) for cell in cells]
+    return [_RE.around.sub("", cell.strip(' *`"')) for cell in cells]
 
 
 def _is_heading(cells):
@@ -219,7 +221,9 @@ def _transposed(rows, note):
     heading, rows = (rows or [[]])[0], [row for row in rows[1:] if len(row) - len(rows[0]) in (0, 1)]
     if rows and is_event(rows[0][-1]) and not is_event(rows[0][0]):  # its name behind a count
         heading, rows = heading[::-1], [row[::-1] for row in rows]
-    counted = {row[0]: row for row in rows if is_event(row[0])}
+    events = [row for row in rows if is_event(row[0]) and not any(map(_RE.duration.search, row))]
+    counted = {row[0]: row for row in events}
+    per = "".join(f"/{unit}" for unit in _RE.per_op.findall(" ".join(heading[:1])))
     took = next((row for row in rows if _RE.wall.match(row[0])), None)
     read = [*counted.values(), *([took] if took else [])]
     width = len(read[0]) if read else 0
@@ -227,19 +231,20 @@ def _transposed(rows, note):
     columns = [k for k, cells in enumerate(zip(*read, strict=False)) if all(map(_RE.cell.fullmatch, cells))]
     columns = [k for k in columns if not is_called(names[k], "statistic")]
     are_means = all(is_called(names[k], "mean") for k in columns)
-    if len(counted) < sum(is_event(row[0]) for row in rows) or {width} != {*map(len, read)}:
+    if len(counted) < len(events) or {width} != {*map(len, read)}:
         return []
     others = ", ".join(row[0] for row in rows if row not in read and not _RE.stalled.fullmatch(row[0]))
-    note += f"Rows that name no event are left out: {others}." * bool(others)
+    note += f"Rows that count no event are left out: {others}." * bool(others)
     objects = []
     for k in columns[:1] if are_means else columns:
         if not counted or any(_RE.large.search(row[k]) for row in counted.values()):
             name = {"program": "" if are_means else names[k]}
             seconds = {"time [s]": _seconds(took[k])} if took else {}
-            counts = {event: row[k] for event, row in counted.items()}
+            counts = {event: row[k].partition(" (")[0] for event, row in counted.items()}
             for row in rows if "cycles" in counts else ():
                 if (stalled := _RE.stalled.fullmatch(row[0])) and (share := _RE.percent.fullmatch(row[k])):
                     counts[stalled[1]] = number(counts["cycles"].replace(",", "")) * float(share[1]) / 100
+            counts = {event.replace(" ", "-") + per: count for event, count in counts.items()}
             objects.append(name | {NOTE: note} | counts | seconds)
     return objects
 

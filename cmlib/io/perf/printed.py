@@ -167,6 +167,7 @@ class _Part:
             *[_MODES[mode] for mode in modes[:1]],
         ]
         told = [reading.text for some in rows.values() for reading in some] + self.elapsed
+        told += [line for line in self.lines if "MUX" in line]
         running = [as_number(share) / 100 for share in PATTERNS["running"].findall("\n".join(told))]
         running, unit = (np.nan, "") if is_counted else (np.mean(running or [np.nan]), "%")
         values = counts if is_counted else shares or stalls

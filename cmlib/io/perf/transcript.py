@@ -21,7 +21,7 @@ from cmlib.io.perf.markup import one_row_a_line, without_html, without_marks
 from cmlib.io.perf.simpleperf import as_perfs
 
 NOTE = "Counts were taken out of the text around them."
-_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\^C(?=  )")
 _QUOTED = re.compile(r"^(?:> ?)+", re.MULTILINE)
 _INDENTED = re.compile(r"^[ \t]*\t(?= )")  # perf's rows, which begin with blanks
 _NUMBERED = re.compile(r"^ *([0-9]{1,6})(?:[:|.)]| ?│)?(?: |\t|$)")  # as editors and `cat -n` number lines
@@ -47,6 +47,7 @@ _FEWEST_NUMBERS, _MOST_LINES = 4, 0.8  # share of the lines
 _ENCODED_MAIL = 3  # soft breaks that make a text one
 _KEPT = re.compile(r"^ *(?:Performance counter stats for |# started on |[0-9.,]+ .*seconds time elapsed)")
 _METRIC = re.compile(rf"^ *(?:{TIME} +)?(?:(?:Topdown\S* *(?:\(\w+\))? *)?#|[(\[][ 0-9.,]+%[)\]] *$)")
+_UNCLOSED = re.compile(r"(?<=[0-9] )( *(?:cpu_[a-z]++|armv[0-9]\w*+|apple_\w++)/[\w.-]++)(?![^\s|])")
 _REMARK = re.compile(r"(?<=%\)) +[^\s()%][^()%]*$")  # somebody's, behind a row's running share
 _FIELDS = re.compile(
     rf"\s*(?:(?:{TIME}([,;\t|]))?(?:(?:CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)*[,;\t|][0-9]+)[,;\t|])?(?:(?:[0-9]+(?:[.,][0-9]+)?|{UNCOUNTED})([,;\t|])[^,;\t|]*\2([^;\t|]+?)\2[0-9]+\2[0-9]"
@@ -97,7 +98,8 @@ def plain_lines(text):
     text = _ESCAPE.sub("", text).replace("&lt;not ", "<not ").replace("ed&gt;", "ed>")
     if len(_SOFT_BREAK.findall(text)) >= _ENCODED_MAIL:
         text = _SOFT_BREAK.sub("", text)
-    lines = one_row_a_line(without_html(_QUOTED.sub("", text)).split("\n"))
+    text = _UNCLOSED.sub(r"\1/", without_html(_QUOTED.sub("", text)))
+    lines = one_row_a_line(text.split("\n"))
     lines = _without_numbers(_without_tags(_without(_LOGGED, _without(_COMMENT, lines))))
     lines = [_INDENTED.sub("", line) for line in without_marks(lines)]
     return _TIME_L.sub(_AS_PERF, as_perfs("\n".join(lines))).split("\n")
