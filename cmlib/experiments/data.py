@@ -15,7 +15,7 @@ import re
 from cmlib import clean
 from cmlib.clean.series import FEWEST_SAMPLES
 from cmlib.collect.schedule import PINNED
-from cmlib.errors import NothingRecordedError, UnfitRecordingError
+from cmlib.errors import NothingRecordedError, UnfitRecordingError, message
 from cmlib.experiments.cache import cached
 from cmlib.experiments.event_tables import known_sums
 from cmlib.experiments.requested import resolve_names, split_names
@@ -67,8 +67,7 @@ def programs(url, wanted="all", *, modes=()):
             )
     if 0 < len(simulated & set(names)) < len(names):
         raise UnfitRecordingError(
-            f"{', '.join(sorted(simulated & set(names)))} is simulated, and others of {wanted} are measured: simulated "
-            "counts never stand beside measured ones in a table or model. Study them one after the other."
+            message(__file__, "both_kinds", ", ".join(sorted(simulated & set(names))), wanted)
         )
     return names
 
@@ -212,8 +211,7 @@ def cleaned_runs(url, program, sets, *, method="shrinkage", workers=None):
     runs = store.runs(url, program=program).query("set in @sets")
     if runs.empty:
         raise NothingRecordedError(
-            f"program {program!r} has no recording of {' or '.join(sets)}; notebook 01 lists what it has. "
-            f"Record it: {how_to_record(program)}."
+            message(__file__, "no_recording", program, " or ".join(sets), how_to_record(program))
         )
     job = functools.partial(_cleaned, url, method=method)
     counts, seconds = zip(*parallel_map(job, runs["run_id"], workers), strict=True)

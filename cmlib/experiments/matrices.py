@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib import merge, rank
-from cmlib.errors import UnfitRecordingError
+from cmlib.errors import UnfitRecordingError, message
 from cmlib.experiments.cache import cached
 from cmlib.experiments.data import FEWEST_INTERVALS, cleaned_runs, refuse_simulated
 from cmlib.experiments.targets import IPC, Target, choose_target
@@ -119,8 +119,7 @@ def _without_ticking(runs, target):
     if len(ticking) and all(target.leaks_target(event) for counts in others for event in counts):
         named = ", ".join(f"{event} {rate:,.0f} times" for event, rate in ticking.items())
         raise UnfitRecordingError(
-            f"what was counted beside {' and '.join(sorted(target.events))} happens at a fixed rate in time ({named} a "
-            f"second), and says nothing of {target.name}: record core events, which `cmlib doctor` lists."
+            message(__file__, "fixed_rate", " and ".join(sorted(target.events)), named, target.name)
         )
     return runs.assign(counts=others), ticking
 
@@ -133,10 +132,7 @@ def choose_cycles(url, program, target):
     names, chosen = choose_target(url, program, target)
     refuse_simulated(url, names, "clusters go with counted cycles.")
     if chosen != IPC:
-        raise UnfitRecordingError(
-            f"clusters of events go with cycles per instruction, and {chosen.name} is explained here: notebook 03 has "
-            "its events."
-        )
+        raise UnfitRecordingError(message(__file__, "other_target", chosen.name))
     return names
 
 
@@ -191,8 +187,7 @@ def _in_time(runs, target, per):
     happened = int((y > 0).sum())
     if happened < FEWEST_INTERVALS:
         raise UnfitRecordingError(
-            f"what {target.name} takes happened in {happened} of {len(alike['counts'].iloc[0])} intervals, and a model "
-            f"takes {FEWEST_INTERVALS}: explain another event by `-p target=EVENT`, or record longer intervals."
+            message(__file__, "seldom", target.name, happened, len(alike["counts"].iloc[0]), FEWEST_INTERVALS)
         )
     if X.empty:
         raise UnfitRecordingError(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmlib import places
+from cmlib.errors import message
 from cmlib.experiments.requested import resolve_names
 from cmlib.io.store.raw import recorded_programs
 from cmlib.report import parameters
@@ -115,10 +116,7 @@ def _chosen(profile, wanted):
     files = {file.stem: file for file in (places.params_dir() / profile).glob("*.yaml")}
     known = sorted({*_DEFAULTS, *(file.parent.name for file in places.params_dir().glob("*/*.yaml"))})
     if profile not in known and not files:
-        raise ValueError(
-            f"no profile {profile!r}: it is the name of a folder under params ({', '.join(known)}), or a folder that "
-            "holds parameters as these do, NOTEBOOK.yaml."
-        )
+        raise ValueError(message(__file__, "no_profile", profile, ", ".join(known)))
     if profile not in known and place_of(profile, {}) in known:
         raise ValueError(f"{profile} has the name of a profile under params, whose results it would replace.")
     names = sorted(file.stem for file in places.notebooks_dir().glob("[0-9]*_*.ipynb"))
@@ -137,10 +135,7 @@ def _job(name, file, profile, extra):
     of_profile = {} if file is None else parameters.read_parameters(file)
     parameters.check_parameters(notebook, of_profile, where)
     if of_profile.get("results_folder"):
-        raise ValueError(
-            f"{where}: results_folder is one for all notebooks of a run; "
-            f"give it with -p results_folder=…, or in the environment variable CMLIB_RESULTS."
-        )
+        raise ValueError(message(__file__, "one_folder", where))
     here = {name: value for name, value in extra.items() if name in declared}
     parameters.check_parameters(notebook, here, "-p")
     # No widgets, as nobody can turn them, and one folder for the whole run.

@@ -18,7 +18,7 @@ import pandas as pd
 from cmlib.anomaly.speed import WHOLE
 from cmlib.collect.compare.versions import MEASURES, time_whole
 from cmlib.collect.toolchain import run_tool
-from cmlib.errors import CmlibError
+from cmlib.errors import CmlibError, message
 from cmlib.terminal import say
 
 REPEATS = 3  # runs of each layout and version; the shortest counts
@@ -38,10 +38,7 @@ def check_layouts(versions, build):
     if len(versions) != 2:
         raise CmlibError("--layouts is for two commands, which it runs: a recording has one layout")
     if build and not _linker() and "go build" not in build:
-        raise CmlibError(
-            "--layouts relinks with lld or mold, and neither is installed: on Debian, apt-get install lld; on Fedora, "
-            "dnf install lld. Without --build only the stack is moved."
-        )
+        raise CmlibError(message(__file__, "no_linker"))
     for version in versions if build else ():
         with _restored(version) as program:
             links = set()
@@ -51,11 +48,7 @@ def check_layouts(versions, build):
                 if len(links) == 2:
                     break
             else:
-                raise CmlibError(
-                    f"--build leaves {program} the same for any layout: does it link anew (`make -B`), and with "
-                    "$LDFLAGS, $RUSTFLAGS or $GOFLAGS of the environment? CMake needs to be told: "
-                    'cmake -DCMAKE_EXE_LINKER_FLAGS="$LDFLAGS" . && cmake --build .'
-                )
+                raise CmlibError(message(__file__, "not_relinked", program))
 
 
 def time_layouts(versions, n_layouts, build=None, seed=0, notify=say, progress=lambda: None):

@@ -21,7 +21,7 @@ import zlib
 from glob import escape
 from pathlib import Path
 
-from cmlib.errors import CmlibError
+from cmlib.errors import CmlibError, message
 from cmlib.terminal import say_left_out
 
 
@@ -227,10 +227,7 @@ def unpack(packed, file):
             f"{file} can't be unpacked: {str(error) or 'it asks for too much memory'}."
         ) from error
     if len(content) > most:
-        raise ArchiveError(
-            f"{file} is refused: its {len(packed):,} bytes unpack to more than {most:,}, and what perf writes does "
-            "not."
-        )
+        raise ArchiveError(message(__file__, "unpacks_to_more", file, len(packed), most))
     return content
 
 
@@ -287,10 +284,7 @@ def make_folder(folder):
     """Make a folder for recordings if it is missing, and return its Path; ArchiveError if it is a symbolic link."""
     folder = Path(folder)
     if folder.is_symlink():
-        raise ArchiveError(
-            f"{folder} is a link to {os.readlink(folder)}, and recordings are not written through links: move that "
-            "folder to its place, or set CMLIB_DATA to the folder that holds it all."
-        )
+        raise ArchiveError(message(__file__, "link", folder, os.readlink(folder)))
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

@@ -10,6 +10,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
+from cmlib.errors import message
 from cmlib.io.events import base_name, copy_name
 from cmlib.io.perf.formats.lines import check_density
 from cmlib.io.perf.grammar import ParseError
@@ -99,11 +100,7 @@ def without_copies(frame):
     is_further = _is_further(rows, copy)
     if (is_further & ~is_equal).any():
         row = frame.iloc[np.argmax(is_further & ~is_equal)]
-        raise ParseError(
-            f"line 1: the interval that ends at {row['time_s']:.9g} s counts {row['event']} again, as "
-            f"{row['value']:.15g}, and most intervals count it less often: were two recordings mixed up? "
-            "Import each by itself."
-        )
+        raise ParseError(message(__file__, "counted_again", row["time_s"], row["event"], row["value"]))
     return frame[~is_further].reset_index(drop=True), int(is_further.sum())
 
 
@@ -146,10 +143,7 @@ def _check_times(time):
     back = np.flatnonzero(np.diff(time) < 0)
     if len(back):
         row = back[0] + 1
-        raise ValueError(
-            f"row {row}: time goes back from {time[row - 1]} s to {time[row]} s, so this is more than one run. "
-            "Give each a file of its own."
-        )
+        raise ValueError(message(__file__, "back_in_time", row, time[row - 1], time[row]))
 
 
 def _column_names(events):

@@ -19,6 +19,7 @@ import pandas as pd
 import pyarrow as pa
 
 from cmlib.clean.uncounted import lengths_by_ends
+from cmlib.errors import message
 from cmlib.io.events import is_event
 from cmlib.io.events.naming import SAME, normalize_name
 from cmlib.io.perf.formats.base import Format, Totals
@@ -108,10 +109,7 @@ class Wide(Format):
         columns = columns or {}
         names, counts = self._counts(columns)
         if self.times is None and interval_ms is None:
-            raise ParseError(
-                f"{where(self.text, self.start)} names no column of time. Give the length of an interval: "
-                "--interval-ms N; or name the column time_s, time_ms or timestamp."
-            )
+            raise ParseError(message(__file__, "no_times", where(self.text, self.start)))
         ends = np.arange(1, len(counts) + 1) * 1.0 if self.times is None else self._ends()
         ratio = 1.0 if interval_ms is None else interval_ms / 1000 / _step(ends)
         ends = ends if 0.99 <= ratio <= 1.01 else ends * ratio
@@ -255,8 +253,7 @@ class Wide(Format):
                 rows[start] = cells
             elif end < len(self.text) or self.text.endswith("\n"):
                 raise ParseError(
-                    f"{where(self.text, start)} has {len(cells)} cells, and the heading names {len(self.names)} "
-                    "columns."
+                    message(__file__, "other_cells", where(self.text, start), len(cells), len(self.names))
                 )
         return rows
 
@@ -302,10 +299,7 @@ class Wide(Format):
     def _ends(self):
         """Ends of the intervals since the beginning of the first [s] (array); ParseError where time goes back."""
         if len(back := np.flatnonzero(np.diff(self.times) <= 0)):
-            raise ParseError(
-                f"{where(self.text, self.starts[back[0] + 1])} goes back in time, or stays where it was, so another "
-                "run begins. Read each part by itself, as `cmlib import` does."
-            )
+            raise ParseError(message(__file__, "back_in_time", where(self.text, self.starts[back[0] + 1])))
         step = _step(self.times)
         begins = self.times[:1] - step
         return self.times if len(begins) and -step < begins[0] <= 0.5 * step else self.times - begins
@@ -341,8 +335,13 @@ class Wide(Format):
         if not all(fits):
             wrong = fits.index(False)
             raise ParseError(
-                f"{where(self.text, self.starts[wrong])} has {cells[wrong][:40]!r} for {self.names[k]}, "
-                "which is no count."
+                message(
+                    __file__,
+                    "no_count",
+                    where(self.text, self.starts[wrong]),
+                    cells[wrong][:40],
+                    self.names[k],
+                )
             )
         return numbers
 
@@ -350,8 +349,7 @@ class Wide(Format):
         """Raise ParseError before a long heading is put above each of many runs."""
         if n_parts * self.end_of_heading > _MOST_OF_HEADINGS:
             raise ParseError(
-                f"{where(self.text, self.start)} is a heading of {self.end_of_heading:,} characters, and {n_parts:,} "
-                "runs or programs come below it: was the file damaged? Split it, or leave out columns."
+                message(__file__, "long_heading", where(self.text, self.start), self.end_of_heading, n_parts)
             )
 
     def _left_out(self, columns):
