@@ -97,6 +97,16 @@ def test_a_card_of_which_more_is_to_be_known_tells_what_notebooks_that_were_left
     assert "cmlib record gcc" not in card(page, "app")
 
 
+def test_the_list_of_reports_names_the_program_of_each_of_several(tmp_path):
+    results = report.Results("01_a", title="A", question="?", profile="live/all", folder=tmp_path)
+    results.overview("gcc", limits="8 % are lost")
+    results.overview("<i>app</i>", limits="the back end")
+    results.save()
+    report.build_index(tmp_path / "live/all")
+    listed = (tmp_path / "live/index.html").read_text()
+    assert "gcc: 8&nbsp;% are lost." in listed and "&lt;i&gt;app&lt;/i&gt;: The back end." in listed
+
+
 def test_a_long_command_is_folded_and_whole_in_there_and_a_short_one_stands_in_its_sentence(tmp_path):
     command = f"perf stat -e '{','.join(['a<b>&c'] * 40)}' -- awk 'NR %2' && cmlib import gcc next.csv"
     results = results_of(tmp_path, "01_a")

@@ -118,7 +118,7 @@ def _build_programs(folder):
         {
             "name": page.parent.name,
             "made": datetime.fromtimestamp(page.stat().st_mtime, UTC).strftime(_TIME),
-            "limits": [card["limits"] for card in gather_cards(read_manifests(page.parent))],
+            "cards": gather_cards(read_manifests(page.parent)),
         }
         for page in sorted(folder.glob("*/index.html"))
     ]
