@@ -197,7 +197,11 @@ def test_what_was_printed_of_some_categories_bounds_the_others_and_a_sum_that_is
     )
     text = FORMS["--metric-only"].replace("42.0", "30.0")
     (account,) = told(text, tmp_path)
-    assert account["how"] == "open" and account["adds_up_to"] == pytest.approx(88) and not account["printed"]
+    assert (
+        account["how"] == "open"
+        and account["printed_adds_up_to"] == pytest.approx(88)
+        and not account["printed"]
+    )
     assert "88 %" in account["text"]
     (account,) = told(
         "│ Backend Stalled Cycles │ 93.2 │ % │\n│ Frontend Stalled Cycles │ 0.1 │ % │\n", tmp_path

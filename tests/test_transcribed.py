@@ -297,7 +297,7 @@ def test_what_an_efficient_core_calls_resources_is_no_memory_and_what_toplev_ran
 
 def test_what_was_printed_and_does_not_add_up_is_told():
     (odd,) = [answer for answer in summaries("vtune-three-tabs.md") if answer["name"].endswith("odd")]
-    assert odd["account"]["adds_up_to"] == pytest.approx(110)
+    assert odd["account"]["printed_adds_up_to"] == pytest.approx(110)
     assert odd["account"]["disputed"]["back end"] == pytest.approx(45)
 
 

@@ -62,7 +62,7 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
     )
     alike = () if any(map(events.processor_of, known)) else events.recognise(spelled).tables
     if processor in alike and len(alike) > 1:
-        answer["processor"] = " or ".join([processor, *sorted({*alike} - {processor})])
+        answer["processors_alike"] = sorted({*alike} - {processor})
         if len({read_costs(name).width for name in alike}) > 1:
             answer["slots_a_cycle"] = None
     return answer
@@ -73,16 +73,16 @@ def _without_odd_parts(printed):
     used, notes = dict(printed), []
     for whole, parts in common()["parts"].items():
         shares = {name: printed[name] for name in (*parts, *_FURTHER.get(whole, ())) if name in printed}
-        is_whole = {*parts} <= printed.keys() or shares.keys() - {*parts}
+        should_add_up = {*parts} <= printed.keys() or shares.keys() - {*parts}
         if (
             whole in printed
-            and is_whole
+            and should_add_up
             and abs(sum(printed.get(part, 0) for part in parts) - printed[whole]) > _ODD
         ):
             listed = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares.items())
             notes.append(
                 f"The tool printed parts of the {whole}, {listed}, that add up to {100 * sum(shares.values()):.1f} %, "
-                f"and it to {100 * printed[whole]:.1f} %: they are not used, as it is not all {' and '.join(parts)}."
+                f"and {100 * printed[whole]:.1f} % for all of it: these parts are not used."
             )
             used = {name: share for name, share in used.items() if name not in shares}
     return used, notes

@@ -117,16 +117,17 @@ def summarize(
     runs = [tuple(part.drop(columns=odd, errors="ignore") for part in run) for run in runs]
     printed = {name: value for name, value in (printed or {}).items() if name not in odd}
     level, ratios, largest = levels_of_runs(runs, printed, written or {}, whole_runs=whole_runs)
-    misses = [] if whole_runs else _misses(runs, costs, level.get("GHz"))
     is_user = "u" in modifier and "k" not in modifier and "kernel cycles" not in level
+    ghz = None if is_user or level.get("GHz", 1.0) < _SLOWEST else level.get("GHz")
+    misses = [] if whole_runs else _misses(runs, costs, ghz)
     by_phase = phases(runs[0][0]) if len(runs) == 1 and not whole_runs else pd.DataFrame()
     by_phase = by_phase.drop(columns=["GHz"] * is_user, errors="ignore")
-    by_phase, changed, phases_text = _compare_phases(by_phase, runs[0], costs, level.get("GHz"))
+    by_phase, changed, phases_text = _compare_phases(by_phase, runs[0], costs, ghz)
     n_rows = sum(len(counts) for counts, _ in runs)
     interval_ms = 1000 if whole_runs else _interval_ms(runs)
     runtime = runtime_of(command)
     account = _account(
-        runs, processor, modifier, interval_ms, level.get("GHz"), printed, core, misses, metric_group, runtime
+        runs, processor, modifier, interval_ms, ghz, printed, core, misses, metric_group, runtime
     )
     level |= _clock(level)
     dropped = [kind for kind in _IN_KERNEL if is_user and not level.get(kind)]
@@ -139,6 +140,7 @@ def summarize(
         "schema": SCHEMA,
         "name": name,
         "processor": processor,
+        "processors_alike": [],
         "slots_a_cycle": int(costs.width[0]) if processor and costs.width[0] == costs.width[1] else None,
         "core": core,
         "runtime": runtime or None,
@@ -196,7 +198,7 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses,
     verdict = find_bottleneck(bounded, counted.drop(index=list(bounded.doubtful)), costs)
     metrics = {"": metric_group} if metric_group else read_costs("intel" if core else costs.name).metrics
     table, pmu = read_table(costs.table or _ANY_TABLE), core or processors.core_pmu(costs.name)
-    informative = "instructions" in counted.index or bounded.gap or bounded.printed
+    informative = "instructions" in counted.index or bounded.gap or bounded.printed or bounded.disputed
     if verdict.certainty == "open" and not informative:
         return None
     answer = {
@@ -205,6 +207,7 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses,
         "categories": [_category(row) for row in _shown(bounded.shares)],
         "adds_up_to": _percent(1 + bounded.gap),
         "printed": bounded.printed,
+        "printed_adds_up_to": _percent(1 + bounded.printed_gap),
         "disputed": {name: _percent(share) for name, share in bounded.disputed.items()},
         "stalls": {name: _percent(share) for name, share in verdict.stalls.items()},
         "contradiction": _percent(bounded.contradiction),
@@ -213,7 +216,8 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses,
         "advice": [] if bounded.gap else _advice(bounded.shares, verdict, table, advice_for(runtime), misses),
     }
     untold = [name for name in LOSSES if not _is_bounded(bounded.shares, name)]
-    return answer | {"text": _SENTENCES.limits(answer, LOSSES, untold if len(untold) > 1 else [])}
+    text = _SENTENCES.limits(answer, LOSSES, untold if len(untold) > 1 else [])
+    return answer | {"text": text, "disputed_text": _SENTENCES.disputed(answer)}
 
 
 def _is_bounded(shares, name):

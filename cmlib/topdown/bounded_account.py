@@ -62,8 +62,10 @@ class Bounds:
         Events that were left out, because on this processor they can't count what they are named after.
     printed : bool
         True if the shares are those that the recording tool itself printed.
+    printed_gap : float
+        Sum of level 1 minus 1 of what the tool printed [share of slots], where it is not used for that; else 0.
     disputed : dict of str to float
-        Printed shares outside the bounds, by category.
+        Printed shares that are not used, by category: those outside the bounds, or of a level that does not add up.
     """
 
     shares: pd.DataFrame
@@ -72,6 +74,7 @@ class Bounds:
     contradiction: float
     doubtful: tuple
     printed: bool = False
+    printed_gap: float = 0.0
     disputed: dict = field(default_factory=dict)
 
 
@@ -120,9 +123,9 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     }
     level = {name: printed[name] for name in (*LOSSES, "retired") if name in printed}
     untold, whole = 1 - sum(level.values()), len(level) == 1 + len(LOSSES)
-    taken = bool(level) and not exact and not disputed
+    taken, printed_gap = bool(level) and not exact and not disputed, 0.0
     if taken and (untold <= -_LIKE or (whole and untold - printed.get(SIBLING, 0.0) >= _LIKE)):
-        taken, gap, disputed = False, -untold, level
+        taken, printed_gap, disputed = False, -untold, level
     if taken:
         exact, gap = whole, untold if whole else 0.0
         stated += [
@@ -139,7 +142,9 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     events = {name: tuple(dict.fromkeys(named)) for name, named in direct.items()}
     shares = pd.DataFrame({"parent": parents, "low": low, "high": high, "events": events})
     gap = 0.0 if taken or abs(gap) <= max(_LIKE, error) else gap
-    return Bounds(shares.loc[list(parents)], exact, gap, contradiction, doubtful, taken, disputed)
+    return Bounds(
+        shares.loc[list(parents)], exact, gap, contradiction, doubtful, taken, printed_gap, disputed
+    )
 
 
 def surely_saved(savings):

@@ -274,7 +274,8 @@ _MISSES_OF = {
 
 def _are_shares(counts):
     """Whether counts are percent of the cycles, as some tools print them."""
-    return "instructions" not in counts and "cycles" in counts and (counts["cycles"] == 100).all()
+    are_all = "cycles" in counts and (counts["cycles"] == 100).all() and not (counts > 100).any(axis=None)
+    return are_all and "instructions" not in counts
 
 
 def miss_ratios(counts, written):
