@@ -18,7 +18,7 @@ from cmlib.cost.slopes import rates
 from cmlib.places import yaml_beside
 
 # Caches by the kinds of events that count their misses, and top-down categories that these misses cost.
-_MISSES, _PARTS = yaml_beside(__file__).values()
+_MISSES, _PARTS = map(yaml_beside(__file__).get, ("misses", "parts"))
 # Names of events that count misses of loads alone, of code as well, of prefetches as well.
 _OF_LOADS = re.compile("load|dmnd|rd_blk")
 _OF_CODE = re.compile("ic_dc|code|^cache-(misses|references)|longest_lat")

@@ -12,15 +12,15 @@ from cmlib.clean.uncounted import lengths_by_ends
 from cmlib.errors import message
 from cmlib.io import perf
 from cmlib.io.archive.programs import RecordError
-from cmlib.io.archive.runs import MOST_EVENTS
+from cmlib.io.archive.runs import LARGEST_COUNT, MOST_EVENTS
 
 _HEAD = 1 << 18  # characters that tell how many counts a line has
 # Most counts in a run: 480 events in 4,000 intervals, or 12 in 160,000.
 _MOST_COUNTS = 2_000_000
 # Events as perf writes them, with anything between the slashes of a PMU's, and kinds as in `task-clock [software]`.
 _NAME = re.compile(r"[^\s'\"`$;&|]+(?: \[\w+\])?|[\w-]+/[^/]*/\w*")
-# Limits: a tenth of perf's shortest interval, a third of a year, and 64-bit counts of a thousand processors, scaled up.
-_SHORTEST_S, _LONGEST_S, _MOST = 1e-4, 1e7, 2.0**80
+# Limits: a tenth of perf's shortest interval, and a third of a year.
+_SHORTEST_S, _LONGEST_S = 1e-4, 1e7
 _LONGEST_NAME, _LONGEST_LINE = 1000, 1 << 20
 
 
@@ -56,7 +56,7 @@ def check_plausible(file, frame, *, whole_runs=False, chosen=()):
     strange = [name for name in names if not name.isprintable() or any(c in name for c in "<>\ufffd")]
     if odd := strange or [name for name in names if name not in chosen and not _NAME.fullmatch(name)]:
         raise RecordError(message(__file__, "strange_name", file, odd[0]))
-    if len(bad := frame[~(frame["value"].isna() | frame["value"].between(0, _MOST))]):
+    if len(bad := frame[~(frame["value"].isna() | frame["value"].between(0, LARGEST_COUNT))]):
         row = bad.iloc[0]
         raise RecordError(f"{file} counts {row['value']:.3g} {row['event']} at once, which no counter holds.")
     times = frame["time_s"].drop_duplicates().to_numpy()

@@ -17,12 +17,12 @@ import pandas as pd
 from cmlib.anomaly.samples import LOCATION_COLUMNS
 from cmlib.errors import CmlibError, message
 from cmlib.io import archive
+from cmlib.io.archive.runs import LARGEST_COUNT
 
 # Columns of a sample that are no counts of events.
 ABOUT = ("function", "location", "thread", "threads", "work", "seconds", "running", "instructions")
 _MOST_COLUMNS = 600  # 480 events at most, and the columns above
 _MOST_EXECUTIONS, _MOST_HEADERS = 5000, 100
-_LARGEST = 2.0**80  # count that is believed, as in imports
 
 
 def read_regions(path):
@@ -54,7 +54,7 @@ def read_regions(path):
 
 def _are_counts(values):
     """Whether all values of a Series are missing, or such as a counter can hold."""
-    return (values.isna() | values.between(0, _LARGEST)).all()
+    return (values.isna() | values.between(0, LARGEST_COUNT)).all()
 
 
 def normalize(regions, *, per="instructions"):

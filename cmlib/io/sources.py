@@ -22,10 +22,10 @@ from cmlib.io import events, perf
 from cmlib.io.archive import decompress, errors_as, read_file, reading_errors_as
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import RUNS, UNKNOWN
+from cmlib.io.named_processors import NamedProcessors, named_processors
 from cmlib.io.plausible import check_lines, check_plausible, check_size
 from cmlib.io.refused import numbered, recognise, unread, without_counts
-from cmlib.processors import UnknownProcessorError, machine_with
-from cmlib.processors import find as find_processor
+from cmlib.processors import machine_with
 from cmlib.spelling import PINNED, spelling
 from cmlib.terminal import abridged
 
@@ -115,19 +115,19 @@ def read_sources(files, machine, *, marks=(), place="", **options):
             text = raw.decode("utf-8", "surrogateescape")  # keeps bytes that are not UTF-8
             if (refusal := recognise(raw)) and not perf.shares_alone(text):
                 raise RecordError(f"{file} {refusal}")
-            name, amid[file], below = (
-                (None, "", {}) if events.processor_of(machine) else _named_processors(text)
-            )
-            by_interval, whole = _read_amid(file, text, (marks, place, machine | machine_with(name), options))
-            whole = [(file, of[1] | machine_with(_nearest(below, of[-1].titles)), *of[2:]) for of in whole]
+            named = NamedProcessors() if events.processor_of(machine) else named_processors(text)
+            of_file = machine | machine_with(named.only)
+            by_interval, whole = _read_amid(file, text, (marks, place, of_file, options))
+            whole = [(file, of[1] | machine_with(named.below(of[-1].titles)), *of[2:]) for of in whole]
         read = [source.raw.decode(errors="replace") for source in by_interval] + [of[-1].text for of in whole]
-        amid[file] += " " + unread("" if marks or place else text, "\n".join(read))
+        left_out = "" if marks or place else unread(text, "\n".join(read))
+        amid[file] = f"{named.remark} {left_out}".strip()
         sources += by_interval
         totals += whole
     sources += _totals(totals, options)
     for source in sources:
         check_size(source.file, source.raw)
-    return [source.noted(amid[source.file].strip()) for source in sources]
+    return [source.noted(amid[source.file]) for source in sources]
 
 
 def _as_utf8(raw):
@@ -172,11 +172,11 @@ def _read(file, text, marks, place, machine, options, note=""):
         whole = [] if marks else perf.totals(lines, options["columns"], rows_are_runs=rows_are_runs)
         parts = [] if whole else perf.split_runs(lines)
         runs = (functools.partial(_marked, marks) if marks else _parts)(file, parts, machine, options)
-        for k, source in enumerate(
-            runs, 1
-        ):  # what a text shows several times is of several programs, if not said
-            mark = "-".join(filter(None, [kind, f"table_{k}" * (bool(note) and len(parts) > 1)]))
-            sources.append(source.noted(**of_kind | ({"mark": mark} if mark else {})))
+        sources += [source.noted(**of_kind) for source in runs]
+        if note and len(parts) > 1:  # series that a page shows one below the other are of several programs
+            marks_of = (f"{kind}-table_{k}".lstrip("-") for k in range(1, len(runs) + 1))
+            last = zip(sources[-len(runs) :], marks_of, strict=True)
+            sources[-len(runs) :] = [replace(source, mark=mark) for source, mark in last]
         totals += [(file, machine, of_kind, lines if len(whole) == 1 else "", total) for total in whole]
     return sources, totals
 
@@ -311,60 +311,6 @@ def _source(file, text, machine, options, frame=None, remarks=None):
     return ForeignRecording(file, raw, facts, counts, running, remark)
 
 
-_HEAD = 1 << 18  # characters in which a file says what it is
-_MOST_NAMED = 20  # lines that may name its processor
-# A processor that the file names, as likwid, PAPI, toplev, and comments like `# CPU: Neoverse-N1 (Ampere Altra)` do.
-_PROCESSOR = re.compile(
-    r"^[ \t#|*>\"]*(?:cpu(?:[ _](?:name|model|info|type))?|model name|processor"
-    r"|name(?=:[^\n]{,80} code named ))\"?[ \t]*[:=|][ \t\"]*(\w[^\n\"|]{2,80})"
-    r"|^ *# \S*-full\S*(?: [\d.]+)? on ([^\n\[]{2,80})(?:\[(\w+))?",
-    re.MULTILINE | re.IGNORECASE,
-)
-# Its model amid other text.
-_MODEL = re.compile(
-    r"\b(?:Neoverse[ -][A-Z]\d|Cortex-[AX]\d+|EPYC \d\w{3,4}|Xeon \w+ \d{4}\w*|Core i\d-\d+\w*|Ryzen \w+ \w+)\b"
-)
-
-
-def _named_processors(text):
-    """The processor (its name in tables, or None) that lines of a text name, or the only one amid it, with a remark.
-
-    If lines name several, a dict of them by the titles that stand above; a title below which are several has none.
-    """
-    text, named = text[:_HEAD], {}
-    for match in itertools.islice(_PROCESSOR.finditer(text), _MOST_NAMED):
-        line = match[1] or match[2]
-        models = filter(None, (re.split(r" \(|,", line)[0], line, match[3]))
-        if name := next(filter(None, map(_known, models)), None):
-            named[match.start()] = name
-    if len(several := {*named.values()}) > 1:
-        heads, below = perf.heads(text.split("\n")), {}
-        for start, name in named.items():
-            below.setdefault(heads[text.count("\n", 0, start)].titles, set()).add(name)
-        return None, "", {titles: names.pop() for titles, names in below.items() if len(names) == 1}
-    if several:
-        return several.pop(), "", {}
-    names = {_known(model): model for model in _MODEL.findall(text)[:_MOST_NAMED]}
-    name, model = names.popitem() if len(names) == 1 else (None, "")
-    return (
-        name,
-        f"The text names one processor, {model}, which is taken for the one measured." * bool(name),
-        {},
-    )
-
-
-def _nearest(below, titles):
-    """What a dict has of some titles, or else of the first of these that it has; None if of none."""
-    return next((below[titles[:k]] for k in range(len(titles), -1, -1) if titles[:k] in below), None)
-
-
-def _known(model):
-    """Name in tables of a processor that people call `model`; None if it is not known."""
-    with contextlib.suppress(UnknownProcessorError):
-        return find_processor(model.strip())
-    return None
-
-
 def _is_arm_by_counts(frame):
     """Whether events are counted as only Arm cores do: both kinds of stalls and mispredicted branches, but not
     branches.
@@ -389,15 +335,14 @@ def _facts(frame, counts, running, names, text):
     pinned = pinned or [name for name in PINNED if name in counts]
     others = [name for name in counts if name not in pinned]
     has_all_cycles = any(base == event and spelling(event) == "cycles" for event, base in bases.items())
+    modifier = next((modifier.replace("D", "") for modifier in modifiers.values()), None)
     again = events.second_readings(counts)
     times = counts.index.to_numpy()
     return {
         "mode": _mode(counts, running),
         "pinned": pinned,
         "groups": _groups(running[others]),
-        "modifier": None
-        if has_all_cycles
-        else next((modifier.replace("D", "") for modifier in modifiers.values()), None),
+        "modifier": None if has_all_cycles else modifier,
         "interval_ms": max(1, round(1000 * lengths_by_ends(times)[: max(len(times) - 1, 1)].min())),
         "encodings": {name: written.get(again.get(name, name), name) for name in others},
         "date": _started(text),

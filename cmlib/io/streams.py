@@ -15,7 +15,7 @@ from cmlib.io.archive import decompress, read_file
 from cmlib.io.public import PublicError, cache_dir
 
 # Patterns of the paths of each set's files, and names of events in them.
-_PATHS, _NAMES = places.yaml_beside(__file__).values()
+_PATHS, _NAMES = map(places.yaml_beside(__file__).get, ("paths", "names"))
 _PACKED = (".xz", ".gz")
 
 

@@ -165,6 +165,7 @@ def read_content(description, sha256, *, suffix=".csv.gz"):
 SCHEMA = 1
 # A row of PostgreSQL fits into one page of 8 kB, which is 1019 numbers at most.
 MOST_EVENTS = 480
+LARGEST_COUNT = 2.0**80  # that is believed: 64 bits of a thousand processors, scaled up
 
 # What counted: the processor's counters, read by perf, or a simulation.
 PERF, VALGRIND = "perf", "valgrind"

@@ -67,13 +67,13 @@ def heads(lines):
     number: what people write about outputs tells them apart.
     """
     of_lines, titles, head, typed, is_fenced = [], {}, Head(), "", False
-    prose, is_told, is_typed = set(), False, False
+    said, is_prose_between, is_typed = set(), False, False
     for line, below in itertools.zip_longest(lines, lines[1:], fillvalue=""):
         is_fenced ^= bool(FENCE.match(line))
         if (command := command_of(line)) is not None:
-            if is_told and not (is_typed and TABLE.match(line)):  # else it is what the program wrote
+            if is_prose_between and not (is_typed and TABLE.match(line)):  # else it is what the program wrote
                 titles[_TABLE] = f"table {head.number + 1}"
-            is_told, is_typed = False, not TABLE.match(line)
+            is_prose_between, is_typed = False, not TABLE.match(line)
             typed = program_of(command) or typed * bool(TABLE.match(line))
             head = Head(tuple(titles.values()), typed or command, head.number + 1)
             typed *= not TABLE.match(line)
@@ -84,9 +84,9 @@ def heads(lines):
             titles = {k: words for k, words in titles.items() if k < level}
             titles[level] = next(filter(None, title.group(*"abcd"))).strip(" :*`")
             head = Head(tuple(titles.values()), head.command * (level >= _MARKED), head.number)
-        elif _PROSE.match(line[:_LONGEST]) and (like := re.sub("[0-9]+", "0", line)) not in prose:
-            prose.add(like)
-            is_told = head.number > 0
+        elif _PROSE.match(line[:_LONGEST]) and (like := re.sub("[0-9]+", "0", line)) not in said:
+            said.add(like)
+            is_prose_between = head.number > 0
         of_lines.append(head)
     return of_lines
 

@@ -23,8 +23,8 @@ from cmlib.io.perf.grammar import STARTED, TIME, ParseError
 
 # In an event's name, in a heading of metrics (`TopdownL1 (cpu_core)`), in toplev's first column.
 _KIND = re.compile(
-    rf"(?<![\w/.-]){CORE_EVENT.pattern}|\((cpu_(?:core|atom|lowpower))\)[\s\"}}]*(?:#.*)?$"
-    r"|^ *(?:S\d\S* +)?(core|atom|lowpower)[ ,;]+\S+[ ,;].*% *(?:Slots|Stalls|Clocks)"
+    rf"(?<![\w/.-]){CORE_EVENT.pattern}|\((?P<metrics>cpu_(?:core|atom|lowpower))\)[\s\"}}]*(?:#.*)?$"
+    r"|^ *(?:S\d\S* +)?(?P<toplev>core|atom|lowpower)[ ,;]+\S+[ ,;].*% *(?:Slots|Stalls|Clocks)"
 )
 # Each PMU's name has one of these; finding them is ten times as fast as the regular expression.
 _WORDS = ("core", "atom", "lowpower", "armv", "apple")
@@ -96,9 +96,7 @@ def _of_block(lines):
     A name tells, that of the row or heading above metrics, too; without one, for how long events were counted. An
     event is of one kind if it is there more often than those that name theirs.
     """
-    named = [
-        (kind[1] or kind[5] or f"cpu_{kind[6]}") if (kind := _KIND.search(line)) else "" for line in lines
-    ]
+    named = [*map(_named_kind, lines)]
     if not any(named):
         is_other = any(_event(line) and not _TIMED.match(line) for line in lines)
         return [_NO_KIND * (is_other and (line[:1] not in "#" or line.startswith(STARTED))) for line in lines]
@@ -125,6 +123,12 @@ def _of_block(lines):
             above, is_sure = kind, kind and (not event or _OF_SLOTS.search(line))
         kinds.append(kind)
     return kinds
+
+
+def _named_kind(line):
+    """The kind of core (str) that a line names; "" if none."""
+    kind = _KIND.search(line)
+    return (kind[1] or kind["metrics"] or f"cpu_{kind['toplev']}") if kind else ""
 
 
 def _event(line):

@@ -10,14 +10,13 @@ import csv
 import itertools
 import json
 import re
-from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
-import yaml
 
 from cmlib.io.events import is_event
 from cmlib.io.perf.formats.cells import NOTE, NOTHING, PER_SECOND, is_called, number, without_unit
+from cmlib.places import yaml_beside
 
 _LONGEST_JSON, _LONGEST_LINE, _MOST_CELLS = 1 << 24, 1000, 1 << 20
 _MARKS = "|;\t,"
@@ -27,7 +26,7 @@ _MOST_BARS = 2  # of a line that is no row of a table
 _TIMES = ("ns/op", "us/op", "ms/op")
 _OTHER_UNITS = frozenset(["task-clock", "cpu-clock", "duration_time"])
 _OF_PCM = {"INST": "instructions [Mio]", "ACYC": "cycles [Mio]"}
-_TOLD = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_TOLD = yaml_beside(__file__)
 _FORMS = {
     kind: form.replace("<number>", _TOLD["number"]).replace("<name>", _TOLD["name"])
     for kind, form in _TOLD.items()

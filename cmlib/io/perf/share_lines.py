@@ -6,14 +6,12 @@ its column, or by the first cell of its row.
 
 import itertools
 import re
-from pathlib import Path
 from typing import NamedTuple
 
-import yaml
-
 from cmlib.io.perf.formats.lines import TIME, as_number
+from cmlib.places import yaml_beside
 
-_READ = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_READ = yaml_beside(__file__)
 CATEGORIES, PARTS = _READ["names"], _READ["parts"]
 IPC, CPI = "instructions a cycle", "cycles an instruction"
 # Of each category of level 1, the event that its percentage becomes.

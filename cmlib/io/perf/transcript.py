@@ -10,6 +10,7 @@ import re
 from collections import Counter
 
 from cmlib.io.events import is_event
+from cmlib.io.perf.as_perf import as_perfs
 from cmlib.io.perf.blocks import FENCE, TABLE, command_of, heads
 from cmlib.io.perf.formats import find_format
 from cmlib.io.perf.formats.human_readable import row_of
@@ -18,7 +19,6 @@ from cmlib.io.perf.formats.separated import Separated
 from cmlib.io.perf.grammar import TIME, UNCOUNTED
 from cmlib.io.perf.loose import from_lines, from_objects, from_pcm, from_tables
 from cmlib.io.perf.markup import one_row_a_line, without_html, without_marks
-from cmlib.io.perf.simpleperf import as_perfs
 
 NOTE = "Counts were taken out of the text around them."
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\^C(?=  )")
@@ -35,13 +35,6 @@ _COMMENT = re.compile(r"[ \t]*(\*(?![*/])|//+|--|;+)(?: |$)")  # in front of a s
 _SOFT_BREAK = re.compile(r"=\n")  # of a mail that is quoted-printable
 # Any other, if lines of each come together: `aws#29|`, `[INFO]`, `[1,0]<stdout>:`, `node3: `.
 _TAG = re.compile(r"[ \t]*((?:\[[^\]\n]{1,60}\](?:<\w+>)?:?|[^\s|:>\[\]{}\"]{1,60}(?: ?[|>]|:(?=[ \t]))))")
-# What macOS' `time -l` prints.
-_TIME_L = re.compile(
-    r"^ *(?:([0-9.,]+) real .*|real +([0-9.,]+)\n.*\n.*)\n(?: *[0-9]+  [a-z -]+\n)*? *([0-9]+)  instructions retired\n"
-    r" *([0-9]+)  cycles elapsed$",
-    re.MULTILINE,
-)
-_AS_PERF = r"\n \3      instructions\n \4      cycles\n\n \1\2 seconds time elapsed\n"
 _BEGINS = "# started on the next line"  # as perf says it
 _FEWEST_NUMBERS, _MOST_LINES = 4, 0.8  # share of the lines
 _ENCODED_MAIL = 3  # soft breaks that make a text one
@@ -102,7 +95,7 @@ def plain_lines(text):
     lines = one_row_a_line(text.split("\n"))
     lines = _without_numbers(_without_tags(_without(_LOGGED, _without(_COMMENT, lines))))
     lines = [_INDENTED.sub("", line) for line in without_marks(lines)]
-    return _TIME_L.sub(_AS_PERF, as_perfs("\n".join(lines))).split("\n")
+    return as_perfs("\n".join(lines)).split("\n")
 
 
 def _without(start, lines):

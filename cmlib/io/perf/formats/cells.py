@@ -1,20 +1,25 @@
 """Cells of tables: what a column's name says of its counts, and numbers as people write them.
 
 :func:`without_unit` takes a name and gives that of the event, :func:`is_called` tells a column by its name,
-:func:`number` gives the number in a cell. Nothing is refused.
+:func:`number` gives the number in a cell, :func:`of_an_operation` tells counts of an operation from those of a run.
+Nothing is refused.
 """
 
+import itertools
 import re
-from pathlib import Path
 
 import numpy as np
-import yaml
 
 from cmlib.io.events import is_event
+from cmlib.io.events.naming import SAME, normalize_name
+from cmlib.places import yaml_beside
 
 NOTE = "note on the row"  # name of a column
+FEW, _FEWEST_OF_A_RUN = 1000, 1e5  # instructions or cycles
+_PINNED = frozenset(map(str.lower, itertools.chain(SAME["instructions"], SAME["cycles"])))
+_CLOCKS = frozenset(["task-clock", "cpu-clock", "duration-time"])
 
-_TOLD = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_TOLD = yaml_beside(__file__)
 # What columns are called, a pattern a kind.
 COLUMNS = {kind: re.compile("|".join(forms), re.IGNORECASE) for kind, forms in _TOLD["columns"].items()}
 _OF_AN_OP, _SCALES = _TOLD["operations"], _TOLD["scales"]
@@ -61,3 +66,15 @@ def number(cell):
     if scaled := _SCALED.fullmatch(cell):
         return float(scaled[1]) * _SCALES[scaled[2].lower()]
     return np.nan if cell.lower() in NOTHING else None
+
+
+def of_an_operation(names, counts):
+    """Which events (a column of `counts` each) were counted of one operation: an array of bool, all False for a run.
+
+    They are where instructions or cycles are below 1,000, or have decimals and are below 100,000.
+    """
+    is_few, is_below = (~(counts >= most).any(axis=0) for most in (FEW, _FEWEST_OF_A_RUN))
+    is_small = (is_few & (counts > 0).any(axis=0)) | ((counts % 1 > 0).any(axis=0) & is_below)
+    if not any(name.lower() in _PINNED for name in itertools.compress(names, is_small)):
+        return np.zeros(len(names), dtype=bool)
+    return is_small & [normalize_name(name) not in _CLOCKS for name in names]

@@ -20,11 +20,12 @@ import pyarrow as pa
 
 from cmlib.clean.uncounted import lengths_by_ends
 from cmlib.errors import message
+from cmlib.io.archive.runs import LARGEST_COUNT
 from cmlib.io.events import is_event
-from cmlib.io.events.naming import SAME, normalize_name
 from cmlib.io.perf.formats.base import Format, Totals
 from cmlib.io.perf.formats.cells import (
     COLUMNS,
+    FEW,
     NOT_COUNTED,
     NOTE,
     NOTHING,
@@ -32,21 +33,17 @@ from cmlib.io.perf.formats.cells import (
     PER_SECOND,
     is_called,
     number,
+    of_an_operation,
     without_unit,
 )
 from cmlib.io.perf.formats.lines import NO_SHARES, SCHEMA
 from cmlib.io.perf.grammar import ParseError, where
 
-COUNT, LEVEL = "count", "level"
-
 _OFTEN = 0.1  # share of the steps from row to row in which a time falls, if it is how long a run took
 _ROWS_ARE_RUNS = (
     "No column tells times: a row is taken for a whole run; give --interval-ms where it is an interval."
 )
-_PINNED = frozenset(map(str.lower, itertools.chain(SAME["instructions"], SAME["cycles"])))
-_CLOCKS = frozenset(["task-clock", "cpu-clock", "duration-time"])
-_FEW, _FEWEST_OF_A_RUN = 1000, 1e5  # instructions or cycles
-_FITTING, _LARGEST = re.compile("[0-9]{1,20}"), 2.0**80  # a count
+_WHOLE = re.compile("[0-9]{1,20}")  # a count that needs no check
 _MOST_WORDS = 100  # different ones in a column; more are no names
 _A_ROW_IS_AN_OP = "Counts and times are those of one operation, in the mean."
 _HEAD = 200_000  # characters among which the heading and the first row are looked for
@@ -113,7 +110,7 @@ class Wide(Format):
         ends = np.arange(1, len(counts) + 1) * 1.0 if self.times is None else self._ends()
         ratio = 1.0 if interval_ms is None else interval_ms / 1000 / _step(ends)
         ends = ends if 0.99 <= ratio <= 1.01 else ends * ratio
-        is_level = np.array([columns.get(name) == LEVEL for name in names])
+        is_level = np.array([columns.get(name) == "level" for name in names])
         if _are_totals(counts[:, ~is_level]):
             counts = np.where(is_level, counts[1:], np.diff(counts, axis=0))
             ends = ends[1:] - ends[0]
@@ -133,7 +130,7 @@ class Wide(Format):
             ),
         }
         notes = [sentence for sentence, holds in notes.items() if holds]
-        levels = [name for name, kind in columns.items() if kind == LEVEL]
+        levels = [name for name, kind in columns.items() if kind == "level"]
         notes += [f"{name} is kept as a level: per second, it is what the column holds." for name in levels]
         return notes + self._left_out(columns)
 
@@ -160,14 +157,11 @@ class Wide(Format):
             return
         names, counts = self._counts(columns or {})
         left_out = self._left_out(columns or {})
-        are_below = [~(counts >= most).any(axis=0) for most in (_FEW, _FEWEST_OF_A_RUN)]
-        is_small = (are_below[0] & (counts > 0).any(axis=0)) | ((counts % 1 > 0).any(axis=0) & are_below[1])
-        if not an_op and any(name.lower() in _PINNED for name in itertools.compress(names, is_small)):
-            is_small &= [normalize_name(name) not in _CLOCKS for name in names]
-            others = ", ".join(itertools.compress(names, ~is_small))
-            left_out.append(f"Counts with decimals, or below {_FEW}, are taken for those of one operation.")
+        if not an_op and (of_an_op := of_an_operation(names, counts)).any():
+            others = ", ".join(itertools.compress(names, ~of_an_op))
+            left_out.append(f"Counts with decimals, or below {FEW}, are taken for those of one operation.")
             left_out += [f"Beside them are left out: {others}."] * bool(others)
-            names, counts = [*itertools.compress(names, is_small)], counts[:, is_small]
+            names, counts = [*itertools.compress(names, of_an_op)], counts[:, of_an_op]
             an_op, seconds = True, None
         elif self.times is not None and not once:
             return
@@ -327,11 +321,11 @@ class Wide(Format):
     def _column(self, k):
         """Counts of column `k`, whose commas are all between groups of digits, or else all before decimals."""
         cells = self.cells[k]
-        if all(map(_FITTING.fullmatch, cells)):
+        if all(map(_WHOLE.fullmatch, cells)):
             return np.array(cells).astype(float)
         grouped = all(_GROUPED.fullmatch(cell.rstrip(" kKMGTB")) for cell in cells if "," in cell)
         numbers = [number(cell.replace(",", "" if grouped else ".")) for cell in cells]
-        fits = [count is not None and not count >= _LARGEST for count in numbers]
+        fits = [count is not None and not count >= LARGEST_COUNT for count in numbers]
         if not all(fits):
             wrong = fits.index(False)
             raise ParseError(

@@ -1,13 +1,14 @@
-"""Make tables of Android's `simpleperf stat`, and of poop, into those of perf, whose counts are all of the same time.
+"""Write what other tools print as perf's tables: Android's simpleperf, poop, macOS' `time -l`, and perf of 2009.
 
-Simpleperf prints what an event counted while it was on a counter, and beside it count / runtime. :func:`as_perfs`
-takes a text, and gives it with perf's tables instead: counts are scaled to the longest runtime of the table, and each
-has the share in which it was counted; each core that was counted apart is a table of its own. Poop prints means of
-several runs, perf of 2009 the time in ms. Nothing is refused.
+:func:`as_perfs` takes a text, and gives it with perf's tables instead. Simpleperf prints what an event counted while it
+was on a counter, and beside it count / runtime: counts are scaled to the longest runtime of the table, and each has the
+share in which it was counted; each core that was counted apart is a table of its own. Poop prints means of several
+runs, perf of 2009 the time in ms. Nothing is refused.
 """
 
 import re
 
+# Simpleperf's table, and a row of it.
 _TABLE = re.compile(
     r"(?:^.{0,200}\bsimpleperf stat +(?P<command>.+)\n(?:[ \t]*\n)*)?"
     r"^ *Performance counter statistics(?P<mark>[:,]) *\n"
@@ -22,6 +23,13 @@ _ROW = re.compile(
 )
 _RATES = {"GHz": 1e9, "G/sec": 1e9, "M/sec": 1e6, "K/sec": 1e3, "/sec": 1.0}
 _ALIKE = 0.95  # ratio of runtimes from which on they differ by rounding alone
+# What macOS' `time -l` prints.
+_TIME_L = re.compile(
+    r"^ *(?:([0-9.,]+) real .*|real +([0-9.,]+)\n.*\n.*)\n(?: *[0-9]+  [a-z -]+\n)*? *([0-9]+)  instructions retired\n"
+    r" *([0-9]+)  cycles elapsed$",
+    re.MULTILINE,
+)
+_OF_TIME_L = r"\n \3      instructions\n \4      cycles\n\n \1\2 seconds time elapsed\n"
 _POOP = re.compile(r"^Benchmark \d+ (\(\d+ runs\)): *(.+)\n((?: +\w+ .*\n)+)", re.MULTILINE)
 _MEAN = re.compile(r"^ +(\w+) +([0-9.]+)([KMGT]?)(|ns|us|ms|s) .*$", re.MULTILINE)
 _OF_2009 = re.compile(r"^ *Wall-clock time elapsed: +([0-9.]+) msecs", re.MULTILINE)  # perf's own
@@ -29,10 +37,11 @@ _FACTORS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "ns": 1e-9, "us": 
 
 
 def as_perfs(text):
-    """The `text` (str) with perf's tables in place of those of simpleperf and poop, as the module describes."""
+    """The `text` (str) with perf's tables in place of the other tools', as the module describes."""
+    text = _TIME_L.sub(_OF_TIME_L, text)
     text = _OF_2009.sub(lambda took: f" {float(took[1]) / 1e3:.9f} seconds time elapsed", text)
     text = _POOP.sub(_of_poop, f"{text}\n") if "wall_time" in text else text
-    return _TABLE.sub(_tables, f"{text}\n") if "counter statistics" in text else text
+    return _TABLE.sub(_of_simpleperf, f"{text}\n") if "counter statistics" in text else text
 
 
 def _of_poop(block):
@@ -44,7 +53,7 @@ def _of_poop(block):
     return "\n".join([*rows[:2], *rows[3:], rows[2], ""])
 
 
-def _tables(table):
+def _of_simpleperf(table):
     """Perf's tables (str) for a match of one of simpleperf's, one a core, and lines that were no rows of it."""
     cores, others = {}, []
     for line in table["rows"].split("\n"):
