@@ -12,11 +12,12 @@ from cmlib.io.perf.grammar import where
 from cmlib.io.perf.share_lines import PATTERNS
 from cmlib.places import yaml_beside
 
-_FILES, _LINES, _WITHOUT, _OF_TOOL, _READ, _UNREAD = yaml_beside(__file__).values()
+_TOLD = yaml_beside(__file__)
+_FILES, _LINES = _TOLD["files"], _TOLD["lines"]
 _HEAD, _LONGEST = 1 << 20, 300  # of a text, and of each line in it, where the tools' lines are looked for
 _NUMBERED = re.compile(r"line ([0-9]+), '")
 _CELLS = re.compile(r"\s{2,}|[|;\t│,]")
-_THOUSANDS = re.compile(r"(?<=[0-9])[,'](?=[0-9]{3}(?![0-9.]))")
+_GROUPED = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}(?:[,'][0-9]{3})++(?![0-9.,'])")
 _NUMBER = re.compile(r"[0-9](?:[. \u00a0\u202f]?[0-9])++")
 
 
@@ -39,24 +40,30 @@ def without_counts(text):
         if re.match(row, line[0], re.IGNORECASE)
     )
     if first := next(told, None):
-        return f"{_OF_TOOL.format(first[1], where(text, first[0]))} {_READ}"
-    return f"{_WITHOUT.format(sum(map(bool, map(str.strip, text.split(chr(10))))))} {_READ}"
+        return f"{_TOLD['of_tool'].format(first[1], where(text, first[0]))} {_TOLD['read']}"
+    return f"{_TOLD['without'].format(sum(map(bool, map(str.strip, text.split(chr(10))))))} {_TOLD['read']}"
 
 
 def unread(text, read):
     """Sentence (str) on the lines of a text that count events or tell shares of slots, of which `read` (str), what was
-    taken of it, has no number: how many, and the first; "" if there are none.
+    taken of it, has no number: how many, and the first; "" if there are none, or the text has a MiB or more.
     """
-    there, left_out, width, fewest = {*_NUMBER.findall(_THOUSANDS.sub("", read))}, [], 0, 0
+    there, left_out, width, fewest = {*_NUMBER.findall(_ungrouped(read))}, [], 0, 0
     for line in plain_lines(text) if len(text) < _HEAD else ():
-        cells = [cell.strip(' *`"') for cell in _CELLS.split(_THOUSANDS.sub("", line).strip(" |"))]
+        cells = [cell.strip(' *`"') for cell in _CELLS.split(_ungrouped(line).strip(" |"))]
         n_named, numbers = sum(map(_is_named, cells)), [*filter(None, map(_NUMBER.match, cells))]
         if numbers and (n_named or (len(cells) == width and len(numbers) >= fewest)):
             is_read = any(number[0] in there or not number[0].strip("0.") for number in numbers)
             left_out += [" ".join(line.split())] * (not is_read)
         elif set(line) - set("|+-: "):
             width, fewest = len(cells) * (n_named > 1), n_named
-    return _UNREAD.format(len(left_out), left_out[0][:80]) if left_out else ""
+    first = "".join(left_out[:1])[:80].encode(errors="replace").decode()
+    return _TOLD["unread"].format(len(left_out), first) if left_out else ""
+
+
+def _ungrouped(text):
+    """The text without the marks between groups of three digits: 1,234 is 1234."""
+    return _GROUPED.sub(lambda number: re.sub("[,']", "", number[0]), text)
 
 
 def _is_named(cell):
