@@ -44,6 +44,7 @@ def counters_lock(purpose, *, wait=False, held=None):
         _write(descriptor, f"{purpose}, process {os.getpid()}, since {since}")
         yield descriptor
         _write(descriptor, "")
+        fcntl.flock(descriptor, fcntl.LOCK_UN)  # whoever was just started and still has the descriptor, too
     finally:
         os.close(descriptor)
 
