@@ -1,4 +1,4 @@
-from .accounts import cleaned_steps, program_tables
+from .accounts import cleaned_steps, topdown_tables
 from .data import (
     cleaned_runs,
     describe_source,

@@ -12,7 +12,7 @@ from cmlib.experiments.event_tables import table_name
 from cmlib.io import store
 
 
-def program_tables(url, programs, processor=""):
+def topdown_tables(url, programs, processor=""):
     """The top-down tables that fit what was counted of programs in the store at `url`: a dict by program, of those that
     have one.
 

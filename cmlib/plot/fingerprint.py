@@ -10,8 +10,8 @@ from itertools import cycle
 from cmlib.places import yaml_beside
 from cmlib.plot.style import blank, legend_right, palette, single, styled
 
-_READ = yaml_beside(__file__)
-COLOURS = _READ["classes"]
+_LOOK = yaml_beside(__file__)
+COLOURS = _LOOK["classes"]
 _ROW, _STEP, _INDENT = 0.2, 0.42, 0.1  # of the tree [inches]
 
 
@@ -97,7 +97,7 @@ def phase_timeline(labelled, pace, *, title="", marked=None):
     share.tick_params(axis="y", length=0, labelleft=False)
     for ax in (band, share):
         ax.grid(False)
-    line.set(xlabel=_READ["progress"].get(labelled.index.name, labelled.index.name), ylabel=pace.name)
+    line.set(xlabel=_LOOK["progress"].get(labelled.index.name, labelled.index.name), ylabel=pace.name)
     line.set(ylim=(0, None), xlim=(ends.iloc[0] - length, ends.iloc[-1]))
     return figure, (band, share, line)
 
@@ -135,8 +135,8 @@ def program_outcomes(outcomes):
     drawn.
     """
     figure, ax = single(0.9 + 0.24 * len(outcomes))
-    shown = outcomes[[outcome for outcome in _READ["outcomes"] if outcome in outcomes]]
-    shown.plot.barh(stacked=True, ax=ax, color=_READ["outcomes"], width=0.8)
+    shown = outcomes[[outcome for outcome in _LOOK["outcomes"] if outcome in outcomes]]
+    shown.plot.barh(stacked=True, ax=ax, color=_LOOK["outcomes"], width=0.8)
     ax.set(xlim=(0, 100), xlabel="slices [%]", ylabel="")
     ax.invert_yaxis()
     ax.grid(False)
