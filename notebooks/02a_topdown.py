@@ -70,7 +70,7 @@ def load_runs(name):
 
 
 # %%
-tables = experiments.program_tables(url, recorded, notebook.processor)
+tables = experiments.topdown_tables(url, recorded, notebook.processor)
 programs = [*tables]
 display(Markdown(data.describe_data(url, programs)))
 for one in {tables[name].name: tables[name] for name in programs}.values():

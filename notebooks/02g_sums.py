@@ -49,7 +49,7 @@ results, workers, url = notebook.results, notebook.workers, notebook.database
 recorded = data.programs(url, program)
 data.refuse_simulated(url, recorded, "nothing of it was extrapolated or merged.")
 PINNED = ["instructions", "cycles"]
-tables = experiments.program_tables(url, recorded, notebook.processor)
+tables = experiments.topdown_tables(url, recorded, notebook.processor)
 programs = [*tables]
 display(Markdown(data.describe_data(url, programs)))
 
@@ -272,7 +272,7 @@ if first.notna().all():
     alone, adjusted = third[STAGES[0]], third[STAGES[1]]
     to_sums = all(of[STAGES[2]] < of[STAGES[0]] and of[STAGES[1]] < of[CONTROL]
                   for of in (first, second) if of.notna().all())
-    by_name = closures.set_index([*keys[1:], "program"])["another run"]
+    by_name = closures.set_index([*keys[1:], "program"])["another run"].sort_index()
     apart = (by_name[STAGES[1]] - by_name[STAGES[0]]).sort_values()
     advice = (" So adjust for an account by steps, whose shares then fit together; a single "
               "event's course gets no surer by it.") * bool(to_sums and adjusted >= 0.95 * alone)

@@ -411,12 +411,11 @@ display(results.finding(
     f"{'Yes' if won else 'No'}: mean F1 over {n} kernel{'s' * (n > 1)} of ours ({kind} events) is "
     f"{mean_f1[CALIBRATED]:.2f} by AutoPerf's autoencoder with this project's calibrated rule, "
     f"{in_time:.2f} by time alone (time alone with the paper's number of training runs: "
-    f"{of_time:.2f}), "
-    f"{mean_f1[EVERY]:.2f} if every run is called anomalous; and the cause named first is time "
-    f"itself in {clocks} of {named.sum()} kernels. Mean false alarms are {alarm[CALIBRATED]:.1f} % "
-    f"(time alone: {alarm.get(TIME, np.nan):.1f} %). By the paper's own rule F1 is "
-    f"{mean_f1[ANY]:.2f} with {alarm[ANY]:.0f} % (the paper, of its programs by hardware events: "
-    f"{paper_f1:.2f} with {theirs:.0f} %)."))
+    f"{of_time:.2f}), {mean_f1[EVERY]:.2f} if every run is called anomalous; and the cause named "
+    f"first is time itself in {clocks} of {named.sum()} kernels. False alarms, mean: "
+    f"{alarm[CALIBRATED]:.1f} % (time alone: {alarm.get(TIME, np.nan):.1f} %). By the paper's rule "
+    f"F1 is {mean_f1[ANY]:.2f} with {alarm[ANY]:.0f} % (the paper, of its programs by hardware "
+    f"events: {paper_f1:.2f} with {theirs:.0f} %)."))
 
 # %%
 others = ", ".join(f"`{name}` in {count}" for name, count in named.items() if name not in CLOCKS)

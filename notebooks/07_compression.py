@@ -51,16 +51,14 @@ from cmlib.report.notebook import begin
 # %%
 limits = {"suite": ["spec-llc", "spec2000", "samples"], "alpha": (0, 1), "n_sigma": (0, 100),
           "drift": (0.5, 1000), "bound": (0.000001, 0.5)}
-notebook = begin("07_compression", settings, suite=suite, folder=folder, cases=cases,
-                 program=program, event=event, alpha=alpha, n_sigma=n_sigma, drift=drift,
-                 bound=bound)
+notebook = begin("07_compression", settings, suite=suite, folder=folder, cases=cases, event=event,
+                 program=program, alpha=alpha, n_sigma=n_sigma, drift=drift, bound=bound)
 results, printed = notebook.results, paper("online_linear_regression")
 
 # %% [markdown]
 # ## The streams
 #
 # Each file is one run of one program: cumulative counts, a row a sample. Loads and stores were counted in different runs; cycles stand beside the stores.
-
 
 # %%
 totals, source = load_streams(suite, event, cases, folder=folder, program=program)
@@ -71,7 +69,6 @@ one.head()
 
 # %% [markdown]
 # Three cases: the one whose rate is most even, a median one, and the most bursty one. A line ends at a sample that is unusual beside the line's own scatter, so that even the straightest case takes many lines.
-
 
 # %%
 def unevenness(counts):
@@ -86,7 +83,6 @@ def drawn(name, **options):
     x, y = totals[name][timer], totals[name][event]
     lines, samples = compress(x, y, **options), pd.Series(y.to_numpy(), x.to_numpy())
     return samples, line_ends(lines), samples - reconstruct(lines, x)
-
 
 # %%
 def draw_case(ax, samples, lines, colours):
@@ -121,7 +117,6 @@ def draw_fits(cases, *, xlabel, ylabel, columns=2):
     figure.get_layout_engine().set(hspace=0.12)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return figure, axes
-
 
 # %%
 uneven = pd.Series({name: unevenness(counts) for name, counts in totals.items()})
@@ -202,7 +197,6 @@ shown_lines.map("{:,.0f}".format).rename(columns={"slope": f"slope, a million {t
 # - *hard bound* (O'Rourke 1981): a line ends only where no straight line stays within it, $\max_i |y_i - k x_i - b| \le bound$.
 #
 # The reduction ratio is the number of samples per line. The paper has it from 10 to 1000 for most cases (§4.2), typically 10 to 100 (§5), and names two programs: 450.soplex with input 2 is reduced least, 453.povray most.
-
 
 # %%
 def fit(counts, timer, event):
@@ -378,35 +372,34 @@ for method, spread in mnesd.items():
 results.numbers()
 
 # %%
-samples_lines = samples_mb / lines_mb
+fewer, samples_lines = (largest["drift"] < largest["printed"]).sum(), samples_mb / lines_mb
 bytes_a_line = (reduction["printed"] / samples_lines).median()
-smaller, fewer = samples_lines.median(), (largest["drift"] < largest["printed"]).sum()
 whose = ("last-level load misses of SPEC CPU2006, others' recordings on a Xeon Gold 5120"
          if source.endswith("spec-llc") else source)
 
 # %%
 display(results.finding(
-    f"{smaller:.0f} times smaller (median of {len(reduction)} cases; {whose}; "
+    f"{samples_lines.median():.0f} times smaller (median of {len(reduction)} cases; {whose}; "
     f"{samples_lines.min():.1f} to {samples_lines.max():.0f} times), and no sample is farther from "
     f"its line than {100 * largest['printed'].max():.2g} % of the run's count. That is "
     f"{reduction['printed'].min():.1f} to {reduction['printed'].max():.0f} samples per line, which "
-    f"takes as many bytes as {bytes_a_line:.1f} samples; the paper has about "
-    f"{printed['reduction']['min']} to {printed['reduction']['max']}. Its measure of the fit "
-    f"(MNESD below {printed['mnesd_below']:g}) shows little: one line for the whole run "
-    f"passes it in {(one_line < printed['mnesd_below']).sum()} of {len(one_line)} cases."))
+    f"takes as many bytes as {bytes_a_line:.1f} samples; the paper, of other recordings, has "
+    f"about {printed['reduction']['min']} to {printed['reduction']['max']}. Its measure of the fit "
+    f"(MNESD below {printed['mnesd_below']:g}) shows little: one line for the whole run passes it "
+    f"in {(one_line < printed['mnesd_below']).sum()} of {len(one_line)} cases."))
 display(results.finding(
     f"With a drift test the largest distance falls to {100 * largest['drift'].max():.2g} % (it is "
     f"smaller in {fewer} of {len(largest)} cases), at {reduction['drift'].median():.0f} samples "
     f"per line (median) in place of {reduction['printed'].median():.0f}. A hard bound of "
-    f"{100 * bound:g} % of the count gets {reduction['bounded'].median():,.0f} samples per line, "
-    f"but its typical distance is larger (rms, median: {100 * rms['bounded'].median():.2g} %, as "
-    f"printed {100 * rms['printed'].median():.2g} %); notebook 07c compares both at equal size."))
+    f"{100 * bound:g} % of the count gets {reduction['bounded'].median():,.0f} samples per line "
+    f"(median), but its rms is larger (median {100 * rms['bounded'].median():.2g} %, as printed "
+    f"{100 * rms['printed'].median():.2g} %; notebook 07c compares both at equal size)."))
 if "spec2000" in " ".join(bodies):
-    of_older = bodies[[body for body in bodies if body.startswith("spec2000")][0]]
-    of_older = of_older.xs("printed", level="method")
+    older = next(body for body in bodies if body.startswith("spec2000"))
+    of_older = bodies[older].xs("printed", level="method")
     few = 16 * of_older["n_samples"] / of_older["n_bytes"]
-    results.finding(f"On SPEC CPU2000 (mispredicted branches, {len(few)} cases, others' "
-                    f"recordings) {few.median():.1f} times smaller, {few.min():.1f} at least.")
+    results.finding(f"On SPEC CPU2000 (mispredicted branches, {len(few)} cases, others' recordings)"
+                    f" {few.median():.1f} times smaller, {few.min():.1f} at least.")
 
 # %% [markdown]
 # ## Explore
