@@ -65,7 +65,7 @@ def build_index(folder, *, to_come=()):
         for table in manifest["tables"]:
             table["html"] = _table(folder / manifest["notebook"] / f"{table['name']}.csv")
         unshown = [finding for finding in manifest["findings"] if finding["program"] not in with_card]
-        manifest["answers"] = unshown or ([] if of_program else answers_of(manifest))
+        manifest["answers"] = unshown or answers_of(manifest)
     of_papers = profile.split("/")[0] != BY_PROGRAM and not to_come
     reproduced = reproduction(folder, manifests).to_dict("records") if of_papers else []
     page = page_template("page.html.j2").render(
