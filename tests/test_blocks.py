@@ -2,6 +2,7 @@
 
 import pytest
 
+from cmlib.io.perf.blocks import heads
 from cmlib.io.sources import read_sources
 
 TABLE = """ Performance counter stats for 'make -j4':
@@ -15,6 +16,7 @@ TABLE = """ Performance counter stats for 'make -j4':
 INTERVAL = """     1.00{k}000000      2,000,000,00{k}      instructions
      1.00{k}000000      1,000,000,00{k}      cycles
 """
+ROWS = TABLE.partition("\n\n")[2]
 PROSE = "That is what came out of it, and with the patch it is this.\n\n"
 OUTPUT = "all {k} files were built again in no time\n"
 
@@ -31,6 +33,7 @@ def n_runs_of_programs(tmp_path, pieces):
     [
         ([TABLE, PROSE + TABLE], [1, 1]),
         (["Before:\n\n" + TABLE, "Output after:\n" + TABLE], [1, 1]),
+        (["$ perf stat make\n\nold\n" + ROWS, "new-unlikely\n" + ROWS], [1, 1]),
         ([TABLE, TABLE], [2]),
         ([OUTPUT + TABLE, OUTPUT + TABLE], [2]),
         (["$ perf stat make -j4\n" + OUTPUT + TABLE, "$ perf stat make -j4\n" + PROSE + TABLE], [2]),
@@ -41,3 +44,14 @@ def test_prose_between_outputs_tells_programs_apart_and_a_programs_own_output_do
     tmp_path, pieces, n_runs
 ):
     assert n_runs_of_programs(tmp_path, pieces) == n_runs
+
+
+def test_what_ends_a_sentence_of_several_lines_is_no_title():
+    lines = [
+        "With the patch on my machine it makes things",
+        "substantially better:",
+        "",
+        "Somebody wrote:",
+        "",
+    ]
+    assert heads(lines)[-1].titles == ()

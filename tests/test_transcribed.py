@@ -13,6 +13,8 @@ from cmlib.io.archive import read_content
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import read_run_metadata
 from cmlib.io.imports import import_files
+from cmlib.io.named_processors import named_processors
+from cmlib.io.perf.core_kinds import by_kind_of_core
 
 FOLDER = Path(__file__).parent / "golden" / "transcribed"
 TRUTH = pd.read_csv(FOLDER / "truth.csv", keep_default_na=False)
@@ -103,6 +105,22 @@ def test_a_program_is_of_the_processor_that_is_named_below_its_title():
         answer["name"].partition(" ")[2]: answer["processor"] for answer in summaries("cpuinfo-each.md")
     }
     assert answers == {"Old_box": "intel_haswell", "New_box": "intel_skylake", "Elsewhere": None}
+
+
+def test_a_processor_amid_the_text_is_of_no_run_where_prompts_name_several_hosts():
+    text = "me@{}:~ $ perf stat make\nme@box:~ $ perf stat make\n\nThe one is a Neoverse-N1.\n"
+    assert named_processors(text.format("box")).only == "arm_neoverse_n1"
+    assert named_processors(text.format("pi")).only is None
+
+
+def test_a_kind_of_core_that_counted_nothing_is_left_out():
+    rows = [
+        "1,000,000 cpu_core/cycles/",
+        "<not counted> cpu_atom/cycles/",
+        "TopdownL1 (cpu_atom)  #  nan %  tma_retiring",
+    ]
+    table = "\n".join([" Performance counter stats for 'make':", "", *rows, "", " 1.0 seconds time elapsed"])
+    assert [*by_kind_of_core(table)] == [""]
 
 
 def test_it_is_said_where_kinds_of_core_have_no_names():
@@ -253,6 +271,7 @@ def test_how_long_it_took_is_told_as_the_tool_prints_it(name, seconds):
         ("stages.md", 2),
         ("two-machines.md", 2),
         ("jmh-versions.txt", 2),
+        ("titled-tables.md", 4),
     ],
 )
 def test_rows_and_columns_that_words_tell_apart_are_programs(name, n_programs):
@@ -260,7 +279,7 @@ def test_rows_and_columns_that_words_tell_apart_are_programs(name, n_programs):
     assert len(answers) == n_programs and {answer["runs"] for answer in answers} == {1}
 
 
-@pytest.mark.parametrize("name", ["per-lookup.md", "two-versions.md"])
+@pytest.mark.parametrize("name", ["per-lookup.md", "two-versions.md", "jmh-table.md"])
 def test_counts_with_decimals_are_of_an_operation(name):
     """They are no totals of a run, and whole numbers beside them are of something else."""
     for answer in summaries(name):

@@ -21,6 +21,7 @@ _PROCESSOR = re.compile(
     r"|^ *# \S*-full\S*(?: [\d.]+)? on ([^\n\[]{2,80})(?:\[(\w+))?",
     re.MULTILINE | re.IGNORECASE,
 )
+_HOST = re.compile(r"^\w[\w.-]{,40}@(\w[\w.-]{,60}):", re.MULTILINE)  # of a prompt
 # Its model amid other text.
 _MODEL = re.compile(
     r"\b(?:Neoverse[ -][A-Z]\d|Cortex-[AX]\d+|EPYC \d\w{3,4}|Xeon \w+ \d{4}\w*|Core i\d-\d+\w*|Ryzen \w+ \w+)\b"
@@ -68,7 +69,8 @@ def named_processors(text):
         return NamedProcessors(by_titles={of: names.pop() for of, names in below.items() if len(names) == 1})
     if several:
         return NamedProcessors(several.pop())
-    names = {_known(model): model for model in _MODEL.findall(text)[:_MOST_NAMED]}
+    is_one = len({*_HOST.findall(text)}) < 2
+    names = {_known(model): model for model in _MODEL.findall(text)[:_MOST_NAMED] if is_one}
     name, model = names.popitem() if len(names) == 1 else (None, "")
     return NamedProcessors(name, remark=_ONE_MODEL.format(model) * bool(name))
 

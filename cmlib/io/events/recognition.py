@@ -387,7 +387,7 @@ def _unit(name):
     pmu, slash, _ = name.partition("/")
     if ":" in pmu:
         return ""
-    return pmu if slash and not pmu.startswith(("cpu", "armv")) else None
+    return pmu if slash and not pmu.startswith(("cpu", "armv", "apple")) else None
 
 
 @functools.cache

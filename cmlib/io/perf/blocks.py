@@ -24,7 +24,7 @@ _OPTIONS = re.compile(
 _NO_PROGRAM = re.compile(r"(?:process|thread) id\b|cpu\(s\)|system wide|(?:\S*/)?sleep\b", re.IGNORECASE)
 # What people write above tables to tell them apart; not a run's number, nor what tools write themselves.
 _TITLE = re.compile(
-    r"^(?!.*(?:perf stat|stats for|started on|individual measure|final result|time +counts)"
+    r"^(?!.*(?:perf stat|stats for|started on|individual measure|final result|time +counts|wrote\W*$)"
     r"|(?!.*(?:\b(?:before|after|old|new|with|without)\b|\)\W*$)).*(?:output|similar|following|looks|shows"
     r"|\b(?:is|are|was|were|your?))\b.*[:\uff1a]\W*$"
     r"|[#\s]*\d[\d.,]* *(?:%|percent|per |\S*/|[GM]?Hz|CPUs|insn|stalled|\S+ on )"
@@ -33,9 +33,11 @@ _TITLE = re.compile(
     r"(?:(?P<marks>#{1,6})|h[1-6]\.|/{2,}) *(?P<a>\S.{0,70}?)"
     r"|(?:[=~+-]{2,}|\*{1,2}|`) *(?P<b>\w.{0,70}?)[ :]*[=~+*`-]++(?: \([^()\n]{0,60}\))?[:\uff1a]?"
     r"|(?P<c>\w.{0,70}?)[:\uff1a]{1,2}"
-    r"|(?P<d>\w(?:(?!  ).){0,70}?)(?=[ \t]*\n *[=~-]{3,} *$))[ \t]*$",
+    r"|(?P<d>\w(?:(?!  ).){0,70}?)(?=[ \t]*\n *[=~-]{3,} *$)"
+    r"|(?P<e>[^\W\d](?:(?!  ).){0,40}?)(?=[ \t]*\n *[0-9][0-9.,]* +(?:msec +)?[a-z][\w./:-]+(?: |$)))[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
+_UNENDED = re.compile(r"\w{2}[,;]?\s*$")  # of prose: its sentence goes on in the next line
 # A line of prose, which no row of a tool begins as.
 _PROSE = re.compile(r"^[\W_]*+(?=[^\W\d_]).*?(?:(?:\b[^\W\d_]{2,}[,;]? ){3}|[\u3040-\u9fff\uac00-\ud7af]{6})")
 _LONGEST, _LONGEST_COMMAND = 200, 1000  # characters of a title and of a typed command
@@ -67,7 +69,7 @@ def heads(lines):
     number: what people write about outputs tells them apart.
     """
     of_lines, titles, head, typed, is_fenced = [], {}, Head(), "", False
-    said, is_prose_between, is_typed = set(), False, False
+    said, is_prose_between, is_typed, goes_on = set(), False, False, False
     for line, below in itertools.zip_longest(lines, lines[1:], fillvalue=""):
         is_fenced ^= bool(FENCE.match(line))
         if (command := command_of(line)) is not None:
@@ -77,16 +79,21 @@ def heads(lines):
             typed = program_of(command) or typed * bool(TABLE.match(line))
             head = Head(tuple(titles.values()), typed or command, head.number + 1)
             typed *= not TABLE.match(line)
-        elif len(line) <= _LONGEST and (title := _TITLE.match(f"{line}\n{below[:_LONGEST]}")):
+        elif (
+            len(line) <= _LONGEST
+            and (title := _TITLE.match(f"{line}\n{below[:_LONGEST]}"))
+            and not (title["c"] and goes_on)
+        ):
             level = (
                 _COLON + is_fenced if title["c"] else len(title["marks"] or "") * (not is_fenced) or _MARKED
             )
             titles = {k: words for k, words in titles.items() if k < level}
-            titles[level] = next(filter(None, title.group(*"abcd"))).strip(" :*`")
+            titles[level] = next(filter(None, title.group(*"abcde"))).strip(" :*`")
             head = Head(tuple(titles.values()), head.command * (level >= _MARKED), head.number)
         elif _PROSE.match(line[:_LONGEST]) and (like := re.sub("[0-9]+", "0", line)) not in said:
             said.add(like)
             is_prose_between = head.number > 0
+        goes_on = bool(_PROSE.match(line[:_LONGEST]) and _UNENDED.search(line))
         of_lines.append(head)
     return of_lines
 

@@ -40,6 +40,7 @@ _METRIC = re.compile(
     rf" *+(?:{TIME})?(?:(?<=\s)#|\s++#|([,;\t|])(?:[0-9]++\1[0-9.]++\1)?\1{{2}}"
     r'|\{ *(?:"interval" *: *[0-9.]+ *, *)?"metric-value)'
 )
+_UNCOUNTED = re.compile(r"<not |^(?!\s*[0-9]).*# +-?nan\b")
 _OF_SLOTS = re.compile("bound|retiring|speculation", re.IGNORECASE)
 _UNTOLD = "Rows that do not tell their kind of core are left out: {}."
 
@@ -58,7 +59,7 @@ def by_kind_of_core(text):
     if form.counts_a_line > 1:
         return _columns_by_kind(text) if isinstance(form, Wide) else {"": text}
     lines = [*zip(_kinds(text), text.splitlines(keepends=True), strict=True)]
-    counted = dict.fromkeys(kind for kind, line in lines if kind and "<not " not in line)
+    counted = dict.fromkeys(kind for kind, line in lines if kind and not _UNCOUNTED.search(line))
     if len({kind for kind, _ in lines if kind} - {_NO_KIND}) < 2 or not counted:
         return {"": text}
     if len(counted) > _MOST_KINDS:

@@ -63,19 +63,22 @@ def _refuse(constant):
     raise ValueError(f"{constant} is no count")
 
 
-def from_tables(lines):
+def from_tables(lines, above):
     """The CSV (str) of tables with a column an event, a row an event, or a column of events' names and one of counts.
 
     Tables are framed by `|`, or begin in the text with a heading that names events; "" if there are none. Where counts
-    have running shares, lines as of ``perf stat -x`` are given.
+    have running shares, lines as of ``perf stat -x`` are given. `above` (list of Head) has the title of each.
     """
     tables, title, note = [], "", ""
     is_page = any(map(_RE.frame.match, lines))
-    for is_table, block in itertools.groupby(lines, lambda line: not is_page or bool(_RE.frame.match(line))):
-        block = [*block]
+    headed = zip(lines, above, strict=True)
+    for is_table, block in itertools.groupby(
+        headed, lambda row: not is_page or bool(_RE.frame.match(row[0]))
+    ):
+        block, heads = zip(*block, strict=True)
+        if (last := heads[-1].titles[-1:]) and last[0] != title:
+            title, note = last[0], ""
         for line in () if is_table else block:
-            if heading := _RE.program.match(line):
-                title, note = next(filter(None, heading.groups())).strip(" `"), ""
             if n_runs := _RE.n_runs.match(line):
                 note = f"Counts are means of {n_runs[1]} runs. "
         for rows in _tables(block) if is_table else ():
@@ -258,7 +261,9 @@ def from_lines(lines):
     """The CSV (str) of lines with an event and its count each, with a row a program or run; "" if there are none."""
     objects, program, title, above = [], "", "", ""
     for line in lines:
-        line = line[:_LONGEST_LINE] if line.count("|") <= _MOST_BARS or _RE.behind.match(line) else ""
+        line, bare = line[:_LONGEST_LINE], line[:_LONGEST_LINE].replace("|", " ")
+        is_jmh = _RE.jmh.match(bare) or _RE.jmh_heading.match(bare)  # as a page's table, too
+        line = bare if is_jmh else line * bool(line.count("|") <= _MOST_BARS or _RE.behind.match(line))
         if heading := _RE.program.match(line):
             title = program = next(filter(None, heading.groups())).strip(" `")
         if is_heading := bool(_RE.jmh_heading.match(line)):

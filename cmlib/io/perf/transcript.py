@@ -32,6 +32,7 @@ _LOGGED = re.compile(
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [^\s:]+: ?|#\d+ [\d.]+ ?)?"
 )
 _COMMENT = re.compile(r"[ \t]*(\*(?![*/])|//+|--|;+)(?: |$)")  # in front of a source file's lines
+_OBJECTS = re.compile(r'\} ++\{?(?="(?:counter|metric)-value")')  # of JSON, in one line
 _SOFT_BREAK = re.compile(r"=\n")  # of a mail that is quoted-printable
 # Any other, if lines of each come together: `aws#29|`, `[INFO]`, `[1,0]<stdout>:`, `node3: `.
 _TAG = re.compile(r"[ \t]*((?:\[[^\]\n]{1,60}\](?:<\w+>)?:?|[^\s|:>\[\]{}\"]{1,60}(?: ?[|>]|:(?=[ \t]))))")
@@ -72,11 +73,12 @@ def extract(text):
     )
     if lines == text.split("\n") and is_perfs and not any(map(_is_typed, lines)):
         return ""
-    perfs = _tables(lines, heads(plain)) or _fields(lines)
+    above = heads(plain)
+    perfs = _tables(lines, above) or _fields(lines)
     if perfs or is_known:
         return "\n".join(perfs)
     lines = [*map(as_unicode, lines)]
-    return from_pcm(lines) or from_tables(lines) or from_objects("\n".join(lines)) or from_lines(lines)
+    return from_pcm(lines) or from_tables(lines, above) or from_objects("\n".join(lines)) or from_lines(lines)
 
 
 def _is_typed(line):
@@ -91,7 +93,7 @@ def plain_lines(text):
     text = _ESCAPE.sub("", text).replace("&lt;not ", "<not ").replace("ed&gt;", "ed>")
     if len(_SOFT_BREAK.findall(text)) >= _ENCODED_MAIL:
         text = _SOFT_BREAK.sub("", text)
-    text = _UNCLOSED.sub(r"\1/", without_html(_QUOTED.sub("", text)))
+    text = _OBJECTS.sub("}\n{", _UNCLOSED.sub(r"\1/", without_html(_QUOTED.sub("", text))))
     lines = one_row_a_line(text.split("\n"))
     lines = _without_numbers(_without_tags(_without(_LOGGED, _without(_COMMENT, lines))))
     lines = [_INDENTED.sub("", line) for line in without_marks(lines)]
