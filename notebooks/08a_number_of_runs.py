@@ -20,7 +20,7 @@
 #
 # *Reads* runs of Spark programs, each under other settings drawn at random. *Writes* how often each method names the right parameter from so many runs, and how well models trained on so many runs predict the time.
 #
-# CounterMiner (§V-D) has two methods. *Method B* is direct: a model of the execution time by the parameters. *Method A* goes by way of events: which events matter, and which parameters interact with these. The paper says that A needs a quarter of B's runs (1,580 against 6,000 of pagerank), and illustrates why (Figure 15); here both get ever more runs, and it is counted how often they are right. The programs are ours, with HiBench's tasks and names, on generated input. Which parameters there are, and their ranges: [notebook 08](08_tuning.ipynb).
+# CounterMiner (§V-D) has two methods. *Method B* is direct: a model of the execution time by the parameters. *Method A* goes by way of events: which events matter, and which parameters interact with these. The paper says that A needs a quarter of B's runs (1,580 against 6,000 of pagerank; the table at the end has their parts), and illustrates why (Figure 15); here both get ever more runs, and it is counted how often they are right. The programs are ours, with HiBench's tasks and names, on generated input. Which parameters there are, and their ranges: [notebook 08](08_tuning.ipynb).
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all that are recorded
@@ -106,7 +106,7 @@ for e, c in product(I_e.index[:n_events], runs.parameters):
 score_A = (100 * pd.Series(v) / sum(v.values())).groupby(level=1).max()
 
 # %% [markdown]
-# In the code, `examples` and `performance` are the inputs and the output of the model by events: a row a run (an interval, where cycles were counted); `FEW_ROWS` are settings of the boosted model for so few rows. The library does the same faster. Method A is tried with a second measure of a pair, Friedman's H: with $F_{ec}$ the model's mean prediction by the pair, and $F_e$, $F_c$ those by each alone, all with mean 0, a pair counts by its share of $\sum_i (F_{ec} - F_e - F_c)^2$ (notebook 08).
+# In the code, `examples` and `performance` are the inputs and the output of the model by events: a row a run (an interval, where cycles were counted); `FEW_ROWS` are settings of the boosted model for so few rows. The library does the same faster. That is method A as the paper has it. It is tried with a second measure of a pair too, Friedman's H: with $F_{ec}$ the model's mean prediction by the pair, and $F_e$, $F_c$ those by each alone, all with mean 0, a pair counts by its share of $\sum_i (F_{ec} - F_e - F_c)^2$ (notebook 08).
 #
 # A third method is ours, *by effect*: the importance $I_e$ of an event is divided among the parameters that move it, by their shares $s_{ec}$ of the importance in a model of the event by the parameters, and weighted by how much of the event's variance that model explains in runs left out:
 #
@@ -269,8 +269,8 @@ if judged:
         "here: how often a ranking from so many runs begins with the parameter that changes the "
         f"time most when changed alone ({truths}); dashed: guessing, one in {n_parameters}; "
         f"{draws} draws a point. {source} *See:* to be right in {share:.0f} % of draws B takes "
-        f"{count_runs(direct)}; A by H {count_runs(pairs)}; A by residual variance "
-        f"{count_runs(plane)}; events by effect {count_runs(effect)} (tried: "
+        f"{count_runs(direct)}; A by residual variance {count_runs(plane)}; A by H "
+        f"{count_runs(pairs)}; events by effect {count_runs(effect)} (tried: "
         f"{', '.join(map(str, tried))} runs). {share:.0f} % of {draws} independent draws have a "
         f"95 % confidence interval of {100 * sure.low:.0f} to {100 * sure.high:.0f} %; these share "
         "runs, the more the larger they are, so that theirs is wider."))
@@ -345,11 +345,16 @@ explains = "IPC" if one.per == "cycles" else "time"
 ours = ours.assign(whose=f"here, {kind}")
 ours["explains"] = np.where(ours["by"] == "events", explains, "time")
 columns = ["program", "by", "explains", "whose", "examples", "error [%]", "mean [%]"]
+of_A = paper("counterminer")["tuning"]["pagerank_runs"]
+spent_by_A = of_A["model_of_events"] + of_A["pairs"]
 table2 = pd.concat([printed, ours]).reindex(columns=columns).rename(columns={"whose": "whose data"})
 results.table(table2.reset_index(drop=True), "table2",
               "**GBRT, Table 2.** Examples that each model learned from, its error on others, and "
               "that of the mean of the training runs; of other runs, so that equal errors don't "
-              "mean equal models.", decimals=1)
+              "mean equal models. CounterMiner counts runs: "
+              f"{of_A['model_of_events']:,} for the model by events (here as intervals) and "
+              f"{of_A['pairs']:,} for the pairs make method A's {spent_by_A:,}, against method B's "
+              f"{of_A['parameters_directly']:,}.", decimals=1)
 
 # %%
 for row in last.to_dict("records"):
@@ -359,24 +364,31 @@ for row in last.to_dict("records"):
 unknown = ", ".join(name for name in tuned if name not in judged)
 text = f"No parameter is known to change the time of {unknown}. " if unknown else ""
 if judged:
-    by_A, by_B = (needed.loc[way].fillna(np.inf) for way in (pairs, direct))
+    by_A, by_B = (needed.loc[of].fillna(np.inf).min() for of in ([plane, pairs], [direct]))
+    n_alone = " or ".join(map(str, sorted(set(alone.groupby("program").size()))))
     verdict = ("By its settings alone it takes fewer:" if (by_B < by_A).all() else
                "By way of events it takes fewer:" if (by_A < by_B).all() else
                "Neither takes fewer in all programs:")
     text += (
-        f"{verdict} to name the parameter that matters most in {share:.0f} % of {draws} draws "
-        f"takes, by the settings (method B), {count_runs(direct)}; by way of events (method A, "
-        f"pairs by Friedman's H), {count_runs(pairs)}. The paper has A take a quarter of B's runs"
+        f"{verdict} to be right in {share:.0f} % of {draws} draws method B (by the settings) takes "
+        f"{count_runs(direct)}; method A (by way of events), by the paper's residual variance, "
+        f"{count_runs(plane)}, by Friedman's H in its place {count_runs(pairs)}. Right is the "
+        f"parameter that changes the time most of the {n_alone} (of {n_parameters}) that were "
+        "changed alone. The paper has A take a quarter of B's runs"
         + "." * (one.per == "cycles")
         + "; but its A ranks events in a model of IPC by intervals, which were not counted here."
         * (one.per != "cycles"))
 display(results.finding(text))
+
+# %%
 if judged:
-    results.finding(
-        f"A with residual variance in place of H takes {count_runs(plane)}; a method "
-        f"of ours (events by effect), devised on these programs, {count_runs(effect)}. Tried were "
-        f"{', '.join(map(str, tried))} runs only, so that methods that differ by one of these "
-        "numbers are not told apart.")
+    from_most = late.drop_duplicates(["program", "way"]).set_index(["way", "program"])["named"]
+    right_by_A = " and ".join(f"{from_most[plane, name]:.0f} % of {name}" for name in judged)
+    display(results.finding(
+        f"From the most runs tried A by residual variance is right in {right_by_A} (guessing: "
+        f"{100 / n_parameters:.0f} %). A method of ours (events by effect), devised on these "
+        f"programs, takes {count_runs(effect)}. Tried were {', '.join(map(str, tried))} runs only, "
+        "so that methods that differ by one of these numbers are not told apart."))
 
 # %% [markdown]
 # ## What this doesn't show
