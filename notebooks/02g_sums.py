@@ -90,7 +90,7 @@ def adjust_by_hand(steps, event):
 #
 # $$\sum_k s_k = \frac{r + (d - r) + f + b}{8 \, c} = \frac{d + f + b}{8 \, c}$$
 #
-# **No error in retired, nor in how what was dispatched is split into retired and bad speculation, can show here.** The share of a sibling thread is zero where its event was not counted (`0 * cycles`): assumed, not measured. Where one category is defined as what the others leave, as by Intel's formulas, the sum is one whatever was counted: then nothing is said.
+# **No error in retired, nor in how what was dispatched is split into retired and bad speculation, can show here.** Slots that another thread on the same core took are no category here, as their event was not counted (the formulas above have `0 * cycles` for it): assumed to be none, not measured. Where one category is defined as what the others leave, as by Intel's formulas, the sum is one whatever was counted: then nothing is said.
 #
 # *worst step* is the part of the squared distances that one single step makes up, and *its sum* the sum of its shares. Where that is the last step, in which the program exits, slots are missing however runs are cleaned and merged: only user mode was counted, and what the processor does on its way into the kernel and back may be missing.
 
@@ -108,7 +108,7 @@ def closure_of(account, ipc):
 # %% [markdown]
 # ## Second test: events that are sums of others
 #
-# Some events are the sum of others, by their umasks (the bits that pick which cases an event counts), as all fills are of local and remote ones. With $e$ the rate of such an event, $e_k$ those of its parts, over the steps $t$:
+# Some events are the sum of others, by their umasks (the bits that pick which cases an event counts), as all accesses to the instruction cache are its hits and its misses. With $e$ the rate of such an event, $e_k$ those of its parts, over the steps $t$:
 #
 # $$\mathrm{distance} = \frac{\sqrt{\mathrm{mean}_t \, \big(e_t - \sum_k e_{k,t}\big)^2}}{\mathrm{mean}_t \, e_t}$$
 #
@@ -203,14 +203,14 @@ closures = closures.astype(dict.fromkeys(measures, float))
 
 # %%
 STAGES = [("scaling", "not adjusted"), ("scaling", "adjusted to IPC"), (method, "adjusted to IPC")]
-CONTROL = ("scaling", "control")
-named = closures[keys[1:]].apply(tuple, axis=1).isin([*STAGES, CONTROL])
+CONTROL, CLEANED = ("scaling", "control"), (method, "not adjusted")
+named = closures[keys[1:]].apply(tuple, axis=1).isin([*STAGES, CONTROL, CLEANED])
 n_sums = " or ".join(dict.fromkeys(f"{n:.0f}" for n in closures.pop("number of sums")))
 n_events = " or ".join(dict.fromkeys(f"{n:.0f}" for n in closures.pop("number of events")))
 wholes = ", ".join(f"`{whole}`" for whole in dict.fromkeys(
     whole for name in programs for whole, _ in separate_sums(name)))
-caption = ("**Table.** What perf prints, not adjusted, adjusted to IPC and in the control, and "
-           f"{method} adjusted to IPC: {named.sum()} of {len(closures)} rows. *mean* and *rms* of "
+caption = ("**Table.** What perf prints (scaling), not adjusted, adjusted to IPC and in the "
+           f"control, and {method}: {named.sum()} of {len(closures)} rows. *mean* and *rms* of "
            "the steps [share of the slots], *worst step* and *its sum* as above; *sums*: the "
            f"distance of the second test [share of the whole], median of {n_sums} sums of a "
            f"program ({wholes} and their parts); *another run*: of the third [share of the mean], "
@@ -255,48 +255,49 @@ if first.notna().all():
         f"(counterminer) is at most {paper_moves:.1f} points from what perf prints (scaling)."))
 
 # %%
-def describe_gain(distances):
-    """What adjusting and cleaning bring by one test [%]: not adjusted, adjusted, both, control."""
-    before, adjusted, both, control = distances
-    gain = f" (adjusting makes {100 * (before - adjusted) / (before - both):.0f} % of this gain)"
-    return (f"{before:.1f} % as counted, {adjusted:.1f} % adjusted, {both:.1f} % cleaned by "
-            f"{method} too{gain if both < before else ''}, {control:.1f} % adjusted to the IPC of "
-            "other steps (control)")
+def describe_stages(distances):
+    """How far counts are off by one test [%]: as perf prints, adjusted, cleaned too, control."""
+    before, adjusted, both, control = distances[[*STAGES, CONTROL]]
+    return (f"{before:.1f} % as perf prints them, {adjusted:.1f} % adjusted, {both:.1f} % adjusted "
+            f"and cleaned by {method} (control: {control:.1f} %)")
 
 
 # %%
 if first.notna().all():
-    others = first.xs("adjusted to IPC", level="merging").drop(["scaling", method], errors="ignore")
-    most = closures.set_index(keys).xs(STAGES[-1], level=[1, 2]).nlargest(1, "rms").iloc[0]
-    shown = [*STAGES, CONTROL]
-    alone, adjusted = third[STAGES[0]], third[STAGES[1]]
+    by_name = closures.set_index([*keys[1:], "program"]).sort_index()
+    most = by_name.loc[STAGES[-1]].nlargest(1, "rms").iloc[0]
     to_sums = all(of[STAGES[2]] < of[STAGES[0]] and of[STAGES[1]] < of[CONTROL]
                   for of in (first, second) if of.notna().all())
-    by_name = closures.set_index([*keys[1:], "program"])["another run"].sort_index()
-    apart = (by_name[STAGES[1]] - by_name[STAGES[0]]).sort_values()
-    advice = (" So adjust for an account by steps, whose shares then fit together; a single "
-              "event's course gets no surer by it.") * bool(to_sums and adjusted >= 0.95 * alone)
+    moved = by_name.loc[STAGES[1]] - by_name.loc[STAGES[0]]
+    apart, mean = moved["another run"].sort_values(), moved["mean"].abs().idxmax()
+    nearer = {done: third[way] < 0.95 * third[STAGES[0]]
+              for done, way in (("cleaning", CLEANED), ("adjusting", STAGES[1]))}
+    to_runs = ", by ".join(f"{done} {'yes' if of else 'no'}" for done, of in nearer.items())
 
 # %%
 if first.notna().all():
     display(results.finding(
         ("Nearer to the sums: yes" if to_sums else "Nearer to the sums: not by every test")
-        + ("; to what another run counted: " + ("yes" if adjusted < 0.95 * alone else "no")
-           if np.isfinite(alone) else "")
-        + f". Distance of single steps' shares from all slots: {describe_gain(first[shown])}; "
-        "other cleaning, adjusted: " + ", ".join(f"{how} {off:.1f} %"
-                                                 for how, off in others.items())
-        + f" (root mean square, mean of {len(programs)} program{'s' * (len(programs) > 1)})."
-        + (f" Of events from the sum of their parts: {describe_gain(second[shown])}."
+        + (f"; to what another run counted: by {to_runs}" if third.notna().all() else "")
+        + f". Shares of single steps are off all slots by {describe_stages(first)}"
+        + (f"; events off the sum of their parts by {describe_stages(second)}"
            if second.notna().all() else "")
-        + (f" From another run: {alone:.1f} % without, {adjusted:.1f} % with adjusting (by "
-           f"program {100 * apart.iloc[0]:+.1f} in {apart.index[0]} to "
-           f"{100 * apart.iloc[-1]:+.1f} points in {apart.index[-1]})."
-           if np.isfinite(alone) else "")
-        + f" By the slots most is left in {most.name} ({100 * most['rms']:.1f} %), of whose "
-        f"squares {100 * most['worst step']:.0f} % are one step, whose shares add up to "
-        f"{100 * most['its sum']:.0f} %."
-        + advice))
+        + f"; root mean squares, means of {len(programs)} program{'s' * (len(programs) > 1)}."
+        + " So adjust for an account by steps, whose shares then fit together; a single event's "
+        "course gets no surer by it." * bool(to_sums and not nearer["adjusting"])))
+    if third.notna().all():
+        display(results.finding(
+            f"From another run counts are off by {third[STAGES[0]]:.1f} % as perf prints them, "
+            f"{third[CLEANED]:.1f} % cleaned by {method} (both runs are, and any smoothing of "
+            f"both brings them nearer), {third[STAGES[1]]:.1f} % adjusted, {third[STAGES[2]]:.1f} "
+            f"% adjusted and cleaned. Adjusting moves them by {100 * apart.iloc[0]:+.1f} points in "
+            f"{apart.index[0]} to {100 * apart.iloc[-1]:+.1f} in {apart.index[-1]}."))
+    display(results.finding(
+        f"By the slots most is left in {most.name} ({100 * most['rms']:.1f} %; one step, whose "
+        f"shares add up to {100 * most['its sum']:.0f} %, is {100 * most['worst step']:.0f} % of "
+        f"its squares). Adjusting moves the mean of the sums most in {mean}, from "
+        f"{by_name.loc[STAGES[0]].at[mean, 'mean']:.3f} to "
+        f"{by_name.loc[STAGES[1]].at[mean, 'mean']:.3f}; it should be 1."))
 else:
     display(results.finding("What was counted can't be tested by the sum of its shares."))
 
