@@ -314,9 +314,9 @@ if program == "all":
 results.number("events counted", n_counted, "events", note=note,
                paper=229 if program == "all" else None)
 results.number("events that happened in some program", counted, "events")
-by_mode = {mode: {event for run in recordings if run.meta["mode"] == mode for event in run.studied
-                  if event not in lacking} for mode in ("ocoe", "mlpx")}
-always, turning = by_mode.values()
+share = pd.concat([run.running[run.studied].mean() for run in recordings if run.knows_shares]
+                  or [pd.Series()]).drop(lacking, errors="ignore")
+always, turning = (set(share.index[of]) for of in (share >= 0.995, share < 0.995))
 HOW = {f"{len(turning - always)} only taking turns": turning - always,
        f"{len(always - turning)} only all the time": always - turning,
        f"{len(always & turning)} both all the time and taking turns": always & turning}
@@ -333,7 +333,8 @@ on = (f", on {' or '.join(map(str, sorted(good)))} counters that count correctly
 # %%
 text = (f"{n_counted} events were counted beside instructions and cycles in {len(recordings)} "
         f"run{'s' * (len(recordings) > 1)} of {', '.join(programs)}{on} "
-        f"({ways or 'all in every interval'}). Of these {counted} happened at least once"
+        f"({ways or 'for which share of the time is not told'}). Of these {counted} happened at "
+        "least once"
         + (f", the other {n_counted - counted} read zero throughout."
            if counted < n_counted else ".")
         + (f" {len(lacking)} more were asked for, and perf printed no count." if lacking else "")

@@ -369,7 +369,7 @@ def first_cost(table):
 
 def varies(table):
     """What the first page says of that cluster."""
-    return "".join(f"the largest group that may itself cost the cycles that go with it: "
+    return "".join("of the groups that surely go with more cycles, the largest that may cost them: "
                    f"**{row['name']}** ({first_event(row)}); how many of them it costs is not known"
                    for _, row in first_cost(table).iterrows())
 
@@ -387,11 +387,11 @@ for name, c in clusters.items():
     bars = c["table"].head(5).rename(columns={"importance": "value"})
     bars = bars.assign(note=[note(row) for _, row in bars.iterrows()])
     results.overview_bars(
-        name, bars, "**What its speed varies with.** From stretch to stretch of the run a linear "
-        "model adds something to the mean cycles per instruction, or takes it away, for each group "
-        "of events that rise and fall together; a bar is the group's share of all that [%], with "
-        f"its 90 % interval{others_of(c['table'])}. On stretches that it never saw the model is "
-        f"off by {errors['linear']:.1f} %, the mean alone by {errors['mean']:.1f} %")
+        name, bars, "**What its speed varies with.** Stretches of the run are off the mean cycles "
+        f"per instruction by {errors['mean']:.1f} %, off a linear model that had not seen them by "
+        f"{errors['linear']:.1f} %. The model adds something to the mean, or takes it away, for "
+        "each group of events that rise and fall together; a bar is the group's share of all that "
+        f"[%], with its 90 % interval{others_of(c['table'])}")
     if errors["linear"] < 0.9 * errors["mean"] and (costly := varies(c["table"])):
         display(results.overview(name, varies=costly))
 
