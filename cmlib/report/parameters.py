@@ -68,8 +68,8 @@ def declared_parameters(notebook):
     Returns
     -------
     dict of str to Parameter
-        By name. Limits are those of the dict ``limits`` in another cell: by parameter a tuple (low, high), a list of
-        choices, or the dotted name of such a list.
+        By name. Limits are those of the dict ``limits`` in another cell: by parameter a tuple (low, high) of a number,
+        a list of choices of a text, or the dotted name of such a list.
 
     Raises
     ------
@@ -119,7 +119,7 @@ class Parameter:
     comment : str
         The text behind ``#``.
     limits : tuple, list, str or None
-        (low, high), both allowed; a list of choices; or the dotted name of such a list.
+        (low, high) of a number, both allowed; a list of choices of a text, or the dotted name of such a list.
     shared : bool
         True for a setting that many notebooks have.
     """
@@ -142,7 +142,7 @@ class Parameter:
                 f"{where}: {self.name} takes a {_KINDS.get(kind, kind.__name__)}, got {written(value)}{hint} "
                 f"({self.comment})."
             )
-        if isinstance(self.limits, tuple):
+        if self.limits and kind is not str:
             if not self.limits[0] <= value <= self.limits[1]:
                 raise ValueError(
                     f"{where}: {self.name} = {written(value)} is outside {list(self.limits)} ({self.comment})."
@@ -153,13 +153,8 @@ class Parameter:
             )
 
 
-def _setting(name, default, comment, range=None, choices=None):
-    """A setting that several notebooks take, as a Parameter."""
-    return Parameter(name, default, comment, tuple(range) if range else choices, shared=True)
-
-
-# They are named in the comment of a notebook's line ``settings: dict = {}``.
-SHARED = {name: _setting(name, **about) for name, about in yaml_beside(__file__).items()}
+# Settings that several notebooks take, named in the comment of a notebook's line ``settings: dict = {}``.
+SHARED = {name: Parameter(name, **about, shared=True) for name, about in yaml_beside(__file__).items()}
 
 
 def check_parameters(notebook, values, where):
