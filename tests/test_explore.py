@@ -3,6 +3,7 @@
 import base64
 import html
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -121,6 +122,14 @@ def test_a_step_of_the_refinement_shows_its_own_model(ranking, modelled):
         assert ranking.controls["seeds"].disabled and "One model: no spread" in words(ranking)
     ranking.controls["n_events"].value = 0
     assert not ranking.controls["seeds"].disabled
+
+
+def test_errors_that_are_not_known_or_large_are_written_as_in_tables(modelled):
+    errors = {"error": float("nan"), "blocks_error": float("inf"), "mean_baseline": 12345.6}
+    history = modelled.refined["one"].history.assign(**errors)
+    refined = {"one": replace(modelled.refined["one"], history=history)}
+    said = words(explore.ranking(refined, modelled.draws))
+    assert "errs by – % on random rows, – % on blocks; predicting the mean by 12,345.6 %" in said
 
 
 def test_events_of_both_rankings_have_a_colour_of_their_own(ranking, modelled):

@@ -5,7 +5,6 @@ models (of different seeds) importances are averaged. :func:`ranking` takes resu
 gives a Panel (an ipywidgets VBox); without results it says how to record.
 """
 
-import numpy as np
 import pandas as pd
 
 from cmlib import plot
@@ -109,9 +108,8 @@ def _compare(frames, first, n_common):
     """
     either = list(dict.fromkeys(event for rows in first.values() for event in rows["event"]))
     means = {each: frame["mean"].reindex(either, fill_value=0.0) for each, frame in frames.items()}
-    correlation = pd.DataFrame(means).corr(method="spearman").iloc[0, 1]
     numbers = {"n_common": n_common, "n_first": max(map(len, first.values())), "n_either": len(either)}
-    return numbers | {"correlation": "–" if np.isnan(correlation) else f"{correlation:.2f}"}
+    return numbers | {"correlation": pd.DataFrame(means).corr(method="spearman").iloc[0, 1]}
 
 
 def _list(frames, events):
