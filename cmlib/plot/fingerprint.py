@@ -8,10 +8,10 @@ resource limits it, such as P_Mem_L2 or N_CPU; "unknown" if it is like none of t
 from itertools import cycle
 
 from cmlib.places import yaml_beside
-from cmlib.plot.style import blank, legend_right, palette, single, styled
+from cmlib.plot.style import GREY, blank, legend_right, palette, single, styled
 
 _LOOK = yaml_beside(__file__)
-COLOURS = _LOOK["classes"]
+COLOURS, _OUTCOMES = (_LOOK[of] | {"unknown": GREY} for of in ("classes", "outcomes"))
 _ROW, _STEP, _INDENT = 0.2, 0.42, 0.1  # of the tree [inches]
 
 
@@ -31,10 +31,10 @@ def decision_tree(tree):
         if parent is not None:
             above_x, above_y = place[parent["node"]]
             corner = above_x + _INDENT
-            ax.plot([corner, corner, x], [above_y, y, y], color="#9aa0a6", lw=1, zorder=1)
+            ax.plot([corner, corner, x], [above_y, y, y], color=GREY, lw=1, zorder=1)
         if "event" in node:
             text = f"{node['event']} ≤ {node['threshold']:.3g}"
-            style = {"weight": "bold", "bbox": {"fc": "white", "ec": "#9aa0a6", "lw": 0.8, "pad": 1.5}}
+            style = {"weight": "bold", "bbox": {"fc": "white", "ec": GREY, "lw": 0.8, "pad": 1.5}}
         else:
             wrong = f" ({node['wrong']:,} of other classes)" if node["wrong"] else ""
             text = f"{node['label']}   {node['n']:,}{wrong}"
@@ -135,8 +135,8 @@ def program_outcomes(outcomes):
     drawn.
     """
     figure, ax = single(0.9 + 0.24 * len(outcomes))
-    shown = outcomes[[outcome for outcome in _LOOK["outcomes"] if outcome in outcomes]]
-    shown.plot.barh(stacked=True, ax=ax, color=_LOOK["outcomes"], width=0.8)
+    shown = outcomes[[outcome for outcome in _OUTCOMES if outcome in outcomes]]
+    shown.plot.barh(stacked=True, ax=ax, color=_OUTCOMES, width=0.8)
     ax.set(xlim=(0, 100), xlabel="slices [%]", ylabel="")
     ax.invert_yaxis()
     ax.grid(False)
