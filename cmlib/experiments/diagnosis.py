@@ -28,7 +28,6 @@ from cmlib.io.events import cycle_estimate, simulated_events
 from cmlib.shell import command_code
 from cmlib.templates import template
 
-_SENTENCES = template("cmlib.experiments", "simulated.j2").module
 _FUNCTIONS_NAMED, _LEAST_SHARE = 3, 0.05
 _LINE = re.compile(r"([1-9][0-9]{0,8}) B,[^,]*$")
 _INTERPRETER = re.compile(r"(lib)?(python|perl|ruby|lua|php|node|mono|jvm|R\b|bash|dash|gawk|mawk)")
@@ -220,7 +219,8 @@ def simulated_profile(text, prefetched=False, in_order=None, *, classify=None):
     classes = _together(named, cycles, ["name"])
     python = functions.index.get_level_values("function").str.startswith("py::").any()
     executed, interpreter = counts["sim.instructions"].sum(), _interpreter(functions)
-    about = _SENTENCES.about(parts, executed, len(counts), prefetched, interpreter, python)
+    sentences = template("cmlib.experiments", "simulated.j2").module
+    about = sentences.about(parts, executed, len(counts), prefetched, interpreter, python)
     return SimulatedProfile(counts, table, kinds, classes, about)
 
 
@@ -254,19 +254,20 @@ def answer_simulated(name, profile):
     kinds = profile.kinds.drop(columns=["main", "share"]).assign(percent=100 * profile.kinds["share"])
     charged = shares.idxmax() if shares.max() >= 100 * NAMED_FROM else INSTRUCTIONS
     classes = profile.classes.assign(percent=100 * profile.classes["share"])[["name", "percent", "functions"]]
+    sentences = template("cmlib.experiments", "simulated.j2").module
     answer = {
         "schema": 1,
         "name": name,
         "simulated": True,
         "about": profile.about,
-        "caveat": _SENTENCES.caveat(),
+        "caveat": sentences.caveat(),
         "limited_by": charged,
         "split": split,
         "classes": classes.to_dict("records"),
         "phases": kinds.to_dict("records"),
         "advice": explain_simulated(classes["name"]),
     }
-    return answer | {"text": _SENTENCES.limits(answer)}
+    return answer | {"text": sentences.limits(answer)}
 
 
 def _line(caches, name):

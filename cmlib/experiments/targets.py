@@ -25,7 +25,6 @@ SECOND, THOUSAND_INSTRUCTIONS = "second", "1,000 instructions"
 _ENERGY = "power/energy-"  # events of energy: of package, cores and so on, which are parts of each other
 CLOCKS = ("task-clock", "cpu-clock", "duration_time", "user_time", "system_time")
 _HAPPENS_IN = 0.9  # share of the intervals in which an event must have happened to be explained
-_SENTENCES = template("cmlib.experiments", "targets.j2").module
 
 
 @dataclass(frozen=True)
@@ -83,9 +82,8 @@ def choose_target(url, program="all", target=""):
     long = runs[runs["n_intervals"] >= FEWEST_INTERVALS]
     chosen = _read(target, simulated=_simulated(runs)) if target else _usual(url, long)
     if chosen and chosen.event == chosen.per:
-        raise UnfitRecordingError(
-            f"{chosen.name} is the same all the time. {_SENTENCES.others(possible_targets(url, runs))}"
-        )
+        others = template("cmlib.experiments", "targets.j2").module.others(possible_targets(url, runs))
+        raise UnfitRecordingError(f"{chosen.name} is the same all the time. {others}")
     able = set(long["program"][chosen.counted_in(long)]) if chosen else set()
     if program == "all" and able:
         return [name for name in names if name in able], chosen
@@ -156,4 +154,5 @@ def _unable(url, name, target, runs):
     kind = "totals" if (runs["axis"] == RUNS).all() else "simulated" if _simulated(runs) else "intervals"
     possible = possible_targets(url, runs[runs["n_intervals"] >= FEWEST_INTERVALS])
     facts = kind, runs["n_intervals"].max(), FEWEST_INTERVALS, possible
-    return _SENTENCES.unable(name, target, *facts, how_to_record(name))
+    sentences = template("cmlib.experiments", "targets.j2").module
+    return sentences.unable(name, target, *facts, how_to_record(name))
