@@ -3,13 +3,12 @@
 Machine-readable output comes as fields between separators (``-x``) or as one JSON object a line (``-j``). perf quotes
 nothing and writes numbers as the locale does, so ``88,60,msec,task-clock,100,100,00`` is a line like any other. It
 can be read because perf's numbers have a fixed shape: a time has nine decimals, a count none or two, a share two and
-no more than 100, and units don't begin with a digit. :func:`find_grammar` takes a text and gives the :class:`Grammar`
-of its lines; a ParseError for text of other lines.
+no more than 100, and units don't begin with a digit. :func:`find_grammar` takes a text and gives the pattern of its
+lines; a ParseError for text of other lines.
 """
 
 import itertools
 import re
-from typing import NamedTuple
 
 from cmlib.errors import CmlibError
 
@@ -33,27 +32,12 @@ class NoCountsError(ParseError):
     """Raised for text of which no line is one of `perf stat`."""
 
 
-class Grammar(NamedTuple):
-    """Regular expressions for the lines of one file.
-
-    Attributes
-    ----------
-    line : re.Pattern
-        Matches a whole line that perf writes. Groups: time, count or "<not …>",
-        unit, event, share [%]; the event is empty or absent in a line without a count.
-    separator, decimal : str
-        Separator of fields, and the locale's decimal mark; empty for JSON.
-    """
-
-    line: re.Pattern
-    separator: str = ""
-    decimal: str = ""
-
-
 def find_grammar(text):
-    """The Grammar of a file's `text`, found out by its first lines; None if it has only comments and blank lines.
+    """Find out by the first lines of a file's `text` how all are written: a pattern (re.Pattern) of whole lines.
 
-    ParseError if its first line is not as of ``perf stat -x`` or ``-j``, or if no line counts an event.
+    Its groups: time, count or "<not …>", unit, event, share [%]; the event is empty or absent in a line without a
+    count. None if the text has only comments and blank lines; ParseError if its first line is not as of ``perf stat
+    -x`` or ``-j``, or if no line counts an event.
     """
     lines = (line for line in re.finditer(r"[^\n]+", text) if not re.fullmatch(_BLANK_OR_COMMENT, line[0]))
     first = next(lines, None)
@@ -69,7 +53,7 @@ def find_grammar(text):
         )
     grammars = [_separated(separator[1], decimal) for decimal in ".,"]
     for line in itertools.chain([first], lines):
-        matches = [grammar.line.fullmatch(line[0]) for grammar in grammars]
+        matches = [grammar.fullmatch(line[0]) for grammar in grammars]
         for grammar, match in zip(grammars, matches, strict=True):
             if match and match[5]:
                 return grammar
@@ -103,7 +87,7 @@ def where(text, start):
 
 
 def _separated(separator, decimal):
-    """The Grammar of lines with a separator and a decimal mark, as ``-x`` writes them.
+    """Pattern of lines with a separator and a decimal mark, as ``-x`` writes them.
 
     Fields: [time] count unit event [variation] runtime share [metric, its unit …].
     """
@@ -119,15 +103,11 @@ def _separated(separator, decimal):
     row = f"{time}{count}{s}{unit}{s}{event}{s}{variation}[0-9]+{s}{share}(?:{s}.*)?"
     # Further metrics of an event, and groups of metrics, come on lines of their own.
     countless = rf" *+(?:(?:{TIME}|summary){s})?{s}.*"
-    return Grammar(
-        line=re.compile(rf"^(?:{row}|{countless}|{_BLANK_OR_COMMENT})$", re.MULTILINE),
-        separator=separator,
-        decimal=decimal,
-    )
+    return re.compile(rf"^(?:{row}|{countless}|{_BLANK_OR_COMMENT})$", re.MULTILINE)
 
 
 def _json():
-    """The Grammar of ``-j``: a line is a flat object with the same fields, always in this order."""
+    """Pattern of lines of ``-j``: a line is a flat object with the same fields, always in this order."""
     number = rf"{_WHOLE}(?:[.,][0-9]+)?"
     share = r"(100(?:[.,]0+)?|[0-9]{1,2}(?:[.,][0-9]+)?)"
     row = ", *".join(
@@ -141,9 +121,7 @@ def _json():
     )
     timed = rf"(?:{_key('interval', f'({number})')}, *)?{row}"
     countless = r'(?!.*"counter-value").*'
-    return Grammar(
-        line=re.compile(rf"^(?: *+\{{(?:{timed}|{countless})\}} *|{_BLANK_OR_COMMENT})$", re.MULTILINE),
-    )
+    return re.compile(rf"^(?: *+\{{(?:{timed}|{countless})\}} *|{_BLANK_OR_COMMENT})$", re.MULTILINE)
 
 
 def _key(name, value):

@@ -56,7 +56,7 @@ def _fields(text, grammar, start, end, found_any):
 
     `found_any`: whether earlier chunks have rows, after which a last line may be cut off.
     """
-    lines = grammar.line.findall(text, start, end)
+    lines = grammar.findall(text, start, end)
     rows = [fields for fields in lines if fields[3]]
     if len(lines) <= text.count("\n", start, end):
         _check_only_cut_off(text, grammar, start, end, found_any or bool(rows))
@@ -81,7 +81,7 @@ def _columns(rows):
 def _check_only_cut_off(text, grammar, start, end, found_any):
     """Raise ParseError unless the only line that can't be read is the last one, and has no end."""
     for line in _LINE.finditer(text, start, end):
-        if not grammar.line.fullmatch(line[0]) and (line.end() < len(text) or not found_any):
+        if not grammar.fullmatch(line[0]) and (line.end() < len(text) or not found_any):
             raise ParseError(
                 f"{where(text, line.start())} is no line that `perf stat` writes in this format. Keep perf's output "
                 "apart from the program's (-o FILE), one run and one format a file, and record whole programs, "
