@@ -9,11 +9,11 @@ histories it is 1 with --any-change only.
 import functools
 import os
 import signal
+from pathlib import Path
 
 import click
 
 from cmlib.cli.answers import print_json, show
-from cmlib.cli.history import compare_history
 from cmlib.cli.sources import COUNTED, SIMULATED, BySource, choose_source, option, simulating_options
 from cmlib.terminal import printable, say
 
@@ -137,7 +137,7 @@ def compare(
         raise click.UsageError("Give OLD and NEW, or --history.")
     limits = {name: settings[name] for name in ("alpha", "smallest") if name in settings}
     if source == _HISTORY:
-        context.exit(int(compare_history(history, page, as_json=as_json, **limits) and any_change))
+        context.exit(int(_compare_history(history, page, as_json=as_json, **limits) and any_change))
     if source == _RECORDINGS:
         verdict = _compare_recordings(old, new, as_json, load=load, **limits)
         changed = any_change and verdict == "differs"
@@ -183,6 +183,31 @@ def compare(
     changed = comparison["verdict"] not in _UNCHANGED or comparison["counters"]["differ"]
     alarming = comparison["anomaly"] or (any_change and changed)
     context.exit(1 if alarming else 3 if strict and comparison["verdict"] == "inconclusive" else 0)
+
+
+def _compare_history(path, page, *, as_json, alpha=0.05, smallest=0.01):
+    """Print the commits of a history at which metrics changed, and return whether there is any.
+
+    `path` is a CSV (a row a commit, a column a metric) or a folder of comparisons kept by `cmlib compare --keep`;
+    `page` is an HTML file to write, or None; `as_json` prints JSON instead of text. `alpha` is the false-alarm
+    probability for the whole history, `smallest` the smallest relevant change as a share. CmlibError if the history
+    can't be read or the page can't be written.
+    """
+    from cmlib.anomaly.history import find_groups
+    from cmlib.collect.compare.kept import read_kept
+    from cmlib.errors import CmlibError
+    from cmlib.io.archive import errors_as, write_whole
+    from cmlib.io.histories import read_history
+    from cmlib.report.history import history_page, summarize_history
+
+    history, subjects = read_kept(path) if Path(path).is_dir() else read_history(path)
+    groups = find_groups(history, alpha=alpha, smallest=smallest)
+    summary = summarize_history(history, subjects, groups, alpha=alpha, smallest=smallest)
+    if page:
+        with errors_as(CmlibError, page):
+            write_whole(page, history_page(Path(path).name, history, summary, groups))
+    show(summary, "history.txt.j2", as_json=as_json)
+    return bool(groups)
 
 
 def _compare_recordings(old, new, as_json, **settings):
