@@ -53,11 +53,6 @@ class NotebookJob:
         return self._calls("read_manifests(")
 
     @property
-    def reads_store(self):
-        """True if it can be run for any recorded program: it has the parameters program and database."""
-        return {"program", "database"} <= set(self.declared)
-
-    @property
     def for_overview(self):
         """True if it writes something on the report's first page."""
         return self._calls("results.overview(")
@@ -102,7 +97,7 @@ def plan(profile, wanted=(), extra=None):
     for name in extra:
         if name not in known:
             raise ValueError(parameters.unknown_parameter(name, known, f"-p: profile {profile!r}"))
-    of_any = [job for job in jobs if job.reads_store]
+    of_any = [job for job in jobs if {"program", "database"} <= set(job.declared)]
     if profile != BY_PROGRAM or not of_any:
         return jobs
     program = extra.get("program", "all")
