@@ -7,7 +7,6 @@ array and a mask of what was replaced (CounterMiner, §III-B). A ValueError if `
 import math
 import statistics
 
-import numba
 import numpy as np
 
 
@@ -50,23 +49,14 @@ def replace_outliers(values, *, n_std=5.0, exact=None):
     """
     if not n_std > 0:
         raise ValueError(f"n_std is {n_std}; a threshold needs a number of standard deviations above 0")
-    replaced = _above(values, n_std)
+    finite = values[np.isfinite(values)]
+    replaced = values > (finite.mean() + n_std * finite.std() if len(finite) else np.inf)
     if exact is not None:
         replaced &= ~exact
     cleaned = values.copy()
     if replaced.any():
         _fill_with_medians(cleaned, replaced)
     return cleaned, replaced
-
-
-@numba.njit(cache=True)
-def _above(values, n_std):
-    """Mask of the samples above mean + n_std * std (Eq. 6). Compiled, as NumPy's calls take longer on short series."""
-    finite = values[np.isfinite(values)]
-    if len(finite) == 0:
-        return np.zeros(len(values), np.bool_)
-    mean = finite.mean()
-    return values > mean + n_std * math.sqrt(((finite - mean) ** 2).mean())
 
 
 def _fill_with_medians(values, replaced):

@@ -167,9 +167,7 @@ def clean_run(counts, running=None, *, method="shrinkage", sums=(), run="this ru
         raise ValueError(
             f"{run}: method {method!r} needs the running shares; without them use 'counterminer'"
         )
-    if running is not None and not (
-        counts.columns.equals(running.columns) and counts.index.equals(running.index)
-    ):
+    if running is not None and any(not a.equals(b) for a, b in zip(counts.axes, running.axes, strict=True)):
         raise ValueError(f"{run}: counts {counts.shape} and running {running.shape} differ in rows or events")
     counts = counts.astype(np.float64)
     cleaned = counts.copy()
