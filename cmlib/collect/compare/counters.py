@@ -58,15 +58,13 @@ def counters_with_role(role, counters):
     list of str
         Those with the role, in their order.
     """
-    listed = _table()
-    events_with_role = set(listed.loc[listed["role"] == role, "event"])
+    events_with_role = set(_table().query("role == @role")["event"])
     return [name for name in counters if name in events_with_role]
 
 
 def _listed(table):
     """Names of the events in one list of autoperf.csv; empty if there is none of this name."""
-    listed = _table()
-    return list(listed.loc[listed["table"] == table, "event"])
+    return list(_table().query("table == @table")["event"])
 
 
 def _table():

@@ -31,11 +31,8 @@ def read_kept(folder):
         raise CmlibError(f"{folder}: no folder in it has a {FORMS[1]}.json that can be read. {HOW}")
     commits = sorted(rows, key=lambda commit: rows[commit][0])
     history = pd.DataFrame([rows[commit][1] for commit in commits], index=commits).rename_axis("commit")
-    n_processors = len({processor for processor, *_ in history})
-    history.columns = [
-        " · ".join(([processor] if n_processors > 1 else []) + [f"{function}, {measure}"])
-        for processor, function, measure in history
-    ]
+    several = len({processor for processor, *_ in history}) > 1
+    history.columns = [f"{of} · " * several + f"{function}, {measure}" for of, function, measure in history]
     history = history.dropna(axis="columns", how="all")
     check_history(history, folder)
     return history, [""] * len(history)

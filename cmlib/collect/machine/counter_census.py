@@ -73,10 +73,9 @@ def census(*, events=_EVENTS):
         return Census(0, 0, complaint="perf is not installed")
     censuses = {}
     for event in events:
-        censuses[event] = _census_of(event)
-        if censuses[event].offered:
+        full = censuses[event] = _census_of(event)
+        if full.offered:
             without = events[0].partition(":")[0] if event != events[0] else ""
-            full = censuses[event]
             # Events of a group may all be such as only the first four counters take: no more are promised.
             narrow = _census_of(_NARROW) if full.offered > _ALL_TAKE else full
             return replace(narrow if 0 < narrow.offered < full.offered else full, without=without)

@@ -38,32 +38,29 @@ def describe(root="/"):
         metric_group, where perf lists metrics of the account's level 1.
     """
     root = Path(root)
-    first = (_read(root / "proc/cpuinfo") or "").split("\n\n")[0]
-    pairs = (line.partition(":") for line in first.splitlines())
+    listed = _read(root / "proc/cpuinfo") or ""
+    pairs = (line.partition(":") for line in listed.split("\n\n")[0].splitlines())
     cpu = {key.strip(): value.strip() for key, _, value in pairs}
     family, model = _integer(cpu.get("cpu family")), _integer(cpu.get("model"))
     vendor = cpu.get("vendor_id")
     release = _read(root / "proc/sys/kernel/osrelease")
     devices = root / "sys/bus/event_source/devices"
     rotations = (_integer(_read(devices / pmu / "perf_event_mux_interval_ms")) for pmu in core_pmus(root))
-    return (
-        {
-            "vendor": vendor,
-            "model_name": cpu.get("model name"),
-            "family": family,
-            "model": model,
-            "microarchitecture": _microarchitecture(vendor, family, model),
-            "processors": len(re.findall(r"^processor\s*:", _read(root / "proc/cpuinfo") or "", re.M))
-            or None,
-            "virtual": _hypervisor(root, cpu),
-            "kernel": f"Linux {release}" if release else None,
-            "perf": perf_version()[0],
-            "mux_interval_ms": next((interval for interval in rotations if interval is not None), None),
-            "load_1min": load_1min(root),
-        }
-        | describe_arm(cpu)
-        | ({"metric_group": group} if (group := metric_group()) else {})
-    )
+    described = {
+        "vendor": vendor,
+        "model_name": cpu.get("model name"),
+        "family": family,
+        "model": model,
+        "microarchitecture": _microarchitecture(vendor, family, model),
+        "processors": len(re.findall(r"^processor\s*:", listed, re.M)) or None,
+        "virtual": _hypervisor(root, cpu),
+        "kernel": f"Linux {release}" if release else None,
+        "perf": perf_version()[0],
+        "mux_interval_ms": next((interval for interval in rotations if interval is not None), None),
+        "load_1min": load_1min(root),
+    }
+    group = metric_group()
+    return described | describe_arm(cpu) | ({"metric_group": group} if group else {})
 
 
 def load_1min(root="/"):
@@ -225,8 +222,7 @@ def _hypervisor(root, cpu):
         return None
     clocks = _read(root / "sys/devices/system/clocksource/clocksource0/available_clocksource") or ""
     dmi = root / "sys/class/dmi/id"
-    tree = root / "proc/device-tree/compatible"
-    sources = (dmi / "sys_vendor", dmi / "product_name", tree)
+    sources = (dmi / "sys_vendor", dmi / "product_name", root / "proc/device-tree/compatible")
     hints = " ".join([*(_read(file) or "" for file in sources), clocks]).lower()
     if flags is None and ".metal" in hints:
         return None

@@ -5,6 +5,7 @@ seconds, stores one run, and gives the path of its metadata. RecordError if perf
 CountersBusy if another process counts.
 """
 
+import functools
 import math
 import signal
 import time
@@ -73,10 +74,7 @@ def cgroup(path, root="/"):
     """
     fields = map(str.split, (Path(root) / "proc/mounts").read_text(encoding="utf-8").splitlines())
     mounts = [field[1] for field in fields if field[2] == "cgroup2"]
-    inner = path
-    for mount in mounts:
-        inner = inner.removeprefix(mount)
-    inner = inner.strip("/")
+    inner = functools.reduce(str.removeprefix, mounts, path).strip("/")
     if not any(Path(mount, inner).is_dir() for mount in mounts) or "," in inner:
         raise RecordError(message(__file__, "no_cgroup", path, " or ".join(mounts) or "a mount of cgroup2"))
     return AttachTarget(("-a", "-G", f"/{inner}"), f"cgroup {path} (running)", {"cgroup": path})

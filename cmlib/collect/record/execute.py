@@ -283,8 +283,7 @@ def stat_command(plan, encodings, output, *, options=(), command=()):
 
 def _encoded(event, modifier, encodings, *, pinned=False):
     """What perf is given for an event; a pinned one gets the modifier D, so that it is never multiplexed."""
-    plain = f"{event}:{modifier}" if modifier else event
-    encoding = encodings.get(event, plain)
+    encoding = encodings.get(event, f"{event}:{modifier}" if modifier else event)
     if not pinned:
         return encoding
     opened = "/" in encoding or ":" in encoding.removeprefix(event)

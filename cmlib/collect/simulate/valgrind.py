@@ -27,6 +27,8 @@ from cmlib.io.archive import errors_as
 # Valgrind's names of caches, by their level and type in /sys; LL is the unified cache of the highest level.
 _NAMES = {(1, "Instruction"): "I1", (1, "Data"): "D1", (2, "Unified"): "L2"}
 _FIRST, _SECOND, _LAST = ("I1", "D1"), "L2", "LL"
+# Files of a cache's folder in /sys.
+_IN_SYS = ("level", "type", "size", "ways_of_associativity", "coherency_line_size")
 PREFETCHING = "--simulate-hwpref=yes"  # a prefetcher, which fetches the next lines of a stream
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
 _CALLGRIND = ["--tool=callgrind", "--cache-sim=yes", "--branch-sim=yes", "--combine-dumps=yes"]
@@ -85,10 +87,7 @@ def machine_caches(root="/"):
     shapes, last = {}, 0
     for place in sorted(Path(root, "sys/devices/system/cpu/cpu0/cache").glob("index*")):
         try:
-            level, kind, size, ways, line = (
-                (place / name).read_text().strip()
-                for name in ("level", "type", "size", "ways_of_associativity", "coherency_line_size")
-            )
+            level, kind, size, ways, line = ((place / name).read_text().strip() for name in _IN_SYS)
             shape = _bytes(size), int(ways), int(line)
         except (OSError, ValueError):
             continue
