@@ -60,15 +60,12 @@ def reading_errors_as(kind, what, *, hint="", errors=Exception):
 
 
 def in_recording(file, read, *content, **settings):
-    """Return ``read(*content, **settings)``; whatever that raises becomes a CmlibError that names `file` (path).
+    """Return ``read(*content, **settings)``; whatever that raises becomes an ArchiveError that names `file` (path).
 
     `read` is a callable that parses the file's content.
     """
-    try:
+    with reading_errors_as(ArchiveError, f"{file}: its content can't be read"):
         return read(*content, **settings)
-    except Exception as error:  # whatever a stranger's text raises
-        reason = str(error)[:300] or type(error).__name__
-        raise CmlibError(f"{file}: its content can't be read: {reason}") from error
 
 
 def readable(read, files):
