@@ -34,16 +34,11 @@ def find_runs(name, folder=""):
     DataFrame
         Columns ``case`` (the program with its input), ``run`` and ``path``, sorted; no row if no file was found.
     """
-    roots = (
-        [Path(folder)]
-        if folder
-        else [place / name for place in (places.external_data_dir(), cache_dir()) if place]
-    )
-    rows = {}
+    usual = filter(None, (places.external_data_dir(), cache_dir()))
+    roots, rows = [Path(folder)] if folder else [place / name for place in usual], {}
     for path in (path for root in roots for path in sorted(root.rglob("*")) if path.is_file()):
         unpacked = path.as_posix().removesuffix(path.suffix if path.suffix in _PACKED else "")
-        match = re.search(f"(?:^|/){_PATHS[name]}$", unpacked)
-        if match:
+        if match := re.search(f"(?:^|/){_PATHS[name]}$", unpacked):
             rows.setdefault((match["case"].replace(".static", ""), match["run"]), path)
     return pd.DataFrame([(*key, path) for key, path in sorted(rows.items())], columns=["case", "run", "path"])
 
@@ -86,10 +81,8 @@ def parse_stream(text, path):
         counts = pd.read_csv(io.StringIO(rows), sep=r"\s+", names=names, header=None)
     elif "PERF_COUNT_HW_" in text[:1000]:
         lines = re.findall(r"^\t(\d+) (\S+) \(", text, flags=re.MULTILINE)
-        columns = {}
-        for count, name in lines:
-            columns.setdefault(name, []).append(int(count))
-        counts = pd.DataFrame({name: pd.Series(column) for name, column in columns.items()})
+        columns = pd.DataFrame(lines, columns=["count", "event"]).groupby("event", sort=False)["count"]
+        counts = pd.DataFrame({name: column.reset_index(drop=True) for name, column in columns})
     else:
         raise PublicError(
             f"{path} is no stream of counts: it begins with {text[:40]!r}, and with no names of events."

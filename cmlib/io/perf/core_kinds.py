@@ -103,9 +103,8 @@ def _of_block(lines):
         return [_NO_KIND * (is_other and (line[:1] not in "#" or line.startswith(STARTED))) for line in lines]
     events, metrics, behind = [*map(_event, lines)], [*map(_METRIC.match, lines)], [*map(_share, lines)]
     often, shares = Counter(events), {}
-    usual = max(
-        (often[event] for event, kind in zip(events, named, strict=True) if event and kind), default=1
-    )
+    of_kinds = (often[event] for event, kind in zip(events, named, strict=True) if event and kind)
+    usual = max(of_kinds, default=1)
     for line, kind, share in zip(lines, named, behind, strict=True):
         if kind and "<not " not in line:
             shares.setdefault(kind, []).extend([share] * bool(share))

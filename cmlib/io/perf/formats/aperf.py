@@ -60,11 +60,8 @@ class APerf(Format):
         expected = "is not as APerf writes: CPU metric; counts; counts;scale."
         for start, line in match_lines(self.text, _LINE, _OTHER, expected):
             of_second = sums[bisect.bisect(starts, start + line.start(2))]
-            above, below = of_second.get(line[2], (0, 0))
-            of_second[line[2]] = (
-                above + sum(map(int, line[3].split())),
-                below + sum(map(int, line[4].split())),
-            )
+            so_far = zip(of_second.get(line[2], (0, 0)), line.group(3, 4), strict=True)
+            of_second[line[2]] = [n + sum(map(int, counts.split())) for n, counts in so_far]
         for end, of_second in zip(ends + step, sums[1:], strict=True):
             for event, count in _counts(of_second).items():
                 yield f"{end:.9f}", event, count, np.nan, ""

@@ -35,14 +35,13 @@ class Cgroup(Format):
 
         `interval_ms` is not used.
         """
-        groups = ((row[3], row.start()) for row in _ROW.finditer(self.text))
-        first, _ = next(groups, ("", 0))
-        for group, start in groups:
-            if group != first:
-                raise ParseError(
-                    f"{where(self.text, start)} counts cgroup {group}, and the first line cgroup {first}. Keep "
-                    "the lines of one, or record one: `perf stat -I 100 -x, -o FILE -a -e EVENTS -G CGROUP`."
-                )
+        rows = _ROW.finditer(self.text)
+        first = next(rows)
+        if other := next((row for row in rows if row[3] != first[3]), None):
+            raise ParseError(
+                f"{where(self.text, other.start())} counts cgroup {other[3]}, and the first line cgroup {first[3]}. "
+                "Keep the lines of one, or record one: `perf stat -I 100 -x, -o FILE -a -e EVENTS -G CGROUP`."
+            )
         return Separated(_ROW.sub(r"\1", self.text)).table()
 
     def remarks(self, columns=None):

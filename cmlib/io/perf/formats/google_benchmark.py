@@ -33,22 +33,16 @@ class GoogleBenchmark(RunFormat):
 
     def recognises(self):
         """Whether the text is a JSON object with ``benchmarks`` and ``real_time`` in it."""
-        return (
-            self.text.lstrip().startswith("{") and '"benchmarks"' in self.text and '"real_time"' in self.text
-        )
+        return self.text.lstrip()[:1] == "{" and '"benchmarks"' in self.text and '"real_time"' in self.text
 
     def remarks(self, columns=None):
         """Sentences (list of str) on running shares, iterations, and counters that name no event.
 
         `columns` is not used.
         """
-        names = dict.fromkeys(
-            name
-            for entry in self._entries
-            for name, value in entry.items()
-            if isinstance(value, float | int) and not _NO_COUNTER.fullmatch(name)
-        )
-        unnamed = [name for name in names if not is_event(name.rpartition("::")[2])]
+        values = functools.reduce(dict.__or__, self._entries, {})
+        numbers = [name for name, value in values.items() if isinstance(value, float | int)]
+        unnamed = [n for n in numbers if not (_NO_COUNTER.fullmatch(n) or is_event(n.rpartition("::")[2]))]
         notes = [NO_SHARES, "Counts are totals of all iterations of a repetition."]
         return notes + [f"Counters that name no event are left out: {', '.join(unnamed)}."] * bool(unnamed)
 
@@ -103,10 +97,8 @@ def _rows(entry):
     """List of the rows (as of :meth:`Format.rows`, the time is 1) of one repetition (dict); ParseError for a counter
     that is no number.
     """
-    named = (
-        (name.rpartition("::")[2], mean) for name, mean in entry.items() if not _NO_COUNTER.fullmatch(name)
-    )
-    means = [(name, mean) for name, mean in named if is_event(name)]
+    names = {name: name.rpartition("::")[2] for name in entry if not _NO_COUNTER.fullmatch(name)}
+    means = [(event, entry[name]) for name, event in names.items() if is_event(event)]
     if bad := next((pair for pair in means if not _is_number(pair[1])), None):
         raise ParseError(f"line 1: {str(bad[1])[:60]} {bad[0]} an iteration is no count.")
     return [(1.0, name, mean * entry["iterations"], np.nan, "") for name, mean in means]

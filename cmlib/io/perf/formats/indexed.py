@@ -98,11 +98,9 @@ class Indexed(Format):
 
         Counters decrease if they are reset or programmed by another tool; counts from there on are NaN.
         """
-        rows = [
-            (f"{at}{more}", event, int(n), float(count))
-            for at, more, event, n, count in _COUNT.findall(self.text)
-        ]
-        read = pd.DataFrame(rows, columns=["place", "event", "sample", "count"])
+        types = {"place": str, "more": str, "event": str, "sample": int, "count": float}
+        read = pd.DataFrame(_COUNT.findall(self.text), columns=[*types]).astype(types)
+        read["place"] += read.pop("more")
         check_density(read["sample"].nunique(), len(read[["event", "place"]].drop_duplicates()), len(read))
         read = read.drop_duplicates()
         if (again := read.duplicated(["place", "event", "sample"])).any():

@@ -191,9 +191,8 @@ class Wide(Format):
         told = {}
         for name, cells in zip(self.names, self.cells, strict=True):
             is_other = is_event(name) or is_called(name, "time", "run", "remark")
-            if is_called(name, "program") or (
-                not is_other and len(set(cells)) <= _MOST_WORDS and all(map(_WORD.match, cells))
-            ):
+            are_words = len(set(cells)) <= _MOST_WORDS and all(map(_WORD.match, cells))
+            if is_called(name, "program") or (are_words and not is_other):
                 told[name] = cells
         return [name for name, cells in told.items() if len(set(cells)) > 1] or [*told][:1]
 
@@ -254,30 +253,21 @@ class Wide(Format):
     @functools.cached_property
     def times(self):
         """Time of each row [s], as written or since 1970: an array; None where no column tells it."""
-        column, unit = next(
-            (
-                (k, match[1])
-                for k, name in enumerate(self.names)
-                if (match := COLUMNS["time"].fullmatch(name))
-            ),
-            (None, None),
-        )
+        named = [*map(COLUMNS["time"].fullmatch, self.names)]
+        column = next((k for k, match in enumerate(named) if match), None)
         if column is None:
             return None
         times = np.array([self._time(*cell) for cell in zip(self.cells[column], self.starts, strict=True)])
-        if unit:
+        if unit := named[column][1]:
             return times / PER_SECOND.get(unit[0].lower(), 1.0)
-        largest = times.max(initial=0.0)
-        return times / next(
-            (n for least, n in ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3)) if largest > least), 1.0
-        )
+        since_1970 = {1e17: 1e9, 1e14: 1e6, 1e11: 1e3}  # ns, µs and ms are larger than this
+        return times / next((n for least, n in since_1970.items() if times.max(initial=0.0) > least), 1.0)
 
     def _time(self, cell, start):
         """A time [s] of a cell: a number, a clock's time, or a date since 1970; ParseError for other text."""
         is_grouped = cell.count(",") > 1 or "." in cell
-        if (seconds := number(cell.replace(",", "" if is_grouped else "."))) is not None and np.isfinite(
-            seconds
-        ):
+        seconds = number(cell.replace(",", "" if is_grouped else "."))
+        if seconds is not None and np.isfinite(seconds):
             return seconds
         if clock := _CLOCK.fullmatch(cell):
             hours, minutes, seconds = clock.groups(default="0")
@@ -373,11 +363,9 @@ def _find_heading(text):
     named = list(filter(None, cells[0]))  # columns of time and the like have no place
     has_places = len(cells) > 2 and len(cells[0]) == len(cells[1]) and all(map(_PLACE.fullmatch, named))
     places, names, first = cells[:3] if has_places and named else ([], *cells[:2])
-    if (
-        len(names) < 2
-        or any(name and _CELL.fullmatch(name) for name in names)
-        or not any(is_event(without_unit(name)[0]) for name in names)
-    ):
+    if len(names) < 2 or any(name and _CELL.fullmatch(name) for name in names):
+        return None
+    if not any(is_event(without_unit(name)[0]) for name in names):
         return None
     if len(first) != len(names) or 2 * sum(map(bool, map(_CELL.fullmatch, first))) < len(first):
         return None
