@@ -46,7 +46,6 @@ _PER_SECOND = re.compile(r"(bandwidth \[mbytes/s\]|\[?(?:mflop|muops)/s\]?)$")
 class _Line(NamedTuple):
     """What a line holds: its group, when it ends, and a row of values a metric or event, a column a thread."""
 
-    start: int
     group: int
     end: float
     values: np.ndarray
@@ -131,7 +130,7 @@ class Likwid(Format):
                     )
                 nothing = _QUOTIENTS_OF_NOTHING if self.in_metrics else _NOTHING
                 values = np.array([read_count(self.text, start, cell, nothing) for cell in cells])
-                lines.append(_Line(start, group, float(row[5]), values.reshape(n, n_threads)))
+                lines.append(_Line(group, float(row[5]), values.reshape(n, n_threads)))
             start = end + 1
         return lines
 
@@ -150,16 +149,14 @@ class Likwid(Format):
         """List of what :meth:`_counts` yields, worked out of lines of metrics; ParseError if a metric for that is
         missing.
         """
-        for group, metrics in self.names.items():
-            if lacking := set(_ALWAYS) - {name.lower() for name in metrics}:
+        names = {group: [*map(str.lower, metrics)] for group, metrics in self.names.items()}
+        for group, metrics in names.items():
+            if lacking := set(_ALWAYS) - {*metrics}:
                 raise ParseError(
                     f"line 1: group {group} holds metrics without {', '.join(sorted(lacking))}, from which counts "
                     "could be told. Record events: `likwid-perfctr -t 500ms -g INSTR_RETIRED_ANY:FIXC0,… COMMAND`."
                 )
-        measured = [
-            dict(zip(map(str.lower, self.names[line.group]), line.values, strict=True))
-            for line in self._lines
-        ]
+        measured = [dict(zip(names[line.group], line.values, strict=True)) for line in self._lines]
         nominal = _nominal_hz(self.text, measured)
         return [_counts(values, nominal) for values in measured]
 

@@ -8,7 +8,6 @@ They are read as Totals, the counts of whole runs by all threads, energy in J. P
 """
 
 import bisect
-import functools
 import itertools
 import re
 
@@ -42,26 +41,19 @@ class LikwidTables(RunFormat):
 
         `columns` and `rows_are_runs` are not used.
         """
-        text, tables = self.text, self._tables
+        text, tables = self.text, [*_TABLE.finditer(self.text)]
         regions = {region.start(): (region[1] or region[2]).strip() for region in _REGION.finditer(text)}
         begins = list(regions)
-        starts = [
-            _start(text, before, table, begins) for (before, _), (table, _) in itertools.pairwise(tables)
-        ]
+        starts = [_start(text, before, table, begins) for before, table in itertools.pairwise(tables)]
         pieces = itertools.pairwise([0, *starts, len(text)])
-        for (table, end_of_rows), (start, end) in zip(tables, pieces, strict=True):
+        ends = [*(table.start() for table in tables[1:]), len(text)]
+        for table, end_of_rows, (start, end) in zip(tables, ends, pieces, strict=True):
             rows, seconds, lacks = _rows(text, table, end_of_rows)
             if rows:
                 region = regions.get(_last_between(begins, start, table.start()), "")
                 lasted = _seconds(_SECONDS.search(text, start, end)) if np.isnan(seconds) else seconds
                 remarks = (*self.notes, UNCOUNTED) if lacks else self.notes
                 yield Totals(text[start:end], as_table(rows), region, (lasted,), remarks=remarks)
-
-    @functools.cached_property
-    def _tables(self):
-        """List of (match of a table's heading, position in the text where its rows end at the latest)."""
-        tables = list(_TABLE.finditer(self.text))
-        return list(zip(tables, [*(table.start() for table in tables[1:]), len(self.text)], strict=True))
 
 
 def _last_between(begins, start, end):
@@ -98,9 +90,8 @@ def _rows(text, table, end_of_rows):
             if cells[0].endswith("[s]"):
                 seconds = _seconds(_SECONDS.match(line))
             else:
-                counts.setdefault(cells[0], []).extend(
-                    read_count(text, start, cell) for cell in cells[2 : n_threads + 2]
-                )
+                by_thread = [read_count(text, start, cell) for cell in cells[2 : n_threads + 2]]
+                counts.setdefault(cells[0], []).extend(by_thread)
         start = end + 1
     rows = []
     for event, parts in counts.items():
