@@ -11,7 +11,6 @@ import bisect
 import contextlib
 import hashlib
 import itertools
-import operator
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
@@ -104,13 +103,9 @@ def differing(old, new):
     `old` and `new` are the programs' Codes (digests of functions and data), as of :func:`read_code`. A function
     differs if its instructions do, if it is in one Code only, or if it refers to data that differ.
     """
-    functions, objects = (
-        {name for name in {*a, *b} if not same(a.get(name, []), b.get(name, []))}
-        for a, b, same in (
-            (old.functions, new.functions, _same_bodies),
-            (old.objects, new.objects, operator.eq),
-        )
-    )
+    functions, objects = {*old.functions, *new.functions}, {*old.objects, *new.objects}
+    functions -= {f for f in functions if _same_bodies(old.functions.get(f, []), new.functions.get(f, []))}
+    objects -= {name for name in objects if old.objects.get(name) == new.objects.get(name)}
     for name in list(objects):
         users = old.users.get(name, set()) | new.users.get(name, set())
         functions |= users

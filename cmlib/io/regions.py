@@ -91,9 +91,7 @@ def merge_runs(parts):
         return pd.concat([parts[0][list(LOCATION_COLUMNS)], _averaged(parts)], axis=1)
     keyed = [part.assign(invocation=part.groupby(list(LOCATION_COLUMNS)).cumcount()) for part in parts]
     keyed = [part.set_index([*LOCATION_COLUMNS, "invocation"]) for part in keyed]
-    common = keyed[0].index
-    for part in keyed[1:]:
-        common = common.intersection(part.index, sort=False)
+    common = pd.concat([part[[]] for part in keyed], axis=1, join="inner").index
     if not len(common):
         raise ValueError(message(__file__, "nothing_common", len(parts)))
     merged = _averaged([part.loc[common] for part in keyed])
@@ -146,11 +144,9 @@ def read_executions(text, transform=lambda samples: samples):
 def _averaged(parts):
     """The events' columns of all parts side by side (DataFrame), the mean where several parts have one."""
     counters = [part.drop(columns=list(LOCATION_COLUMNS), errors="ignore") for part in parts]
-    columns = {}
-    for part in counters:
-        for name, values in part.items():
-            columns.setdefault(name, []).append(values.to_numpy())
-    means = {name: np.mean(values, axis=0) for name, values in columns.items()}
+    beside = np.hstack(counters)
+    columns = pd.Index([name for part in counters for name in part])
+    means = {name: beside[:, columns == name].mean(axis=1) for name in columns.unique()}
     return pd.DataFrame(means, index=counters[0].index)
 
 
