@@ -91,11 +91,8 @@ def mark_named(changed, names):
     functions that a comparison found) has the function or one of its targets; scopes are ignored.
     """
     named = set(map(_last_name, names))
-    targets = ([function["function"], *function["targets"]] for function in changed)
-    return [
-        function | {"in_verdict": not named.isdisjoint(map(_last_name, names))}
-        for function, names in zip(changed, targets, strict=True)
-    ]
+    called = [{*map(_last_name, [row["function"], *row["targets"]])} for row in changed]
+    return [row | {"in_verdict": not named.isdisjoint(of)} for row, of in zip(changed, called, strict=True)]
 
 
 def _last_name(name):

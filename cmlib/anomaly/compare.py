@@ -113,10 +113,8 @@ def compare_runs(detector, new_runs, *, alpha=0.01):
         part = min(p_values, key=p_values.get)
         p_value = min(1.0, float(p_values[part]) * n_tests)
         relevant = bool(of_new[part].median() > of_good[part].max())
-        shares = {
-            f"{which}_exceeding": runs["exceeding"].sum() / runs["samples"].sum()
-            for which, runs in (("new", of_new), ("good", of_good))
-        }
+        exceeding = (runs["exceeding"].sum() / runs["samples"].sum() for runs in (of_new, of_good))
+        shares = dict(zip(("new_exceeding", "good_exceeding"), exceeding, strict=True))
         verdict = {"significant": p_value <= alpha, "relevant": relevant}
         judged = {"function": function, "p_value": p_value} | verdict | {"anomalous": all(verdict.values())}
         rows.append(judged | shares)

@@ -64,8 +64,7 @@ def find_groups(history, *, alpha=0.05, smallest=0.01):
         values = values.to_numpy(float)[rows]
         for point, support in _change_points(values, alpha / history.shape[1], smallest):
             by_row = np.zeros(len(history))
-            for split in np.flatnonzero(support):
-                by_row[rows[split - 1] + 1 : rows[split] + 1] = support[split]
+            by_row[rows[0] + 1 : rows[-1] + 1] = np.repeat(support[1:], np.diff(rows))
             first, last = (int(row) for row in np.flatnonzero(by_row)[[0, -1]])
             supports.append(by_row[first : last + 1])
             p_value = min(1.0, point["p_value"] * history.shape[1])
@@ -122,10 +121,8 @@ def _change_points(values, alpha, smallest):
     intervals = _seeded_intervals(len(values))
     points = _narrowest(values, intervals, np.log(_TESTS_PER_SAMPLE * max(1, len(values)) / alpha))
     for _ in range(2 * len(points) + 2):
-        refined = {}
-        for start, _, end in _segments(points, values):
-            point, strength, _ = _best_split(values, start, end)
-            refined[point] = strength
+        splits = (_best_split(values, start, end) for start, _, end in _segments(points, values))
+        refined = {point: strength for point, strength, _ in splits}
         moved, points = points, _without_weakest(sorted(refined), refined, values, alpha)
         if points == moved:
             break
@@ -155,13 +152,9 @@ def _narrowest(values, intervals, needed):
 
     Intervals that hold an earlier split are left out.
     """
-    significant = []
-    for start, end in intervals:
-        strength = evidence(values[start:end]).max()
-        if strength >= needed:
-            significant.append((end - start, -strength, start, end))
+    candidates = ((end - start, -evidence(values[start:end]).max(), start, end) for start, end in intervals)
     points = []
-    for _, _, start, end in sorted(significant):
+    for _, _, start, end in sorted(split for split in candidates if split[1] <= -needed):
         if not any(start < point < end for point in points):
             points.append(_best_split(values, start, end)[0])
     return sorted(points)
