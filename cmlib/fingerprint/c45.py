@@ -124,10 +124,9 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
             bounds[self.left_[node]] = bounds[node] | {feature: (low, min(high, threshold))}
             bounds[self.right_[node]] = bounds[node] | {feature: (max(low, threshold), high)}
         leaves = np.flatnonzero(self.feature_ < 0)
-        counts, rules = self.counts_[leaves], []
-        for leaf in leaves:
-            rule = [_interval(self._name(feature), *ends) for feature, ends in bounds[leaf].items()]
-            rules.append(" and ".join(rule) or "always")
+        counts = self.counts_[leaves]
+        limits = ([_interval(self._name(f), *ends) for f, ends in bounds[leaf].items()] for leaf in leaves)
+        rules = [" and ".join(limit) or "always" for limit in limits]
         n, labels = counts.sum(axis=1), self.classes_[np.argmax(counts, axis=1)]
         table = {"rule": rules, "label": labels, "n": n, "wrong": n - counts.max(axis=1)}
         return pd.DataFrame(table, pd.Index(leaves, name="leaf"))

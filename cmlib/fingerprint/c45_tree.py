@@ -79,7 +79,8 @@ def grow(X, codes, n_classes, *, min_leaf=2, midpoints=False):
             below = np.searchsorted(sorted_columns[feature], middle, "right") - 1
             threshold = middle if midpoints else sorted_columns[feature][below]
             node.feature, node.threshold = int(feature), float(threshold) + 0.0  # no -0
-            node.sons = tuple(map(node_of, _divide(order, columns[feature] <= threshold)))
+            left = (columns[feature] <= threshold)[order]
+            node.sons = tuple(node_of(order[side].reshape(len(order), -1)) for side in (left, ~left))
         return node
 
     return node_of(order)
@@ -139,13 +140,6 @@ def _best_threshold(column, codes, order, counts, n_log_n, min_leaf):
     below, above = column[order[cut]], column[order[cut + 1]]
     middle = below * (0.5 - _ROUNDING) + above * (0.5 + _ROUNDING)
     return gain, gain / split_information, middle if below <= middle < above else below
-
-
-def _divide(order, goes_left):
-    """Split `order` (row numbers sorted by each attribute) into that of the rows that go left and that of the
-    others."""
-    left = goes_left[order]
-    return order[left].reshape(len(order), -1), order[~left].reshape(len(order), -1)
 
 
 def prune(node, X, codes, *, confidence=0.25):
