@@ -135,10 +135,9 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
         ]
         low, high, contradiction = _tighten(stated, abs(gap))
     parents = _parents()
-    direct = {name: [] for name in parents}
-    for bound in stated:
-        for name in bound.categories if len(bound.categories) == 1 else ():
-            direct[name] += bound.events
+    direct = {
+        name: [e for bound in stated if bound.categories == (name,) for e in bound.events] for name in parents
+    }
     events = {name: tuple(dict.fromkeys(named)) for name, named in direct.items()}
     shares = pd.DataFrame({"parent": parents, "low": low, "high": high, "events": events})
     gap = 0.0 if taken or abs(gap) <= max(_LIKE, error) else gap
@@ -278,13 +277,10 @@ def _tighten(stated, gap):
     """
     named = {name for bound in stated for name in bound.categories}
     rare = [Bound((name,), 0.0, most, ()) for name, most in common()["rare"].items() if name not in named]
-    forms = [
-        ({name: 1.0} | dict.fromkeys(parts, -1.0), *((-gap, gap) if name == "all" else (0.0, 0.0)))
-        for name, parts in common()["parts"].items()
-    ]
-    forms += [
-        ({name: 1.0} | dict.fromkeys(parts, -1.0), 0.0, 1.0) for name, parts in common()["more"].items()
-    ]
+    ends = dict.fromkeys(common()["parts"], (0.0, 0.0)) | {"all": (-gap, gap)}
+    ends |= dict.fromkeys(common()["more"], (0.0, 1.0))
+    sums = common()["parts"] | common()["more"]
+    forms = [({name: 1.0} | dict.fromkeys(sums[name], -1.0), *both) for name, both in ends.items()]
     forms += [(dict.fromkeys(bound.categories, 1.0), bound.low, bound.high) for bound in [*stated, *rare]]
     low = dict.fromkeys(_parents(), 0.0) | {"all": 1.0}
     high = dict.fromkeys(low, 1.0)

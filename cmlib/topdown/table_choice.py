@@ -6,6 +6,8 @@ are the categories that all slots (places for one operation in a cycle) are divi
 end, bad speculation. Unknown events and machines are passed over.
 """
 
+import functools
+
 import pandas as pd
 
 from cmlib.spelling import spelling
@@ -58,11 +60,8 @@ def fitting_tables(events, machine="", rates=None, printed=None):
     if rates is None or len(fitting) < 2:
         return fitting
     accounts = [account(pd.DataFrame([rates]), table) for table in fitting]
-    for misfit in (
-        _off_width,
-        lambda computed: abs(sum_gap(computed)),
-        lambda computed: _off_printed(computed, printed or {}),
-    ):
+    off_printed = functools.partial(_off_printed, printed=printed or {})
+    for misfit in (_off_width, lambda computed: abs(sum_gap(computed)), off_printed):
         misfits = [misfit(computed) for computed in accounts]
         limit = min(misfits) + _TIE
         accounts = [computed for computed, by in zip(accounts, misfits, strict=True) if by <= limit]
