@@ -55,8 +55,8 @@ def known_sums(run):
     processor is not known, those that hold in all event tables that the names of the events fit; empty if there are
     none.
     """
-    machine = run.machine
-    names = [events.table_for(machine)] if _is_known(machine) else events.recognise(run.counts.columns).tables
+    is_known = run.machine.get("vendor") is not None
+    names = [events.table_for(run.machine)] if is_known else events.recognise(run.counts.columns).tables
     sums = [_sums(name) if name else [] for name in names]
     return [known for known in sums[0] if all(known in others for others in sums)] if sums else []
 
@@ -66,7 +66,7 @@ def _programs(url):
     machines, seen = store.machines(url), {}
     for run in store.runs(url).itertuples():
         machine = machines[run.run_id]
-        known = events.table_for(machine) if _is_known(machine) else ""
+        known = "" if machine.get("vendor") is None else events.table_for(machine)
         seen.setdefault((run.program, known), set()).update(run.events)
     for (program, known), names in seen.items():
         yield program, names, next(iter(events.recognise(names).tables), None) if known == "" else known
@@ -80,11 +80,6 @@ def _simulated():
     return table.assign(
         abbr=marked, unit="simulated, " + table["kind"], named=False, whole=False, extra="", **numbers
     )
-
-
-def _is_known(machine):
-    """True if a machine's metadata (dict) tell its vendor."""
-    return machine.get("vendor") is not None
 
 
 @functools.cache

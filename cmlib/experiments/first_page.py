@@ -44,9 +44,8 @@ def _describe_changes(runs):
     if len(rates) <= _OFTEN or rates.empty:
         return ""
     changes = pd.DataFrame([_describe_change(event, rate) for event, rate in rates.items()])
-    contrast = "; ".join(
-        changes[changes["change"] > np.log(_CHANGED)].nlargest(_MOST_NAMED, "change")["text"]
-    )
+    largest = changes[changes["change"] > np.log(_CHANGED)].nlargest(_MOST_NAMED, "change")
+    contrast = "; ".join(largest["text"])
     return f"in the first of {len(runs)} runs, {contrast}" if contrast and len(runs) > 1 else contrast
 
 

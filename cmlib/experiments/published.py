@@ -63,12 +63,9 @@ def counts_of(name):
     content = public.read(name)
     if content is None:
         return []
-    runs = []
-    for part in dict.fromkeys(perf.split_runs(content.decode("latin-1"))):
-        counts, running = perf.series(perf.parse_stat(part))
-        names = _names(tuple(counts))
-        runs.append((counts.rename(columns=names), running.rename(columns=names)))
-    return runs
+    parts = dict.fromkeys(perf.split_runs(content.decode("latin-1")))
+    runs = (perf.series(perf.parse_stat(part)) for part in parts)
+    return [tuple(table.rename(columns=_names(tuple(table))) for table in run) for run in runs]
 
 
 def files_like(set_name, pattern):

@@ -60,8 +60,7 @@ def compare_services(old, new, *, load="instructions", smallest=0.25):
     loads = [_loads(*recording, load) for recording in (old, new)]
     bins = [[np.floor(np.log(run) / np.log(_STEP)) for run in runs] for runs in loads]
     phases, matched_rows = _match(*map(np.concatenate, bins))
-    names = {"old": old[0], "new": new[0]}
-    answer = {"schema": SCHEMA, "load": load, **names, "phases": phases}
+    answer = {"schema": SCHEMA, "load": load, "old": old[0], "new": new[0], "phases": phases}
     if min(map(len, matched_rows)) < _FEWEST:
         return answer | {"verdict": NOT_COMPARABLE, "levels": [], "account": [], "rates": []}
     matched = [_select(runs, rows) for (_, _, runs), rows in zip((old, new), matched_rows, strict=True)]

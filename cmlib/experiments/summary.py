@@ -73,12 +73,9 @@ def _without_odd_parts(printed):
     used, notes = dict(printed), []
     for whole, parts in common()["parts"].items():
         shares = {name: printed[name] for name in (*parts, *_FURTHER.get(whole, ())) if name in printed}
-        should_add_up = {*parts} <= printed.keys() or shares.keys() - {*parts}
-        if (
-            whole in printed
-            and should_add_up
-            and abs(sum(printed.get(part, 0) for part in parts) - printed[whole]) > _ODD
-        ):
+        are_all = {*parts} <= printed.keys() or shares.keys() - {*parts}
+        off = sum(printed.get(part, 0) for part in parts) - printed.get(whole, float("nan"))
+        if are_all and abs(off) > _ODD:
             listed = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares.items())
             notes.append(
                 f"The tool printed parts of the {whole}, {listed}, that add up to {100 * sum(shares.values()):.1f} %, "
