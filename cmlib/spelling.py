@@ -59,6 +59,5 @@ def spelling(event):
 def scope(event):
     """Where an event (name as in a file) was counted, as far as it says: PMU, and modes such as ``u`` (two str)."""
     modifier = _MODIFIER.search(event)
-    return event.partition("/")[0] * ("/" in event), "".join(
-        sorted({*modifier[0]} & {*"ukhGH"} if modifier else "")
-    )
+    modes = sorted({*modifier[0]} & {*"ukhGH"}) if modifier else ()
+    return event.partition("/")[0] * ("/" in event), "".join(modes)

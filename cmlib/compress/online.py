@@ -273,7 +273,8 @@ def _advance(state, fits, x, y, alpha, n_sigma, drift, rows):
     """
     finished, resting, others = 0, state[0], fits[1:]
     span = Span(resting.n, resting.x_start, resting.x_last, resting.mean, resting.scatter)
-    first = _loaded(fits[0])
+    fit = fits[0]
+    first = Fit(fit.y_start, fit.y_last, fit.mean, fit.joint, fit.slope, fit.sse, fit.rising, fit.falling)
     for i in range(x.size):
         if span.n == 0.0:
             start(resting, others, x[i], y[i, 1:])
@@ -309,12 +310,6 @@ def _advance(state, fits, x, y, alpha, n_sigma, drift, rows):
 def _started(x, y):
     """Span and Fit of a line with its first sample."""
     return Span(1.0, x, x, 0.0, 0.0), Fit(y, y, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-
-
-@njit(cache=True)
-def _loaded(fit):
-    """A record of `fits` as a Fit."""
-    return Fit(fit.y_start, fit.y_last, fit.mean, fit.joint, fit.slope, fit.sse, fit.rising, fit.falling)
 
 
 @njit(cache=True)

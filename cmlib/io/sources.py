@@ -304,10 +304,9 @@ def _source(file, text, machine, options, frame=None, remarks=None):
     remarks = [*remarks, *perf.shares_left_out(text), *copies]
     remarks += [f"{WITHOUT_TURN} {', '.join(hidden)}."] if hidden else []
     renamed = [f"{there} is taken for {here}." for there, here in names.items() if there.lower() != here]
+    remark = " ".join(map(abridged, [*remarks, *renamed]))
     # Without control characters, which the name of a cgroup may hold.
-    remark = "".join(
-        c if c.isprintable() else "\ufffd" for c in " ".join(map(abridged, [*remarks, *renamed]))
-    )
+    remark = "".join(c if c.isprintable() else "\ufffd" for c in remark)
     return ForeignRecording(file, raw, facts, counts, running, remark)
 
 

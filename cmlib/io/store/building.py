@@ -73,9 +73,8 @@ def rebuild(recordings_dir=None, url=None, *, samples_dir=None, progress=False):
                 refused.append((source.name, source.state(), as_utf8(error)))
         if not stored:
             raise StoreError(refused[0][-1])
-        pd.DataFrame(stored).astype({"exit_code": "Int64", "cpus": float}).to_sql(
-            RUNS, connection, index=False
-        )
+        table = pd.DataFrame(stored).astype({"exit_code": "Int64", "cpus": float})
+        table.to_sql(RUNS, connection, index=False)
         names = ["name", "state", "reason"]
         pd.DataFrame(refused, columns=names, dtype="str").to_sql(REFUSED, connection, index=False)
     return runs(url)
