@@ -139,7 +139,6 @@ def compare_shapes(shapes):
     columns = ["runs", "own runs", "least of a pair", "another program's", "which"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
-
 # %%
 shapes = {name: [ipc_by_progress(counts) for counts in chosen if len(counts.dropna()) > 2]
           for name, (chosen, _) in compared.items() if len(chosen) > 1}
@@ -265,7 +264,6 @@ def error_by_hand(run, event):
     epsilon = y - (w * y).sum() / (w * c).sum() * c
     return 2 / y.sum() * np.sqrt((1 - w.mean()) * len(y) * (epsilon.diff() ** 2).mean() / 2)
 
-
 # %%
 def summarize(name, own):
     """What `cmlib summarize` says of a program's measured runs."""
@@ -335,7 +333,6 @@ def with_phases(rows):
     return {quantity: lines | {"phases": phase_levels(*lines.values())} if len(lines) == 1
             else lines for quantity, lines in rows.items()}
 
-
 # %%
 @plot.styled
 def series_card(rows):
@@ -360,7 +357,6 @@ def simulated_card(parts, starts):
     ax.set(title="estimated cycles per instruction")
     plot.legend_below(figure, ax, 2)
     return figure, ax
-
 
 # %%
 for name in programs:
@@ -394,26 +390,29 @@ def describe_limits(account):
     """The categories that may be the largest loss of slots, and the bounds of their shares."""
     rows, how = {one["name"]: one for one in account["categories"]}, account["how"]
     named = {name: "the " * (name != "bad speculation") + name for name in account["limits"]}
+    if how == "open":
+        return f"{' or '.join(named.values())} (not decided)"
     bounds = [f"{named[name]} ({rows[name]['low']:.1f} to {rows[name]['high']:.1f} %"
-              f"{', likely' * (how == 'likely')})" if how != "open"
-              else f"{named[name]} (not decided)" for name in named if name in rows]
-    return (" or " if how == "open" else " and ").join(bounds) or "hardly any"
+              f"{', likely' * (how == 'likely')})" for name in named if name in rows]
+    return " and ".join(bounds) or "hardly any"
 
 # %%
 if answers:
     accounts = {name: one for name, one in answers.items() if one["account"]}
     ipcs = {name: one["levels"]["instructions a cycle"] for name, one in answers.items()
             if "instructions a cycle" in one["levels"]}
-    whole = ", ".join(f"{name} {of:.3g}" for name, of in ipcs.items())
-    limits = [f"in {name} {describe_limits(one['account'])}" for name, one in accounts.items()]
-    said = [f"the largest loss of slots (its bounds) is {', '.join(limits)}" * bool(limits),
+    several = len(answers) > 1
+    whole = ", ".join(f"{name * several} {of:.3g}".strip() for name, of in ipcs.items())
+    limits = [f"in {name} " * several + describe_limits(accounts[name]["account"])
+              for name in accounts]
+    said = [f"the largest loss (of all slots) is {', '.join(limits)}" * bool(limits),
             f"IPC of a whole run is {whole} (median of all runs)" if ipcs else ""]
     if ipc:
         n_phases, every = {name: len(phases) for name, phases in found.items()}, pd.concat(found)
         told = ", ".join(f"{name} {number}" for name, number in n_phases.items())
         said.append(f"Run 1 has phases ({told}) of a mean IPC of {every['level'].min():.1f} to "
                     f"{every['level'].max():.1f}" if len(every) > len(found) else
-                    f"Run 1 has no phases that differ in IPC ({', '.join(found)})")
+                    "Run 1 has no phases that differ in IPC" + f" ({', '.join(found)})" * several)
         said += [repeated.rstrip("."), f"Between {n_runs} runs of one program ({chosen_of}), the "
                  f"mean over time differs by at most {apart[farthest]:.0f} % ({farthest})"
                  if n_runs != "1" else ""]
