@@ -65,7 +65,8 @@ def pytest_configure(config):
     )
     config.addinivalue_line(
         "markers",
-        "full: in `make test-all` only: takes long, compiles much, or needs what is large in tests/needs.py",
+        "full: in `make test-all` only: takes long, compiles much, reads results of the smoke profile, or needs "
+        "what is large in tests/needs.py",
     )
 
 
@@ -89,7 +90,7 @@ def pytest_runtest_setup(item):
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items):
     for item in smoke_profile.readers(items):
-        item.add_marker("slow")
+        item.add_marker("full")
     for item in items:
         if needs.LARGE & set(needs.needed(item)) or "micro_binaries" in item.fixturenames:
             item.add_marker("full")
