@@ -40,7 +40,7 @@ test-all: lint  # what the tests need beside Python is in .ci/run; TESTS="-m ful
 	$(BIN)/python -m pytest $(TESTS)
 
 check: lint  # what one runs while working: nothing slow, no browsers, servers, compilers, notebooks
-	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -m "not needs and not slow and not full" -n "$$(nproc)" --ignore=tests/browser \
+	$(BIN)/python -m pytest -m "not needs and not slow and not full" -n "$$(nproc)" --ignore=tests/browser \
 	  --ignore-glob="tests/test_*notebook*.py" $(TESTS)
 
 lab: setup

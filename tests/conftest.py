@@ -1,8 +1,7 @@
 """Which perf a test runs, the real one or one whose faults are known; what several files test with; and how
 hard Hypothesis tries.
 
-Hypothesis profiles: `fast` is the suite's, `quick` that of `make check`; `HYPOTHESIS_PROFILE=fuzz` tries very much
-more.
+Hypothesis profiles: `fast` is the suite's; `HYPOTHESIS_PROFILE=fuzz` tries very much more.
 """
 
 import functools
@@ -28,8 +27,7 @@ from tests import databases, needs, small_runs, smoke_profile  # noqa: E402
 
 FAKE = Path(__file__).parent / "fake"
 
-settings.register_profile("fast", derandomize=True, deadline=None, max_examples=15)
-settings.register_profile("quick", derandomize=True, deadline=None, max_examples=10)
+settings.register_profile("fast", derandomize=True, deadline=None, max_examples=10)
 settings.register_profile(
     "fuzz",
     deadline=None,

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib import merge, places
@@ -16,7 +16,6 @@ from cmlib.rank.leaks import is_named_leak
 from tests.naive import fusion as naive
 from tests.notebook_functions import functions_of
 
-few = settings(max_examples=25, deadline=None)
 PINNED = ["instructions", "cycles"]
 scale_to_unit = functions_of("03a_merging_runs")["scale_to_unit"]
 
@@ -55,7 +54,6 @@ def recorded(program, run):
     return counts.mask(counts > 1e12).interpolate(limit_direction="both")
 
 
-@few
 @given(several_runs())
 def test_stacking_is_its_definition(runs):
     X, ipc = merge.stack_runs(runs)
@@ -66,7 +64,6 @@ def test_stacking_is_its_definition(runs):
     assert X.index.get_level_values("progress").to_series().between(0, 1).all()
 
 
-@few
 @given(several_runs(), st.integers(2, 15))
 def test_aligning_is_its_definition(runs, n_steps):
     X, ipc = merge.align_runs(runs, n_steps)
@@ -77,14 +74,12 @@ def test_aligning_is_its_definition(runs, n_steps):
     npt.assert_allclose(ipc, ipcs, rtol=1e-9)
 
 
-@few
 @given(one_run(), st.integers(2, 15))
 def test_aligning_loses_no_count(run, n_steps):
     X, _ = merge.align_runs([run], n_steps, per=None)
     npt.assert_allclose(X.sum(), run[list(X)].sum())
 
 
-@few
 @given(several_runs(), st.integers(2, 15))
 def test_steps_are_the_counts_between_equal_shares(runs, n_steps):
     for run, steps in zip(runs, merge.step_runs(runs, n_steps), strict=True):
@@ -96,7 +91,6 @@ def test_steps_are_the_counts_between_equal_shares(runs, n_steps):
             npt.assert_allclose(steps[event], expected, rtol=1e-7, atol=1e-6)
 
 
-@few
 @given(several_runs())
 def test_counts_can_be_divided_by_any_column_that_all_runs_have(runs):
     with_time = [run.assign(seconds=0.1) for run in runs]
@@ -105,7 +99,6 @@ def test_counts_can_be_divided_by_any_column_that_all_runs_have(runs):
     npt.assert_allclose(X[list(counts)], counts / 0.1)
 
 
-@few
 @given(one_run(), st.integers(2, 15))
 def test_shorter_intervals_of_the_same_run_change_nothing(run, n_steps):
     halved = run.loc[run.index.repeat(2)] / 2
@@ -115,7 +108,6 @@ def test_shorter_intervals_of_the_same_run_change_nothing(run, n_steps):
     npt.assert_allclose(finer_ipc, ipc, rtol=1e-9)
 
 
-@few
 @given(several_runs(), st.sampled_from([0.001, 3.0, 1e4]))
 def test_the_unit_of_an_event_scales_its_column_only(runs, factor):
     event = next(event for event in runs[0] if event not in PINNED)
@@ -195,7 +187,6 @@ def test_unknown_options_are_named():
         merge.align_runs([run], 0)
 
 
-@few
 @given(several_runs())
 def test_scaling_to_unit_is_its_definition(runs):
     X, _ = merge.stack_runs(runs)
