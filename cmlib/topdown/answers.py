@@ -267,7 +267,8 @@ def _advice(shares, verdict, table, of_runtime, misses):
         return [_advised(texts, category, row["high"], saved=row) for row in largest]
     # If none of these slots were lost, at most that share of the cycles would be saved.
     most = {name: min(shares.loc[[name, _ACTED_ON.get(name, name)], "high"]) for name in chosen.index}
-    bounded = chosen["high"].lt(1 - shares.at["retired", "low"] - _SAME) | chosen.eval("low > @_NAMED * high")
+    low, high = chosen["low"], chosen["high"]
+    bounded = high.lt(1 - shares.at["retired", "low"] - _SAME) | low.gt(_NAMED * high)
     at_most = {name: _percent(most[name]) if bounded[name] else None for name in chosen.index}
     possible = verdict.limits if verdict.certainty == "open" else ()
     others, last = sorted({*possible} - {losses[name] for name in at_most}), chosen.index[-1]
