@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from cmlib.cli import main
@@ -45,20 +46,26 @@ def test_a_program_whose_folder_is_a_link_is_refused(home):
     assert any((home / "recordings/linked").iterdir())
 
 
-def command(*arguments, **variables):
-    environment = os.environ | {name: str(value) for name, value in variables.items()}
+def python(*arguments, **variables):
     return subprocess.run(
-        [sys.executable, "-m", "cmlib", *arguments], capture_output=True, text=True, env=environment
+        [sys.executable, *arguments], capture_output=True, text=True, env=os.environ | variables
     )
 
 
 def test_the_shell_completes_programs_and_profiles(home):
-    words = {"_CMLIB_COMPLETE": "bash_complete", "COMP_CWORD": 2}
-    done = command(COMP_WORDS="cmlib remove a", **words)
+    words = {"_CMLIB_COMPLETE": "bash_complete", "COMP_CWORD": "2", "COMP_WORDS": "cmlib remove a"}
+    done = python("-m", "cmlib", **words)
     assert done.stdout.split() == ["plain,alpha"], done.stderr
-    assert "plain,live" in command(COMP_WORDS="cmlib run l", **words).stdout
-    assert "plain,cloudsuite" in command(COMP_WORDS="cmlib fetch clo", **words).stdout
-    assert "plain,licence" not in command(COMP_WORDS="cmlib fetch l", **words).stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "word", "is_there"),
+    [("run l", "live", True), ("fetch clo", "cloudsuite", True), ("fetch l", "licence", False)],
+)
+def test_words_that_complete_a_line(line, word, is_there):
+    command, beginning = line.split()
+    completions = ShellComplete(main, {}, "cmlib", "_CMLIB_COMPLETE").get_completions([command], beginning)
+    assert (word in [item.value for item in completions]) == is_there
 
 
 def test_a_closed_pipe_is_silent(home):
@@ -67,6 +74,6 @@ def test_a_closed_pipe_is_silent(home):
     assert (home / "errors").read_text() == ""
 
 
-@pytest.mark.slow
-def test_no_color_is_heeded(home, fake_perf):
-    assert "\x1b[" not in command("doctor", NO_COLOR=1).stdout
+def test_no_color_is_heeded():
+    setting = "from cmlib.cli import main; print(main.context_settings['color'])"
+    assert python("-c", setting, NO_COLOR="1").stdout.split() == ["False"]
