@@ -48,7 +48,7 @@ def test_false_alarms_per_run_are_at_most_two_percent(detectors):
 def test_false_alarms_between_recordings_of_one_version_are_at_most_two_percent(detectors):
     rng = np.random.default_rng(2000)
     alarms = [
-        compare_runs(detector, good_runs(rng, 5)).anomalous for detector in detectors for _ in range(11)
+        compare_runs(detector, good_runs(rng, 3)).anomalous for detector in detectors for _ in range(11)
     ]
     assert len(alarms) >= 100
     assert np.mean(alarms) <= 0.02
@@ -81,7 +81,7 @@ def test_by_any_sample_good_runs_are_found_the_more_samples_they_have(detectors)
     for n_samples in (20, 200):
         runs = good_runs(rng, 12, n_samples=n_samples)
         for rule in ("any", "distance"):
-            ruled = [copy(detector).set_params(rule=rule) for detector in detectors]
+            ruled = [copy(detector).set_params(rule=rule) for detector in detectors[:5]]
             alarms[rule, n_samples] = np.mean([one.predict_runs(runs) for one in ruled])
     assert alarms["any", 200] > 0.3 > alarms["any", 20] > 0.1
     assert alarms["distance", 20] <= 0.02 and alarms["distance", 200] < alarms["any", 200] / 5

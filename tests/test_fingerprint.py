@@ -43,6 +43,11 @@ def micro(found):
 
 
 @pytest.fixture(scope="module")
+def unseen(found):
+    return cut(found.key["unseen"])
+
+
+@pytest.fixture(scope="module")
 def model(found, micro):
     return fingerprint.train(*micro, found.tree)
 
@@ -101,8 +106,7 @@ def test_the_planted_classes_are_told_apart_and_noise_is_eliminated_first(found,
     assert set(table.loc["CPU programs"].index) == {"10-fold", "by run"}
 
 
-def test_programs_never_trained_on_are_scored_by_their_class(found, model):
-    unseen = cut(found.key["unseen"])
+def test_programs_never_trained_on_are_scored_by_their_class(unseen, model):
     labels = model.predict(unseen[0][model.feature_names_in_])
     scores = score_programs(labels, unseen[1]["label"], unseen[0].index.get_level_values("program"))
     assert scores.loc["unseen-filter-P", "right"] == 100
@@ -111,8 +115,8 @@ def test_programs_never_trained_on_are_scored_by_their_class(found, model):
     npt.assert_allclose(shown.sum(axis=1), 100)
 
 
-def test_what_is_named_wrong_has_its_kind_and_its_most_frequent_label(found):
-    X, about = cut(found.key["unseen"])
+def test_what_is_named_wrong_has_its_kind_and_its_most_frequent_label(unseen):
+    X, about = unseen
     labels = about["label"].mask(about["label"] == "P_CPU", "N_CPU").mask(about["label"] == "N_CPU", "P_CPU")
     shown = fingerprint.outcomes_by_program(labels, X, about)
     assert shown.loc["filter P (P_CPU): N_CPU", "missed: N"] == 100
