@@ -12,6 +12,7 @@ from tests.test_summarize import made
         ({"instructions": 11, "stalled-cycles-backend": 0.6}, {"cycles", "instructions"}, False),
         ({"instructions": 3, "stalled-cycles-frontend": 1.5}, {"cycles"}, False),
         ({"instructions": 3, "stalled-cycles-frontend": 0.01, "stalled-cycles-backend": 0.8}, set(), True),
+        ({"instructions": 2.3, "stalled-cycles-frontend": 0.01, "stalled-cycles-backend": 0.77}, set(), True),
         ({"instructions": 3, "L1-dcache-loads": 2e-5, "L1-dcache-load-misses": 3e-6}, set(), True),
     ],
 )

@@ -10,8 +10,9 @@ from cmlib.topdown.run_levels import totals
 from cmlib.topdown.verdict import STALL_KINDS
 
 IPC = "instructions a cycle"
-# No core of today does more than 8 instructions in each cycle of a program; two a cycle can be fused with a branch.
-_MOST_IPC, _FUSED = 8, 2
+# No core of today begins more than 10 instructions in a cycle; where it is known, two can be fused with a branch.
+_MOST_IPC, _FUSED = 10, 2
+_MOST_WITH_STALLS = 8  # of the cores that count stalled cycles
 _MARGIN = 1.1  # for errors of events that take turns
 _FEWEST_LOADS = 1e-4  # loads an instruction
 
@@ -25,7 +26,7 @@ def implausible(runs, printed, costs):
     sums = pd.concat([counts for counts, _ in runs]).sum(min_count=1)
     rates = totals([run for run in runs if "cycles" in run[0]])["rate"]
     most = min(_MOST_IPC, costs.width[1] + _FUSED * costs.fused)
-    ipc = rates.get("instructions", printed.get(IPC, 0.0))
+    usual, ipc = min(most, _MOST_WITH_STALLS), rates.get("instructions", printed.get(IPC, 0.0))
 
     def side_by_side(event, other):
         return f"{sums[event]:,.0f} {event} beside {sums[other]:,.0f} {other}"
@@ -39,7 +40,7 @@ def implausible(runs, printed, costs):
         kind = costs.kind(event) or ""
         if rate > _MARGIN and (kind.startswith("cycle ") or kind in STALL_KINDS):
             odd |= dict.fromkeys((event, "cycles", IPC), side_by_side(event, "cycles"))
-        elif ipc <= most and kind in STALL_KINDS and ipc > _MARGIN * most * max(1 - rate, 0.0):
+        elif ipc <= most and kind in STALL_KINDS and ipc > _MARGIN * usual * max(1 - rate, 0.0):
             odd[event] = f"{event} in {100 * rate:.0f} % of the cycles at an IPC of {ipc:.3g}"
     for event, other in (("cycles", "instructions"), ("instructions", "cycles")):
         if sums.get(event) == 0 < sums.get(other, 0):
