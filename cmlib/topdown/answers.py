@@ -13,7 +13,6 @@ from cmlib import processors
 from cmlib.clean.uncounted import lengths_by_ends, zeros_without_turn
 from cmlib.cost import savings_without_misses
 from cmlib.shell import command_line, perf_stat
-from cmlib.spelling import spelling
 from cmlib.templates import template
 from cmlib.topdown.bounded_account import LOSSES, bounds
 from cmlib.topdown.category_tables import read_table, tables
@@ -21,7 +20,7 @@ from cmlib.topdown.costs import UNKNOWN, known_costs, read_costs
 from cmlib.topdown.implausible import IPC, implausible
 from cmlib.topdown.run_levels import CUT_BY, DIFFERS, levels_of_runs, phases, totals
 from cmlib.topdown.runtimes import advice_for, runtime_of
-from cmlib.topdown.table_choice import choose_table
+from cmlib.topdown.table_choice import choose_table, slots_as_cycles
 from cmlib.topdown.verdict import find_bottleneck
 
 SCHEMA = 1
@@ -192,7 +191,7 @@ def _misses(runs, costs, ghz):
 
 def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses, metric_group, runtime):
     """The part ``account`` of the summary as a dict; None if the events say nothing of the slots."""
-    runs = [_with_cycles(counts, running) for counts, running in runs]
+    runs = [slots_as_cycles(counts, running) for counts, running in runs]
     costs, counted = read_costs(processor or UNKNOWN), totals([run for run in runs if "cycles" in run[0]])
     bounded = bounds(counted, costs, ghz=ghz, printed=printed, savings=misses)
     verdict = find_bottleneck(bounded, counted.drop(index=list(bounded.doubtful)), costs)
@@ -224,19 +223,6 @@ def _is_bounded(shares, name):
     """Whether the counts tell more of a lost category than that it may be nothing, or all that did not retire."""
     least, most = shares.loc[name, ["low", "high"]]
     return least > _NOTHING or most < 1 - shares.at["retired", "low"] - _SAME
-
-
-def _with_cycles(counts, running):
-    """Counts and running shares with a column ``cycles``: that of ``slots`` if no cycles were counted.
-
-    Then only the events of Linux's generic table are kept, as rates of others per slot mean nothing. Unchanged if
-    neither was counted.
-    """
-    slots = next((event for event in counts if spelling(event) == "slots"), None)
-    if "cycles" in counts or slots is None:
-        return counts, running
-    names = read_table("slots").takes(counts)
-    return counts[names].assign(cycles=counts[slots]), running[names].assign(cycles=running[slots])
 
 
 def _advice(shares, verdict, table, of_runtime, misses):
@@ -341,7 +327,7 @@ def _compare_phases(rows, run, costs, ghz):
     ratios = rows[cut_by] / rows.loc[longest, cut_by].astype(float)
     strength = np.log(ratios).abs().max(axis=1)
     most = strength.idxmax()
-    by_phase = _totals_by_phase(rows, *_with_cycles(*run))
+    by_phase = _totals_by_phase(rows, *slots_as_cycles(*run))
     all_shares = [bounds(phase, costs, ghz=ghz).shares[["low", "high"]] for phase in by_phase]
     shares = [100 * share.loc[list(LOSSES)] for share in all_shares]
     for name in LOSSES:

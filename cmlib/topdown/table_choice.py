@@ -103,6 +103,25 @@ def linux_tables(events):
     return [table] if _computable(table, set(map(spelling, events))) == len(table.parts()) else []
 
 
+def slots_as_cycles(counts, running):
+    """Take the slots of Linux's generic table for cycles where no cycles were counted: two DataFrames.
+
+    `counts` and `running` (shares, 0-1) have a row an interval, a column an event; a column ``cycles`` is added, and
+    only the events of that table are kept, as rates of others per slot mean nothing. Unchanged if cycles were counted,
+    or slots were not.
+    """
+    table, named = read_table(_LINUX), {spelling(event): event for event in counts}
+    of_slots = ({name: named.get(spelling(name)) for name in names_in(text)} for text in table.slots)
+    events = next((events for events in of_slots if all(events.values())), {})
+    if "cycles" in counts or not events:
+        return counts, running
+    names, added = table.takes(counts), [*events.values()]
+    return (
+        counts[names].assign(cycles=counts[added].sum(axis=1, skipna=False)),
+        running[names].assign(cycles=running[added].min(axis=1, skipna=False)),
+    )
+
+
 def choose_table(events, machine=None, rates=None):
     """Choose the top-down table that fits some events best: the first of :func:`fitting_tables`.
 
