@@ -148,6 +148,15 @@ def test_what_mispredictions_surely_cost_is_not_all_of_bad_speculation():
     assert low == 0 and high == pytest.approx(0.2, abs=0.01)
 
 
+@pytest.mark.parametrize(("front", "back", "is_printed"), [(0.3, 0.2, True), (0.26, 0.24, False)])
+def test_a_clear_lead_that_was_printed_decides_what_counts_leave_open(front, back, is_printed):
+    rates = {"slots": 6.0, "topdown-retiring": 2.4, "topdown-bad-spec": 0.6}
+    rates |= {"topdown-fe-bound": 6 * front, "topdown-be-bound": 6 * back}
+    printed = {"retired": 0.4, "bad speculation": 0.1, "front end": front, "back end": back}
+    told = bounds(of({"cycles": 1.0} | rates).assign(error=0.4), read_costs(), printed=printed)
+    assert told.exact and told.printed == is_printed
+
+
 @given(seed=st.integers(0, 10_000), kept=st.sets(st.integers(0, 11), min_size=1))
 def test_bounds_are_never_narrower_than_a_linear_program_s(seed, kept):
     """The same inequalities, solved for the least and the most of each category."""

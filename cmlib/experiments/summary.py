@@ -45,8 +45,8 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
     known = [processors.machine_with(processor)] if processor else known
     spelled = [*names, *first.get("names", {})]
     core = events.core_pmu(spelled)
-    processor = _adding_up(events.find_processor(known, spelled, core), known, spelled, runs)
     printed, odd = _without_odd_parts(printed_shares(metas))
+    processor = _adding_up(events.find_processor(known, spelled, core), known, spelled, runs, printed)
     answer = topdown.summarize(
         name,
         runs,
@@ -85,13 +85,15 @@ def _without_odd_parts(printed):
     return used, notes
 
 
-def _adding_up(processor, machines, names, runs):
-    """`processor`, or another of the vendor whose table fits the counts better, if only the event names are known."""
+def _adding_up(processor, machines, names, runs, printed):
+    """`processor`, or another of the vendor whose table fits the counts and the printed shares better, if only the
+    event names are known.
+    """
     runs = [run for run in runs if "cycles" in run[0]]
     if any(map(events.processor_of, machines)) or processor not in topdown.tables() or not runs:
         return processor
     vendor = processor.partition("_")[0]
-    fitting = [table.name for table in topdown.fitting_tables(names, None, topdown.totals(runs)["rate"])]
-    fitting = [name for name in fitting if name.startswith(f"{vendor}_")]
+    tables = topdown.fitting_tables(names, None, topdown.totals(runs)["rate"], printed)
+    fitting = [table.name for table in tables if table.name.startswith(f"{vendor}_")]
     alike = [name for name in fitting if name in events.recognise(names).tables]
     return (alike or fitting)[0] if fitting and processor not in fitting else processor

@@ -91,8 +91,8 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     ghz : float, optional
         Clock of the recording, to convert latencies of memory from ns to cycles. Default: the processor's fastest.
     printed : dict of str to float, optional
-        Shares of slots that the recording tool itself printed (0–1), by category: taken where level 1 was not counted,
-        if they add up and lie within the bounds; compared with the bounds otherwise.
+        Shares of slots that the recording tool itself printed (0–1), by category: taken if they add up and lie within
+        the bounds where level 1 was not counted, or leaves a largest loss open that is clear in these; else compared.
     savings : sequence of dict, optional
         From :func:`cmlib.cost.savings_without_misses`; their lower ends are lower bounds of the back end.
 
@@ -123,16 +123,16 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     }
     level = {name: printed[name] for name in (*LOSSES, "retired") if name in printed}
     untold, whole = 1 - sum(level.values()), len(level) == 1 + len(LOSSES)
-    taken, printed_gap = bool(level) and not exact and not disputed, 0.0
+    *others, first = sorted(LOSSES, key=low.get)
+    lead = np.diff(sorted(level.get(name, 0.0) for name in LOSSES))[-1]
+    is_open = not exact or (whole and lead > _LIKE and max(map(high.get, others)) > low[first])
+    taken, printed_gap = bool(level) and is_open and not disputed, 0.0
     if taken and (untold <= -_LIKE or (whole and untold - printed.get(SIBLING, 0.0) >= _LIKE)):
         taken, printed_gap, disputed = False, -untold, level
     if taken:
         exact, gap = whole, untold if whole else 0.0
-        stated += [
-            Bound((name,), share - _ROUNDED, share + _ROUNDED, ())
-            for name, share in printed.items()
-            if name in low
-        ]
+        known = (item for item in printed.items() if item[0] in low)
+        stated = [*(Bound((name,), of - _ROUNDED, of + _ROUNDED, ()) for name, of in known), *stated]
         low, high, contradiction = _tighten(stated, abs(gap))
     parents = _parents()
     direct = {
