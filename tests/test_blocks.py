@@ -37,6 +37,7 @@ def n_runs_of_programs(tmp_path, pieces):
         ([TABLE, TABLE], [2]),
         ([OUTPUT + TABLE, OUTPUT + TABLE], [2]),
         (["$ perf stat make -j4\n" + OUTPUT + TABLE, "$ perf stat make -j4\n" + PROSE + TABLE], [2]),
+        ([PROSE + INTERVAL, PROSE + INTERVAL.replace("1.00{k}000000", "0.99{k}000000")], [1, 1]),
         ([f"$ perf stat -I 1000 -e cycles sleep 1\n{INTERVAL}\n{PROSE}"] * 3, [1, 1, 1]),
     ],
 )

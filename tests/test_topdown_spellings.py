@@ -250,6 +250,39 @@ def test_digits_in_fours_are_read_and_few_stalls_of_an_unknown_kind_tell_nothing
     assert account["how"] == "open" and level_1(account)
 
 
+FOUR = {"retiring": 3, "bad-spec": 11, "fe-bound": 52, "be-bound": 34}
+
+
+def test_the_four_counts_of_slots_are_an_account_where_slots_were_not_counted(tmp_path):
+    rows = "".join(f"  {n}00000      cpu_atom/topdown-{name}/\n" for name, n in FOUR.items())
+    rows += "  2,000      cpu_core/cycles/\n"
+    atom, _ = told(f" Performance counter stats for 'system wide':\n\n{rows}", tmp_path)
+    assert atom["how"] == "counted" and [*level_1(atom).values()] == pytest.approx([*FOUR.values()])
+
+
+def test_of_processors_that_events_fit_the_one_is_taken_that_printed_shares_fit(tmp_path):
+    rows = {"ls_not_halted_cyc": 1000, "ex_ret_ops": 2000, "ex_ret_ucode_ops": 1800}
+    rows |= {
+        "de_no_dispatch_per_slot.no_ops_from_frontend": 3900,
+        "de_no_dispatch_per_slot.backend_stalls": 60,
+    }
+    table = "".join(f"  {n}000      {name}     (33.3%)\n" for name, n in rows.items())
+    table = table.replace("frontend  ", "frontend  #  65.0 %  frontend_bound  ")
+    (account,) = told(f" Performance counter stats for './x':\n\n{table}", tmp_path)
+    assert account["limits"] == ["front end"] and level_1(account)["front end"] == pytest.approx(65, abs=1)
+
+
+TREE = "Retiring: 12.5%\nFront-End Bound: 8.4%\nBad Speculation: 3.1%\nBack-End Bound: 76.0%\n"
+EVENTS = "| Event | Count |\n|---|---|\n| CPU_CLK_UNHALTED.THREAD | 4,000,000 |\n| INST_RETIRED.ANY | 1,000,000 |\n"
+
+
+def test_shares_beside_one_table_of_counts_are_of_it_and_some_of_them_again_are_no_program(tmp_path):
+    (account,) = told(f"# Shares\n\n{TREE}\n# Events\n\n{EVENTS}", tmp_path)
+    assert account["printed"] and level_1(account)["back end"] == pytest.approx(76)
+    again = "| Tool | old |\n|---|---|\n| Frontend Bound | 8.4% |\n| Backend Bound | 76.0% |\n"
+    assert len(told(f"# Shares\n\n{TREE}\n# Both\n\n{again.replace('old |', 'old | new |')}", tmp_path)) == 1
+
+
 @pytest.mark.parametrize(
     ("name", "limit", "is_printed"),
     [

@@ -42,6 +42,7 @@ def told(tmp_path, text):
     [
         (f"| Name | Value |\n|---|---|\n| cycles | 2,345,678 |\n| faults | 987 |\n{PERF}", 2, "2,345,678"),
         (f"# Page\n{PERF}\nrun     cycles     branches\n1     987,654,321     123,456\n", 1, "987,654,321"),
+        (f"# Page\n{PERF}\n| cycles / node | 8,765.4 |\n| Back-End Bound: | 61.5 % |\n", 2, "8,765.4"),
         (f"{TOPLEV}RET            Retiring   % Slots   88.88\n", 1, "88.88"),
         (LIKWID, 1, "96.48"),
     ],
@@ -101,6 +102,12 @@ def test_an_event_of_a_kind_of_core_needs_no_closing_slash(tmp_path):
     (file := tmp_path / "page.md").write_text(f"# Page\n{rows}")
     little, big = read_sources([file], {}, interval_ms=None, columns=None)
     assert little.counts["instructions"].tolist() == [1.7e9] and "instructions" not in big.counts
+
+
+def test_an_amount_of_a_unit_is_told_with_it_and_means_have_decimals(tmp_path):
+    rows = "              5.25 Joules power/energy-pkg/\n              7.25      cycles        ( +- 0.5 )\n"
+    (remark,) = told(tmp_path, PERF.replace("     1,000,000,000      cycles\n", rows)).values()
+    assert "power/energy-pkg/ is in Joules" in remark and "means of several runs" in remark
 
 
 def test_what_toplev_says_of_taking_turns_is_the_running_share(tmp_path):

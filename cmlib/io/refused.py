@@ -50,7 +50,7 @@ def unread(text, read):
     """
     there, left_out, width, fewest = {*_NUMBER.findall(_ungrouped(read))}, [], 0, 0
     for line in plain_lines(text) if len(text) < _HEAD else ():
-        cells = [cell.strip(' *`"') for cell in _CELLS.split(_ungrouped(line).strip(" |"))]
+        cells = [cell.strip(' *`":') for cell in _CELLS.split(_ungrouped(line).strip(" |"))]
         n_named, numbers = sum(map(_is_named, cells)), [*filter(None, map(_NUMBER.match, cells))]
         if numbers and (n_named or (len(cells) == width and len(numbers) >= fewest)):
             is_read = any(number[0] in there or not number[0].strip("0.") for number in numbers)
@@ -68,7 +68,7 @@ def _ungrouped(text):
 
 def _is_named(cell):
     """Whether a cell names an event, or a category of slots."""
-    name = re.sub(r"(?i) (?:STAT|\(.*)$|^(?:IPC|ins\w+ per)\b.*", "", cell)  # IPC is known of counts
+    name = re.sub(r"(?i) (?:STAT|\(.*|/ .*)$|^(?:IPC|ins\w+ per)\b.*", "", cell)  # IPC is known of counts
     return bool(PATTERNS["heading"].fullmatch(name)) or is_known(base_name(CORE_EVENT.sub(r"\2", name)))
 
 

@@ -37,6 +37,7 @@ _OF_MEANS = (
     "Counts are those of one interval",
     "Counts and times are those of one operation",
 )
+_OF_TIME_OR_NONE = ("", "msec", "ns", "%")
 _OF_ONE_KIND = "The file counts several kinds of core, each a program of its own; this one is {}."
 
 
@@ -185,11 +186,12 @@ def _with_shares(file, text, about, totals):
     """List of the tuples `totals` of a text with the shares of slots that stand beside the counts, or alone."""
     _, place, machine, _ = about
     has_counts = bool(totals)
+    is_one = len(totals) == 1 and perf.printed(totals[0][-1].text).keys() <= {"CPUs", "instructions a cycle"}
     for kind, lines in perf.by_kind_of_core("\n".join(perf.plain_lines(text))).items():
         shares = perf.shares_alone(lines, has_counts=has_counts)
         shares = [run for run in shares if place in ("", kind, *run.titles)]
-        if shares:
-            counts = [of for of in totals if of[2]["mark"] == kind]
+        counts = [of for of in totals if of[2]["mark"] == kind]
+        if shares and (perf.holds_tables(text) or not has_counts or (is_one and len(shares) == 1)):
             of_kind = _of_kind(kind, *perf.shares_left_out(lines) * (not has_counts))
             of_cores = machine | machine_with(kind and events.processor_of(machine, kind))
             whose = [of[:3] for of in counts] + [(file, of_cores, of_kind)] * len(shares)
@@ -303,6 +305,8 @@ def _source(file, text, machine, options, frame=None, remarks=None):
     copies = [f"{n_copies:,} rows came twice, with equal counts: the copies are left out."] * bool(n_copies)
     remarks = [*remarks, *perf.shares_left_out(text), *copies]
     remarks += [f"{WITHOUT_TURN} {', '.join(hidden)}."] if hidden else []
+    measured = dict(zip(frame["event"], frame["unit"], strict=True)).items()
+    remarks += [f"{event} is in {unit}." for event, unit in measured if unit not in _OF_TIME_OR_NONE]
     renamed = [f"{there} is taken for {here}." for there, here in names.items() if there.lower() != here]
     remark = " ".join(map(abridged, [*remarks, *renamed]))
     # Without control characters, which the name of a cgroup may hold.

@@ -31,7 +31,7 @@ _TIME_L = re.compile(
 )
 _OF_TIME_L = r"\n \3      instructions\n \4      cycles\n\n \1\2 seconds time elapsed\n"
 _POOP = re.compile(r"^Benchmark \d+ (\(\d+ runs\)): *(.+)\n((?: +\w+ .*\n)+)", re.MULTILINE)
-_MEAN = re.compile(r"^ +(\w+) +([0-9.]+)([KMGT]?)(|ns|us|ms|s) .*$", re.MULTILINE)
+_MEAN = re.compile(r"^ +(\w+) +([0-9.]+)([KMGT]?)(|ns|us|ms|s) +(?:± *(\S+))?.*$", re.MULTILINE)
 _OF_2009 = re.compile(r"^ *Wall-clock time elapsed: +([0-9.]+) msecs", re.MULTILINE)  # perf's own
 _FACTORS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
@@ -47,9 +47,9 @@ def as_perfs(text):
 def _of_poop(block):
     """Perf's table (str) for a match of a block of poop's."""
     rows = [f" Performance counter stats for '{block[2]}' {block[1]}:", ""]
-    for name, number, scale, unit in _MEAN.findall(block[3]):
+    for name, number, scale, unit, varies in _MEAN.findall(block[3]):
         mean = float(number) * _FACTORS[scale] * _FACTORS[unit]
-        rows.append(f"\n{mean:20.9f} seconds time elapsed" if unit else f"{mean:20.0f}      {name}")
+        rows.append(f"\n{mean:20.9f} seconds time elapsed" if unit else f"{mean:20.2f} {name} ( +- {varies})")
     return "\n".join([*rows[:2], *rows[3:], rows[2], ""])
 
 

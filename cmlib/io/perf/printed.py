@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cmlib.io.perf.blocks import TABLE, Head, heads
+from cmlib.io.perf.blocks import Head, heads
 from cmlib.io.perf.formats.base import Totals
 from cmlib.io.perf.formats.lines import as_number, as_table
 from cmlib.io.perf.markup import without_html
@@ -83,13 +83,15 @@ def shares_alone(text, *, has_counts=False):
     they were printed, at least two; or ``cycles`` (100), ``stall_frontend`` and ``stall_backend``; or the counts
     ``instructions`` and ``cycles`` where they stand beside the shares. Where a quantity is there again of the same
     place, without a time, another block begins; such blocks are numbered. Shares that are all there before are left
-    out. With `has_counts`, only those are given that stand beside perf's tables with counts, and not in them.
+    out, and so are those of some categories that all are there elsewhere. With `has_counts`, only those are given that
+    stand beside counts, and not in perf's tables of them.
     """
     alone, seen = [], {}
-    for part in _parts(text) if not has_counts or TABLE.search(text) else ():
+    for part in _parts(text):
         for place, rows in part.rows.items():
             shares = tuple(_means([rows]).items())
-            is_new = _is_account(rows) and seen.setdefault(shares, part) is part
+            new = {of for of in (*shares, shares) if seen.setdefault(of, part) is part}
+            is_new = _is_account(rows) and not new.isdisjoint([shares] if _is_whole(rows) else shares)
             rates = {reading.value for name in _RATES for reading in rows.get(name, ())}
             is_of_run = (_SECONDS in rows and len(rates) == 1) or rows.keys() >= {*_STALLED}
             if (is_new or is_of_run) and not (has_counts and part.is_behind_counts):
@@ -100,6 +102,11 @@ def shares_alone(text, *, has_counts=False):
 def _is_account(rows):
     """Whether rows of readings (dict by name) are of two categories at least."""
     return len(rows.keys() & CATEGORIES.keys() - _RATES) > 1
+
+
+def _is_whole(rows):
+    """Whether rows of readings (dict by name) are of all categories of level 1."""
+    return rows.keys() >= EVENTS.keys()
 
 
 @dataclass

@@ -14,7 +14,7 @@ from cmlib.io.perf.as_perf import as_perfs
 from cmlib.io.perf.blocks import FENCE, TABLE, command_of, heads
 from cmlib.io.perf.formats import find_format
 from cmlib.io.perf.formats.human_readable import row_of
-from cmlib.io.perf.formats.lines import as_unicode
+from cmlib.io.perf.formats.lines import as_number, as_unicode
 from cmlib.io.perf.formats.separated import Separated
 from cmlib.io.perf.grammar import TIME, UNCOUNTED
 from cmlib.io.perf.loose import from_lines, from_objects, from_pcm, from_tables
@@ -160,7 +160,7 @@ def _tables(lines, above):
     Above them stand titles, as in Markdown, and commands as of `above` (list of Head). A table with perf's heading
     goes on behind a remark until it tells how long the program took, or an event again; others until a title, too.
     """
-    kept, events, n_events, titles = [], set(), 0, ()
+    kept, events, n_events, titles, time = [], set(), 0, (), ""
     is_headed = is_open = is_gap = is_perfs = typed = False
     for line, head in zip((_REMARK.sub("", line) for line in lines), above, strict=True):
         typed |= _is_typed(line)
@@ -186,8 +186,9 @@ def _tables(lines, above):
                     events, is_perfs = set(), is_open and is_perfs
                 is_headed = is_open = True
             if is_headed or row[1]:
-                kept += [_BEGINS] * (typed and bool(row[1] and n_events)) + [line]
-                typed = False
+                is_other = row[1] and n_events and (typed or as_number(row[1]) < as_number(time or "0"))
+                kept += [_BEGINS] * bool(is_other) + [line]
+                typed, time = False, row[1]
                 events.add(row[4])
                 n_events += 1
         elif _METRIC.match(line) and kept and kept[-1]:

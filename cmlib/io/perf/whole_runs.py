@@ -40,7 +40,7 @@ _DURATION = "duration_time"
 _ALIKE = 1.25
 _FEW = 5  # runs of a command that are no sample of what varies
 _ONE_INTERVAL = "Counts are those of one interval, and the file does not tell how long that was."
-_JOINED = "Shares of slots are what another run of it printed: {}."
+_JOINED = "Shares of slots are what the tool printed elsewhere in the text: {}."
 # Most programs, and most totals of runs, in a file.
 MOST_PROGRAMS, _MOST_RUNS = 1000, 5000
 
@@ -166,12 +166,12 @@ def with_shares(counts, alone):
     """List of Totals: `counts` with the shares of slots in `alone` that were printed of the same program, and the
     others of these.
 
-    Of the same program are the only shares of its command, or of its titles where no command is known, if no shares
-    stand in the table of counts itself.
+    Of the same program are the only shares of its command, or of its titles where no command is known, or of a text
+    with counts in a single table that is not perf's, if no shares stand in that itself.
     """
     of_counts, others = {}, []
     for shares in alone:
-        fits = [_kinship(run, shares) for run in counts]
+        fits = [_kinship(run, shares, len(counts) == len(alone) == 1) for run in counts]
         like = [k for k, fit in enumerate(fits) if fit == max(fits) > 0]
         is_one = like and len({counts[k].titles for k in like}) == 1
         of_counts.setdefault(like[0] if is_one else None, []).append(shares)
@@ -188,10 +188,13 @@ def with_shares(counts, alone):
     return [*runs, *others]
 
 
-def _kinship(counts, shares):
-    """How well the titles of shares are those of counts of the same command (int); 0 if they are of another program."""
+def _kinship(counts, shares, are_only):
+    """How well the titles of shares are those of counts of the same command (int); 0 if they are of another program.
+
+    Beside counts that are no table of perf's, they are of the same if they `are_only` ones, and so are the counts.
+    """
     if not TABLE.search(counts.text):
-        return 0
+        return int(are_only)
     if program_of(counts.command) and are_same(counts.command, shares.command):
         return 1 + len(os.path.commonprefix([counts.titles, shares.titles]))
     is_known = counts.titles == shares.titles != () and shares.command in ("", counts.command)

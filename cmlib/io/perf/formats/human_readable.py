@@ -86,15 +86,18 @@ class HumanReadable(Format):
             event = event.removesuffix("-msecs")
             below = re.findall(_SHARE, _METRICS.match(self.text, start + row.end())[0])
             share = share or (below[-1] if below else None)
-            count = count if count.startswith("<") else self._count(start, count, unit)
+            count = count if count.startswith("<") else self._count(start, count, unit or "+-" in row[0])
             if _IN_NS.fullmatch(event) and not unit and isinstance(count, float):
                 count, unit = count / 1e6, "msec"
             yield time, event, count, as_number(share) / 100 if share else 1.0, unit
 
-    def _count(self, start, cell, unit):
-        """A count (float) of what a cell has, in any locale's marks; ParseError if that is no count."""
+    def _count(self, start, cell, decimals):
+        """A count (float) of what a cell has, in any locale's marks; ParseError if that is no count.
+
+        `decimals` are known of amounts of a unit, and of means.
+        """
         number = _NUMBER.fullmatch(cell)
-        if not number or (number[4] and not unit) or number[4] in (number[2] or "-", number[3] or "-"):
+        if not number or (number[4] and not decimals) or number[4] in (number[2] or "-", number[3] or "-"):
             raise ParseError(
                 f"{where(self.text, start)} has {cell!r} for a count, which perf writes in no locale."
             )
