@@ -157,6 +157,14 @@ def test_a_clear_lead_that_was_printed_decides_what_counts_leave_open(front, bac
     assert told.exact and told.printed == is_printed
 
 
+@pytest.mark.parametrize(("bad", "error", "certainty"), [(1.4, 0.1, "counted"), (1.0, 0.9, "open")])
+def test_counted_categories_are_about_as_much_only_if_none_may_be_small(bad, error, certainty):
+    rates = {"cycles": 1.0, "slots": 6.0, "topdown-retiring": 2.9 - bad, "topdown-bad-spec": bad}
+    counts = of(rates | {"topdown-fe-bound": 1.6, "topdown-be-bound": 1.5})
+    counts.loc[["topdown-bad-spec", "topdown-fe-bound", "topdown-retiring"], "error"] = error, 0.15, 0.3
+    assert find_bottleneck(bounds(counts, read_costs()), counts, read_costs()).certainty == certainty
+
+
 @given(seed=st.integers(0, 10_000), kept=st.sets(st.integers(0, 11), min_size=1))
 def test_bounds_are_never_narrower_than_a_linear_program_s(seed, kept):
     """The same inequalities, solved for the least and the most of each category."""

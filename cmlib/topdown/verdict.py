@@ -14,6 +14,7 @@ from cmlib.topdown.costs import read_costs
 
 LITTLE_LOST = 0.75  # lower bound of retired slots from which on nothing is said to limit the program
 _SMALL = 0.25  # categories whose upper bound is below this share of the largest one are not named
+_ALIKE = 0.5  # counted categories are about as much if the least surely is this share of the largest
 _REFILL = 20  # cycles that a misprediction usually costs
 
 
@@ -46,7 +47,7 @@ def find_bottleneck(bounded, totals, costs):
 
     One category does if its lower bound is above the others' upper bounds. If none is, stalled cycles of front end and
     back end make one of them likely, if it has far more than the other and than mispredictions usually cost. Counts
-    that don't add up leave it open, if that could make another one the largest.
+    that don't add up, or have large errors, leave it open, if that could make another one the largest.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ def find_bottleneck(bounded, totals, costs):
     # Categories that can be the largest loss, without those that are small even at their upper bound.
     least = max(level["low"].max(), _SMALL * level["high"].max())
     possible = tuple(name for name in level.index if level.at[name, "high"] > least)
-    if bounded.exact:
+    if bounded.exact and level.loc[[*possible], "low"].min() > _ALIKE * level["low"].max():
         return Bottleneck("counted", possible, {}, ())
     decide = _deciding(possible, totals, costs)
     if stalls := _telling_stalls(totals, costs):
