@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.model_selection import GroupKFold
 
 from cmlib import experiments as study
 from cmlib import merge, places, topdown
@@ -87,6 +88,19 @@ def test_the_model_is_ridge_regression_and_its_contributions_add_up():
         own = grouped.index[grouped == number]
         np.testing.assert_allclose(added[number], (Z[own] * model.slopes_[own]).sum(axis=1), atol=1e-12)
     np.testing.assert_allclose(model.importance_, 100 * added.std(ddof=0) / added.std(ddof=0).sum())
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("n_steps", [20, 100])
+def test_the_penalty_is_that_of_a_search(seed, n_steps):
+    X, cpi = planted(seed, n_steps)
+    fold = blocks(X.index, 12) % 4
+    model = ClusterRegression(clusters.cluster_events(X, of_one_kind(X)), clip=np.inf).fit(X, cpi, fold)
+    folds = list(GroupKFold(4).split(X, groups=fold))
+    ridge = RidgeCV(clusters.PENALTIES, cv=folds, scoring="neg_mean_squared_error")
+    ridge.fit(((X - X.mean()) / X.std(ddof=0)).to_numpy(), cpi)
+    assert model.penalty_ == ridge.alpha_
+    np.testing.assert_allclose(model.slopes_, ridge.coef_, rtol=1e-6)
 
 
 def test_held_out_steps_are_predicted_by_models_that_never_saw_them():
