@@ -69,7 +69,7 @@ def heads(lines):
     number: what people write about outputs tells them apart.
     """
     of_lines, titles, head, typed, is_fenced = [], {}, Head(), "", False
-    said, is_prose_between, is_typed, goes_on = set(), False, False, False
+    said, is_prose_between, is_typed, above = set(), False, False, ""
     for line, below in itertools.zip_longest(lines, lines[1:], fillvalue=""):
         is_fenced ^= bool(FENCE.match(line))
         if (command := command_of(line)) is not None:
@@ -79,11 +79,7 @@ def heads(lines):
             typed = program_of(command) or typed * bool(TABLE.match(line))
             head = Head(tuple(titles.values()), typed or command, head.number + 1)
             typed *= not TABLE.match(line)
-        elif (
-            len(line) <= _LONGEST
-            and (title := _TITLE.match(f"{line}\n{below[:_LONGEST]}"))
-            and not (title["c"] and goes_on)
-        ):
+        elif title := _title(above, line, below):
             level = (
                 _COLON + is_fenced if title["c"] else len(title["marks"] or "") * (not is_fenced) or _MARKED
             )
@@ -93,9 +89,16 @@ def heads(lines):
         elif _PROSE.match(line[:_LONGEST]) and (like := re.sub("[0-9]+", "0", line)) not in said:
             said.add(like)
             is_prose_between = head.number > 0
-        goes_on = bool(_PROSE.match(line[:_LONGEST]) and _UNENDED.search(line))
+        above = line
         of_lines.append(head)
     return of_lines
+
+
+def _title(above, line, below):
+    """The match of a title, or None: one with a colon ends no sentence of the line above, a few words no paragraph."""
+    title = _TITLE.match(f"{line}\n{below[:_LONGEST]}") if len(line) <= _LONGEST else None
+    goes_on = _PROSE.match(above[:_LONGEST]) and _UNENDED.search(above)
+    return title if title and not (goes_on if title["c"] else title["e"] and above.strip()) else None
 
 
 def command_of(line):
