@@ -279,7 +279,7 @@ if first.notna().all():
     display(results.finding(
         ("Nearer to the sums: yes" if to_sums else "Nearer to the sums: not by every test")
         + (f"; to what another run counted: by {to_runs}" if third.notna().all() else "")
-        + f". Shares of single steps are off all slots by {describe_stages(first)}"
+        + f"; shares of single steps are off all slots by {describe_stages(first)}"
         + (f"; events off the sum of their parts by {describe_stages(second)}"
            if second.notna().all() else "")
         + f"; root mean squares, means of {len(programs)} program{'s' * (len(programs) > 1)}."

@@ -383,7 +383,8 @@ display(results.finding(text))
 # %%
 if judged:
     from_most = late.drop_duplicates(["program", "way"]).set_index(["way", "program"])["named"]
-    right_by_A = " and ".join(f"{from_most[plane, name]:.0f} % of {name}" for name in judged)
+    right_by_A = " and ".join(f"{from_most[plane, name]:.0f} % of draws of {name}"
+                              for name in judged)
     display(results.finding(
         f"From the most runs tried A by residual variance is right in {right_by_A} (guessing: "
         f"{100 / n_parameters:.0f} %). A method of ours (events by effect), devised on these "
