@@ -144,11 +144,11 @@ def miss_of_sums(rates, sums):
 # %%
 def distance_to_another_run(steps, adjust):
     """The distance of the third test, by event, mean of all ordered pairs of runs."""
-    found = {}
-    for run_j, run_l in itertools.permutations(steps, 2):
-        IPC_j, IPC_l = (run["instructions"] / run["cycles"] for run in (run_j, run_l))
-        for event in run_j.columns.intersection(run_l.columns).difference(PINNED):
-            e_j, e_l = (run[event] / run["cycles"] for run in (run_j, run_l))
+    found, rates = {}, [run.div(run["cycles"], axis=0) for run in steps]
+    for run_j, run_l in itertools.permutations(rates, 2):
+        IPC_j, IPC_l = run_j["instructions"], run_l["instructions"]
+        for event in {*run_j} & {*run_l} - {*PINNED}:
+            e_j, e_l = run_j[event], run_l[event]
             b_j = e_j.cov(IPC_j) / IPC_j.var() if adjust and IPC_j.var() > 0 else 0.0
             if e_l.mean() > 1e-5:
                 distance = ((e_j + b_j * (IPC_l - IPC_j) - e_l) ** 2).mean() ** 0.5
