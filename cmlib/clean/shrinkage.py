@@ -203,8 +203,9 @@ def _shared_with_other_slots(filled, slots, always):
     size = apart.abs().mean() * _MOST_RESIDUAL
     common = apart.clip(-size, size, axis=1).corr().abs().fillna(0.0)
     common[common.index.isin(always)] **= 2
-    elsewhere = {event: [name for name in common if slots[name] != slots[event]] for event in common}
-    return {event: common.loc[names, event].max() if names else 0.0 for event, names in elsewhere.items()}
+    slot = np.array([slots[event] for event in common], dtype=object)
+    largest = np.where(slot[:, None] != slot, common, 0.0).max(axis=0, initial=0.0)
+    return dict(zip(common, largest, strict=True))
 
 
 def _variance(values, share, cut):
