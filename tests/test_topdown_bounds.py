@@ -165,6 +165,20 @@ def test_counted_categories_are_about_as_much_only_if_none_may_be_small(bad, err
     assert find_bottleneck(bounds(counts, read_costs()), counts, read_costs()).certainty == certainty
 
 
+@pytest.mark.parametrize(
+    ("shares", "is_told"),
+    [((0.19, 0.02, 0.1, 0.75), True), ((0.3, 0.1, 0.3, 0.36), False), ((0.1, 0.0, 0.2, 0.9), False)],
+)
+def test_printed_shares_that_are_a_little_off_are_told_where_another_could_not_be_the_largest(
+    shares, is_told
+):
+    printed = dict(zip(("retired", "bad speculation", "front end", "back end"), shares, strict=True))
+    told = bounds(of({"cycles": 1.0}), ZEN5, printed=printed)
+    assert told.printed == is_told and max(told.gap, told.printed_gap) == pytest.approx(sum(shares) - 1)
+    assert told.disputed == ({} if is_told else printed)
+    assert find_bottleneck(told, of({"cycles": 1.0}), ZEN5).certainty == ("counted" if is_told else "open")
+
+
 @given(seed=st.integers(0, 10_000), kept=st.sets(st.integers(0, 11), min_size=1))
 def test_bounds_are_never_narrower_than_a_linear_program_s(seed, kept):
     """The same inequalities, solved for the least and the most of each category."""

@@ -25,6 +25,7 @@ _ROUNDS = 60  # most passes over all inequalities
 # L1D misses per cycle above which, and L2 misses per L1D miss below which, the counts of L2 misses are not believed.
 _MANY, _HARDLY = 0.005, 0.005
 _LIKE = 0.05  # share of the slots by which the sum of level 1 may differ from 1, and printed shares from their bounds
+_MOST_OFF = 0.1  # by which it may differ where no other printed share could then be the largest loss
 _ROUNDED = 0.0006  # error of a printed share: perf prints percent with one decimal
 _AGREES = 0.01  # share of the slots up to which a contradiction between counts is not reported
 
@@ -65,7 +66,8 @@ class Bounds:
     printed_gap : float
         Sum of level 1 minus 1 of what the tool printed [share of slots], where it is not used for that; else 0.
     disputed : dict of str to float
-        Printed shares that are not used, by category: those outside the bounds, or of a level that does not add up.
+        Printed shares that are not used, by category: those outside the bounds, and where these or a sum that
+        is off are why no printed share is used, all of level 1.
     """
 
     shares: pd.DataFrame
@@ -126,11 +128,13 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     *others, first = sorted(LOSSES, key=low.get)
     lead = np.diff(sorted(level.get(name, 0.0) for name in LOSSES))[-1]
     is_open = not exact or (whole and lead > _LIKE and max(map(high.get, others)) > low[first])
-    taken, printed_gap = bool(level) and is_open and not disputed, 0.0
-    if taken and (untold <= -_LIKE or (whole and untold - printed.get(SIBLING, 0.0) >= _LIKE)):
-        taken, printed_gap, disputed = False, -untold, level
+    is_off = untold <= -_LIKE or (whole and untold - printed.get(SIBLING, 0.0) >= _LIKE)
+    leads = whole and abs(untold) <= _MOST_OFF and lead - 2 * _ROUNDED > abs(untold)
+    taken, printed_gap = bool(level) and is_open and not disputed and (leads or not is_off), 0.0
+    if is_open and not taken and (is_off or disputed):
+        printed_gap, disputed = -untold * is_off, level | disputed
     if taken:
-        exact, gap = whole, untold if whole else 0.0
+        exact, gap = whole, -untold if whole else 0.0
         known = (item for item in printed.items() if item[0] in low)
         stated = [*(Bound((name,), of - _ROUNDED, of + _ROUNDED, ()) for name, of in known), *stated]
         low, high, contradiction = _tighten(stated, abs(gap))
@@ -140,7 +144,7 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     }
     events = {name: tuple(dict.fromkeys(named)) for name, named in direct.items()}
     shares = pd.DataFrame({"parent": parents, "low": low, "high": high, "events": events})
-    gap = 0.0 if taken or abs(gap) <= max(_LIKE, error) else gap
+    gap = 0.0 if (taken and not is_off) or abs(gap) <= max(_LIKE, error) else gap
     return Bounds(
         shares.loc[list(parents)], exact, gap, contradiction, doubtful, taken, printed_gap, disputed
     )
