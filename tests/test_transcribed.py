@@ -322,6 +322,26 @@ def test_what_was_printed_and_does_not_add_up_is_told():
     assert odd["account"]["disputed"]["back end"] == pytest.approx(45)
 
 
+def test_a_summary_of_what_two_tools_printed_is_no_account_and_one_category_of_toplev_s_is():
+    answers = summaries("two-tools-and-summary.md")
+    sure = [
+        {
+            row["name"]: row["low"]
+            for row in answer["account"]["categories"]
+            if not row["parent"] and row["low"]
+        }
+        for answer in answers
+    ]
+    assert [len(shares) for shares in sure] == [4, 4, 1]
+    assert [shares["front end"] for shares in sure] == pytest.approx([25.0, 21.0, 19.5], abs=0.1)
+
+
+def test_what_two_threads_of_a_core_counted_is_of_the_core_s_slots():
+    (answer,) = summaries("vtune-tree-and-events.md")
+    assert answer["account"]["printed"] and not answer["account"]["disputed"]
+    assert answer["account"]["contradiction"] == 0
+
+
 def test_means_over_intervals_tell_from_where_to_where():
     (answer,) = summaries("topdown-I.md")
     assert "8.0 to 34.0 % front end, 50.0 to 70.0 % back end" in " ".join(answer["remarks"])

@@ -18,6 +18,7 @@ from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import UNKNOWN, are_totals, check_run, events_of, unknown_machine
 from cmlib.io.perf.cutting import read_marks
 from cmlib.io.perf.formats.lines import NO_SHARES
+from cmlib.io.perf.share_lines import EVENTS
 from cmlib.io.sources import read_sources
 from cmlib.processors import machine_with
 
@@ -37,14 +38,16 @@ def import_notes(metas):
 
 def printed_shares(metas):
     """Shares of the slots that the recording tool itself printed, the mean over some runs: a dict of category to
-    share (0–1).
+    share (0–1). Runs of which less of level 1 was printed, maybe by another tool, only add what the others lack.
 
     `metas` (list of dicts) are the runs' metadata. Beside categories, such as ``front end``, the dict has ``CPUs``,
     the median of how many a run used (NaN if not known), and what else :func:`cmlib.io.perf.printed` reads.
     """
     printed = pd.DataFrame([meta["printed"] for meta in metas if "printed" in meta])
     cpus = pd.Series([meta.get("cpus") for meta in metas], dtype=float).median()
-    return {"CPUs": cpus} | printed.mean().to_dict()
+    n_told = printed.reindex(columns=[*EVENTS]).count(axis=1)
+    fullest = printed[n_told == n_told.max()].mean().dropna()
+    return {"CPUs": cpus} | printed.mean().to_dict() | fullest.to_dict()
 
 
 def import_files(

@@ -8,7 +8,7 @@ counts cycles or slots is itself a share of them. One that counts misses, page w
 other are told in its `contradiction`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -113,8 +113,11 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     printed = printed or {}
     doubtful = _doubtful(totals, costs)
     totals = totals.drop(index=list(doubtful))
-    counted, exact, gap, error = _counted(totals, costs, printed)
-    stated = [*counted, *_instructions(totals, costs), *_costs(totals, costs, ghz)]
+    core = _core_cycles(totals["rate"])
+    costs = replace(costs, width=tuple(core * slots for slots in costs.width))
+    counted, exact, gap, error = _counted(totals.assign(rate=totals["rate"] / core), costs, printed)
+    unused = totals.drop(index=[*{event for bound in counted for event in bound.events if core < 1}])
+    stated = [*counted, *_instructions(totals, costs), *_costs(unused, costs, ghz)]
     if not exact:
         stated += [Bound(("back end",), low, 1.0, (event,)) for event, low in surely_saved(savings)]
     low, high, contradiction = _tighten(stated, abs(gap))
@@ -148,6 +151,13 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     return Bounds(
         shares.loc[list(parents)], exact, gap, contradiction, doubtful, taken, printed_gap, disputed
     )
+
+
+def _core_cycles(rates):
+    """Cycles of a core (0.5–1) in one of its threads', which share its slots while both run."""
+    counted = {spelling(event.rpartition(".")[2]): rate for event, rate in rates.items()}
+    alone = counted.get("onethreadactive", np.nan) / (counted.get("refxclk") or np.nan)
+    return 0.5 + 0.5 * min(alone, 1.0) if alone >= 0 else 1.0
 
 
 def surely_saved(savings):

@@ -100,8 +100,9 @@ def shares_alone(text, *, has_counts=False):
 
 
 def _is_account(rows):
-    """Whether rows of readings (dict by name) are of two categories at least."""
-    return len(rows.keys() & CATEGORIES.keys() - _RATES) > 1
+    """Whether rows of readings (dict by name) are of two categories at least, or of one of level 1 by toplev."""
+    alone = [rows[name][0].text for name in rows.keys() & EVENTS.keys()]
+    return len(rows.keys() & CATEGORIES.keys() - _RATES) > 1 or any(map(PATTERNS["node"].match, alone))
 
 
 def _is_whole(rows):
