@@ -75,13 +75,14 @@ def find_ticking(runs, base="instructions"):
         if base in counts:
             known = {"seconds": seconds, "base": counts[base]}
             known |= {"cycles": counts["cycles"]} if "cycles" in counts else {}
-            times.append((counts, pd.DataFrame(known)))
+            time = pd.DataFrame(known)
+            is_known = (time > 0).all(axis=1)
+            times.append((counts[is_known], time[is_known]))
     rates = {}
-    for event in dict.fromkeys(event for counts, _ in times for event in counts):
-        rows = [time.assign(n=counts[event]).dropna() for counts, time in times if event in counts]
-        rows = pd.concat([part[(part.drop(columns="n") > 0).all(axis=1)] for part in rows])
-        untold = event in (base, "cycles") or is_named_leak(event)
-        if not untold and len(rows) >= _N_BLOCKS and rows["n"].any() and _ticks(event, rows):
+    events = dict.fromkeys(event for counts, _ in times for event in counts)
+    for event in (event for event in events if event not in (base, "cycles") and not is_named_leak(event)):
+        rows = pd.concat([time.assign(n=of[event]).dropna() for of, time in times if event in of])
+        if len(rows) >= _N_BLOCKS and rows["n"].any() and _ticks(event, rows):
             rates[event] = rows["n"].sum() / rows["seconds"].sum()
     return pd.Series(rates, dtype=float)
 
