@@ -174,7 +174,7 @@ def test_printed_shares_that_are_a_little_off_are_told_where_another_could_not_b
 ):
     printed = dict(zip(("retired", "bad speculation", "front end", "back end"), shares, strict=True))
     told = bounds(of({"cycles": 1.0}), ZEN5, printed=printed)
-    assert told.printed == is_told and max(told.gap, told.printed_gap) == pytest.approx(sum(shares) - 1)
+    assert told.printed is is_told and max(told.gap, told.printed_gap) == pytest.approx(sum(shares) - 1)
     assert told.disputed == ({} if is_told else printed)
     assert find_bottleneck(told, of({"cycles": 1.0}), ZEN5).certainty == ("counted" if is_told else "open")
 

@@ -129,8 +129,8 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     level = {name: printed[name] for name in (*LOSSES, "retired") if name in printed}
     untold, whole = 1 - sum(level.values()), len(level) == 1 + len(LOSSES)
     *others, first = sorted(LOSSES, key=low.get)
-    lead = np.diff(sorted(level.get(name, 0.0) for name in LOSSES))[-1]
-    is_open = not exact or (whole and lead > _LIKE and max(map(high.get, others)) > low[first])
+    lead = float(np.diff(sorted(level.get(name, 0.0) for name in LOSSES))[-1])
+    is_open = not exact or bool(whole and lead > _LIKE and max(map(high.get, others)) > low[first])
     is_off = untold <= -_LIKE or (whole and untold - printed.get(SIBLING, 0.0) >= _LIKE)
     leads = whole and abs(untold) <= _MOST_OFF and lead - 2 * _ROUNDED > abs(untold)
     taken, printed_gap = bool(level) and is_open and not disputed and (leads or not is_off), 0.0
