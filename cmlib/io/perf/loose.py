@@ -87,13 +87,14 @@ def from_tables(lines, above):
                 return "\n".join(objects)
             tables += [(title, objects)] * bool(objects)
     programs = [counts.get("program") for _, objects in tables for counts in objects]
+    titles = [title for title, _ in tables]
     for n, (title, objects) in enumerate(tables, 1):
         for counts in objects:
             if "program" in counts:
                 is_told = counts["program"] and programs.count(counts["program"]) == 1
                 counts["program"] = f"{title * (not is_told)} {counts['program']}".strip()
             elif len(tables) > 1:
-                counts["table"] = title or f"table {n}"
+                counts["table"] = title if titles.count(title) == 1 and title else f"{title} table {n}".strip()
     return _as_text([counts for _, objects in tables for counts in objects])
 
 
