@@ -94,7 +94,9 @@ def from_tables(lines, above):
                 is_told = counts["program"] and programs.count(counts["program"]) == 1
                 counts["program"] = f"{title * (not is_told)} {counts['program']}".strip()
             elif len(tables) > 1:
-                counts["table"] = title if titles.count(title) == 1 and title else f"{title} table {n}".strip()
+                counts["table"] = (
+                    title if titles.count(title) == 1 and title else f"{title} table {n}".strip()
+                )
     return _as_text([counts for _, objects in tables for counts in objects])
 
 
