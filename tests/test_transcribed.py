@@ -175,6 +175,8 @@ def test_how_long_runs_took_are_no_times_of_intervals():
         ("pcm-sockets.csv", 2),
         ("adl-remark-between.eml.txt", 2),
         ("spr-old-new-perf.txt", 2),
+        ("modes.md", 4),
+        ("quoted-cores.eml.txt", 3),
     ],
 )
 def test_blocks_of_shares_are_kept_apart_and_come_once(name, n_programs, tmp_path):

@@ -187,11 +187,16 @@ def _with_shares(file, text, about, totals):
     _, place, machine, _ = about
     has_counts = bool(totals)
     is_one = len(totals) == 1 and perf.printed(totals[0][-1].text).keys() <= {"CPUs", "instructions a cycle"}
-    for kind, lines in perf.by_kind_of_core("\n".join(perf.plain_lines(text))).items():
+    plain, commands = "\n".join(perf.plain_lines(text)), {total.command for *_, total in totals}
+    for kind, lines in perf.by_kind_of_core(plain).items():
         shares = perf.shares_alone(lines, has_counts=has_counts)
         shares = [run for run in shares if place in ("", kind, *run.titles)]
+        are_others = all(run.titles and commands.isdisjoint(run.titles) for run in shares)
+        are_others &= not any("cycles" in perf.events_of(run) for run in shares)
         counts = [of for of in totals if of[2]["mark"] == kind]
-        if shares and (perf.holds_tables(text) or not has_counts or (is_one and len(shares) == 1)):
+        if shares and (
+            not has_counts or perf.holds_tables(plain) or are_others or (is_one and len(shares) == 1)
+        ):
             of_kind = _of_kind(kind, *perf.shares_left_out(lines) * (not has_counts))
             of_cores = machine | machine_with(kind and events.processor_of(machine, kind))
             whose = [of[:3] for of in counts] + [(file, of_cores, of_kind)] * len(shares)
