@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +15,7 @@ from cmlib.report.page import build_index
 from cmlib.report.results import Results
 
 
-def test_the_card_begins_with_levels_and_draws_bounds_unless_all_was_counted(tmp_path):
+def test_the_card_begins_with_levels_and_draws_bounds_unless_a_picture_shows_what_was_counted(tmp_path):
     counts = pd.DataFrame(1e9, np.arange(1.0, 121), ["instructions", "cycles"])
     told = topdown.summarize("x", [(counts, counts * 0 + 1.0)])
     results = Results("01_c", title="C", question="?", profile="live", folder=tmp_path)
@@ -27,6 +28,7 @@ def test_the_card_begins_with_levels_and_draws_bounds_unless_all_was_counted(tmp
     told["account"]["how"] = "counted"
     results = Results("01_c", title="C", question="?", profile="live", folder=tmp_path)
     results.overview_summary("x", told)
+    results.overview_picture("x", plt.figure(), "the account over time")
     results.save()
     assert '<div class="bar"' not in build_index(tmp_path / "live").read_text()
 

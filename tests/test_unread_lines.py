@@ -43,7 +43,7 @@ def told(tmp_path, text):
         (f"| Name | Value |\n|---|---|\n| cycles | 2,345,678 |\n| faults | 987 |\n{PERF}", 2, "2,345,678"),
         (f"# Page\n{PERF}\nrun     cycles     branches\n1     987,654,321     123,456\n", 1, "987,654,321"),
         (f"# Page\n{PERF}\n| cycles / node | 8,765.4 |\n| Back-End Bound: | 61.5 % |\n", 2, "8,765.4"),
-        (f"{TOPLEV}RET            Retiring   % Slots   88.88\n", 1, "88.88"),
+        (f"{TOPLEV}FE/Lat         Frontend_Bound.Fetch_Latency   % Slots   88.88\n", 1, "88.88"),
         (LIKWID, 1, "96.48"),
     ],
 )
