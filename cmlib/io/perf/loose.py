@@ -239,7 +239,7 @@ def _transposed(rows, note):
     if len(counted) < len(events) or {width} != {*map(len, read)}:
         return []
     others = ", ".join(row[0] for row in rows if row not in read and not _RE.stalled.fullmatch(row[0]))
-    note += f"Rows that count no event are left out: {others}." * bool(others)
+    note += f"Rows whose names are no known events are left out: {others}." * bool(others)
     objects = []
     for k in columns[:1] if are_means else columns:
         if not counted or any(_RE.large.search(row[k]) for row in counted.values()):
