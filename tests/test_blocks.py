@@ -18,6 +18,13 @@ INTERVAL = """     1.00{k}000000      2,000,000,00{k}      instructions
 """
 ROWS = TABLE.partition("\n\n")[2]
 PROSE = "That is what came out of it, and with the patch it is this.\n\n"
+BENCH = """# Running 'mem/memset' benchmark:
+# 30 sender and receiver threads per group
+# Executed 2,000 pipe operations
+
+     Total time: 1.0{k}0 [sec]
+
+"""
 OUTPUT = "all {k} files were built again in no time\n"
 
 
@@ -33,6 +40,9 @@ def n_runs_of_programs(tmp_path, pieces):
     [
         ([TABLE, PROSE + TABLE], [1, 1]),
         (["Before:\n\n" + TABLE, "Output after:\n" + TABLE], [1, 1]),
+        (["- old code:\n\n" + TABLE, "- the patch:\n" + TABLE], [1, 1]),
+        (["On metal:\n\n" + BENCH + TABLE, "In the VM:\n\n" + BENCH + TABLE], [1, 1]),
+        ([BENCH + TABLE, BENCH + TABLE], [2]),
         (["$ perf stat make\n\nold\n" + ROWS, "new-unlikely\n" + ROWS], [1, 1]),
         ([TABLE, TABLE], [2]),
         ([OUTPUT + TABLE, OUTPUT + TABLE], [2]),
@@ -54,5 +64,6 @@ def test_what_ends_a_sentence_of_several_lines_is_no_title():
         "",
         "Somebody wrote:",
         "",
+        "And then:",
     ]
     assert heads(lines)[-1].titles == ()

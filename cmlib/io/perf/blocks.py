@@ -28,11 +28,13 @@ _TITLE = re.compile(
     r"|(?!.*(?:\b(?:before|after|old|new|with|without)\b|\)\W*$)).*(?:output|similar|following|looks|shows"
     r"|\b(?:is|are|was|were|your?))\b.*[:\uff1a]\W*$"
     r"|[#\s]*\d[\d.,]* *(?:%|percent|per |\S*/|[GM]?Hz|CPUs|insn|stalled|\S+ on )"
+    r"|# (?:Running .*benchmark|\d+ (?:sender|groups)|Executed \d|Copying \d)\b|perf_event_attr\b"  # perf's own
+    r"|[^\w\n]*+(?:(?:and|but|so|then|now|again|also)\b[^\w\n]*+)++$"
     r"|[^\w\n]*+(?:run|rep\w*+|trial|iteration|error|warning|note|command"
     r"|(?:raw +)?output|results?)?[^\w\n]*+[0-9]*+[^\w\n]*+$)[ \t]{0,8}(?:"
     r"(?:(?P<marks>#{1,6})|h[1-6]\.|/{2,}) *(?P<a>\S.{0,70}?)"
     r"|(?:[=~+-]{2,}|\*{1,2}|`) *(?P<b>\w.{0,70}?)[ :]*[=~+*`-]++(?: \([^()\n]{0,60}\))?[:\uff1a]?"
-    r"|(?P<c>\w.{0,70}?)[:\uff1a]{1,2}"
+    r"|(?:[*-] )?(?P<c>\w.{0,70}?)[:\uff1a]{1,2}"
     r"|(?P<d>\w(?:(?!  ).){0,70}?)(?=[ \t]*\n *[=~-]{3,} *$)"
     r"|(?P<e>[^\W\d](?:(?!  ).){0,40}?)(?=[ \t]*\n *[0-9][0-9.,]* +(?:msec +)?[a-z][\w./:-]+(?: |$)))[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
