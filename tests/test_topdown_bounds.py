@@ -157,6 +157,18 @@ def test_a_clear_lead_that_was_printed_decides_what_counts_leave_open(front, bac
     assert told.exact and told.printed == is_printed
 
 
+@pytest.mark.parametrize("name", ["unknown", "intel_icelake"])
+@pytest.mark.parametrize("error", [0.0, 0.1])
+def test_intels_four_categories_are_shares_of_their_sum_where_it_is_near_the_slots(name, error):
+    costs, rates = read_costs(name), {"topdown-retiring": 2.5, "topdown-bad-spec": 0.5}
+    rates |= {"topdown-fe-bound": 1.0, "topdown-be-bound": 1.2}
+    near, off = (bounds(of({"slots": slots} | rates, error), costs) for slots in (5.0, 9.0))
+    at = near.shares.loc[LEVEL_1, ["low", "high"]].mean(axis=1)
+    npt.assert_allclose(at, np.array([2.5, 0.5, 1.0, 1.2]) / 5.2, atol=1e-6)
+    assert (near.shares.loc[LEVEL_1, "high"] > at).all() == (error > 0)
+    assert near.gap == 0 and off.gap == pytest.approx(5.2 / 9 - 1)
+
+
 @pytest.mark.parametrize(("bad", "error", "certainty"), [(1.4, 0.1, "counted"), (1.0, 0.9, "open")])
 def test_counted_categories_are_about_as_much_only_if_none_may_be_small(bad, error, certainty):
     rates = {"cycles": 1.0, "slots": 6.0, "topdown-retiring": 2.9 - bad, "topdown-bad-spec": bad}

@@ -209,6 +209,7 @@ def _counted(totals, costs, printed):
     steps = pd.DataFrame([rates] * (len(rates) + 1)).reset_index(drop=True)
     for row, event in enumerate(rates.index, 1):
         steps.loc[row, event] *= 1 + totals.at[event, "error"]
+    steps = _with_slots_of_sum(steps)
     fitting = fitting_tables(rates.index, costs.table, rates, printed)
     accounts = [account(steps, table) for table in fitting if table.of_slots]
     tables = [_known_shares(computed, rates) for computed in accounts]
@@ -226,6 +227,20 @@ def _counted(totals, costs, printed):
     gap = max(map(sum_gap, [*accounts, *counts]), key=abs) if exact else 0.0
     level = [bound for bound in counted if bound.categories[0] in (*LOSSES, "retired")]
     return counted, exact, gap, float(np.sqrt(sum((bound.high - bound.low) ** 2 for bound in level))) / 2
+
+
+def _with_slots_of_sum(steps):
+    """Rates (a row a step) with the sum of Linux's four top-down events as slots, by which Intel and perf divide these.
+
+    Only where the sum is near the slots: as near as errors of the counts, or the tolerance of any sum, explain. The
+    processor itself rounds the four to 1/255 of the slots whenever they are read.
+    """
+    for table in linux_tables(steps):
+        sums = account(steps, table).level().sum(axis=1)
+        if abs(sums.iloc[0] - 1) <= max(_LIKE, np.sqrt(((sums - sums.iloc[0]) ** 2).sum())):
+            slots = [event for event in steps if spelling(event) == spelling(table.slots[0])]
+            steps = steps.assign(**steps[slots].mul(sums, axis=0))
+    return steps
 
 
 def _known_shares(computed, rates):
