@@ -64,6 +64,20 @@ def test_a_total_is_missing_where_a_place_that_can_count_the_event_did_not():
     assert math.isnan(nowhere["value"][0]) and nowhere["running"][0] == 0 and not nowhere["supported"][0]
 
 
+def test_a_place_none_of_whose_cpus_counts_the_event_adds_nothing():
+    cores = enumerate([(2, "1,500"), (2, "700"), (0, "<not counted>")])
+    text = "".join(f"S0-D0-C{k}      {n}      {count}      cpu_core/cycles/\n" for k, (n, count) in cores)
+    assert parse_stat(text)["value"].tolist() == [2200]
+
+
+def test_counts_below_zero_are_left_out_and_told():
+    """As of `perf stat -r -I` once; here in India's groups of digits."""
+    rows = [(1, "1,84,46,74,40,73,70,95,51,000"), (2, "1,800"), (3, "18446744073709551001")]
+    text = "".join(f"     {k}.000000001      {count}      faults\n" for k, count in rows)
+    assert parse_stat(text)["value"].fillna(-1).tolist() == [-1, 1800, -1]
+    assert ": 2." in " ".join(remarks(text)) and remarks(text.replace("18", "17").replace("1,8", "1,7")) == []
+
+
 def test_the_table_for_people_is_read():
     frame = parse_stat(golden("perf-6.1/table.txt"))
     assert frame["time_s"].tolist() == [0.050104909] * 2 + [0.100299291] * 2 + [0.125024203] * 2

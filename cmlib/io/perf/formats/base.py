@@ -20,6 +20,9 @@ _COUNTS = re.compile(r' *(?:[0-9]|<not |CPU[0-9]|[SN][0-9]|\{.*"counter-value")'
 # Variation between the runs of -r, which perf writes behind an event.
 VARIES = re.compile(r'[0-9]%[!$&*+,:;=?@\\^|~]|"variance" *:|\( *\+- *[0-9]')
 OF_SEVERAL = "Counts are means of several runs."
+# Counts just below 2^64, in any locale's marks.
+_WRAPPED = re.compile(r"(?<![\d.,])1(?:[.,' ]?\d){19}(?![\d.,])")
+_LEFT_OUT = "Counts just below 2^64 are impossible, as of a difference below 0, and are left out: {}."
 TIMED = re.compile(rf'^ *(?:\{{ *"interval" *: *)?({TIME})[^\n]*\n', re.MULTILINE)
 
 
@@ -103,7 +106,12 @@ class Format:
         """
         if columns:
             raise ParseError(f"line 1: columns can be chosen of a wide table only, and this is {self.name}.")
-        return self.table(interval_ms)
+        table = self.table(interval_ms)
+        is_wrapped = _is_wrapped(table["value"].to_numpy())
+        for name in ("value", "running") if is_wrapped.any() else ():
+            column = pa.array(np.where(is_wrapped, np.nan, table[name].to_numpy()))
+            table = table.set_column(table.column_names.index(name), name, column)
+        return table
 
     def table(self, interval_ms=None):
         """The pyarrow.Table of what :meth:`rows` yields, with the columns of :func:`cmlib.io.perf.parse_stat`.
@@ -116,7 +124,9 @@ class Format:
         """List of sentences (str) on what was left out, added up or assumed in reading the text; `columns` as in
         :meth:`read`.
         """
-        return list(self.notes)
+        numbers = (float(re.sub(r"\D", "", number)) for number in _WRAPPED.findall(self.text))
+        n = sum(map(_is_wrapped, numbers))
+        return [*self.notes, *[_LEFT_OUT.format(n)] * (n > 0)]
 
     def totals(self, columns=None, *, rows_are_runs=True):
         """Yield the Totals of whole runs; none if lines have times.
@@ -167,6 +177,11 @@ class Format:
         rows = ((line.start(), line.end(), as_number(line[1])) for line in TIMED.finditer(self.text))
         lines = np.fromiter(rows, np.dtype("i8,i8,f8"))
         return [lines[field] for field in lines.dtype.names]
+
+
+def _is_wrapped(counts):
+    """Whether counts (float, or an array) are just below 2^64."""
+    return abs(counts - 2.0**64) < 1e12
 
 
 class RunFormat(Format):

@@ -27,6 +27,7 @@ _KEY = re.compile(
     r'"(?:cpu|core|cluster|cache|die|socket|node|thread)" *: *"([^"\n]*)" *, *'
     r'(?:"(?:aggregate-number|counters)" *: *[0-9]+ *, *)?'
 )
+_ABSENT = re.compile(r"(?<=[ ,;\t|]0)([ ,;\t|]++)<not counted>")  # on no CPU of a place
 _DATA = re.compile(r"^ *[^ #\n][^\n]*", re.MULTILINE)
 
 
@@ -47,7 +48,8 @@ class PerPlace(Format):
         An event that was not counted at one place is not counted, with share 0; places that do not support it are
         left out.
         """
-        bare = _KEY.sub("", _PLACE.sub(r"\1", self.text))
+        there = _ABSENT.sub(r"\1<not supported>", self.text)
+        bare = _KEY.sub("", _PLACE.sub(r"\1", there))
         form = HumanReadable(bare)
         rows = (form if form.recognises() else Separated(bare)).table().to_pandas()
         rows["missing"] = rows["supported"] & rows["value"].isna()
