@@ -82,8 +82,8 @@ counts_and_shares = st.tuples(
     st.sampled_from(["", "Error:\n", "the program's own\n"]),
 )
 def test_what_stands_in_tables_is_what_is_read(runs, between):
-    """Runs of a command are of one program if their cycles and instructions are alike."""
-    runs = [([*runs[0][0][:2], misses], *rest) for (_, _, misses), *rest in runs]
+    """Runs of a command are of one program if their cycles, instructions and times are alike."""
+    runs = [([*runs[0][0][:2], misses], shares, runs[0][2]) for (_, _, misses), shares, _ in runs]
     text = between.join(table("./app 5", *run) for run in runs)
     (found,) = perf.totals(text)
     counts, running = series_of([found])
@@ -341,6 +341,8 @@ def test_few_runs_of_other_cycles_or_cpus_are_told_apart():
     clock = " 4,000.00 msec task-clock # {} CPUs utilized\n"
     threads = [built[0].replace("\n\n", "\n\n" + clock, 1).replace("1.0", s) for s in ("1.0", "2.0")]
     assert len(perf.totals("".join(threads))) == 2 and len(perf.totals(threads[0] * 2)) == 1
+    waits = [built[0].replace(" 1.0", f" {seconds}") for seconds in ("1.0", "1.3", "2.4")]
+    assert [len(run.seconds) for run in perf.totals("".join(waits))] == [2, 1]
 
 
 def test_a_table_goes_on_behind_what_somebody_says_between_its_rows():
@@ -353,6 +355,19 @@ def test_a_table_goes_on_behind_what_somebody_says_between_its_rows():
     ]
     (run,) = perf.totals(perf.extract("\n".join(["# bt", *rows])))
     assert events_in(run) == ["LLC-loads:u", "LLC-load-misses:u", "dTLB-loads:u"]
+
+
+def test_rows_that_a_mail_indents_by_tabs_or_points_at_are_read():
+    heading = "I see:\n\n\tPerformance counter stats for './a' (4 runs):\n\n"
+    rows = "\t\t5,000,000 cycles:u\n\t\t\t 3 faults\t<--- few\n\t\t7,000,000 L1-dcache-loads:u\n"
+    (run,) = perf.totals(perf.extract(f"{heading}{rows}\n\t\t 1.5 seconds time elapsed\n"))
+    assert run.table["value"].to_pylist() == [5e6, 3, 7e6] and "4 runs" in run.remarks[0]
+
+
+def test_a_kind_of_core_behind_an_event_is_its_own():
+    text = " Performance counter stats for './a':\n\n 5,000 cycles:u [cpu_core]\n 70 faults\n"
+    (run,) = perf.totals(perf.extract(text))
+    assert events_in(run) == ["cpu_core/cycles/u", "faults"]
 
 
 def events_in(run):

@@ -23,7 +23,7 @@ from cmlib.io.perf.markup import one_row_a_line, without_html, without_marks
 NOTE = "Counts were taken out of the text around them."
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\^C(?=  )")
 _QUOTED = re.compile(r"^(?:> ?)+", re.MULTILINE)
-_INDENTED = re.compile(r"^[ \t]*\t(?= )")  # perf's rows, which begin with blanks
+_INDENTED = re.compile(r"^[ \t]*\t(?= |[0-9][0-9.,]* +\S|<not |Perf)")  # what perf indents by blanks
 _NUMBERED = re.compile(r"^ *([0-9]{1,6})(?:[:|.)]| ?│)?(?: |\t|$)")  # as editors and `cat -n` number lines
 # What logs of CI jobs, services and containers put before each line: who wrote it, and when.
 _LOGGED = re.compile(
@@ -42,7 +42,9 @@ _ENCODED_MAIL = 3  # soft breaks that make a text one
 _KEPT = re.compile(r"^ *(?:Performance counter stats for |# started on |[0-9.,]+ .*seconds time elapsed)")
 _METRIC = re.compile(rf"^ *(?:{TIME} +)?(?:(?:Topdown\S* *(?:\(\w+\))? *)?#|[(\[][ 0-9.,]+%[)\]] *$)")
 _UNCLOSED = re.compile(r"(?<=[0-9] )( *(?:cpu_[a-z]++|armv[0-9]\w*+|apple_\w++)/[\w.-]++)(?![^\s|])")
-_REMARK = re.compile(r"(?<=%\)) +[^\s()%][^()%]*$")  # somebody's, behind a row's running share
+_KIND = re.compile(r"(?<=[0-9>] )( *+)([\w.-]++)(?::(\w++))? \[(cpu_[a-z]++)\](?!\S)")  # behind an event
+# Somebody's, behind a row's running share or an arrow.
+_REMARK = re.compile(r"(?<=%\)) +[^\s()%][^()%]*$|(?<=\S)\s++<[<=-][^()%]{0,200}$")
 _FIELDS = re.compile(
     rf"\s*(?:(?:{TIME}([,;\t|]))?(?:(?:CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)*[,;\t|][0-9]+)[,;\t|])?(?:(?:[0-9]+(?:[.,][0-9]+)?|{UNCOUNTED})([,;\t|])[^,;\t|]*\2([^;\t|]+?)\2[0-9]+\2[0-9]"
     r"|[,;\t|]{3}[^%]*%|(?P<mark>[,;\t|])[0-9]++(?P=mark)[0-9]++\.[0-9]++(?P=mark){3})"
@@ -93,6 +95,7 @@ def plain_lines(text):
     text = _ESCAPE.sub("", text).replace("&lt;not ", "<not ").replace("ed&gt;", "ed>")
     if len(_SOFT_BREAK.findall(text)) >= _ENCODED_MAIL:
         text = _SOFT_BREAK.sub("", text)
+    text = _KIND.sub(r"\1\4/\2/\3", text)
     text = _OBJECTS.sub("}\n{", _UNCLOSED.sub(r"\1/", without_html(_QUOTED.sub("", text))))
     lines = one_row_a_line(text.split("\n"))
     lines = _without_numbers(_without_tags(_without(_LOGGED, _without(_COMMENT, lines))))

@@ -36,8 +36,8 @@ _STARTERS = re.compile(
 )
 _DURATION = "duration_time"
 # Ratio of instructions, or of IPC, from which on runs are of different programs: those of equal work differ by a few
-# percent, and a mean of others holds for none.
-_ALIKE = 1.25
+# percent, and a mean of others holds for none. Of CPUs and cycles, too; that of the times of few runs comes last.
+_ALIKE = np.array([1.25, 1.25, 1.25, 1.5])
 _FEW = 5  # runs of a command that are no sample of what varies
 _ONE_INTERVAL = "Counts are those of one interval, and the file does not tell how long that was."
 _JOINED = "Shares of slots are what the tool printed elsewhere in the text: {}."
@@ -139,14 +139,15 @@ def _by_program(runs):
 
 
 def _told(run, are_few):
-    """What tells other programs apart (array): IPC; of one that ended, instructions, CPUs and, of few runs, cycles."""
+    """What tells programs apart (array): IPC; of one that ended, instructions, CPUs; of few runs, cycles and time."""
     names = run.table["event"].to_pylist()
     counted = dict(zip(map(base_name, names), run.table["value"].to_pylist(), strict=True))
     instructions, cycles, ms = (counted.get(of) or np.nan for of in ("instructions", "cycles", "task-clock"))
     if not program_of(run.command):
         return np.array([instructions / cycles])
-    cpus = np.maximum(ms / 1e3 / (run.seconds[0] or np.nan), 1.0)  # waiting is no other program
-    return np.array([instructions, cpus, cycles if are_few else np.nan])
+    seconds = run.seconds[0] or np.nan
+    cpus = np.maximum(ms / 1e3 / seconds, 1.0)  # waiting is no other program
+    return np.array([instructions, cpus, *((cycles, seconds) if are_few else (np.nan, np.nan))])
 
 
 def _are_alike(command, told, other):
@@ -156,7 +157,7 @@ def _are_alike(command, told, other):
     `told` and `other` are tuples: as of :func:`_told`, events, whether an account was printed.
     """
     (counted, names, has_account), (of_other, others, has_other) = told, other
-    if (abs(np.log(counted / of_other)) > np.log(_ALIKE)).any():
+    if (abs(np.log(counted / of_other)) > np.log(_ALIKE[: len(counted)])).any():
         return False
     is_attached = command and not program_of(command)
     return names == others or not (is_attached or (has_account and has_other))
