@@ -45,3 +45,14 @@ def test_advice_on_branches_saves_no_more_than_mispredicted_branches_may_cost():
     (advised,) = account["advice"]
     assert account["limits"] == ["bad speculation"] and most["bad speculation"] > 50
     assert advised["at_most"] == most["mispredicted branches"] < 5
+
+
+def test_a_kind_of_core_that_hardly_ran_has_no_verdict():
+    shares = {"retired": 0.2, "bad speculation": 0.5, "front end": 0.2, "back end": 0.1}
+    counts, running = made(n=1, instructions=0.5)
+    ran, hardly_ran = (
+        summarize("x", [(counts, running * share)], printed=shares, core="cpu_atom") for share in (0.5, 0.001)
+    )
+    assert ran["limited_by"] == "bad speculation" and ran["conclusive"]
+    assert hardly_ran["account"] is None and not hardly_ran["conclusive"]
+    assert len(hardly_ran["remarks"]) == len(ran["remarks"]) + 1

@@ -125,9 +125,11 @@ def summarize(
     n_rows = sum(len(counts) for counts, _ in runs)
     interval_ms = 1000 if whole_runs else _interval_ms(runs)
     runtime = runtime_of(command)
+    hardly_ran = bool(core) and bool(turns.mean() < _THIN)  # else events took turns all over the program
     account = _account(
         runs, processor, modifier, interval_ms, ghz, printed, core, misses, metric_group, runtime
     )
+    account = None if hardly_ran else account
     level |= _clock(level)
     dropped = [kind for kind in _IN_KERNEL if is_user and not level.get(kind)]
     dropped += ["GHz"] if is_user or level.get("GHz", 1.0) < _SLOWEST else []
@@ -158,6 +160,7 @@ def summarize(
         "phases_text": phases_text,
         "limited_by": account["limits"][0] if account and account["how"] in _DECIDED else None,
         "account": account,
+        "conclusive": not (odd or hardly_ran),
         "misses": misses,
         "misses_text": describe_misses(misses),
         "remarks": [
@@ -215,7 +218,7 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses,
         "advice": [] if bounded.gap else _advice(bounded.shares, verdict, table, advice_for(runtime), misses),
     }
     untold = [name for name in LOSSES if not _is_bounded(bounded.shares, name)]
-    text = _SENTENCES.limits(answer, LOSSES, untold if len(untold) > 1 else [])
+    text = _SENTENCES.limits(answer, LOSSES, untold if len(untold) > 1 else [], printed)
     return answer | {"text": text, "disputed_text": _SENTENCES.disputed(answer)}
 
 
@@ -411,7 +414,7 @@ def _remarks(runs, hidden, uncounted, core, is_user, processor, level, printed, 
     ipc, printed_ipc = level.get(IPC, 0.0), printed.get(IPC, 0.0)
     differs = ipc and printed_ipc and not 1 / _STANDS_OUT < ipc / printed_ipc < _STANDS_OUT
     ipcs = (printed_ipc, ipc) if differs else ()
-    unknown_costs = core and not processor and not exact
+    unknown_costs = core and not processor and account and not exact
     rates = totals([run for run in runs if "cycles" in run[0]])["rate"] if not exact else {}
     stalls = {name: 100 * rate for name, rate in rates.items() if read_costs().kind(name) in _GENERIC_STALLS}
     others = _others_table(runs, processor)

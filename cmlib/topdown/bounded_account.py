@@ -137,7 +137,7 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     if is_open and not taken and (is_off or disputed):
         printed_gap, disputed = -untold * is_off, level | disputed
     if taken:
-        exact, gap = whole, -untold if whole else 0.0
+        exact, gap = whole, -untold if whole else _LIKE  # what was not printed is not all that is left
         known = (item for item in printed.items() if item[0] in low)
         stated = [*(Bound((name,), of - _ROUNDED, of + _ROUNDED, ()) for name, of in known), *stated]
         low, high, contradiction = _tighten(stated, abs(gap))
