@@ -13,7 +13,7 @@ from cmlib.io import perf
 from cmlib.io.archive import read_content
 from cmlib.io.archive.runs import read_run_metadata as read_meta
 from cmlib.io.imports import import_files
-from cmlib.io.perf import printed
+from cmlib.io.perf import printed, shares_left_out
 from cmlib.io.sources import read_sources
 from cmlib.spelling import spelling
 from tests.notebook_functions import functions_of
@@ -207,6 +207,13 @@ def test_what_was_printed_of_some_categories_bounds_the_others_and_a_sum_that_is
         "│ Backend Stalled Cycles │ 93.2 │ % │\n│ Frontend Stalled Cycles │ 0.1 │ % │\n", tmp_path
     )
     assert account["limits"] == ["back end"]
+
+
+def test_metrics_that_are_no_shares_are_named_and_a_remark_in_a_table_is_no_ipc():
+    text = " 4,242  L2D_CACHE  #  4.2 MPKI  l2d_cache_mpki  (30.00%)\n  #  21.0 %  tma_retiring\n"
+    (said,) = shares_left_out(text + "  #  0.42 ISSUE_STALL_CPI\n")
+    assert "l2d_cache_mpki 4.2 MPKI, ISSUE_STALL_CPI 0.42" in said and "retiring" not in said
+    assert printed("program,note,instructions\nx,Not counted: IPC.,4.2 B\n") == {}
 
 
 def test_user_and_kernel_counted_apart_are_added_and_both_shown(tmp_path):

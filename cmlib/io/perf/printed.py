@@ -26,6 +26,7 @@ _LEFT_OUT = "Shares of slots that are there again in the same table, without a n
 _CUT = "Tables of which nothing but the time can be read are left out: {}."
 _NODES = "Parts of parts that toplev printed are left out, the largest of them {}."
 _UNNAMED = "Cores or kinds of core stand beside each other, and the file does not tell which is which."
+_METRICS = "Metrics that perf printed are left out: {}."
 _MOST_NODES = 3  # that are named
 _COUNTS, _STALLED = ("instructions", "cycles"), ("stall_frontend", "stall_backend")
 _RATES, _SECONDS = {IPC, CPI}, "seconds"
@@ -63,11 +64,13 @@ def printed(text, counted_ipc=np.nan):
 
 
 def shares_left_out(text):
-    """Sentences (list of str) on shares that :func:`printed` leaves out, as nothing tells what they are of."""
+    """Sentences (list of str) on shares of nobody knows what, and metrics, which :func:`printed` leaves out."""
     parts = [(part, [*part.rows.values()]) for part in _parts(text)]
     told = ", ".join(filter(None, (shares_told(_means(rows)) for part, rows in parts if not part.is_told)))
     times = [f"{of[_SECONDS][0].value:.6g} s" for _, rows in parts for of in rows if of.keys() == {_SECONDS}]
-    return [_LEFT_OUT.format(told)] * bool(told) + [_CUT.format(", ".join(times))] * bool(times)
+    metrics = [f"{metric['of']} {metric[1]}" for metric in PATTERNS["metric"].finditer(text)]
+    sentences = {_LEFT_OUT: told, _CUT: ", ".join(times), _METRICS: ", ".join(dict.fromkeys(metrics))}
+    return [sentence.format(of) for sentence, of in sentences.items() if of]
 
 
 def shares_told(shares):
