@@ -26,7 +26,7 @@ _NO_PROGRAM = re.compile(r"(?:process|thread) id\b|cpu\(s\)|system wide|(?:\S*/)
 _TITLE = re.compile(
     r"^(?!.*(?:perf stat|stats for|started on|individual measure|final result|time +counts|wrote\W*$)"
     r"|(?!.*(?:\b(?:before|after|old|new|with|without)\b|\)\W*$)).*(?:output|similar|following|looks|shows"
-    r"|\b(?:is|are|was|were|your?))\b.*[:\uff1a]\W*$"
+    r"|\b(?:is|are|was|were|your?|i\.e|e\.g))\b.*[:\uff1a]\W*$"
     r"|[#\s]*\d[\d.,]* *(?:%|percent|per |\S*/|[GM]?Hz|CPUs|insn|stalled|\S+ on )"
     r"|# (?:Running .*benchmark|\d+ (?:sender|groups)|Executed \d|Copying \d)\b|perf_event_attr\b"  # perf's own
     r"|[^\w\n]*+(?:(?:and|but|so|then|now|again|also)\b[^\w\n]*+)++$"

@@ -43,6 +43,8 @@ _KEPT = re.compile(r"^ *(?:Performance counter stats for |# started on |[0-9.,]+
 _METRIC = re.compile(rf"^ *(?:{TIME} +)?(?:(?:Topdown\S* *(?:\(\w+\))? *)?#|[(\[][ 0-9.,]+%[)\]] *$)")
 _UNCLOSED = re.compile(r"(?<=[0-9] )( *(?:cpu_[a-z]++|armv[0-9]\w*+|apple_\w++)/[\w.-]++)(?![^\s|])")
 _KIND = re.compile(r"(?<=[0-9>] )( *+)([\w.-]++)(?::(\w++))? \[(cpu_[a-z]++)\](?!\S)")  # behind an event
+# A CPU, core or socket in front of a count.
+_PLACE = re.compile(r" *(?:CPU[0-9]++|[SN][0-9]++(?:-[A-Z]+[0-9]+)*+ +[0-9]++) +(?=[0-9<])|")
 # Somebody's, behind a row's running share or an arrow.
 _REMARK = re.compile(r"(?<=%\)) +[^\s()%][^()%]*$|(?<=\S)\s++<[<=-][^()%]{0,200}$")
 _FIELDS = re.compile(
@@ -163,7 +165,7 @@ def _tables(lines, above):
     Above them stand titles, as in Markdown, and commands as of `above` (list of Head). A table with perf's heading
     goes on behind a remark until it tells how long the program took, or an event again; others until a title, too.
     """
-    kept, events, n_events, titles, time = [], set(), 0, (), ""
+    kept, events, n_events, titles, time = [], {}, 0, (), ""
     is_headed = is_open = is_gap = is_perfs = typed = False
     for line, head in zip((_REMARK.sub("", line) for line in lines), above, strict=True):
         typed |= _is_typed(line)
@@ -178,21 +180,24 @@ def _tables(lines, above):
         elif _KEPT.match(line):
             if table := TABLE.match(line):
                 line = line.replace(table[1], f"'{head.command}'")
-            is_open, is_perfs, events = bool(table), bool(table), set()
+            is_open, is_perfs, events = bool(table), bool(table), {}
             is_headed = is_open or (is_headed and "elapsed" not in line)
             kept += ["", line, ""]
-        elif row := row_of(line):
-            is_again = row[4] in events
+        elif row := row_of(line[(place := _PLACE.match(line)).end() :]):
+            name = (*place[0].split()[:1], row[4])
+            is_again = name in events
+            if is_again and place[0] and events[name] == row[2]:  # somebody repeats it
+                continue
             if (not is_headed or (is_gap and is_again)) and not row[1] and is_event(row[4]):
                 if not is_open or is_again:
                     kept += ["", f" Performance counter stats for '{head.command}':", ""]
-                    events, is_perfs = set(), is_open and is_perfs
+                    events, is_perfs = {}, is_open and is_perfs
                 is_headed = is_open = True
             if is_headed or row[1]:
                 is_other = row[1] and n_events and (typed or as_number(row[1]) < as_number(time or "0"))
                 kept += [_BEGINS] * bool(is_other) + [line]
                 typed, time = False, row[1]
-                events.add(row[4])
+                events[name] = row[2]
                 n_events += 1
         elif _METRIC.match(line) and kept and kept[-1]:
             kept.append(line)
