@@ -372,7 +372,13 @@ def test_a_kind_of_core_behind_an_event_is_its_own():
 
 def test_places_of_a_quoted_table_are_added_up_and_what_is_repeated_of_them_once():
     cores = [f"> S0-D0-C{k}      2      {k}00,000      cycles [cpu_core]" for k in (1, 2, 3)]
-    asked = ["", "Rather call it, e.g.:", "", cores[0][2:].replace("cycles [cpu_core]", "cpu_core/cycles/"), ""]
+    asked = [
+        "",
+        "Rather call it, e.g.:",
+        "",
+        cores[0][2:].replace("cycles [cpu_core]", "cpu_core/cycles/"),
+        "",
+    ]
     lines = ["> Performance counter stats for 'system wide':", ">", cores[0], *asked, *cores[1:]]
     for text in ("\n".join(lines), "\n".join(lines[:3] + cores[1:])):
         (run,) = perf.totals(perf.extract(f"{text}\n>\n>  2.5 seconds time elapsed\n"))

@@ -124,8 +124,7 @@ class Format:
         """List of sentences (str) on what was left out, added up or assumed in reading the text; `columns` as in
         :meth:`read`.
         """
-        numbers = (float(re.sub(r"\D", "", number)) for number in _WRAPPED.findall(self.text))
-        n = sum(map(_is_wrapped, numbers))
+        n = sum(_is_wrapped(float(re.sub(r"\D", "", count))) for count in _WRAPPED.findall(self.text))
         return [*self.notes, *[_LEFT_OUT.format(n)] * (n > 0)]
 
     def totals(self, columns=None, *, rows_are_runs=True):
