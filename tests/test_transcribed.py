@@ -291,6 +291,13 @@ def test_counts_with_decimals_are_of_an_operation(name):
         assert not {"seconds", "GHz"} & set(answer["levels"]) and answer["events"] <= 3
 
 
+def test_events_of_a_table_go_by_the_names_that_people_give_them():
+    (answer,) = summaries("peoples-names.md")
+    assert answer["miss_ratios"] == {"cache references": pytest.approx(4.0)} and answer["events"] == 5
+    told = " ".join(answer["remarks"])
+    assert "LLC misses is taken for cache-misses" in told and "Branch mispredictions" in told
+
+
 def test_running_shares_in_a_column_are_told():
     (answer,) = summaries("power-shares.md")
     assert answer["counted"] == pytest.approx(0.464, abs=1e-3)

@@ -186,7 +186,6 @@ def _with_shares(file, text, about, totals):
     """List of the tuples `totals` of a text with the shares of slots that stand beside the counts, or alone."""
     _, place, machine, _ = about
     has_counts = bool(totals)
-    is_one = len(totals) == 1 and perf.printed(totals[0][-1].text).keys() <= {"CPUs", "instructions a cycle"}
     plain, commands = "\n".join(perf.plain_lines(text)), {total.command for *_, total in totals}
     for kind, lines in perf.by_kind_of_core(plain).items():
         shares = perf.shares_alone(lines, has_counts=has_counts)
@@ -194,9 +193,8 @@ def _with_shares(file, text, about, totals):
         are_others = all(run.titles and commands.isdisjoint(run.titles) for run in shares)
         are_others &= not any("cycles" in perf.events_of(run) for run in shares)
         counts = [of for of in totals if of[2]["mark"] == kind]
-        if shares and (
-            not has_counts or perf.holds_tables(plain) or are_others or (is_one and len(shares) == 1)
-        ):
+        are_new = shares and (are_others or len(totals) == len(shares) == 1)
+        if shares and (not has_counts or perf.holds_tables(plain) or (are_new and _lack_shares(totals))):
             of_kind = _of_kind(kind, *perf.shares_left_out(lines) * (not has_counts))
             of_cores = machine | machine_with(kind and events.processor_of(machine, kind))
             whose = [of[:3] for of in counts] + [(file, of_cores, of_kind)] * len(shares)
@@ -204,6 +202,11 @@ def _with_shares(file, text, about, totals):
             totals = [of for of in totals if of[2]["mark"] != kind]
             totals += [(*of, "", run) for of, run in zip(whose, runs, strict=False)]
     return totals
+
+
+def _lack_shares(totals):
+    """Whether no text of the tuples `totals` tells shares of slots itself."""
+    return all(perf.printed(of[-1].text).keys() <= {"CPUs", "instructions a cycle"} for of in totals)
 
 
 def _of_kind(kind, *remarks):

@@ -15,7 +15,8 @@ from types import SimpleNamespace
 import pandas as pd
 
 from cmlib.io.events import is_event
-from cmlib.io.perf.formats.cells import NOTE, NOTHING, PER_SECOND, is_called, number, without_unit
+from cmlib.io.events.naming import normalize_name
+from cmlib.io.perf.formats.cells import NOTE, NOTHING, PER_SECOND, WRITTEN, is_called, number, without_unit
 from cmlib.places import yaml_beside
 
 _LONGEST_JSON, _LONGEST_LINE, _MOST_CELLS = 1 << 24, 1000, 1 << 20
@@ -226,6 +227,10 @@ def _transposed(rows, note):
     heading, rows = (rows or [[]])[0], [row for row in rows[1:] if len(row) - len(rows[0]) in (0, 1)]
     if rows and is_event(rows[0][-1]) and not is_event(rows[0][0]):  # its name behind a count
         heading, rows = heading[::-1], [row[::-1] for row in rows]
+    taken, there = {_written(row): row[0] for row in rows}, {normalize_name(row[0]) for row in rows}
+    taken = {name: event for event, name in taken.items() if event and normalize_name(event) not in there}
+    rows = [[taken.get(row[0], row[0]), *row[1:]] for row in rows]
+    note += "".join(f"{name} is taken for {event}. " for name, event in taken.items())
     events = [row for row in rows if is_event(row[0]) and not any(map(_RE.duration.search, row))]
     counted = {row[0]: row for row in events}
     per = "".join(f"/{unit}" for unit in _RE.per_op.findall(" ".join(heading[:1])))
@@ -252,6 +257,13 @@ def _transposed(rows, note):
             counts = {event.replace(" ", "-") + per: count for event, count in counts.items()}
             objects.append(name | {NOTE: note} | counts | seconds)
     return objects
+
+
+def _written(row):
+    """The event (str) that people call as a row's name where its cells are counts of a run; "" for other rows."""
+    are_counts = all(_RE.cell.fullmatch(cell) and _RE.large.search(cell) for cell in row[1:2])
+    name = _RE.aside.sub("", row[0])
+    return WRITTEN.get(name.lower(), name * (name != row[0] and is_event(name))) if are_counts else ""
 
 
 def _seconds(cell):
