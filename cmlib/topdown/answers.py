@@ -125,7 +125,8 @@ def summarize(
     n_rows = sum(len(counts) for counts, _ in runs)
     interval_ms = 1000 if whole_runs else _interval_ms(runs)
     runtime = runtime_of(command)
-    hardly_ran = bool(core) and bool(turns.mean() < _THIN)  # else events took turns all over the program
+    # Elsewhere such events took turns all over the program. No event that was counted was so for 0 of the time.
+    hardly_ran = bool(core and 0 < turns.mean() < _THIN)
     account = _account(
         runs, processor, modifier, interval_ms, ghz, printed, core, misses, metric_group, runtime
     )
