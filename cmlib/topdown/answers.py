@@ -127,10 +127,8 @@ def summarize(
     runtime = runtime_of(command)
     # Elsewhere such events took turns all over the program. No event that was counted was so for 0 of the time.
     hardly_ran = bool(core and 0 < turns.mean() < _THIN)
-    account = _account(
-        runs, processor, modifier, interval_ms, ghz, printed, core, misses, metric_group, runtime
-    )
-    account = None if hardly_ran else account
+    settings = processor, modifier, interval_ms, ghz, printed, core, misses, metric_group, runtime
+    account = None if hardly_ran else _account(runs, *settings)
     level |= _clock(level)
     dropped = [kind for kind in _IN_KERNEL if is_user and not level.get(kind)]
     dropped += ["GHz"] if is_user or level.get("GHz", 1.0) < _SLOWEST else []

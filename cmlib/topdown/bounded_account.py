@@ -128,12 +128,12 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     }
     level = {name: printed[name] for name in (*LOSSES, "retired") if name in printed}
     untold, whole = 1 - sum(level.values()), len(level) == 1 + len(LOSSES)
-    *others, first = sorted(LOSSES, key=low.get)
-    lead = float(np.diff(sorted(level.get(name, 0.0) for name in LOSSES))[-1])
-    is_open = not exact or bool(whole and lead > _LIKE and max(map(high.get, others)) > low[first])
     is_off = untold <= -_LIKE or (whole and untold - printed.get(SIBLING, 0.0) >= _LIKE)
-    leads = whole and abs(untold) <= _MOST_OFF and lead - 2 * _ROUNDED > abs(untold)
-    taken, printed_gap = bool(level) and is_open and not disputed and (leads or not is_off), 0.0
+    *_, second, largest = sorted(level.get(name, 0.0) for name in LOSSES)
+    lead = (largest - second) * whole
+    is_open = not exact or (lead > _LIKE and _is_open(low, high))
+    decide = not is_off or abs(untold) < min(_MOST_OFF, lead - 2 * _ROUNDED)
+    taken, printed_gap = bool(level and is_open and not disputed and decide), 0.0
     if is_open and not taken and (is_off or disputed):
         printed_gap, disputed = -untold * is_off, level | disputed
     if taken:
@@ -151,6 +151,12 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     return Bounds(
         shares.loc[list(parents)], exact, gap, contradiction, doubtful, taken, printed_gap, disputed
     )
+
+
+def _is_open(low, high):
+    """Whether bounds (dicts by category) leave open which loss is the largest."""
+    *others, first = sorted(LOSSES, key=low.get)
+    return max(map(high.get, others)) > low[first]
 
 
 def _core_cycles(rates):

@@ -97,7 +97,7 @@ def heads(lines):
 
 
 def _title(above, line, below):
-    """The match of a title, or None: one with a colon ends no sentence of the line above, a few words no paragraph."""
+    """The match of a title; None for other lines, such as the end of a sentence or paragraph that began above."""
     title = _TITLE.match(f"{line}\n{below[:_LONGEST]}") if len(line) <= _LONGEST else None
     goes_on = _PROSE.match(above[:_LONGEST]) and _UNENDED.search(above)
     return title if title and not (goes_on if title["c"] else title["e"] and above.strip()) else None

@@ -16,7 +16,7 @@ import pandas as pd
 
 from cmlib.io.events import is_event
 from cmlib.io.events.naming import normalize_name
-from cmlib.io.perf.formats.cells import NOTE, NOTHING, PER_SECOND, WRITTEN, is_called, number, without_unit
+from cmlib.io.perf.formats.cells import ALIASES, NOTE, NOTHING, PER_SECOND, is_called, number, without_unit
 from cmlib.places import yaml_beside
 
 _LONGEST_JSON, _LONGEST_LINE, _MOST_CELLS = 1 << 24, 1000, 1 << 20
@@ -95,9 +95,8 @@ def from_tables(lines, above):
                 is_told = counts["program"] and programs.count(counts["program"]) == 1
                 counts["program"] = f"{title * (not is_told)} {counts['program']}".strip()
             elif len(tables) > 1:
-                counts["table"] = (
-                    title if titles.count(title) == 1 and title else f"{title} table {n}".strip()
-                )
+                is_own = title and titles.count(title) == 1
+                counts["table"] = title if is_own else f"{title} table {n}".strip()
     return _as_text([counts for _, objects in tables for counts in objects])
 
 
@@ -227,7 +226,7 @@ def _transposed(rows, note):
     heading, rows = (rows or [[]])[0], [row for row in rows[1:] if len(row) - len(rows[0]) in (0, 1)]
     if rows and is_event(rows[0][-1]) and not is_event(rows[0][0]):  # its name behind a count
         heading, rows = heading[::-1], [row[::-1] for row in rows]
-    taken, there = {_written(row): row[0] for row in rows}, {normalize_name(row[0]) for row in rows}
+    taken, there = {_event_called(row): row[0] for row in rows}, {normalize_name(row[0]) for row in rows}
     taken = {name: event for event, name in taken.items() if event and normalize_name(event) not in there}
     rows = [[taken.get(row[0], row[0]), *row[1:]] for row in rows]
     note += "".join(f"{name} is taken for {event}. " for name, event in taken.items())
@@ -259,11 +258,11 @@ def _transposed(rows, note):
     return objects
 
 
-def _written(row):
+def _event_called(row):
     """The event (str) that people call as a row's name where its cells are counts of a run; "" for other rows."""
     are_counts = all(_RE.cell.fullmatch(cell) and _RE.large.search(cell) for cell in row[1:2])
     name = _RE.aside.sub("", row[0])
-    return WRITTEN.get(name.lower(), name * (name != row[0] and is_event(name))) if are_counts else ""
+    return ALIASES.get(name.lower(), name * (name != row[0] and is_event(name))) if are_counts else ""
 
 
 def _seconds(cell):

@@ -93,8 +93,10 @@ def shares_alone(text, *, has_counts=False):
     for part in _parts(text):
         for place, rows in part.rows.items():
             shares = tuple(_means([rows]).items())
+            # All of level 1 are new together, some of it each for itself.
             new = {of for of in (*shares, shares) if seen.setdefault(of, part) is part}
-            is_new = _is_account(rows) and not new.isdisjoint([shares] if _is_whole(rows) else shares)
+            asked = [shares] if EVENTS.keys() <= rows.keys() else shares
+            is_new = _is_account(rows) and not new.isdisjoint(asked)
             rates = {reading.value for name in _RATES for reading in rows.get(name, ())}
             is_of_run = (_SECONDS in rows and len(rates) == 1) or rows.keys() >= {*_STALLED}
             if (is_new or is_of_run) and not (has_counts and part.is_behind_counts):
@@ -106,11 +108,6 @@ def _is_account(rows):
     """Whether rows of readings (dict by name) are of two categories at least, or of one of level 1 by toplev."""
     alone = [rows[name][0].text for name in rows.keys() & EVENTS.keys()]
     return len(rows.keys() & CATEGORIES.keys() - _RATES) > 1 or any(map(PATTERNS["node"].match, alone))
-
-
-def _is_whole(rows):
-    """Whether rows of readings (dict by name) are of all categories of level 1."""
-    return rows.keys() >= EVENTS.keys()
 
 
 @dataclass

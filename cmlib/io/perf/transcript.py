@@ -169,15 +169,16 @@ def _tables(lines, above):
     is_headed = is_open = is_gap = is_perfs = typed = False
     for line, head in zip((_REMARK.sub("", line) for line in lines), above, strict=True):
         typed |= _is_typed(line)
-        if is_below := head.titles != titles:
+        if head.titles != titles:
             depth = min(len(os.path.commonprefix([head.titles, titles])), len(head.titles) - 1)
             titles = head.titles
             kept += [""] * (not is_open)
             kept += [f"{'#' * (k + 1)} {title}" for k, title in enumerate(titles) if k >= depth]
             is_headed, is_open = False, is_open and is_perfs
-        if is_below and not TABLE.match(line):
-            pass
-        elif _is_typed(line):
+            if not TABLE.match(line):
+                is_gap = False
+                continue
+        if _is_typed(line):
             is_headed, is_open = False, False
         elif _KEPT.match(line):
             if table := TABLE.match(line):

@@ -22,7 +22,7 @@ _CLOCKS = frozenset(["task-clock", "cpu-clock", "duration-time"])
 _TOLD = yaml_beside(__file__)
 # What columns are called, a pattern a kind.
 COLUMNS = {kind: re.compile("|".join(forms), re.IGNORECASE) for kind, forms in _TOLD["columns"].items()}
-WRITTEN = {name: event for event, names in _TOLD["written"].items() for name in names}
+ALIASES = {name: event for event, names in _TOLD["aliases"].items() for name in names}
 _OF_AN_OP, _SCALES = _TOLD["operations"], _TOLD["scales"]
 NOT_COUNTED = frozenset(_TOLD["not counted"])
 NOTHING = NOT_COUNTED | {*_TOLD["nothing"]}
