@@ -256,10 +256,10 @@ if first.notna().all():
 
 # %%
 def describe_stages(distances):
-    """How far counts are off by one test [%]: as perf prints, adjusted, cleaned too, control."""
-    before, adjusted, both, control = distances[[*STAGES, CONTROL]]
-    return (f"{before:.1f} % as perf prints them, {adjusted:.1f} % adjusted, {both:.1f} % adjusted "
-            f"and cleaned by {method} (control: {control:.1f} %)")
+    """How far counts are off by one test [%]: printed, cleaned, adjusted, its control, both."""
+    before, adjusted, both, control, clean = distances[[*STAGES, CONTROL, CLEANED]]
+    return (f"{before:.1f} % as perf prints them, {clean:.1f} % cleaned by {method}, "
+            f"{adjusted:.1f} % adjusted (its control: {control:.1f} %), {both:.1f} % both")
 
 
 # %%
@@ -277,7 +277,7 @@ if first.notna().all():
 # %%
 if first.notna().all():
     display(results.finding(
-        ("Nearer to the sums: yes" if to_sums else "Nearer to the sums: not by every test")
+        ("Nearer to the sums by adjusting: " + ("yes" if to_sums else "not by every test"))
         + (f"; to what another run counted: by {to_runs}" if third.notna().all() else "")
         + f"; shares of single steps are off all slots by {describe_stages(first)}"
         + (f"; events off the sum of their parts by {describe_stages(second)}"

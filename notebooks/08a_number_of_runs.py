@@ -106,7 +106,7 @@ for e, c in product(I_e.index[:n_events], runs.parameters):
 score_A = (100 * pd.Series(v) / sum(v.values())).groupby(level=1).max()
 
 # %% [markdown]
-# In the code, `examples` and `performance` are the inputs and the output of the model by events: a row a run (an interval, where cycles were counted); `FEW_ROWS` are settings of the boosted model for so few rows. The library does the same faster. That is method A as the paper has it. It is tried with a second measure of a pair too, Friedman's H: with $F_{ec}$ the model's mean prediction by the pair, and $F_e$, $F_c$ those by each alone, all with mean 0, a pair counts by its share of $\sum_i (F_{ec} - F_e - F_c)^2$ (notebook 08).
+# In the code, `examples` and `performance` are the inputs and the output of the model by events: a row a run (an interval, where cycles were counted); `FEW_ROWS` are settings of the boosted model for so few rows. The library does the same faster. That is method A with the paper's measure of a pair. It is tried with a second measure of a pair too, Friedman's H: with $F_{ec}$ the model's mean prediction by the pair, and $F_e$, $F_c$ those by each alone, all with mean 0, a pair counts by its share of $\sum_i (F_{ec} - F_e - F_c)^2$ (notebook 08).
 #
 # A third method is ours, *by effect*: the importance $I_e$ of an event is divided among the parameters that move it, by their shares $s_{ec}$ of the importance in a model of the event by the parameters, and weighted by how much of the event's variance that model explains in runs left out:
 #
@@ -272,8 +272,8 @@ if judged:
         f"{count_runs(direct)}; A by residual variance {count_runs(plane)}; A by H "
         f"{count_runs(pairs)}; events by effect {count_runs(effect)} (tried: "
         f"{', '.join(map(str, tried))} runs). {share:.0f} % of {draws} independent draws have a "
-        f"95 % confidence interval of {100 * sure.low:.0f} to {100 * sure.high:.0f} %; these share "
-        "runs, the more the larger they are, so that theirs is wider."))
+        f"95 % confidence interval of {100 * sure.low:.0f} to {100 * sure.high:.0f} %; these draws "
+        "share runs, large ones many, so that theirs is wider."))
 
 # %% [markdown]
 # A draw puts the runs in a random order, of which a point takes the first ones: a larger number of runs contains the smaller one of the same draw, and all ways get the same runs. Points that would cover each other stand side by side; all are of the number of runs on the axis.
@@ -352,7 +352,7 @@ results.table(table2.reset_index(drop=True), "table2",
               "**GBRT, Table 2.** Examples that each model learned from, its error on others, and "
               "that of the mean of the training runs; of other runs, so that equal errors don't "
               "mean equal models. CounterMiner counts runs: "
-              f"{of_A['model_of_events']:,} for the model by events (here as intervals) and "
+              f"{of_A['model_of_events']:,} for the model by events and "
               f"{of_A['pairs']:,} for the pairs make method A's {spent_by_A:,}, against method B's "
               f"{of_A['parameters_directly']:,}.", decimals=1)
 
@@ -400,7 +400,7 @@ if judged:
 #
 # ## On your own program
 #
-# `cmlib record-tuning --program kmeans` records another Spark program that cmlib has, then `cmlib run paper 08a -p program=kmeans` asks this of it; a job of your own has to become one of these first, and [notebook 08](08_tuning.ipynb) says how. To change first: `draws`; the more, the better is a share of right draws known.
+# `cmlib record-tuning --program kmeans` records another Spark program that cmlib has, 60 runs with random settings and then each parameter changed alone; then `cmlib run paper 08a -p program=kmeans` asks this of it. A job of your own on Spark becomes such a program by a `case` in `workloads/cmlib_workloads/spark/src/HiBench.scala` and an entry of that name under `HiBench` in `data/programs/programs.yaml` (`docs/add-a-program.md`). To change first: `draws`; the more, the better is a share of right draws known.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §V-D. Lv, Sun, Yu, on gradient boosting and processor events, 2018, §4.3. Friedman and Popescu, *Predictive learning via rule ensembles*, 2008.
 
