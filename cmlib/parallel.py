@@ -101,9 +101,8 @@ def parallel_map(function, items, workers=None):
 
 def _in_processes(function, items, n):
     """Yield results in order, from `n` processes of this machine."""
-    pool = loky.get_reusable_executor(
-        n, timeout=300, env=ONE_THREAD, initializer=end_with, initargs=(os.getpid(),)
-    )
+    of_worker = {"env": ONE_THREAD, "initializer": end_with, "initargs": (os.getpid(),)}
+    pool = loky.get_reusable_executor(n, timeout=300, **of_worker)
     try:
         with no_interrupts_inherited():
             results = pool.map(functools.partial(_at_once, function), items)
@@ -176,9 +175,7 @@ def _client(scheduler):
     try:
         return Client(scheduler, timeout=_PATIENCE_S, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise ValueError(
-            f"no Dask scheduler answers at {scheduler}: {error}. Start one: dask scheduler"
-        ) from None
+        raise ValueError(f"no Dask scheduler answers at {scheduler}: {error}. Run `dask scheduler`") from None
 
 
 def _check_workers(client, scheduler):
@@ -187,9 +184,7 @@ def _check_workers(client, scheduler):
     # A built-in function: a worker without cmlib can still run it.
     answers = client.run(eval, "__import__('cmlib').__version__", on_error="return")
     if not answers:
-        raise ValueError(
-            f"the Dask scheduler at {scheduler} has no workers. Start one: dask worker {scheduler}"
-        )
+        raise ValueError(f"the Dask scheduler at {scheduler} has no workers. Run `dask worker {scheduler}`.")
     for worker, answer in answers.items():
         if answer != cmlib.__version__ and not isinstance(answer, OSError):
             lacks = isinstance(answer, Exception)

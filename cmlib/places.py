@@ -71,11 +71,9 @@ def export_environment(results, **more):
 
     `results` is a folder (path); `more` are further variables, by name (str). They are restored at the end.
     """
-    variables = {
-        "PYTHONSAFEPATH": "1",
-        "CMLIB_DATA": str(data_dir().absolute()),
-        "CMLIB_RESULTS": str(Path(results).absolute()),
-    } | more
+    folders = {"CMLIB_DATA": data_dir(), "CMLIB_RESULTS": Path(results)}
+    variables = {name: str(folder.absolute()) for name, folder in folders.items()}
+    variables |= {"PYTHONSAFEPATH": "1"} | more
     if elsewhere := external_data_dir():
         variables["CMLIB_PUBLIC"] = str(elsewhere)
     with compiling(results), _environment(variables):

@@ -67,9 +67,8 @@ def perf_stat(events, interval_ms, file="FILE"):
     others.sort(key=lambda event: spelling(event) != "slots")  # which leads its group
     together = [f"{{{','.join(others)}}}"] if "slots" in map(spelling, others) else others
     listed = [word for event in (f"{first},{second}", *together) for word in ("-e", event)]
-    return command_line(
-        "perf", "stat", "-I", f"{interval_ms:.0f}", "-x,", *listed, "-o", file, "--", "COMMAND"
-    )
+    interval = f"{interval_ms:.0f}"
+    return command_line("perf", "stat", "-I", interval, "-x,", *listed, "-o", file, "--", "COMMAND")
 
 
 def command_code(*words):

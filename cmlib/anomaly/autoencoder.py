@@ -272,12 +272,9 @@ def search_space(n_features):
         Widths of the encoding layers, strictly falling, one to four of them.
     """
     widths = sorted({max(1, width * n_features // 32) for width in WIDTHS_OF_32}, reverse=True)
-    return [
-        topology
-        for depth in range(1, MOST_LAYERS + 1)
-        for topology in itertools.combinations(widths, depth)
-        if topology[0] < n_features or n_features == 1
-    ]
+    by_depth = (itertools.combinations(widths, depth) for depth in range(1, MOST_LAYERS + 1))
+    topologies = itertools.chain.from_iterable(by_depth)
+    return [topology for topology in topologies if topology[0] < n_features or n_features == 1]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -212,11 +212,8 @@ def _targets(function, added, callers):
     names, seen, waiting = [], {function}, [function]
     while waiting:
         at = waiting.pop(0)
-        above = [
-            caller
-            for caller in callers[_last_name(at.name)]
-            if caller != at and (not at.local or caller.path == at.path)
-        ]
+        others = (caller for caller in callers[_last_name(at.name)] if caller != at)
+        above = [caller for caller in others if not at.local or caller.path == at.path]
         if (at not in added and not at.small) or not above:
             names.append(at.name)
             continue

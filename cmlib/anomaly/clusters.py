@@ -61,10 +61,9 @@ def select_n_clusters(samples, model, *, max_clusters, random_state=0):
         trained.append((clusters, models))
         rate = (distances(samples, clusters, models) > 1).mean()
         history.append((k, len(set(clusters.values())), rate))
-        if clusters_needed([rate for *_, rate in history]) < k:
+        if (needed := clusters_needed([rate for *_, rate in history])) < k:
             break
-    best = clusters_needed([rate for *_, rate in history]) - 1
-    return *trained[best], pd.DataFrame(history, columns=["k", "autoencoders", "false_positive_rate"])
+    return *trained[needed - 1], pd.DataFrame(history, columns=["k", "autoencoders", "false_positive_rate"])
 
 
 def clusters_needed(rates):

@@ -133,8 +133,7 @@ def check_comparable(good_runs, new_runs, *, alpha=0.01, good_machine=None, new_
     """
     reasons = []
     good, new = good_machine or {}, new_machine or {}
-    differing = sorted(key for key in {*good} & {*new} - {"load_1min"} if good[key] != new[key])
-    if differing:
+    if differing := sorted(key for key in {*good} & {*new} - {"load_1min"} if good[key] != new[key]):
         named = (f"{key} {good.get(key)} and {new.get(key)}" for key in differing)
         reasons.append(f"recorded on different machines ({', '.join(named)}): record both versions on one")
     if len(good_runs) < FEWEST_GOOD or not len(new_runs):
@@ -144,15 +143,11 @@ def check_comparable(good_runs, new_runs, *, alpha=0.01, good_machine=None, new_
         return tuple(reasons)
     events = [{column for column in run if column not in LOCATION_COLUMNS} for run in (*good_runs, *new_runs)]
     if lacking := sorted(set.union(*events) - set.intersection(*events)):
-        reasons.append(
-            f"not all runs counted {', '.join(lacking)}: record both versions with the same events"
-        )
+        reasons.append(f"not all runs counted {', '.join(lacking)}: record both with the same events")
     known = set(np.concatenate([run["function"].unique() for run in good_runs]))
     asked = set(np.concatenate([run["function"].unique() for run in new_runs]))
-    if asked - known:
-        reasons.append(
-            f"{', '.join(sorted(asked - known))} not in the good runs: put the regions around their callers"
-        )
+    if unknown := ", ".join(sorted(asked - known)):
+        reasons.append(f"{unknown} not in the good runs: put the regions around their callers")
     needed = fewest_runs(len(good_runs), len(asked), alpha)
     if len(new_runs) < needed:
         reasons.append(

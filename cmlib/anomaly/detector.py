@@ -112,9 +112,7 @@ class AutoPerf(BaseEstimator):
         """
         runs = list(runs)
         if len(runs) < 2:
-            raise ValueError(
-                f"{len(runs)} good runs: at least 2 are needed to tell what differs between good runs"
-            )
+            raise ValueError(f"{len(runs)} good runs: it takes at least 2 to tell what differs between them")
         self._check_rule()
         self.counters_ = [column for column in runs[0] if column not in LOCATION_COLUMNS]
         self._seed = int(check_random_state(self.random_state).randint(2**31))
@@ -276,10 +274,8 @@ class AutoPerf(BaseEstimator):
         columns = {"counter": self.counters_, "votes": votes, "share": shares, "times_usual": times_usual}
         frame = pd.DataFrame(columns).iloc[order].reset_index(drop=True)
         named = [exceeding[first == counter] if (first == counter).any() else exceeding for counter in order]
-        where = [
-            Counter(zip(part["function"], part["location"], strict=True)).most_common(1)[0][0]
-            for part in named
-        ]
+        located = (zip(part["function"], part["location"], strict=True) for part in named)
+        where = [Counter(of_part).most_common(1)[0][0] for of_part in located]
         return frame.join(pd.DataFrame(where, columns=list(LOCATION_COLUMNS)))
 
     def _check_rule(self):
@@ -299,8 +295,7 @@ class AutoPerf(BaseEstimator):
         """Samples of runs as of :func:`gather`; a ValueError if a function was not in the good runs."""
         check_is_fitted(self)
         samples = gather(runs, self.counters_)
-        unknown = set(samples.index.get_level_values("function")) - set(self.clusters_)
-        if unknown:
+        if unknown := set(samples.index.get_level_values("function")) - set(self.clusters_):
             raise ValueError(
                 f"functions {sorted(unknown)} were not in the good runs ({sorted(self.clusters_)}): there is nothing "
                 "to compare them with. Put regions around their callers instead."

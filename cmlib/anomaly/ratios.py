@@ -90,9 +90,7 @@ def _logarithms(old, new):
     """Logarithms of both arrays of times; a ValueError if one is empty or has a time that is not above 0."""
     both = [np.asarray(times, dtype=float) for times in (old, new)]
     if not all(times.size and (times > 0).all() for times in both):
-        raise ValueError(
-            f"{both[0].size} old and {both[1].size} new times: one of each is needed, all above 0"
-        )
+        raise ValueError(f"{both[0].size} old and {both[1].size} new times: it takes one of each, above 0")
     return [np.log(times) for times in both]
 
 

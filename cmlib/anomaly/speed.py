@@ -95,11 +95,8 @@ def compare_times(old, new, *, alpha=0.002, smallest=0.04, paired=True, n_looks=
     if not timed:
         raise ValueError("no function was timed in both versions: there is nothing to compare")
     n_tests = len(timed) * n_looks
-    testable = {
-        column: times
-        for column, times in timed.items()
-        if n_tests * smallest_p_value(*map(len, times), paired=paired) <= alpha
-    }
+    least = {column: smallest_p_value(*map(len, times), paired=paired) for column, times in timed.items()}
+    testable = {column: times for column, times in timed.items() if n_tests * least[column] <= alpha}
     if not testable:
         old_times, new_times = max(timed.values(), key=lambda times: min(map(len, times)))
         raise ValueError(

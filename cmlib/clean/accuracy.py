@@ -135,12 +135,8 @@ class Reference:
 
 def _multiplexed(ocoe_runs, mlpx_runs):
     """List of the events that a multiplexed run did not count all the time, and that two OCOE runs or more counted."""
-    multiplexed = dict.fromkeys(
-        event
-        for run in mlpx_runs
-        for event in run.counts
-        if run.counts[event].notna().any() and not run.running[event].ge(1).all()
-    )
+    counted = ((run, event) for run in mlpx_runs for event in run.counts if run.counts[event].notna().any())
+    multiplexed = dict.fromkeys(event for run, event in counted if not run.running[event].ge(1).all())
     events = [event for event in multiplexed if len(_with(event, ocoe_runs)) > 1]
     if not events:
         raise UnfitRecordingError(

@@ -105,9 +105,7 @@ def _series(values, which):
     """Values as a contiguous array of float64; a ValueError on the `which` series if they are no finite series."""
     values = np.ascontiguousarray(values, dtype=np.float64)
     if values.ndim != 1 or not len(values):
-        raise ValueError(
-            f"the {which} series has shape {values.shape}; dtw needs one sample or more in a row"
-        )
+        raise ValueError(f"the {which} series has shape {values.shape}; dtw needs a row of samples")
     if not np.isfinite(values).all():
         bad = np.flatnonzero(~np.isfinite(values))
         raise ValueError(

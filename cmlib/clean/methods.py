@@ -115,7 +115,5 @@ def options_for(method, options):
     """
     known = {option for registered in REGISTERED.values() for option in registered.options}
     if unknown := options.keys() - known:
-        raise TypeError(
-            f"no cleaning method has an option {min(unknown)!r}; there are {', '.join(sorted(known))}"
-        )
+        raise TypeError(f"no method has an option {min(unknown)!r}; there are {', '.join(sorted(known))}")
     return {name: value for name, value in options.items() if name in REGISTERED[method].options}

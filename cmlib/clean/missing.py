@@ -56,9 +56,7 @@ def fill_missing(values, missing, *, k=5):
     if k < 1:
         raise ValueError(f"k is {k}; at least one neighbour is needed to fill a sample")
     if missing.all():
-        raise UnfitRecordingError(
-            f"all {len(values)} samples are missing: there is nothing to fill them from"
-        )
+        raise UnfitRecordingError(f"all {len(values)} samples are missing: nothing is left to fill them from")
     return _mean_of_nearest(values, missing, k)
 
 
@@ -115,9 +113,7 @@ def interpolate(values, running):
     """
     seen = np.isfinite(values) & (running > 0)
     if not seen.any():
-        raise UnfitRecordingError(
-            f"none of {len(values)} samples was counted: there is nothing to draw a line between"
-        )
+        raise UnfitRecordingError(f"none of {len(values)} samples was counted: no line can be drawn")
     middle = np.flatnonzero(seen) + 0.5
     half = running[seen] / 2
     borders = np.arange(len(values) + 1.0)

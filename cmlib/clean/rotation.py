@@ -57,23 +57,18 @@ def replay(counted, groups, *, slots=1, phase=0):
     ValueError
         If `slots` is below 1, a group's event was not counted, or there is no whole interval.
     """
-    unknown = [event for group in groups for event in group if event not in counted]
-    if unknown:
+    if unknown := [event for group in groups for event in group if event not in counted]:
         raise ValueError(f"{', '.join(unknown)}: not among the events that were counted")
     if not 1 <= slots <= len(counted):
-        raise ValueError(
-            f"slots is {slots}; an interval needs 1 slot to {len(counted)}, which is all there are"
-        )
-    n_intervals = len(counted) // slots
-    exact = counted.to_numpy(dtype=np.float64)[: n_intervals * slots]
+        raise ValueError(f"slots is {slots}; an interval has 1 slot to {len(counted)}, as many as there are")
+    n = len(counted) // slots
+    exact = counted.to_numpy(dtype=np.float64)[: n * slots]
     seen = np.ones_like(exact)
     turn = (np.arange(len(exact)) + phase) % len(groups) if groups else None
     for number, group in enumerate(groups):
         seen[:, counted.columns.get_indexer(group)] = (turn == number)[:, None]
-    truth, caught, turns = (
-        part.reshape(n_intervals, slots, -1).sum(axis=1) for part in (exact, exact * seen, seen)
-    )
+    truth, caught, turns = (part.reshape(n, slots, -1).sum(axis=1) for part in (exact, exact * seen, seen))
     share = turns / slots
     counts = np.divide(caught, share, out=np.full_like(caught, np.nan), where=share > 0)
-    index = counted.index[slots - 1 :: slots][:n_intervals]
+    index = counted.index[slots - 1 :: slots][:n]
     return Replay(*(pd.DataFrame(part, index, counted.columns) for part in (counts, share, truth)))

@@ -96,9 +96,7 @@ def _checked(values, running, name):
     if running is None:
         return None
     if np.shape(running) != values.shape:
-        raise ValueError(
-            f"{name}: running has shape {np.shape(running)}, the values {values.shape}; they must agree"
-        )
+        raise ValueError(f"{name}: running has shape {np.shape(running)}, and the values {values.shape}")
     share = np.where(finite, np.asarray(running, dtype=np.float64), 0.0)
     if not ((share >= 0) & (share <= 1)).all():
         wrong = share[~((share >= 0) & (share <= 1))][0]
@@ -164,9 +162,7 @@ def clean_run(counts, running=None, *, method="shrinkage", sums=(), run="this ru
         raise ValueError(f"{run}: method is {method!r}; clean_run knows {', '.join(METHODS)}")
     chosen, known = REGISTERED[method], options_for(method, options)
     if running is None and chosen.whole_run:
-        raise ValueError(
-            f"{run}: method {method!r} needs the running shares; without them use 'counterminer'"
-        )
+        raise ValueError(f"{run}: method {method!r} needs the running shares; else use 'counterminer'")
     if running is not None and any(not a.equals(b) for a, b in zip(counts.axes, running.axes, strict=True)):
         raise ValueError(f"{run}: counts {counts.shape} and running {running.shape} differ in rows or events")
     counts = counts.astype(np.float64)

@@ -229,11 +229,11 @@ def _changes(values, lag):
     """Half the squared change over a lag, to and from each sample, mean over the sample and its neighbours."""
     half = (values[lag:] - values[:-lag]) ** 2 / 2
     window = np.ones(2 * _REACH + 1)
-    sums, n = (
-        np.convolve(np.pad(part, (0, lag)) + np.pad(part, (lag, 0)), window)[_REACH:-_REACH]
-        for part in (half, np.ones(len(half)))
-    )
-    return sums / n
+
+    def added(part):
+        return np.convolve(np.pad(part, (0, lag)) + np.pad(part, (lag, 0)), window)[_REACH:-_REACH]
+
+    return added(half) / added(np.ones(len(half)))
 
 
 def _predict(logs, events, others):

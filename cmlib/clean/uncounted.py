@@ -62,10 +62,5 @@ def zeros_without_turn(counts, running=None):
     zero = counts.eq(0)
     to_the_end = zero.iloc[:, ::-1].cummin(axis=1).iloc[:, ::-1]
     starts = to_the_end.sum(axis=1)[to_the_end.any(axis=1)]
-    uncounted = (
-        zero.equals(to_the_end)
-        and starts.nunique() >= 3
-        and len(starts) >= 10
-        and starts.max() < zero.shape[1]
-    )
-    return to_the_end & uncounted & unknown
+    often = len(starts) >= 10 and starts.nunique() >= 3 and starts.max() < zero.shape[1]
+    return to_the_end & (often and zero.equals(to_the_end)) & unknown

@@ -119,8 +119,6 @@ def reason_unreliable(row):
     if "stores_change" not in row and row["stores"] > OTHERS * row["misses"]:
         return f"stores miss {row['stores'] / row['misses']:.0f} times as often as loads, and their change isn't told"
     if row["slope"] < SURE * row["stderr"]:
-        return (
-            f"cycles don't follow misses alike on all time scales: {row['slope']:.0f} cycles a miss, "
-            f"standard error {row['stderr']:.0f}"
-        )
+        cost = f"{row['slope']:.0f} cycles a miss, standard error {row['stderr']:.0f}"
+        return f"cycles don't follow misses alike on all time scales: {cost}"
     return ""

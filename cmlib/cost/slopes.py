@@ -107,8 +107,7 @@ def _steps(run, needed, wanted=(), *, named=None):
         match = next((plain[name] for name in NAMES[what] if name in plain), None)
         if what not in columns and match is not None:
             columns[what] = match
-    lacking = [what for what in needed if columns.get(what) not in run.columns]
-    if lacking:
+    if lacking := [what for what in needed if columns.get(what) not in run.columns]:
         raise ValueError(
             f"no column of {', '.join(lacking)} among {', '.join(map(str, run.columns))}: "
             f"{lacking[0]} are called {' or '.join(NAMES[lacking[0]])}."

@@ -40,9 +40,8 @@ def phases(labelled):
     ends = labelled.index.to_numpy(dtype=float)
     length = float(np.median(np.diff(ends))) if len(ends) > 1 else ends[0]
     grouped = labelled.assign(end_s=ends).groupby(changed.to_numpy())
-    stretches = grouped.agg(
-        end_s=("end_s", "last"), n_slices=("end_s", "size"), label=("label", "first"), rule=("rule", "first")
-    )
+    firsts = {name: (name, "first") for name in ("label", "rule")}
+    stretches = grouped.agg(end_s=("end_s", "last"), n_slices=("end_s", "size"), **firsts)
     start = stretches["end_s"].shift(fill_value=max(ends[0] - length, 0.0))
     columns = ["start_s", "end_s", "n_slices", "label", "rule"]
     return stretches.assign(start_s=start)[columns].reset_index(drop=True)
@@ -92,9 +91,8 @@ def score_programs(labels, expected, programs):
         A row a program: expected (of its first slice), right, pathological and unknown [% of its slices], n_slices,
         most (commonest label).
     """
-    frame = pd.DataFrame(
-        {"label": np.asarray(labels), "expected": np.asarray(expected), "program": np.asarray(programs)}
-    )
+    columns = {"label": labels, "expected": expected, "program": programs}
+    frame = pd.DataFrame({name: np.asarray(values) for name, values in columns.items()})
     label = frame["label"]
     frame = frame.assign(right=label == frame["expected"], unknown=label == "unknown")
     frame["pathological"] = label.str.startswith("P_")

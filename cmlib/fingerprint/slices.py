@@ -22,9 +22,7 @@ def slice_rates(counts, running=None, *, slice_s=0.4):
     multiple of the interval.
     """
     if "cycles" not in counts:
-        raise ValueError(
-            f"slice_rates: no column 'cycles' among {counts.shape[1]} events; pin it when recording."
-        )
+        raise ValueError(f"slice_rates: no 'cycles' among {counts.shape[1]} events; pin it when recording.")
     length = _intervals_a_slice(counts.index.to_numpy(np.float64), slice_s)
     running = pd.DataFrame(1.0, counts.index, counts.columns) if running is None else running
     counted = counts["cycles"].notna().to_numpy()

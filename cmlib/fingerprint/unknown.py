@@ -79,9 +79,7 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         rates = _non_negative(validate_data(self, X, dtype=np.float64))
         groups = np.arange(len(rates)) if groups is None else np.unique(groups, return_inverse=True)[1]
         if groups.max() == 0:
-            raise ValueError(
-                "UnknownRejector: all slices are of one group; it takes two to tell how far apart they are."
-            )
+            raise ValueError("UnknownRejector: all slices are of one group; their distances take two.")
         mean = rates.mean(axis=0)
         self.floor_ = np.where(mean > 0, _FLOOR * mean, 1.0)
         logs = np.log(rates + self.floor_)
@@ -123,9 +121,7 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
 def _non_negative(rates):
     """The rates themselves; a ValueError if one is below 0."""
     if rates.min(initial=0.0) < 0:
-        raise ValueError(
-            f"UnknownRejector: a rate of {rates.min():g} events per cycle; rates are never below 0."
-        )
+        raise ValueError(f"UnknownRejector: a rate of {rates.min():g} a cycle; rates are never below 0.")
     return rates
 
 

@@ -38,9 +38,7 @@ def partial_dependence(fitted, X, points):
     """
     places = X.columns.get_indexer(points.columns)
     if (places < 0).any():
-        raise ValueError(
-            f"event {points.columns[places < 0][0]!r} is no column of the model, which has {X.shape[1]}."
-        )
+        raise ValueError(f"{points.columns[places < 0][0]!r} is no column of the model's {X.shape[1]}.")
     return next(partial_dependences(fitted, X, [(places, points.to_numpy())]))
 
 

@@ -109,11 +109,8 @@ def rank_pairs(
         X = X[sorted(X.columns)]
         fitted = regressor(model, boosting=boosting, seed=seed).fit(X, y)
     members = list(dict.fromkeys(chain.from_iterable(pairs)))
-    unknown = [event for event in members if event not in fitted.feature_names_in_]
-    if unknown:
-        raise ValueError(
-            f"event {unknown[0]!r} is no column of the model, which has {len(fitted.feature_names_in_)}."
-        )
+    if unknown := [event for event in members if event not in fitted.feature_names_in_]:
+        raise ValueError(f"{unknown[0]!r} is no column of the model's {len(fitted.feature_names_in_)}.")
     X = X[fitted.feature_names_in_]
     if method == "residual_variance":
         measures = _residual_variances(fitted, X, pairs)

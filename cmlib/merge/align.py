@@ -154,7 +154,7 @@ def step_runs(runs, n_steps=None):
     return [_by_progress(run, n_steps) for run in runs]
 
 
-def align_passes(runs, passes, n_steps=None, **options):
+def align_passes(runs, passes, **options):
     """Align the runs of each pass over the events separately, so that a model of one can be tested on another.
 
     Parameters
@@ -164,24 +164,21 @@ def align_passes(runs, passes, n_steps=None, **options):
         ``instructions`` and ``cycles``.
     passes : sequence of hashable, shape (n_runs,)
         The pass (runs that together count all events once) that each run belongs to.
-    n_steps : int >= 2, optional
-        Rows of each matrix, the same for all passes. By default as many as the shortest run has intervals,
-        but 200 at most.
     **options
         `per` (by default "cycles") and `leave_out` of :func:`align_runs`.
 
     Returns
     -------
     dict of hashable to (DataFrame, Series)
-        By pass: X, a row a step, a column an event that all passes counted, and ipc, as of :func:`align_runs`.
+        By pass: X, a row a step, a column an event that all passes counted, and ipc, as of :func:`align_runs`. There
+        are as many steps as the shortest run has intervals, but 200 at most.
 
     Raises
     ------
     ValueError
         If no event was counted in every pass, or as for :func:`align_runs`, whose median run is that of each pass.
     """
-    runs = _checked(runs)
-    n_steps = min(_MOST_STEPS, *map(len, runs)) if n_steps is None else n_steps
+    n_steps = min(_MOST_STEPS, *map(len, _checked(runs)))
     by_pass = {}
     for run, name in zip(runs, passes, strict=True):
         by_pass.setdefault(name, []).append(run)
@@ -189,9 +186,7 @@ def align_passes(runs, passes, n_steps=None, **options):
     first = next(iter(matrices.values()))[0]
     common = [event for event in first if all(event in X for X, _ in matrices.values())]
     if not common:
-        raise UnfitRecordingError(
-            f"no event was counted in every pass of {list(matrices)}; align the runs of one pass alone."
-        )
+        raise UnfitRecordingError(f"no event was counted in every pass of {list(matrices)}; align one alone.")
     return {name: (X[common], ipc) for name, (X, ipc) in matrices.items()}
 
 
@@ -210,9 +205,7 @@ def _checked_run(run, label):
     at_work = (run["instructions"] > 0) & (run["cycles"] > 0)
     run = run.loc[at_work, run.notna().any()].astype(float)
     if len(run) < 2:
-        raise UnfitRecordingError(
-            f"{label} has {len(run)} interval(s) in which the program ran; merging needs at least 2."
-        )
+        raise UnfitRecordingError(f"{label} has {len(run)} interval(s) with work; merging needs at least 2.")
     holes = run.isna().sum()
     if holes.any():
         event = holes.idxmax()
@@ -242,8 +235,6 @@ def _by_progress(run, n_steps):
 def _rates(run, per, leave_out):
     """The events of a run without leaks, divided by the column `per` if it is given."""
     if per is not None and per not in run:
-        raise ValueError(
-            f'per is {per!r}; it can be "cycles", "instructions", None or a column of every run.'
-        )
+        raise ValueError(f'per is {per!r}; it is "cycles", "instructions", None or a column of every run.')
     chosen = [event for event in run if not is_named_leak(event) and event not in leave_out]
     return run[chosen] if per is None else run[chosen].div(run[per], axis=0)

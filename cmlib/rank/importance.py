@@ -79,9 +79,7 @@ def influence(model, *, method="friedman", X=None):
 def _as_printed(model, X):
     """CounterMiner's Eq. 11 of each event, not normalized: Series. A ValueError if the model is not LightGBM's."""
     if not hasattr(model, "booster_"):
-        raise ValueError(
-            f"the trees of {type(model).__name__} can't be read; use a boosted model of LightGBM."
-        )
+        raise ValueError(f"the trees of {type(model).__name__} can't be read; use a model of LightGBM.")
     trees = list(_trees(model, X))
     predicted = model.predict(X) - sum(tree.values for tree in trees)
     sums = dict.fromkeys(model.feature_names_in_, 0.0)
@@ -104,12 +102,9 @@ def _squared_change(values, predicted, left, right):
     """
     node = left | right
     before = values[node].mean()
-    change = sum(
-        np.sum(((values[side].mean() - before) / (predicted[side] + before)) ** 2)
-        for side in (left, right)
-        if side.any()
-    )
-    return change / len(values)
+    sides = [side for side in (left, right) if side.any()]
+    changes = [(values[side].mean() - before) / (predicted[side] + before) for side in sides]
+    return sum(np.sum(change**2) for change in changes) / len(values)
 
 
 def _trees(model, X):

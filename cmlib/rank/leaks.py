@@ -35,10 +35,8 @@ def is_simulated_leak(event, target):
 
     `event` and `target` are names of events of a simulation (such as ``sim.loads``).
     """
-    return any(
-        _matches(event, parts) and (target == whole or _matches(target, parts))
-        for whole, parts in _NAMES["parts"].items()
-    )
+    of_event = {whole: parts for whole, parts in _NAMES["parts"].items() if _matches(event, parts)}
+    return any(target == whole or _matches(target, parts) for whole, parts in of_event.items())
 
 
 def find_ticking(runs, base="instructions"):
@@ -119,8 +117,7 @@ def _elasticity(rate, time):
 
 def require_ipc(run, label):
     """Raise an UnfitRecordingError unless a run (DataFrame) has columns instructions and cycles; `label` names it."""
-    missing = [event for event in PINNED if event not in run]
-    if missing:
+    if missing := [event for event in PINNED if event not in run]:
         raise UnfitRecordingError(
             f"{label} has no column {' and no column '.join(missing)}; without both there is no IPC. "
             f"Its columns: {', '.join(map(str, run.columns[:8]))}. Record with both pinned."

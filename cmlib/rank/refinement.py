@@ -254,14 +254,12 @@ def blocks(index, n_blocks):
 def _checked(X, y, name, leaks_target, positive, columns=None):
     """X with its columns sorted (or those of `columns`), and y; raises the errors of :func:`refine`, on X as `name`."""
     columns = sorted(X.columns) if columns is None else columns
-    missing = [event for event in columns if event not in X]
-    if missing:
+    if missing := [event for event in columns if event not in X]:
         raise ValueError(
             f"{name} lacks {len(missing)} events of X, such as {missing[0]!r}; "
             "align both at once with cmlib.merge.align.align_passes."
         )
-    leaking = [event for event in columns if leaks_target(event)]
-    if leaking:
+    if leaking := [event for event in columns if leaks_target(event)]:
         raise ValueError(
             f"{name} holds {leaking[0]!r}, which contains what is to be explained (target leakage): drop it; "
             "of IPC, cmlib.rank.leaks lists such events."
@@ -279,9 +277,7 @@ def _checked(X, y, name, leaks_target, positive, columns=None):
         )
     if not (np.isfinite(y) & (not positive or y > 0)).all():
         kind = "positive and finite" if positive else "finite"
-        raise UnfitRecordingError(
-            f"{name}: y runs from {y.min()} to {y.max()}; it must be {kind} in every row."
-        )
+        raise UnfitRecordingError(f"{name}: y is {y.min()} to {y.max()}; it must be {kind} in every row.")
     return X, y
 
 

@@ -102,9 +102,7 @@ def rank_agreement(draws_a, draws_b, *, n_top=20, n_boot=200, seed=0):
     """
     common = draws_a.columns.intersection(draws_b.columns, sort=False)
     if len(common) < 3:
-        raise UnfitRecordingError(
-            f"{len(common)} event(s) are in both rankings; at least 3 are needed to compare them."
-        )
+        raise UnfitRecordingError(f"{len(common)} event(s) are in both rankings; comparing them needs 3.")
     means = draws_a[common].mean(), draws_b[common].mean()
     leading = [mean.sort_values(ascending=False, kind="stable").index[:n_top] for mean in means]
     compared = leading[0].union(leading[1])
@@ -116,9 +114,8 @@ def rank_agreement(draws_a, draws_b, *, n_top=20, n_boot=200, seed=0):
     ]
     low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
     value = _agreement(*(draws.mean(axis=0) for draws in both))
-    return pd.DataFrame(
-        {"value": value, "low": low, "high": high}, index=["kendall", "spearman", "top10_shared"]
-    )
+    names = ["kendall", "spearman", "top10_shared"]
+    return pd.DataFrame({"value": value, "low": low, "high": high}, index=names)
 
 
 def _agreement(means_a, means_b):
