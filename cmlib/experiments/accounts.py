@@ -31,7 +31,7 @@ def topdown_tables(url, programs, processor=""):
 def _fitting(url, program, processor):
     """The top-down table that fits what was counted of a program, as on the first page; None if none does."""
     runs = [store.load(url, run_id).whole() for run_id in interval_runs(url, [program])["run_id"]]
-    rates = topdown.totals([run for run in runs if "cycles" in run[0]])["rate"]
+    rates = topdown.totals(runs)["rate"]
     return topdown.choose_table(rates.index, table_name(url, program, processor), rates)
 
 

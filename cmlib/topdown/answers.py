@@ -136,6 +136,7 @@ def summarize(
     largest = {} if account or ratios or {*level, *printed} - {"seconds", "CPUs"} else largest
     hidden = {event for zeros in hidden for event in zeros if zeros[event].any()}
     uncounted = named.difference(hidden, *counted)
+    remarks = _remarks(runs, hidden, uncounted, core, is_user, processor, level, printed, account, odd)
     return {
         "schema": SCHEMA,
         "name": name,
@@ -162,10 +163,7 @@ def summarize(
         "conclusive": not (odd or hardly_ran),
         "misses": misses,
         "misses_text": describe_misses(misses),
-        "remarks": [
-            *_remarks(runs, hidden, uncounted, core, is_user, processor, level, printed, account, odd),
-            *notes,
-        ],
+        "remarks": [*remarks, *notes],
     }
 
 
@@ -194,7 +192,7 @@ def _misses(runs, costs, ghz):
 def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses, metric_group, runtime):
     """The part ``account`` of the summary as a dict; None if the events say nothing of the slots."""
     runs = [slots_as_cycles(counts, running) for counts, running in runs]
-    costs, counted = read_costs(processor or UNKNOWN), totals([run for run in runs if "cycles" in run[0]])
+    costs, counted = read_costs(processor or UNKNOWN), totals(runs)
     bounded = bounds(counted, costs, ghz=ghz, printed=printed, savings=misses)
     verdict = find_bottleneck(bounded, counted.drop(index=list(bounded.doubtful)), costs)
     metrics = {"": metric_group} if metric_group else read_costs("intel" if core else costs.name).metrics
@@ -414,7 +412,7 @@ def _remarks(runs, hidden, uncounted, core, is_user, processor, level, printed, 
     differs = ipc and printed_ipc and not 1 / _STANDS_OUT < ipc / printed_ipc < _STANDS_OUT
     ipcs = (printed_ipc, ipc) if differs else ()
     unknown_costs = core and not processor and account and not exact
-    rates = totals([run for run in runs if "cycles" in run[0]])["rate"] if not exact else {}
+    rates = totals(runs)["rate"] if not exact else {}
     stalls = {name: 100 * rate for name, rate in rates.items() if read_costs().kind(name) in _GENERIC_STALLS}
     others = _others_table(runs, processor)
     lacking = sorted(hidden), sorted(uncounted), untold, 100 * _THIN, thin, not {*thin} & {*used}
@@ -425,10 +423,9 @@ def _remarks(runs, hidden, uncounted, core, is_user, processor, level, printed, 
 
 def _others_table(runs, processor):
     """Name of the processor whose table fits the counts, if it is another one than `processor`, or else ""."""
-    counted = [run for run in runs if "cycles" in run[0]]
-    if processor not in tables() or not counted:
+    if processor not in tables():
         return ""
-    rates = totals(counted)["rate"]
+    rates = totals(runs)["rate"]
     table = choose_table(rates.index, processor, rates)
     return table.name if table and table.name != processor and table.name in known_costs() else ""
 

@@ -121,11 +121,9 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     if not exact:
         stated += [Bound(("back end",), low, 1.0, (event,)) for event, low in surely_saved(savings)]
     low, high, contradiction = _tighten(stated, abs(gap))
-    disputed = {
-        name: share
-        for name, share in printed.items()
-        if name in low and not low[name] - _LIKE <= share <= high[name] + _LIKE
-    }
+    known = {name: share for name, share in printed.items() if name in low}
+    off = (name for name, share in known.items() if not low[name] - _LIKE <= share <= high[name] + _LIKE)
+    disputed = {name: known[name] for name in off}
     level = {name: printed[name] for name in (*LOSSES, "retired") if name in printed}
     untold, whole = 1 - sum(level.values()), len(level) == 1 + len(LOSSES)
     is_off = untold <= -_LIKE or (whole and untold - printed.get(SIBLING, 0.0) >= _LIKE)
@@ -138,8 +136,7 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
         printed_gap, disputed = -untold * is_off, level | disputed
     if taken:
         exact, gap = whole, -untold if whole else _LIKE  # what was not printed is not all that is left
-        known = (item for item in printed.items() if item[0] in low)
-        stated = [*(Bound((name,), of - _ROUNDED, of + _ROUNDED, ()) for name, of in known), *stated]
+        stated = [*(Bound((name,), of - _ROUNDED, of + _ROUNDED, ()) for name, of in known.items()), *stated]
         low, high, contradiction = _tighten(stated, abs(gap))
     parents = _parents()
     direct = {
@@ -148,9 +145,8 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     events = {name: tuple(dict.fromkeys(named)) for name, named in direct.items()}
     shares = pd.DataFrame({"parent": parents, "low": low, "high": high, "events": events})
     gap = 0.0 if (taken and not is_off) or abs(gap) <= max(_LIKE, error) else gap
-    return Bounds(
-        shares.loc[list(parents)], exact, gap, contradiction, doubtful, taken, printed_gap, disputed
-    )
+    shares = shares.loc[list(parents)]
+    return Bounds(shares, exact, gap, contradiction, doubtful, taken, printed_gap, disputed)
 
 
 def _is_open(low, high):
@@ -172,11 +168,8 @@ def surely_saved(savings):
     `savings` is a list of dicts as :func:`cmlib.cost.savings_without_misses` returns it; rows that overstate or
     give a reason against themselves, and those below 1 %, are left out.
     """
-    return [
-        (row["event"], row["low"] / 100)
-        for row in savings
-        if not row["overstates"] and not row["reason"] and row["low"] >= 1
-    ]
+    sure = (row for row in savings if not row["overstates"] and not row["reason"] and row["low"] >= 1)
+    return [(row["event"], row["low"] / 100) for row in sure]
 
 
 # Before Linux 6.9 perf takes both from PMCx087, which Zen 2 and later do not have; since then there is only the first,
@@ -212,9 +205,8 @@ def _counted(totals, costs, printed):
     Each bound is the share with the errors of its events. Where several tables fit equally well, a bound spans theirs.
     """
     rates = totals["rate"]
-    steps = pd.DataFrame([rates] * (len(rates) + 1)).reset_index(drop=True)
-    for row, event in enumerate(rates.index, 1):
-        steps.loc[row, event] *= 1 + totals.at[event, "error"]
+    factors = np.vstack([np.ones(len(rates)), 1 + np.diag(totals["error"])])
+    steps = pd.DataFrame(factors * rates.to_numpy(), columns=rates.index)
     steps = _with_slots_of_sum(steps)
     fitting = fitting_tables(rates.index, costs.table, rates, printed)
     accounts = [account(steps, table) for table in fitting if table.of_slots]
@@ -274,10 +266,8 @@ def _instructions(totals, costs):
         return []
     rate, error = totals.loc["instructions", ["rate", "error"]]
     slot = costs.cycles("slot")
-    branches = [
-        row.rate * (1 + row.error) for row in totals.itertuples() if costs.kind(row.Index) == "branch"
-    ]
-    fused = min([0.5 * rate, *branches]) if costs.fused else 0.0
+    branches = (row for row in totals.itertuples() if costs.kind(row.Index) == "branch")
+    fused = min([0.5 * rate, *(of.rate * (1 + of.error) for of in branches)]) if costs.fused else 0.0
     low = (rate * (1 - error) - fused) * slot[0]
     return [Bound(("retired",), low, min(1.0, 2 * rate * (1 + error) * slot[1]), ("instructions",))]
 
@@ -345,11 +335,8 @@ def _range(form, name, low, high, least, most):
     `form` has the factors, 1 or -1, by category.
     """
     sign = form[name]
-    others = [
-        (low[part], high[part]) if by > 0 else (-high[part], -low[part])
-        for part, by in form.items()
-        if part != name
-    ]
-    smallest, largest = sum(other[0] for other in others), sum(other[1] for other in others)
+    others = [(part, by) for part, by in form.items() if part != name]
+    smallest = sum(by * (low if by > 0 else high)[part] for part, by in others)
+    largest = sum(by * (high if by > 0 else low)[part] for part, by in others)
     ends = sign * (least - largest), sign * (most - smallest)
     return min(ends), max(ends)

@@ -144,9 +144,8 @@ def read_table(name):
     read = yaml.safe_load(path.read_text(encoding="utf-8"))
     categories = tuple(_categories(read["categories"], "", name))
     widths = tuple(read.get("widths", ()))
-    return TopdownTable(
-        name, read["source"], _listed(read["slots"]), read.get("closes", False), categories, widths
-    )
+    slots, closes = _listed(read["slots"]), read.get("closes", False)
+    return TopdownTable(name, read["source"], slots, closes, categories, widths)
 
 
 def _from_file(name):
@@ -227,15 +226,14 @@ def evaluate(formula, values):
         If a name in it has no value.
     """
     names = names_in(formula)
-    numbered = _NAME.sub(
-        lambda match: match[0] if match[0] in _FUNCTIONS else f"x{names.index(match[0])}", formula
-    )
+    variables = {name: f"x{number}" for number, name in enumerate(names)}
+    numbered = _NAME.sub(lambda match: variables.get(match[0], match[0]), formula)
     try:
         tree = ast.parse(numbered, mode="eval").body
     except SyntaxError as error:
         raise FormulaError(f"{formula!r} is not a formula: {error.msg}") from None
     with np.errstate(divide="ignore", invalid="ignore"):
-        return _value(tree, {f"x{number}": values[name] for number, name in enumerate(names)}, formula)
+        return _value(tree, {variables[name]: values[name] for name in names}, formula)
 
 
 def _value(node, values, formula):

@@ -24,7 +24,7 @@ def implausible(runs, printed, costs):
     (:func:`cmlib.topdown.read_costs`).
     """
     sums = pd.concat([counts for counts, _ in runs]).sum(min_count=1)
-    rates = totals([run for run in runs if "cycles" in run[0]])["rate"]
+    rates = totals(runs)["rate"]
     most = min(_MOST_IPC, costs.width[1] + _FUSED * costs.fused)
     usual, ipc = min(most, _MOST_WITH_STALLS), rates.get("instructions", printed.get(IPC, 0.0))
 

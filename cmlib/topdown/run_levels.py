@@ -37,7 +37,7 @@ def totals(runs):
     ----------
     runs : sequence of (DataFrame, DataFrame)
         Of each run of one program its counts, NaN where nothing was counted, and its running shares (0–1), NaN where
-        they are not known; a row an interval, a column an event, ``cycles`` among them.
+        they are not known; a row an interval, a column an event. Runs that did not count ``cycles`` are left out.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def totals(runs):
         intervals left out, because no core can count so many per cycle.
     """
     parts = {}
-    for counts, running in runs:
+    for counts, running in (run for run in runs if "cycles" in run[0]):
         cycles, share = counts["cycles"].to_numpy(float), running.to_numpy(float)
         cycles_error = _noise(cycles, share[:, counts.columns.get_loc("cycles")])
         for column, event in enumerate(counts):

@@ -120,9 +120,8 @@ def _add_parts(parts, values, slots, shares, formulas, missing):
             missing[part.name] = ()
     # Parts below level 1 are shown only if all parts of their parent are known.
     if parts and (not parts[0].parent or len(computed) == len(parts)):
-        shares.update(
-            {name: (part / slots).replace([np.inf, -np.inf], np.nan) for name, part in computed.items()}
-        )
+        for name, part in computed.items():
+            shares[name] = (part / slots).replace([np.inf, -np.inf], np.nan)
 
 
 def _first(formulas, values):

@@ -34,9 +34,7 @@ def merge_steps(steps, *, adjust=True):
         If the runs have different numbers of steps.
     """
     if not steps or len({len(step) for step in steps}) != 1:
-        raise ValueError(
-            f"runs of {[len(step) for step in steps]} steps can't be merged; cut all into the same number."
-        )
+        raise ValueError(f"runs of {[*map(len, steps)]} steps can't be merged; cut all into the same number.")
     index = steps[0].index
     ipcs = np.array([step["instructions"] / step["cycles"] for step in steps])
     reference, rates = ipcs.mean(axis=0), {}
