@@ -67,9 +67,8 @@ def sampled(command, encodings, period, folder):
         reason = failure(shlex.join(command), recorder.returncode, text_of(program_stderr))
         raise SampleError(f"{reason}\nSamples are kept only of a program that succeeds.")
     if recorder.returncode:
-        raise SampleError(
-            f"perf could not sample {group} under `{shlex.join(command)}`:\n{last_lines(text_of(recorder_stderr))}"
-        )
+        said = last_lines(text_of(recorder_stderr))
+        raise SampleError(f"perf could not sample {group} under `{shlex.join(command)}`:\n{said}")
 
 
 def _pieces(process):
@@ -160,8 +159,7 @@ def record_samples(command, events, period, out, *, label=None):
         data, errors = folder / "perf.data", folder / "script.stderr"
         with data.open("xb") as stream:
             settings = {"store": lambda blocks: sum(map(len, blocks)), "copy": stream}
-            metadata |= _sample(command, encodings, period, folder, label, **settings)
-        metadata |= {"kind": "samples"}
+            metadata |= _sample(command, encodings, period, folder, label, **settings) | {"kind": "samples"}
         with (
             errors.open("xb") as stderr,
             run_supervised([*_PRINT, data], stdout=subprocess.PIPE, stderr=stderr) as printer,
@@ -237,9 +235,7 @@ def _encodings(events):
     """Events as a dict of name to perf's encoding; SampleError if fewer than two."""
     encodings = dict(events) if isinstance(events, Mapping) else {event: event for event in events}
     if len(encodings) < 2:
-        raise SampleError(
-            f"at least two events are needed, one to time the sampling; got {', '.join(encodings) or 'none'}."
-        )
+        raise SampleError(f"at least two events are needed, one for the time; got {[*encodings]}.")
     return encodings
 
 
@@ -265,9 +261,7 @@ def record_stream(
         program.prepare() as counted,
     ):
         if counted.pids:
-            raise SampleError(
-                f"{name} is a server, and a sampled group of counters follows one process only."
-            )
+            raise SampleError(f"{name} is a server, and a sampled group of counters is of one process only.")
         settings = [f"{key}={value}" for key, value in counted.environment.items()]
         command = ["env", *settings, *counted.command] if settings else counted.command
         kind = "hardware" if any(map(needs_counter, encodings)) else "software"

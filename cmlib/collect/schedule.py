@@ -101,10 +101,8 @@ def _groups(events, n_counters, pinned, counters_of):
     """Divide events, in their order, into tuples that fit on the counters left by the pinned ones."""
     if not events:
         raise ValueError("no events to count.")
-    if twice := [name for name, n in Counter([*pinned, *events]).items() if n > 1]:
-        raise ValueError(
-            f"named more than once, or pinned and named: {', '.join(sorted(twice))}; name every event once."
-        )
+    if twice := sorted(name for name, n in Counter([*pinned, *events]).items() if n > 1):
+        raise ValueError(f"named more than once, or pinned and named: {', '.join(twice)}; name each once.")
     if not any(map(needs_counter, events)):
         return [tuple(events)]
     width = n_counters - sum(map(needs_counter, pinned))

@@ -285,14 +285,12 @@ def join_levels(last, second):
     ``sim.l2_load_misses`` and ``sim.l2_store_misses``, interpolated at equal shares of instructions. CallgrindError
     if the two differ by more than 0.01 % (REPEATS) in instructions.
     """
-    apart = difference(last, second)
-    if apart > REPEATS:
+    if (apart := difference(last, second)) > REPEATS:
         raise CallgrindError(message(__file__, "differing_simulations", 100 * apart))
     misses = second[_lowest()]
     if apart:
-        reached, here = (
-            run["sim.instructions"].cumsum() / run["sim.instructions"].sum() for run in (second, last)
-        )
+        executed = (run["sim.instructions"].cumsum() for run in (second, last))
+        reached, here = (so_far / so_far.iloc[-1] for so_far in executed)
         so_far = misses.cumsum()
         read = [np.interp(here, [0.0, *reached], [0.0, *so_far[event]]) for event in misses]
         misses = pd.DataFrame(np.diff(read, prepend=0.0).T, last.index)
@@ -320,8 +318,7 @@ def as_events(costs):
     an event was not simulated.
     """
     names = simulated_events()["callgrind"]
-    lacking = [short for short in names if short not in costs]
-    if lacking:
+    if lacking := [short for short in names if short not in costs]:
         raise CallgrindError(message(__file__, "not_simulated", ", ".join(lacking)))
     return costs[list(names)].set_axis(list(names.index), axis=1).astype(np.float64)
 

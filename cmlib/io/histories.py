@@ -52,9 +52,8 @@ def read_history(file):
         table = table.iloc[dates.argsort(kind="stable")]
     texts = table["subject"] if "subject" in table else pd.Series("", table.index)
     subjects = texts.fillna("").groupby(table["commit"], sort=False).first()
-    metrics = table.drop(columns=["date", "subject"], errors="ignore")
-    if set(table) >= _LONG:
-        metrics = _spread(table, file)
+    plain = table.drop(columns=["date", "subject"], errors="ignore")
+    metrics = _spread(table, file) if set(table) >= _LONG else plain
     values = metrics.drop(columns="commit")
     texts = values.select_dtypes(exclude=["number", "bool"])
     values = values.assign(**{name: _numbers(text, file) for name, text in texts.items()})

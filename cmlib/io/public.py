@@ -194,8 +194,7 @@ def import_programs(name, wanted, *, folder=None):
     RecordError if it can't be imported.
     """
     known = programs(name)
-    unknown = [program for program in wanted if program not in (*known, ALL)]
-    if unknown:
+    if unknown := [program for program in wanted if program not in (*known, ALL)]:
         raise PublicError(f"{name} has no program {unknown[0]!r}; it has {', '.join(known)}.")
     recordings = Path(folder or places.recordings_dir())
     rows = [row for row in files(name).itertuples() if row.program]

@@ -4,6 +4,7 @@ its lines were left out where others were read.
 Nothing is raised; patterns and sentences are in ``refused.yaml``.
 """
 
+import itertools
 import re
 
 from cmlib.io.events.naming import CORE_EVENT, base_name, is_known
@@ -33,14 +34,10 @@ def recognise(content):
 def without_counts(text):
     """Why a text in which no counts were found has none (str): the tool that wrote lines of it, and the first one."""
     lines = re.finditer(rf"(?m)^.{{1,{_LONGEST}}}", text[:_HEAD])
-    told = (
-        (line.start(), tool)
-        for line in lines
-        for tool, row in _LINES.items()
-        if re.match(row, line[0], re.IGNORECASE)
-    )
+    pairs = itertools.product(lines, _LINES.items())
+    told = ((line, tool) for line, (tool, row) in pairs if re.match(row, line[0], re.IGNORECASE))
     if first := next(told, None):
-        return f"{_TOLD['of_tool'].format(first[1], where(text, first[0]))} {_TOLD['read']}"
+        return f"{_TOLD['of_tool'].format(first[1], where(text, first[0].start()))} {_TOLD['read']}"
     return f"{_TOLD['without'].format(sum(map(bool, map(str.strip, text.split(chr(10))))))} {_TOLD['read']}"
 
 

@@ -36,8 +36,7 @@ def read_regions(path):
     """
     content = path.read().encode() if hasattr(path, "read") else archive.read_file(path)
     frame = archive.parse_csv(content, most_columns=_MOST_COLUMNS, dtype={"function": str, "location": str})
-    missing = [column for column in ABOUT if column not in frame]
-    if missing:
+    if missing := [column for column in ABOUT if column not in frame]:
         raise ValueError(f"{path}: not a file of regions, columns {missing} are missing")
     repeated = frame["thread"].astype(str) == "thread"
     if (frame.loc[repeated].to_numpy(str) != np.array(frame.columns, str)).any():

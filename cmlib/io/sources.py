@@ -29,9 +29,7 @@ from cmlib.processors import machine_with
 from cmlib.spelling import PINNED, spelling
 from cmlib.terminal import abridged
 
-WITHOUT_TURN = (
-    "Zeros that run from one event to the end of the list had no turn, and are taken for not counted:"
-)
+WITHOUT_TURN = "Zeros that run from one event to the list's end had no turn, and are taken for not counted:"
 _OF_MEANS = (
     "Counts are means of ",
     "Counts are those of one interval",
@@ -337,11 +335,8 @@ def _facts(frame, counts, running, names, text):
     """Metadata (dict) that a run's counts and text tell."""
     bases = {event: events.base_name(event) for event in frame["event"].unique()}
     written = {names.get(base, base): event for event, base in bases.items()}
-    modifiers = {
-        name: event.rpartition(":")[2]
-        for name, event in written.items()
-        if event == f"{bases[event]}:{event.rpartition(':')[2]}"
-    }
+    behind = {name: (bases[event], *event.rpartition(":")) for name, event in written.items()}
+    modifiers = {name: modifier for name, (base, bare, _, modifier) in behind.items() if bare == base}
     pinned = [name for name, modifier in modifiers.items() if "D" in modifier and name in counts]
     pinned = pinned or [name for name in PINNED if name in counts]
     others = [name for name in counts if name not in pinned]

@@ -84,9 +84,7 @@ def parse_stream(text, path):
         columns = pd.DataFrame(lines, columns=["count", "event"]).groupby("event", sort=False)["count"]
         counts = pd.DataFrame({name: column.reset_index(drop=True) for name, column in columns})
     else:
-        raise PublicError(
-            f"{path} is no stream of counts: it begins with {text[:40]!r}, and with no names of events."
-        )
+        raise PublicError(f"{path} is no stream of counts: it begins with {text[:40]!r}, no names of events.")
     counts = counts.rename(columns=_event).apply(pd.to_numeric, errors="coerce").dropna()
     return counts[counts.iloc[:, 0].diff().fillna(1) > 0].reset_index(drop=True) if len(counts) else counts
 

@@ -97,8 +97,7 @@ def compare_programs(
     with closing(open_pair(old, new, notify=notify, progress=progress, **settings)) as looks:
         for pair in looks:
             machines = {"good_machine": pair.old.about["machine"], "new_machine": pair.new.about["machine"]}
-            obstacles = check_comparable(pair.old.runs, pair.new.runs, alpha=alpha, **machines)
-            if obstacles:
+            if obstacles := check_comparable(pair.old.runs, pair.new.runs, alpha=alpha, **machines):
                 raise CmlibError("; ".join(obstacles))
             relevant = smallest if pair.paired else max(smallest, DRIFT)
             rules = {"alpha": alpha, "smallest": relevant, "paired": pair.paired, "n_looks": pair.n_looks}

@@ -123,8 +123,7 @@ def is_recording(name):
 
 def check_free(folder):
     """Raise CmlibError if `folder` holds recordings that :func:`save_pair` would replace."""
-    there = [path.name for form in FORMS for path in sorted(Path(folder).glob(f"{form}.*"))]
-    if there:
+    if there := [path.name for form in FORMS for path in sorted(Path(folder).glob(f"{form}.*"))]:
         raise CmlibError(message(__file__, "keep", folder, ", ".join(there)))
 
 
@@ -251,9 +250,8 @@ def plan_parts(events, good_counters):
     """
     hardware = [event for event in events if event.hardware]
     if hardware and good_counters < 2:
-        raise CmlibError(
-            message(__file__, "few_counters", ", ".join(event.name for event in hardware), good_counters)
-        )
+        names = ", ".join(event.name for event in hardware)
+        raise CmlibError(message(__file__, "few_counters", names, good_counters))
     software = [event for event in events if not event.hardware]
     if not hardware:
         return "work", _portions(software, _MOST_AT_ONCE)
@@ -284,9 +282,8 @@ def _count_part(version, run, part, events, per):
             raise CmlibError(f"`{shlex.join(argv)}` passed none of its regions: there is nothing to compare")
         if not uncounted and samples["running"].min() > 0.999:
             return heading(run, part, *times) + text
-    raise CmlibError(
-        message(__file__, "not_counted", shlex.join(argv), ", ".join(uncounted) or "the events", _ATTEMPTS)
-    )
+    lacking = ", ".join(uncounted) or "the events"
+    raise CmlibError(message(__file__, "not_counted", shlex.join(argv), lacking, _ATTEMPTS))
 
 
 def _count_regions(argv, events, file, timeout):
@@ -372,10 +369,8 @@ def read_times(text):
         raise ValueError("the work of a function adds up to 0")
     work = np.where(n_samples > 0, work, np.nan)
     times = np.stack([added(rows["seconds"]) / work, added(rows["task-clock"]) / 1e9 / work], axis=-1)
-    columns = [(function, measure) for function in functions for measure in MEASURES]
-    of_functions = pd.DataFrame(
-        times.reshape(len(samples), -1), columns=pd.Index(columns, tupleize_cols=False)
-    )
+    columns = pd.MultiIndex.from_product([functions, MEASURES]).to_flat_index()
+    of_functions = pd.DataFrame(times.reshape(len(samples), -1), columns=columns)
     of_runs = pd.DataFrame(map(_noted_times, headings))
     frame = of_runs.combine_first(of_functions)[list(dict.fromkeys([*columns, *of_runs]))]
     frame.columns = pd.MultiIndex.from_tuples(frame.columns, names=["function", "measure"])

@@ -143,9 +143,7 @@ def _placed(value, layout):
         config |= (value & (1 << width) - 1) << int(low)
         value >>= width
     if value:
-        raise CmlibError(
-            f"an event's code or umask has more bits than this machine's counters take ({layout})."
-        )
+        raise CmlibError(f"an event's code or umask has more bits than the counters take here ({layout}).")
     return config
 
 

@@ -22,7 +22,7 @@ from cmlib.collect.record.protocol import Request, encodings, fit_to_counters, p
 from cmlib.collect.schedule import make_plans, with_second_reading
 from cmlib.errors import message, text_of
 from cmlib.io import events, perf
-from cmlib.io.archive import errors_as, locked, make_folder, programs, remove_abandoned, working_folder
+from cmlib.io.archive import errors_as, locked, make_folder, programs, working_folder
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import events_of
 from cmlib.shell import command_line
@@ -171,7 +171,6 @@ def record_attached(
     ):
         plan, meta = _planned(name, running, request, programs.existing_runs(recordings / name))
         target = make_folder(recordings / name)
-        remove_abandoned(target)
         return _record(target, plan, meta | {"note": note}, running, seconds, lock, notify)
 
 
@@ -233,9 +232,7 @@ def _checked(done, plan, running):
         raise RecordError(message(__file__, "refused", counted, _named(running), refusal or nothing))
     if frame.empty or frame["time_s"].max() < plan.interval_ms / 1000:
         why = _ends(running).get(done.ended, "it ended")
-        raise RecordError(
-            f"{why} before the first interval of {plan.interval_ms} ms was over; nothing was recorded."
-        )
+        raise RecordError(f"{why} before the first interval of {plan.interval_ms} ms; nothing was recorded.")
     session.validate_run(frame, replace(plan, mode="mlpx"))
     if not frame["value"].notna().any():
         raise RecordError(message(__file__, "idle", _named(running), frame["time_s"].max()))

@@ -146,20 +146,16 @@ def check_outcome(outcome, plan, command):
     `outcome` is a PerfOutcome (what perf and the program wrote), `plan` the Plan (events of one run) that was
     counted, `command` the program's, as text.
     """
+    said = last_lines(outcome.perf_stderr)
     if outcome.exit_code is None:
-        nothing = f"perf wrote nothing, and ended with exit code {outcome.perf_code}"
-        reason = last_lines(outcome.perf_stderr) or nothing
-        raise RecordError(
-            message(__file__, "refused", ", ".join([*plan.pinned, *plan.events]), command, reason)
-        )
+        events = ", ".join([*plan.pinned, *plan.events])
+        said = said or f"perf wrote nothing, and ended with exit code {outcome.perf_code}"
+        raise RecordError(message(__file__, "refused", events, command, said))
     if outcome.exit_code:
-        raise RecordError(
-            message(__file__, "failed", failure(command, outcome.exit_code, outcome.program_stderr))
-        )
+        ended = failure(command, outcome.exit_code, outcome.program_stderr)
+        raise RecordError(message(__file__, "failed", ended))
     if outcome.perf_code:
-        raise RecordError(
-            message(__file__, "perf_failed", outcome.perf_code, command, last_lines(outcome.perf_stderr))
-        )
+        raise RecordError(message(__file__, "perf_failed", outcome.perf_code, command, said))
 
 
 def ending(code):

@@ -105,10 +105,8 @@ def _wanted(request):
     if request.set_name and len(wanted) > 1:
         raise RecordError(f"{len(wanted)} sets would be recorded, and --set names one: choose it by --mode.")
     usual = {"mlpx": f"mlpx{request.per_run}"}
-    return [
-        (request.set_name or (_SET_OF_ALL if of == "all" else usual).get(mode, mode), mode, of)
-        for mode, of in wanted
-    ]
+    names = [(_SET_OF_ALL if of == "all" else usual).get(mode, mode) for mode, of in wanted]
+    return [(request.set_name or name, *pair) for name, pair in zip(names, wanted, strict=True)]
 
 
 def counted_in_probe(folder):
@@ -123,9 +121,7 @@ def counted_in_probe(folder):
             planned = [event for group in meta["groups"] for event in group]
             counting += [event for event in planned if event in counts and counts[event].sum() > 0]
     if not counting:
-        raise RecordError(
-            f"no event ever counted in the probe of {folder.name}: is it a program that computes anything?"
-        )
+        raise RecordError(f"no event ever counted in the probe of {folder.name}: does it compute anything?")
     return counting
 
 
@@ -188,6 +184,4 @@ def fit_to_counters(request, existing, counters=None):
         say(f"{message}; recorded instead: {', '.join(names)}.", err=True)
         software = {"mode": "ocoe", "events": ",".join(names), "pinned": ("task-clock",)}
         return replace(request, set_name=request.set_name or "software", **software), _NO_COUNTERS
-    raise RecordError(
-        f"{message}. Software events can be recorded: --pinned task-clock --events {','.join(names)}."
-    )
+    raise RecordError(f"{message}. Record software events: --pinned task-clock --events {','.join(names)}.")

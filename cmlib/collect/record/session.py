@@ -23,7 +23,7 @@ from cmlib.collect.record.execute import as_program, check_outcome, execute
 from cmlib.collect.schedule import PROBE
 from cmlib.errors import message
 from cmlib.io import perf
-from cmlib.io.archive import errors_as, locked, make_folder, now, remove_abandoned, working_folder
+from cmlib.io.archive import errors_as, locked, make_folder, now, working_folder
 from cmlib.io.archive.programs import RecordError, add_run, check_comparable, check_names, existing_runs
 from cmlib.io.archive.runs import check_run, run_name
 from cmlib.io.events import second_readings
@@ -91,7 +91,6 @@ def record(
         machine.counters_lock(command_line("cmlib", "record", name), held=lock) as held,
     ):
         target = make_folder(recordings / name)
-        remove_abandoned(target)
         existing = existing_runs(target)
         about = {"note": ""} | {key: value for key, value in about.items() if value is not None}
         about |= {"program": name, "command": program.command, "counters": dict(counters)}

@@ -17,7 +17,7 @@ from cmlib.collect.record.execute import TooLongError, find_program, noted
 from cmlib.collect.record.session import beginning, planned_metadata
 from cmlib.collect.schedule import Plan
 from cmlib.collect.simulate import valgrind
-from cmlib.io.archive import errors_as, locked, make_folder, remove_abandoned, working_folder
+from cmlib.io.archive import errors_as, locked, make_folder, working_folder
 from cmlib.io.archive.programs import add_run, check_comparable, check_names, read_raw
 from cmlib.io.archive.runs import VALGRIND, run_name
 from cmlib.io.callgrind import REPEATS, as_events, difference, read_parts, read_second_level, read_series
@@ -91,7 +91,6 @@ def record_simulated(
     find_program(command)
     with errors_as(RecordError, recordings):
         target = make_folder(recordings / name)
-        remove_abandoned(target)
         existing = existing_runs(target)
         of_set = [meta for meta in existing.values() if meta["set"] == set_name]
         # Runs added to a set are simulated as its first run was.
@@ -173,12 +172,10 @@ def _finished(meta, every, outcomes, raw):
     caches, second = read_parts(text).caches, read_second_level(text)
     if second is not None:
         caches |= {"L2": second.caches["LL"]}
-    return meta | {
-        "duration_s": float(counts.index[-1]),
-        "simulation_s": round(sum(outcome.seconds for outcome in outcomes), 3),
-        "simulator": meta["simulator"]
-        | {"every_blocks": every, "caches": caches, "in_order": outcomes[0].in_order},
-    }
+    seconds = round(sum(outcome.seconds for outcome in outcomes), 3)
+    lengths = {"duration_s": float(counts.index[-1]), "simulation_s": seconds}
+    told = {"every_blocks": every, "caches": caches, "in_order": outcomes[0].in_order}
+    return meta | lengths | {"simulator": meta["simulator"] | told}
 
 
 def _planned(set_name, number, options, about):

@@ -13,7 +13,6 @@ from .files import (
     read_file,
     readable,
     reading_errors_as,
-    remove_abandoned,
     unpack,
     working_folder,
     write_whole,

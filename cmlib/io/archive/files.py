@@ -220,9 +220,8 @@ def unpack(packed, file):
         raise ArchiveError(f"{file} is cut off: its compressed content has no end.") from error
     # xz asks for the memory that a file names.
     except (OSError, zlib.error, lzma.LZMAError, MemoryError) as error:
-        raise ArchiveError(
-            f"{file} can't be unpacked: {str(error) or 'it asks for too much memory'}."
-        ) from error
+        reason = str(error) or "it asks for too much memory"
+        raise ArchiveError(f"{file} can't be unpacked: {reason}.") from error
     if len(content) > most:
         raise ArchiveError(message(__file__, "unpacks_to_more", file, len(packed), most))
     return content
@@ -278,11 +277,16 @@ def write_whole(target, content):
 
 
 def make_folder(folder):
-    """Make a folder for recordings if it is missing, and return its Path; ArchiveError if it is a symbolic link."""
+    """Make a folder for recordings if it is missing, and return its Path; ArchiveError if it is a symbolic link.
+
+    Working folders that killed processes have left in it are removed.
+    """
     folder = Path(folder)
     if folder.is_symlink():
         raise ArchiveError(message(__file__, "link", folder, os.readlink(folder)))
     folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder):
+        _remove_abandoned(folder.glob("*.partial"))
     return folder
 
 
@@ -310,13 +314,6 @@ def _remove(folder):
     except KeyboardInterrupt:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-
-
-def remove_abandoned(folder):
-    """Remove the working folders that killed processes have left in a folder (path)."""
-    folder = Path(folder)
-    with locked(folder):
-        _remove_abandoned(folder.glob("*.partial"))
 
 
 def atomic_replace(draft, target):

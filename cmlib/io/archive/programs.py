@@ -126,9 +126,7 @@ def add_run(folder, meta, raw):
     target = Path(folder) / f"{meta['run']}.json"
     with errors_as(RecordError, folder):
         if target.exists():
-            raise RecordError(
-                f"{meta['program']}/{meta['run']} exists, and recordings are never overwritten."
-            )
+            raise RecordError(f"{meta['program']}/{meta['run']} exists; recordings are never overwritten.")
         runs.check_run(meta, target)
         write_recording(target, pack(raw), meta, schema=runs.SCHEMA, suffix=runs.content_suffix(meta))
     return target

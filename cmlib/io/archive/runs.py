@@ -35,9 +35,7 @@ def read_object(file, what, hint, *kinds):
     except (ValueError, RecursionError) as error:
         raise ArchiveError(f"{file} is not JSON: {error}. {hint}") from error
     if not isinstance(content, dict):
-        raise ArchiveError(
-            f"{file} is not {what}: it holds {type(content).__name__} instead of an object. {hint}"
-        )
+        raise ArchiveError(f"{file} is not {what}: it holds {type(content).__name__}, no object. {hint}")
     for problem in filter(None, (first_problem(content, kind) for kind in kinds)):
         raise ArchiveError(f"{file} is not {what}: {problem}. {hint}")
     return content
@@ -175,9 +173,7 @@ UNKNOWN = "unknown"
 # Axis of a recording: an interval is a stretch of time, or a whole run.
 TIME, RUNS = "time", "runs"
 _CONTENT = {PERF: ".csv.gz", VALGRIND: ".callgrind.gz"}
-_HOW = (
-    "Such files are written by `cmlib record` and `cmlib import`; move anything else out of the recordings."
-)
+_HOW = "Such files are written by `cmlib record` and `cmlib import`; move any other out of the recordings."
 
 
 def run_name(set_name, pass_number, part):

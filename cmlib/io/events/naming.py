@@ -201,14 +201,10 @@ def kinds(events, table):
         cycles per instruction in other words); and ``topic`` within the kind. Every event has all three.
     """
     descriptions = table["description"].to_dict()
-    matched = {event: _first(f"{event}: {descriptions.get(event, '')}") for event in events}
+    texts = {event: f"{event}: {descriptions.get(event, '')}" for event in events}
+    matched = {name: next(of for *of, rule in _rules() if rule.search(text)) for name, text in texts.items()}
     frame = pd.DataFrame.from_dict(matched, orient="index", columns=["kind", "class", "topic"])
     return frame.rename_axis("event")
-
-
-def _first(text):
-    """Kind, class and topic of the first rule whose pattern is in the text; the last one matches all."""
-    return next((kind, klass, topic) for kind, klass, topic, pattern in _rules() if pattern.search(text))
 
 
 @cache

@@ -81,11 +81,9 @@ def _can_merge(summands, parts):
     `parts` maps names of events to masks.
     """
     masks = set(parts.values())
-    return any(
-        sum(parts[event] for event in some) in masks
-        for size in range(2, len(summands))
-        for some in itertools.combinations(summands, size)
-    )
+    by_size = (itertools.combinations(summands, size) for size in range(2, len(summands)))
+    some = itertools.chain.from_iterable(by_size)
+    return any(sum(parts[event] for event in events) in masks for events in some)
 
 
 _RAW = re.compile(r"r([0-9a-fA-F]{1,6})")  # a raw code, such as r412e
@@ -225,16 +223,10 @@ def translate(names, machine):
     common = _common(named.values())
     named = {name: common.get(known, known) for name, known in named.items()}
     taken = list(named.values())
-    translated = {
-        name: known
-        for name, known in named.items()
-        if name != known and taken.count(known) == 1 and known not in names
-    }
-    return translated | {
-        reading: reading.replace(event, translated[event], 1)
-        for reading, event in again.items()
-        if event in translated
-    }
+    changed = {name: known for name, known in named.items() if name != known and known not in names}
+    translated = {name: known for name, known in changed.items() if taken.count(known) == 1}
+    further = {reading: event for reading, event in again.items() if event in translated}
+    return translated | {copy: copy.replace(event, translated[event], 1) for copy, event in further.items()}
 
 
 def _plain_or_code(name):

@@ -76,9 +76,8 @@ def read_table(path):
     """
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)
     if missing := [column for column in COLUMNS if column not in frame.columns]:
-        raise EventError(
-            message(__file__, "no_column", path, missing[0], ", ".join(frame.columns), ", ".join(COLUMNS))
-        )
+        listed = map(", ".join, (frame.columns, COLUMNS))
+        raise EventError(message(__file__, "no_column", path, missing[0], *listed))
     for column in _NUMBERS:
         with reading_errors_as(EventError, f"{path}, column {column}", hint="Write numbers such as 0x1f."):
             frame[column] = [int(text or "0", 0) for text in frame[column]]

@@ -82,9 +82,8 @@ def heads(lines):
             head = Head(tuple(titles.values()), typed or command, head.number + 1)
             typed *= not TABLE.match(line)
         elif title := _title(above, line, below):
-            level = (
-                _COLON + is_fenced if title["c"] else len(title["marks"] or "") * (not is_fenced) or _MARKED
-            )
+            n_marks = len(title["marks"] or "") * (not is_fenced)
+            level = _COLON + is_fenced if title["c"] else n_marks or _MARKED
             titles = {k: words for k, words in titles.items() if k < level}
             titles[level] = next(filter(None, title.group(*"abcde"))).strip(" :*`")
             head = Head(tuple(titles.values()), head.command * (level >= _MARKED), head.number)

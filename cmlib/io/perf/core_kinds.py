@@ -63,10 +63,7 @@ def by_kind_of_core(text):
     if len({kind for kind, _ in lines if kind} - {_NO_KIND}) < 2 or not counted:
         return {"": text}
     if len(counted) > _MOST_KINDS:
-        raise ParseError(
-            f"line 1: {len(counted)} kinds of core are counted, and no processor has more than {_MOST_KINDS}: was the "
-            "file edited?"
-        )
+        raise ParseError(f"line 1: {len(counted)} kinds of core, {_MOST_KINDS} at most: was the file edited?")
     parts = {}
     for kind in counted:  # tables without kinds have nothing but headings in common with the others
         part = [s for of, s in lines if of == kind or of == "" and (kind != _NO_KIND or s[0] in "#\n")]

@@ -37,9 +37,7 @@ def cut(text, start_s, end_s):
     form = find_format(text)
     starts, stops, times = form.timed_lines
     if not len(times):
-        raise ParseError(
-            f"line 1: the lines of this form ({form.name}) have no times that marks could refer to."
-        )
+        raise ParseError(f"line 1: lines of this form ({form.name}) have no times that marks could refer to.")
     ends, interval = np.unique(times, return_inverse=True)
     begins = np.concatenate([[0.0], ends[:-1]])[interval]
     inside = (begins >= start_s) & (times <= end_s) & (times > begins)
@@ -115,16 +113,13 @@ def read_marks(file):
     """
     with errors_as(RecordError, file):
         content = decompress(read_file(Path(file)), file)
-    if len(content) > _MOST_BYTES:
-        raise RecordError(
-            f"{file} has {len(content):,} bytes, and a file of marks {_MOST_BYTES:,} at most. {_FORM}"
-        )
+    if (n := len(content)) > _MOST_BYTES:
+        raise RecordError(f"{file} has {n:,} bytes, and a file of marks {_MOST_BYTES:,} at most. {_FORM}")
     lines = content.decode(errors="replace").splitlines()
     marks, unit = [], None
     rows = [(k, _cells(line)) for k, line in enumerate(lines, 1) if line.strip("# ")]
     for k, cells in rows:
-        is_heading = k == rows[0][0] and not any(map(_NUMBER.fullmatch, cells[1:]))
-        if is_heading:
+        if k == rows[0][0] and not any(map(_NUMBER.fullmatch, cells[1:])):  # the heading
             units = filter(None, map(_UNIT.search, cells[1:]))
             unit = next((unit[1].lower() for unit in units), None)
         elif not lines[k - 1].startswith("#"):

@@ -57,7 +57,7 @@ def series(frame):
     """
     frame, _ = without_copies(frame)
     interval, codes, events, copy = _numbered(frame)
-    column, names = _number_copies(codes, copy, _column_names(events))
+    column, names = _columns(codes, copy, events)
     starts = np.flatnonzero(np.diff(interval, prepend=-1))
     check_density(len(starts), len(names), len(frame))
     index = pd.Index(frame["time_s"].to_numpy(float)[starts], name="time_s")
@@ -117,10 +117,9 @@ def _is_further(rows, copy):
     n_rows = rows.groupby(["code", "interval"]).size()
     last = rows["interval"].iloc[-1]  # may be cut off
     before = n_rows[n_rows.index.get_level_values("interval") < last]
-    all_of_them, before = (
-        n.groupby(level="code").quantile(_FEW, interpolation="lower") for n in (n_rows, before)
-    )
-    usual = all_of_them.combine(before, max, fill_value=1)
+    by_code = (n.groupby(level="code") for n in (n_rows, before))
+    usual, before = (n.quantile(_FEW, interpolation="lower") for n in by_code)
+    usual = usual.combine(before, max, fill_value=1)
     return copy >= usual.to_numpy()[rows["code"]]
 
 
@@ -137,27 +136,22 @@ def _numbered(frame):
 def _check_times(time):
     """Raise ValueError if a time is NaN or smaller than the one before it."""
     if np.isnan(time).any():
-        raise ValueError(
-            "the counts have no times: they are totals of whole runs. Record with an interval, `perf stat -I 100`."
-        )
+        raise ValueError("the counts have no times: they are totals of whole runs. Record with an interval.")
     back = np.flatnonzero(np.diff(time) < 0)
     if len(back):
         row = back[0] + 1
         raise ValueError(message(__file__, "back_in_time", row, time[row - 1], time[row]))
 
 
-def _column_names(events):
-    """Names of events without modifiers, but with them where two would be equal (list of str)."""
-    bases = list(map(base_name, events))
-    alike = Counter(bases)
-    return [event if alike[base] > 1 else base for event, base in zip(events, bases, strict=True)]
-
-
-def _number_copies(codes, copy, names):
+def _columns(codes, copy, events):
     """Number of each row's column (array), and the columns' names (list of str), in order of appearance.
 
-    `codes` are the rows' numbers of events, `copy` which reading of it a row is (from 0), `names` the events'.
+    `codes` are the rows' numbers of `events`, `copy` which reading of it a row is (from 0). Names have modifiers only
+    where two would be equal without them.
     """
+    bases = list(map(base_name, events))
+    alike = Counter(bases)
+    names = [event if alike[base] > 1 else base for event, base in zip(events, bases, strict=True)]
     n_copies = copy.max(initial=0) + 1
     column, kinds = pd.factorize(codes * n_copies + copy)
     return column, [copy_name(names[kind // n_copies], kind % n_copies + 1) for kind in kinds]

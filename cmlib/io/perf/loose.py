@@ -157,10 +157,8 @@ def _long(rows):
     words, table[count] = table[count], pd.to_numeric(table[count].str.replace(",", ""), errors="coerce")
     if share and not places and all(is_called(key, "run") for key in keys):
         table[count] = table[count].map("{:.15g}".format).replace("nan", "<not counted>")
-        shares = (
-            pd.to_numeric(table[share].str.rstrip("% "), errors="coerce").fillna(0.0).map("{:.2f}".format)
-        )
-        return [*(table[count] + ",," + table[event] + ",1," + shares + ",,")]
+        shares = pd.to_numeric(table[share].str.rstrip("% "), errors="coerce").fillna(0.0)
+        return [*(table[count] + ",," + table[event] + ",1," + shares.map("{:.2f}".format) + ",,")]
     table["again"] = table.groupby([*keys, *places, event], sort=False).cumcount()
     n_rows, events = len(table[[*keys, "again"]].drop_duplicates()), set(table[event])
     if not any(map(is_event, events)) or n_rows * len(events) > _MOST_CELLS:
@@ -185,11 +183,8 @@ def _wide(rows):
         dropped |= {k for k, word in enumerate(below) if is_called(word, "sum")}
         named = zip(heading, below, strict=True)
         heading = [f"{name} [{word}]" if name and word else name or word for name, word in named]
-    rows = [
-        row
-        for row in rows
-        if any(map(_RE.digit.match, row[1:])) and not any(is_called(cell, "sum") for cell in row)
-    ]
+    rows = [row for row in rows if not any(is_called(cell, "sum") for cell in row)]
+    rows = [row for row in rows if any(map(_RE.digit.match, row[1:]))]
     if not rows or any(len(row) != len(heading) for row in rows) or len(rows) * len(heading) > _MOST_CELLS:
         return []
     if any(_RE.decimal_comma.fullmatch(cell) for row in rows for cell in row):

@@ -157,16 +157,12 @@ class _Part:
         is_counted = bool(shares) and len(counts) == len(_COUNTS)
         n_rows = max(len(rows.get(name, ())) for name in EVENTS)
         percent = {name: [100 * reading.value for reading in rows.get(name, ())] for name in EVENTS}
-        ranges = [
-            f"{min(some):.1f} to {max(some):.1f} % {name}"
-            for name, some in percent.items()
-            if len({*some}) > 1
-        ]
+        varied = {name: some for name, some in percent.items() if len({*some}) > 1}
+        ranges = [f"{min(some):.1f} to {max(some):.1f} % {name}" for name, some in varied.items()]
         tops = {reading.top for some in rows.values() for reading in some}
         modes = PATTERNS["mode"].findall("\n".join(self.lines[top] for top in tops))
-        nodes = [
-            f"{name} {share} %" for name, share in sorted(self.nodes, key=lambda node: -as_number(node[1]))
-        ]
+        largest = sorted(self.nodes, key=lambda node: -as_number(node[1]))
+        nodes = [f"{name} {share} %" for name, share in largest]
         remarks = [
             (_IPC_ALONE if rows.keys() <= {*_RATES, _SECONDS} else _ALONE) * (not is_counted),
             _MEANS.format(n_rows, ", from " * bool(ranges) + ", ".join(ranges)) * (n_rows > 1),

@@ -102,9 +102,8 @@ def parse_stat(text, *, interval_ms=None, columns=None):
         )
     frame = find_format(text).read(interval_ms, columns).to_pandas()
     if len(bad := frame[(frame["value"] < 0) | (frame["value"] == np.inf)]):
-        raise ParseError(
-            f"line 1: {bad['value'].iloc[0]} {bad['event'].iloc[0]} were counted, which is no count."
-        )
+        value, event = bad[["value", "event"]].iloc[0]
+        raise ParseError(f"line 1: {value} {event} were counted, which is no count.")
     return frame
 
 

@@ -89,10 +89,8 @@ def _tables(text):
             raise
         elapsed = _ELAPSED.search(text, rows.end(), end)
         seconds = float(f"{elapsed[1]}.{elapsed[2]}") if elapsed else np.nan
-        of_runs = (
-            f"Counts are means of {table[2]} runs." if table[2] else OF_SEVERAL * bool(VARIES.search(rows[1]))
-        )
-        notes = [*part.remarks(), *filter(None, [of_runs])]
+        of_runs = f"Counts are means of {table[2]} runs." if table[2] else OF_SEVERAL
+        notes = [*part.remarks(), *[of_runs] * bool(table[2] or VARIES.search(rows[1]))]
         counts = counts.set_column(0, "time_s", pa.array(np.ones(len(counts))))
         yield Totals(text[begin:end], counts, whose[0], (seconds,), remarks=tuple(notes), titles=titles)
 
@@ -182,11 +180,9 @@ def with_shares(counts, alone):
         if k is None or len(some) > 1 or "retired" in printed(counts[k].text):
             others += some
         else:
-            text, remarks = (
-                f"{counts[k].text.rstrip()}\n\n{some[0].text}",
-                (*counts[k].remarks, _JOINED.format(shares_told(printed(some[0].text)))),
-            )
-            runs[k] = replace(counts[k], text=text, remarks=remarks)
+            text = f"{counts[k].text.rstrip()}\n\n{some[0].text}"
+            told = _JOINED.format(shares_told(printed(some[0].text)))
+            runs[k] = replace(counts[k], text=text, remarks=(*counts[k].remarks, told))
     return [*runs, *others]
 
 
@@ -199,8 +195,7 @@ def _kinship(counts, shares, are_only):
         return int(are_only)
     if program_of(counts.command) and are_same(counts.command, shares.command):
         return 1 + len(os.path.commonprefix([counts.titles, shares.titles]))
-    is_known = counts.titles == shares.titles != () and shares.command in ("", counts.command)
-    return int(is_known)
+    return int(counts.titles == shares.titles != () and shares.command in ("", counts.command))
 
 
 def events_of(runs):

@@ -52,9 +52,7 @@ def read_metadata(table):
         meta = read_object(description, "the metadata of samples", _HOW, "samples")
         checksum = digest(table)
     if checksum != meta.get("sha256"):
-        raise SampleError(
-            f"{table} is not the file that was written: its checksum is not the one in {description}."
-        )
+        raise SampleError(f"{table} is not the file that was written: its checksum is not {description}'s.")
     return meta
 
 
@@ -67,9 +65,7 @@ def draft(out, suffix):
     """
     description = Path(f"{out}.json")
     if description.exists():
-        raise SampleError(
-            f"{description} exists, and recordings are never overwritten: name another, or move it away."
-        )
+        raise SampleError(f"{description} exists, and is never overwritten: name another, or move it away.")
     with errors_as(SampleError, description.parent):
         description.parent.mkdir(parents=True, exist_ok=True)
         with recording_draft(description, schema=SCHEMA, suffix=suffix) as (table, metadata):

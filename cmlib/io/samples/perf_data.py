@@ -142,9 +142,8 @@ class SampleReader:
             try:
                 at += self._take(kind, data, at, size)
             except (struct.error, ValueError, IndexError) as error:
-                raise SampleError(
-                    f"perf's stream can't be read, a record of type {kind} with {size} bytes: {error}."
-                ) from None
+                record = f"a record of type {kind} with {size} bytes"
+                raise SampleError(f"perf's stream can't be read, {record}: {error}.") from None
             if kind == _FINISHED_ROUND:
                 blocks.append(self._end_round())
         self._to_skip = max(0, at - len(data))

@@ -69,9 +69,8 @@ def find_sources(recordings_dir=None, samples_dir=None):
     """
     folder = Path(recordings_dir or places.recordings_dir())
     series = [_source(SERIES, file, runs.read_run_metadata) for file in sorted(folder.glob("*/*.json"))]
-    series.sort(
-        key=lambda source: [source.meta.get(key) for key in ("program", "set", "pass", "part") if source.meta]
-    )
+    keys = ("program", "set", "pass", "part")
+    series.sort(key=lambda source: [source.meta.get(key) for key in keys if source.meta])
     samples = Path(samples_dir or folder.absolute().parent / "samples")
     named = {file: _NAME.fullmatch(file.stem) for file in samples.glob("*/*-lines-*.json")}
     order = sorted((file.parent.name, name[1], int(name[2]), file) for file, name in named.items() if name)
@@ -134,10 +133,8 @@ def read_counts(file, meta):
         counts, running = read_series(text) if simulated else perf.read_run(text, meta)
     if not ((counts.isna() | (counts >= 0)) & np.isfinite(counts.fillna(0))).all(axis=None):
         raise StoreError(f"{raw} can't be stored: it has counts below zero or without end.")
-    if not 0 < counts.shape[1] <= runs.MOST_EVENTS:
-        raise StoreError(
-            f"{raw} holds {counts.shape[1]} events; a run has 1 to {runs.MOST_EVENTS}. Spread them over several runs."
-        )
+    if not 0 < (n := counts.shape[1]) <= runs.MOST_EVENTS:
+        raise StoreError(f"{raw} holds {n} events; a run has 1 to {runs.MOST_EVENTS}. Spread them over runs.")
     return counts, running
 
 

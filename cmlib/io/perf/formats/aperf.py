@@ -73,9 +73,7 @@ def _counts(sums):
     ParseError without ``ipc``.
     """
     if "ipc" not in sums:
-        raise ParseError(
-            "line 1: APerf's file has a second without ipc, on which all its other metrics are based."
-        )
+        raise ParseError("line 1: APerf's file has a second without ipc, on which its metrics are based.")
     instructions, cycles = sums.pop("ipc")
     counts = {"instructions": instructions, "cycles": cycles}
     for metric, (above, below) in sums.items():

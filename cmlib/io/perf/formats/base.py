@@ -148,9 +148,8 @@ class Format:
                 notes += [OF_SEVERAL] * bool(VARIES.search(self.text, start, end))
                 notes += ["Counts by interval stand beside them, and are left out."] * (whole != runs)
                 table = table.set_column(0, "time_s", pa.array(np.arange(n) // length + 1.0))
-                yield Totals(
-                    self.text[start:end], table, seconds=(np.nan,) * (n // length), remarks=tuple(notes)
-                )
+                seconds = (np.nan,) * (n // length)
+                yield Totals(self.text[start:end], table, seconds=seconds, remarks=tuple(notes))
 
     @staticmethod
     def run_length(events):
@@ -166,9 +165,7 @@ class Format:
         """Text (str) with the counts of one CPU, core, socket or node (`place`, its name) alone; ParseError if there
         is none.
         """
-        raise ParseError(
-            f"line 1: a place is chosen of counts a CPU, core, socket or node, and this is {self.name}."
-        )
+        raise ParseError(f"line 1: a place is chosen of counts a CPU, core or such, and this is {self.name}.")
 
     @functools.cached_property
     def timed_lines(self):

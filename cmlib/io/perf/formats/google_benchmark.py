@@ -70,10 +70,9 @@ class GoogleBenchmark(RunFormat):
         """Repetitions (list of dicts); where there are aggregates only, their means. ParseError if the JSON is
         damaged.
         """
+        what = "line 1: this is not the JSON that google-benchmark writes"
         errors = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
-        with reading_errors_as(
-            ParseError, "line 1: this is not the JSON that google-benchmark writes", errors=errors
-        ):
+        with reading_errors_as(ParseError, what, errors=errors):
             documents = json.loads(f"[{_BETWEEN.sub('},{', self.text)}]")
             listed = [entry for document in documents for entry in document["benchmarks"]]
             entries = [entry for entry in listed if entry.get("run_type", "iteration") == "iteration"]

@@ -29,9 +29,7 @@ _ROW = re.compile(
     r"(?: \(([A-Za-z%/]++)\))?"
     rf" *+{_VARIATION} *+(?:#(?:[^\n ]| ++)*?)?(?: *+{_SHARE})? *+{_VARIATION} *+$"
 )
-_UNITS = frozenset(
-    ["msec", "nsec", "ns", "Joules", "Bytes", "KiB", "MiB", "GiB", "MB", "MiB/s", "%", "C", "W"]
-)
+_UNITS = {"msec", "nsec", "ns", "Joules", "Bytes", "KiB", "MiB", "GiB", "MB", "MiB/s", "%", "C", "W"}
 # Clocks up to perf 3.14 are in milliseconds without saying so.
 _IN_MS = re.compile(r".*[.,](?:[0-9]{2}|[0-9]{6}) (?:task|cpu)-clock(?:-msecs)?")
 # Clocks of some versions of perf 6 are in nanoseconds without saying so.
@@ -98,8 +96,6 @@ class HumanReadable(Format):
         """
         number = _NUMBER.fullmatch(cell)
         if not number or (number[4] and not decimals) or number[4] in (number[2] or "-", number[3] or "-"):
-            raise ParseError(
-                f"{where(self.text, start)} has {cell!r} for a count, which perf writes in no locale."
-            )
+            raise ParseError(f"{where(self.text, start)} has {cell!r} for a count, which no locale writes.")
         whole, *_, decimals = number.groups()
         return float(re.sub(_MARK, "", whole) + (f".{decimals}" if decimals else ""))

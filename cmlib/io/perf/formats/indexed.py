@@ -65,9 +65,7 @@ class Indexed(Format):
         `columns` is not used.
         """
         _, fell = self._counts
-        notes = [
-            "Counters run on: counts are their differences. Those of all CPUs, sockets and boxes are added up."
-        ]
+        notes = ["Counters run on: counts are their differences, added up over CPUs, sockets and boxes."]
         if fell:
             listed = ", ".join(f"{event} (sample {sample})" for event, sample in fell.items())
             notes.append(
@@ -77,13 +75,9 @@ class Indexed(Format):
 
     def _ends(self, interval_ms):
         """Series by sample but the first: its time since the first sample [s]; ParseError if times are not known."""
-        parts = pd.DataFrame(
-            [map(int, time.groups()) for time in _TIME.finditer(self.text)], columns=["unit", "sample", "n"]
-        )
+        parts = pd.DataFrame(_TIME.findall(self.text), columns=["unit", "sample", "n"]).astype(int)
         if parts.empty and interval_ms is None:
-            raise ParseError(
-                "line 1: no walltime tells when samples were taken. Give the length of an interval: --interval-ms N."
-            )
+            raise ParseError("line 1: no walltime tells when samples were taken. Give --interval-ms N.")
         if parts.empty:
             samples = sorted({int(count[4]) for count in _COUNT.finditer(self.text)})[1:]
             return pd.Series(np.arange(1, len(samples) + 1) * interval_ms / 1000, samples)
@@ -108,9 +102,7 @@ class Indexed(Format):
             raise ParseError(f"line 1: {name} has two counts: import each recording by itself.")
         counters = read.pivot_table(index="sample", columns=["event", "place"], values="count", sort=False)
         if len(counters) < 2:
-            raise ParseError(
-                "line 1: counters run on, and were read only once: their differences are not known."
-            )
+            raise ParseError("line 1: counters run on, and were read only once: no difference is known.")
         steps = counters.sort_index().diff().iloc[1:]
         fallen = (steps < 0).cummax()
         by_event = fallen.T.groupby(level="event", sort=False).any().T

@@ -99,15 +99,14 @@ class Likwid(Format):
 
         `columns` is not used.
         """
-        n = len({line.group for line in self._lines})
+        several = (n := len({line.group for line in self._lines})) > 1
         names = dict.fromkeys(itertools.chain(*self.names.values()))
         unused = [name for name in names if not _is_used(name.lower())]
         lacks = any(np.isnan(line.values).any() for line in self._lines)
         notes = {
             "Counts of all hardware threads are added up.": True,
             UNCOUNTED: lacks and not self.in_metrics,
-            f"{n} groups take turns: an interval is a turn of all, of which each was counted for its share.": n
-            > 1,
+            f"{n} groups take turns: an interval is a turn of all, of which each was counted for its share.": several,
             "What is printed are metrics of likwid's: counts are worked out from them.": self.in_metrics,
             "The nominal clock rate is not told: cycles are such that a thread in the middle runs all the time.": (
                 self.in_metrics and not _NOMINAL.search(self.text)
@@ -125,9 +124,8 @@ class Likwid(Format):
                 group, n, n_threads = (int(row[k]) for k in (1, 3, 4))
                 cells = row[6].rstrip().split(row[2])
                 if len(cells) != n * n_threads or len(self.names.get(group, ())) != n:
-                    raise ParseError(
-                        f"{where(self.text, start)} has not the counts of a group that a heading names."
-                    )
+                    line = where(self.text, start)
+                    raise ParseError(f"{line} has not the counts of a group that a heading names.")
                 nothing = _QUOTIENTS_OF_NOTHING if self.in_metrics else _NOTHING
                 values = np.array([read_count(self.text, start, cell, nothing) for cell in cells])
                 lines.append(_Line(group, float(row[5]), values.reshape(n, n_threads)))
@@ -178,9 +176,8 @@ def _nominal_hz(text, measured):
     """The processor's nominal clock rate [Hz]: as the text says it, or else the median of what its metrics imply."""
     if clock := _NOMINAL.search(text):
         return 1e9 * float(clock[1])
-    clock, time, busy = (
-        np.concatenate([values[name] for values in measured]) for name in (_CLOCK, _TIME, _BUSY)
-    )
+    by_name = ([values[name] for values in measured] for name in (_CLOCK, _TIME, _BUSY))
+    clock, time, busy = map(np.concatenate, by_name)
     ratios = (clock * time)[busy > 0] / busy[busy > 0]
     return 1e6 * float(np.nanmedian(ratios)) if np.isfinite(ratios).any() else 1e9
 

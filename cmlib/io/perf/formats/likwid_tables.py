@@ -65,9 +65,8 @@ def _last_between(begins, start, end):
 def _start(text, before, table, begins):
     """Position in the text at which a table begins that follows another: with its region, or its group."""
     region = _last_between(begins, before.end() + 1, table.start())
-    group = max(
-        text.rfind(f"\n{word}", before.end(), table.start()) + 1 for word in ("Group", "TABLE", "STRUCT")
-    )
+    words = ("\nGroup", "\nTABLE", "\nSTRUCT")
+    group = max(text.rfind(word, before.end(), table.start()) + 1 for word in words)
     return region if region is not None else group or text.rfind("\n", 0, table.start()) + 1
 
 

@@ -60,9 +60,7 @@ def whole_count(text, start, cell):
     text.
     """
     if not re.fullmatch("[0-9]{1,20}", cell):
-        raise ParseError(
-            f"{where(text, start)} has {cell[:40]!r} for a count, which is no whole number from 0 to 10^20."
-        )
+        raise ParseError(f"{where(text, start)} has {cell[:40]!r} for a count: no whole number up to 10^20.")
     return int(cell)
 
 

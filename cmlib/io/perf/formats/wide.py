@@ -245,9 +245,8 @@ class Wide(Format):
             if len(cells) == len(self.names):
                 rows[start] = cells
             elif end < len(self.text) or self.text.endswith("\n"):
-                raise ParseError(
-                    message(__file__, "other_cells", where(self.text, start), len(cells), len(self.names))
-                )
+                place = where(self.text, start)
+                raise ParseError(message(__file__, "other_cells", place, len(cells), len(self.names)))
         return rows
 
     @functools.cached_property
@@ -295,10 +294,8 @@ class Wide(Format):
         Counts of several places are added up; ParseError for an unknown column, or a cell that is no count.
         """
         if unknown := [name for name in columns if name not in self.names]:
-            listed = ", ".join(self.names)
-            raise ParseError(
-                f"{where(self.text, self.start)} names no column {unknown[0]!r}. It names {listed}."
-            )
+            place, listed = where(self.text, self.start), ", ".join(self.names)
+            raise ParseError(f"{place} names no column {unknown[0]!r}. It names {listed}.")
         wanted = [k for k, name in enumerate(self.names) if is_event(name) or name in columns]
         names = [self.names[k] for k in wanted]
         counts = [np.multiply(self._column(k), self.scales[k]) for k in wanted]
@@ -318,23 +315,15 @@ class Wide(Format):
         fits = [count is not None and not count >= LARGEST_COUNT for count in numbers]
         if not all(fits):
             wrong = fits.index(False)
-            raise ParseError(
-                message(
-                    __file__,
-                    "no_count",
-                    where(self.text, self.starts[wrong]),
-                    cells[wrong][:40],
-                    self.names[k],
-                )
-            )
+            place, cell = where(self.text, self.starts[wrong]), cells[wrong][:40]
+            raise ParseError(message(__file__, "no_count", place, cell, self.names[k]))
         return numbers
 
     def _check_parts(self, n_parts):
         """Raise ParseError before a long heading is put above each of many runs."""
         if n_parts * self.end_of_heading > _MOST_OF_HEADINGS:
-            raise ParseError(
-                message(__file__, "long_heading", where(self.text, self.start), self.end_of_heading, n_parts)
-            )
+            place = where(self.text, self.start)
+            raise ParseError(message(__file__, "long_heading", place, self.end_of_heading, n_parts))
 
     def _left_out(self, columns):
         """Sentences (list of str) on columns left out, and on cells that are taken for not counted."""
@@ -414,13 +403,6 @@ def _as_table(ends, names, counts):
     pauses = np.flatnonzero(np.diff(ends) > 1.5 * step) + 1
     ends = np.insert(ends, pauses, ends[pauses] - step)
     values = np.insert(counts, pauses, np.nan, axis=0).ravel()
-    n = len(values)
-    columns = [
-        np.repeat(ends, len(names)),
-        names * len(ends),
-        values,
-        np.ones(n, bool),
-        np.where(np.isnan(values), 0.0, np.nan),
-        [""] * n,
-    ]
+    n, running = len(values), np.where(np.isnan(values), 0.0, np.nan)
+    columns = [np.repeat(ends, len(names)), names * len(ends), values, np.ones(n, bool), running, [""] * n]
     return pa.table(columns, SCHEMA)
