@@ -155,9 +155,8 @@ def compare(
     from cmlib.collect.compare.versions import is_recording
     from cmlib.collect.record.execute import signals_handled
 
-    judge = compare_programs
-    if source == SIMULATED:
-        judge = functools.partial(compare_simulated, caches=simulated)
+    simulating = functools.partial(compare_simulated, caches=simulated)
+    judge = simulating if source == SIMULATED else compare_programs
     settings["sources"] = sources if all(sources) else None
     n_commands = sum(not is_recording(name) for name in (old, new))
     total = n_commands * (settings.get("n_runs", _RUNS[source]) + REPEATS * settings.get("layouts", 0))
@@ -172,8 +171,7 @@ def compare(
         if as_json:
             print_json(refusal("interrupted" if isinstance(error, KeyboardInterrupt) else str(error)))
         raise
-    summary = os.environ.get("GITHUB_STEP_SUMMARY") if markdown else None
-    if summary:
+    if summary := markdown and os.environ.get("GITHUB_STEP_SUMMARY"):
         with open(summary, "a", encoding="utf-8") as file:
             file.write(printable(as_text(comparison, "md")) + "\n")
     if as_json:

@@ -32,8 +32,7 @@ def _numbers(context, option, pids):
     """
     if pids is not None and not re.fullmatch(r"[1-9][0-9]{0,8}(,[1-9][0-9]{0,8})*", pids):
         raise click.UsageError(
-            f"--pid takes numbers of processes with commas between, as 812,813, got {pids!r}; `pgrep -a NAME` tells "
-            "them."
+            f"--pid takes numbers of processes with commas between, as 812,813, got {pids!r}; see `pgrep -a NAME`."
         )
     return pids and [int(pid) for pid in pids.split(",")]
 
@@ -165,9 +164,7 @@ def _attach(name, command, running, *, seconds, note, wait, **settings):
     if name is None:
         raise click.UsageError("give a NAME for what is recorded.")
     if command:
-        raise click.UsageError(
-            "--pid, --cgroup and --system count what runs already: give no command beside them."
-        )
+        raise click.UsageError("--pid, --cgroup and --system count what runs: give no command beside them.")
     from cmlib.collect.record import record_attached
     from cmlib.collect.record.attached import cgroup, processes, system
 

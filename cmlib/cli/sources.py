@@ -81,9 +81,8 @@ def choose_source(context, asked):
     for param in context.command.params:
         sources = getattr(param, "sources", (source,))
         if source not in sources and context.get_parameter_source(param.name) == ParameterSource.COMMANDLINE:
-            raise click.UsageError(
-                f"{param.opts[0]} does not go with {source}: it is for {', or '.join(sources)}."
-            )
+            others = ", or ".join(sources)
+            raise click.UsageError(f"{param.opts[0]} does not go with {source}: it is for {others}.")
     return source
 
 

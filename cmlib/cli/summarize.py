@@ -117,9 +117,8 @@ def _from_recordings(name):
     folder = places.recordings_dir() / name
     metas = {folder / f"{run}.json": meta for run, meta in readable_runs(folder).items()}
     if any(source_of(meta) != PERF for meta in metas.values()):
-        raise click.ClickException(
-            f"{name} is simulated: no cycles were counted. Its report: {command_of_report(name)}"
-        )
+        report = command_of_report(name)
+        raise click.ClickException(f"{name} is simulated: no cycles were counted. Its report: {report}")
     runs = readable(lambda file: read_counts(file, metas[file]), metas)
     if not runs:
         raise click.ClickException(f"{name} has no run that can be read.")
@@ -136,9 +135,8 @@ def _text(answer):
     phases = pd.DataFrame(answer["phases"]).to_string(index=False, float_format="{:.4g}".format)
     bars = _bars(answer["account"]["categories"]) if answer["account"] else []
     totals = answer["runs"] == answer["intervals"]
-    means = re.search(
-        r"(?<=Counts are )means of [^.]*runs|one operation(?=, in the mean)", " ".join(answer["remarks"])
-    )
+    remarks = " ".join(answer["remarks"])
+    means = re.search(r"(?<=Counts are )means of [^.]*runs|one operation(?=, in the mean)", remarks)
     shown = answer | {"phases_table": phases, "bars": bars, "totals": totals, "means": means and means[0]}
     return template("cmlib.cli", "summarize.txt.j2").render(shown).rstrip()
 

@@ -62,13 +62,9 @@ def programs(url, wanted="all", *, modes=()):
     names = resolve_names(wanted, lacking, about="the programs recorded", todo=todo)
     for name in names:
         if lacking[name]:
-            raise UnfitRecordingError(
-                f"program {name!r} has {lacking[name]}. What is missing: {how_to_record(name)}"
-            )
-    if 0 < len(simulated & set(names)) < len(names):
-        raise UnfitRecordingError(
-            message(__file__, "both_kinds", ", ".join(sorted(simulated & set(names))), wanted)
-        )
+            raise UnfitRecordingError(f"{name!r} has {lacking[name]}. What is missing: {how_to_record(name)}")
+    if 0 < len(of_valgrind := sorted(simulated & set(names))) < len(names):
+        raise UnfitRecordingError(message(__file__, "both_kinds", ", ".join(of_valgrind), wanted))
     return names
 
 
@@ -85,8 +81,7 @@ def _lacking(runs, modes):
         return "no run that counts both instructions and cycles"
     if modes and set(usable["mode"]) == {UNKNOWN}:
         return "no running shares, so that it is not known which of its counts are extrapolated"
-    absent = [_KINDS[mode] for mode in modes if mode not in set(usable["mode"])]
-    if absent:
+    if absent := [_KINDS[mode] for mode in modes if mode not in set(usable["mode"])]:
         return f"no run {' and none '.join(absent)} that counts instructions and cycles"
     for run in usable[usable["mode"].isin(modes)].itertuples():
         if run.n_intervals < FEWEST_INTERVALS:
@@ -132,9 +127,7 @@ def timed_runs(url, programs):
     runs = interval_runs(url, programs)
     timed = runs[runs["axis"] == TIME].reset_index(drop=True)
     if timed.empty and len(runs):
-        raise UnfitRecordingError(
-            f"of {', '.join(programs)} there are totals of whole runs, and {TAKES_INTERVALS}."
-        )
+        raise UnfitRecordingError(f"{', '.join(programs)}: totals of whole runs, and {TAKES_INTERVALS}.")
     return timed
 
 
@@ -210,9 +203,8 @@ def cleaned_runs(url, program, sets, *, method="shrinkage", workers=None):
     """
     runs = store.runs(url, program=program).query("set in @sets")
     if runs.empty:
-        raise NothingRecordedError(
-            message(__file__, "no_recording", program, " or ".join(sets), how_to_record(program))
-        )
+        todo = how_to_record(program)
+        raise NothingRecordedError(message(__file__, "no_recording", program, " or ".join(sets), todo))
     job = functools.partial(_cleaned, url, method=method)
     counts, seconds = zip(*parallel_map(job, runs["run_id"], workers), strict=True)
     return runs[["set", "pass"]].assign(counts=list(counts), seconds=list(seconds))

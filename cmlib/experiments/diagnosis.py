@@ -312,8 +312,6 @@ def _together(table, cycles, by):
 def _functions(cycles):
     """List of a text for each row of `cycles`: its three largest functions with their shares of estimated cycles."""
     shares = cycles.div(cycles.sum(axis=1), axis=0)
-    named = [row.nlargest(_FUNCTIONS_NAMED) for _, row in shares.iterrows()]
-    return [
-        ", ".join(f"{name} {100 * share:.0f} %" for name, share in row.items() if share >= _LEAST_SHARE)
-        for row in named
-    ]
+    largest = (row.nlargest(_FUNCTIONS_NAMED) for _, row in shares.iterrows())
+    named = (row[row >= _LEAST_SHARE] for row in largest)
+    return [", ".join(f"{name} {100 * share:.0f} %" for name, share in row.items()) for row in named]

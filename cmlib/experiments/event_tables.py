@@ -76,10 +76,8 @@ def _simulated():
     """Table of simulated events with the columns of an event table."""
     table = events.simulated_events(levels=3)
     marked = (table.index + " (modelled)").where(table["kind"] == events.MODELLED, "")
-    numbers = dict.fromkeys(["code", "umask", "bits", "counters", "core"], 0)
-    return table.assign(
-        abbr=marked, unit="simulated, " + table["kind"], named=False, whole=False, extra="", **numbers
-    )
+    usual = dict.fromkeys(["code", "umask", "bits", "counters", "core"], 0) | {"named": False, "whole": False}
+    return table.assign(abbr=marked, unit="simulated, " + table["kind"], extra="", **usual)
 
 
 @functools.cache

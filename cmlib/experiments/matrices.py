@@ -118,9 +118,8 @@ def _without_ticking(runs, target):
     others = [counts.drop(columns=ticking.index, errors="ignore") for counts in runs["counts"]]
     if len(ticking) and all(target.leaks_target(event) for counts in others for event in counts):
         named = ", ".join(f"{event} {rate:,.0f} times" for event, rate in ticking.items())
-        raise UnfitRecordingError(
-            message(__file__, "fixed_rate", " and ".join(sorted(target.events)), named, target.name)
-        )
+        of_target = " and ".join(sorted(target.events))
+        raise UnfitRecordingError(message(__file__, "fixed_rate", of_target, named, target.name))
     return runs.assign(counts=others), ticking
 
 
@@ -145,9 +144,7 @@ def usable_events(data, table):
     event.
     """
     if len(data.X) < FEWEST_INTERVALS:
-        raise UnfitRecordingError(
-            f"{len(data.X)} steps are too few for clusters; {FEWEST_INTERVALS} are needed."
-        )
+        raise UnfitRecordingError(f"{len(data.X)} steps are too few; clusters need {FEWEST_INTERVALS}.")
     kinds = events.kinds(data.X.columns, table)
     happens = (data.X > 0).mean().ge(0.1) & data.X.nunique().gt(1) & kinds["class"].ne("target")
     if not happens.any():
@@ -186,9 +183,8 @@ def _in_time(runs, target, per):
     (X, y), other = _one_after_another(rows[:known]), rows[known] if len(rows) > known else None
     happened = int((y > 0).sum())
     if happened < FEWEST_INTERVALS:
-        raise UnfitRecordingError(
-            message(__file__, "seldom", target.name, happened, len(alike["counts"].iloc[0]), FEWEST_INTERVALS)
-        )
+        numbers = happened, len(alike["counts"].iloc[0]), FEWEST_INTERVALS
+        raise UnfitRecordingError(message(__file__, "seldom", target.name, *numbers))
     if X.empty:
         raise UnfitRecordingError(
             f"{target.name} has no other event beside it that could explain it: record others together with it."
@@ -204,11 +200,8 @@ def _are_totals(runs):
 def _one_after_another(rows):
     """Join (X, y) of several runs to one pair, with the times of each run after those of the run before."""
     starts = np.cumsum([0.0, *(y.index[-1] if len(y) else 0.0 for _, y in rows[:-1])])
-    later = [
-        (X.set_axis(X.index + start), y.set_axis(y.index + start))
-        for (X, y), start in zip(rows, starts, strict=True)
-    ]
-    return tuple(pd.concat(parts) for parts in zip(*later, strict=True))
+    tables = (zip(parts, starts, strict=True) for parts in zip(*rows, strict=True))
+    return tuple(pd.concat([part.set_axis(part.index + start) for part, start in table]) for table in tables)
 
 
 def _rows(counts, seconds, target, per, n):

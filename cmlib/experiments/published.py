@@ -60,8 +60,7 @@ def counts_of(name):
     `name` is the file's, with its folder, as :func:`files_like` lists it. Both are DataFrames, a row an interval, a
     column an event; running shares are 0 to 1. A PublicError for a name that is not listed.
     """
-    content = public.read(name)
-    if content is None:
+    if (content := public.read(name)) is None:
         return []
     parts = dict.fromkeys(perf.split_runs(content.decode("latin-1")))
     runs = (perf.series(perf.parse_stat(part)) for part in parts)

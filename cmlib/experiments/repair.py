@@ -95,9 +95,7 @@ def score_method(method, files=None, *, name="method"):
         if cases:
             parts.append(score_cases({name: method}, cases).assign(kind=kind, program=program, file=file))
     if not parts:
-        raise ValueError(
-            "none of the files is there: `cmlib fetch` has them, or CMLIB_PUBLIC names a folder with them."
-        )
+        raise ValueError("none of the files is there: `cmlib fetch` has them, CMLIB_PUBLIC their folder.")
     cells = pd.concat(parts)
     cells["ratio"] = np.log(cells["ratio"].clip(0.01, 100))
     by = cells.groupby(["kind", "program", "file", "method"], sort=False)
@@ -207,10 +205,8 @@ def _shared_time(shares, event, groups):
 def _each(repair, counts, shares):
     """Counts with ``repair(values, shares)`` applied to each event with at least three samples."""
     able = counts.columns[counts.notna().sum() >= FEWEST_SAMPLES]
-    repaired = {
-        event: repair(counts[event].to_numpy(), shares[event].fillna(1.0).to_numpy()) for event in able
-    }
-    return counts.assign(**repaired)
+    pairs = {event: (counts[event].to_numpy(), shares[event].fillna(1.0).to_numpy()) for event in able}
+    return counts.assign(**{event: repair(*pair) for event, pair in pairs.items()})
 
 
 def straight_lines(counts, shares):
@@ -249,8 +245,7 @@ def _score(method, case):
 @functools.lru_cache(maxsize=256)
 def _cases(name, rotations=ROTATIONS):
     """(Kind of truth, list of RepairCases) of a file, by its name and contents; ("", []) if it is not there."""
-    text = _text(name)
-    if text is None:
+    if (text := _text(name)) is None:
         return "", []
     if "per_1_time" in name:
         return "few events", list(_lines_of_runs(name, text))
@@ -297,8 +292,7 @@ def _parts_and_whole(name, frame):
     """Yield a case of totals over processors, with the sum of other perf processes' counts of each as the truth."""
     stem, dot, suffix = name.partition(".out")
     texts = [_text(f"{stem}_{number}{dot}{suffix}") for number in range(_MOST_PROCESSORS)]
-    parts = [perf.parse_stat(text).set_index("event")["value"] for text in texts if text is not None]
-    if parts:
+    if parts := [perf.parse_stat(text).set_index("event")["value"] for text in texts if text is not None]:
         whole, total = frame.set_index("event"), sum(parts)
         error = total * _spread(np.log(whole["value"] / total), reach=len(total)) / np.sqrt(2)
         yield _single("sum of its processors", whole["value"], whole["running"], total, error)

@@ -88,10 +88,8 @@ class Panel(widgets.VBox):
         self.controls = dict(controls)
         self.png = b""  # the figure that is shown; empty while there is a message instead
         self._picture, self._text = widgets.HTML(), widgets.HTML()
-        bar = widgets.Box(
-            list(self.controls.values()),
-            layout=widgets.Layout(flex_flow="row wrap", align_items="center", grid_gap="2px 20px"),
-        )
+        layout = widgets.Layout(flex_flow="row wrap", align_items="center", grid_gap="2px 20px")
+        bar = widgets.Box(list(self.controls.values()), layout=layout)
         super().__init__([bar, self._picture, self._text])
         self.add_class("cmlib-explore")
         for name, control in self.controls.items():

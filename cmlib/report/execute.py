@@ -63,9 +63,8 @@ def execute(notebook, parameters, folder):
         ) from error
     except OSError as error:
         remove_drafts(folder, notebook.stem)
-        raise NotebookError(
-            f"{notebook.name}: could not write to {folder}, or to {tempfile.gettempdir()}: {error}"
-        ) from None
+        folders = f"{folder}, or to {tempfile.gettempdir()}"
+        raise NotebookError(f"{notebook.name}: could not write to {folders}: {error}") from None
 
 
 def _settle_with_page(notebook, draft, folder):
@@ -75,9 +74,7 @@ def _settle_with_page(notebook, draft, folder):
     """
     target = folder / notebook.stem / f"{notebook.stem}.ipynb"
     if not target.parent.is_dir():
-        raise NotebookError(
-            f"{notebook.name} ended without saving its results; its last cell calls results.save()."
-        )
+        raise NotebookError(f"{notebook.name} did not save its results; its last cell calls results.save().")
     atomic_replace(draft, target)
     manifest = json.loads(target.with_name("manifest.json").read_text(encoding="utf-8"))
     answers = [answer | {"html": to_html(answer["text"])} for answer in answers_of(manifest)]

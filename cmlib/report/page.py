@@ -92,11 +92,9 @@ def _answers(results, cards):
     for card in cards:
         programs[card["program"]] = card["summary"] | {
             "simulated": card["simulated"],
-            "limits": strip_markup(card["limits"]),
-            "varies": strip_markup(card["varies"]),
-            "confidence": [strip_markup(text) for text in card["sure"]],
-            "advice": strip_markup(card["advice"]),
-            "missing": [strip_markup(text) for text in card["lacking"]],
+            **{topic: strip_markup(card[topic]) for topic in ("limits", "varies", "advice")},
+            "confidence": list(map(strip_markup, card["sure"])),
+            "missing": list(map(strip_markup, card["lacking"])),
             "bars": card["bars"],
             "findings": [
                 {"notebook": finding["notebook"], "text": strip_markup(finding["text"])}

@@ -138,19 +138,15 @@ class Parameter:
         kind = type(self.default)
         if type(value) is not kind and not (kind is float and type(value) is int):
             hint = "; write it in quotes" if kind is str else ""
-            raise ValueError(
-                f"{where}: {self.name} takes a {_KINDS.get(kind, kind.__name__)}, got {written(value)}{hint} "
-                f"({self.comment})."
-            )
+            wanted = _KINDS.get(kind, kind.__name__)
+            got = f"{written(value)}{hint} ({self.comment})"
+            raise ValueError(f"{where}: {self.name} takes a {wanted}, got {got}.")
+        told = f"{where}: {self.name} = {written(value)}"
         if self.limits and kind is not str:
             if not self.limits[0] <= value <= self.limits[1]:
-                raise ValueError(
-                    f"{where}: {self.name} = {written(value)} is outside {list(self.limits)} ({self.comment})."
-                )
+                raise ValueError(f"{told} is outside {list(self.limits)} ({self.comment}).")
         elif self.limits and value not in (choices := _choices(self.limits)):
-            raise ValueError(
-                f"{where}: {self.name} = {written(value)} is none of {', '.join(choices)}{_nearest(value, choices)}"
-            )
+            raise ValueError(f"{told} is none of {', '.join(choices)}{_nearest(value, choices)}")
 
 
 # Settings that several notebooks take, named in the comment of a notebook's line ``settings: dict = {}``.
@@ -272,9 +268,7 @@ def parse_value(text):
     except ValueError:
         if hide(text) == text:
             raise
-        raise ValueError(
-            f"the value {written(text)} is not YAML that can be read: put it in quotes"
-        ) from None
+        raise ValueError(f"the value {written(text)} is no YAML that can be read: put it in quotes") from None
 
 
 def written(value):

@@ -44,16 +44,11 @@ def reproduction(folder, sections):
         or how many are measured in their place, as ``13 kernels of ours for 15``: both "" where status is *not*, and
         programs where it is not known.
     """
-    made = {
-        (section["notebook"], entry["name"])
-        for section in sections
-        for entry in (*section["figures"], *section["tables"])
-    }
+    shown = {section["notebook"]: [*section["figures"], *section["tables"]] for section in sections}
+    made = {(notebook, entry["name"]) for notebook, entries in shown.items() for entry in entries}
     table = read_items()
-    states = [
-        (item, (item.notebook, item.result) in made, _count_programs(folder, item))
-        for item in table.itertuples()
-    ]
+    counted = ((item, _count_programs(folder, item)) for item in table.itertuples())
+    states = [(item, (item.notebook, item.result) in made, n_programs) for item, n_programs in counted]
     table["status"] = [_status(*state) for state in states]
     table["programs"] = [_describe_programs(item, n_programs) for item, _, n_programs in states]
     table.loc[table["status"] == "not", ["data", "programs"]] = ""
