@@ -13,6 +13,7 @@ from tests.test_summarize import made
         ({"instructions": 3, "stalled-cycles-frontend": 1.5}, {"cycles"}, False),
         ({"instructions": 3, "stalled-cycles-frontend": 0.01, "stalled-cycles-backend": 0.8}, set(), True),
         ({"instructions": 2.3, "stalled-cycles-frontend": 0.01, "stalled-cycles-backend": 0.77}, set(), True),
+        ({"instructions": 0.01, "branches": 0.4, "branch-misses": 0.01}, {"instructions"}, False),
         ({"instructions": 3, "L1-dcache-loads": 2e-5, "L1-dcache-load-misses": 3e-6}, set(), True),
     ],
 )
@@ -28,6 +29,14 @@ def test_no_cycles_and_a_printed_ipc_above_all_processors_are_no_levels():
     counts, running = made(instructions=1.0)
     told = summarize("x", [(counts.assign(cycles=0.0), running)], printed={"instructions a cycle": 13.5})
     assert not {"cycles", "instructions a cycle", "GHz"} & {*told["levels"]} and told["account"] is None
+
+
+def test_shares_of_a_tool_by_which_nothing_retired_are_not_taken():
+    printed = {"retired": 0.0, "bad speculation": 0.0, "front end": 0.0, "back end": 1.0}
+    told = summarize("x", [made(cycles=1.0)], printed=printed)
+    assert told["limited_by"] is None and not told["conclusive"]
+    printed |= {"retired": 0.002, "back end": 0.998}
+    assert summarize("x", [made(cycles=1.0)], printed=printed)["limited_by"] == "back end"
 
 
 @pytest.mark.parametrize(

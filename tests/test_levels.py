@@ -88,18 +88,27 @@ def test_a_clock_of_other_cycles_than_those_of_the_task_clock_is_left_out():
         assert ("GHz" in levels) == is_clock
 
 
-def test_where_nothing_else_is_known_the_largest_counts_are_shown_by_name(tmp_path):
-    counts = {f"uncore_{letter}/reads/": 10**power for power, letter in enumerate("abcdefg", 3)}
+def test_counts_that_nothing_else_tells_are_shown_by_name(tmp_path):
+    counts = {f"uncore_{letter}/reads/": 10**power for power, letter in enumerate("abcdefghij", 3)}
     text, answer = summaries(tmp_path, counts, "       0.5 seconds time elapsed")
-    largest = dict(sorted(counts.items(), key=lambda row: -row[1])[:5])
-    assert answer["counts"] == largest and "1 G uncore_g/reads/" in text and "uncore_b" not in text
-    assert summaries(tmp_path, counts | {"cycles": 10**9})[1]["counts"] == {}
+    largest = dict(sorted(counts.items(), key=lambda row: -row[1])[:8])
+    assert answer["counts"] == largest and "1 T uncore_j/reads/" in text and "uncore_b" not in text
+    assert summaries(tmp_path, counts | {"cycles": 10**9})[1]["counts"] == {}  # too many beside others
     shares, running = made()
     printed = {"retired": 1.5, "CPUs": float("nan")}
     told = summarize(
         "x", [[frame.rename(columns={"cycles": "retiring"}) for frame in (shares, running)]], printed=printed
     )
     assert told["counts"] == {}
+
+
+def test_counts_beside_levels_and_ratios_are_shown_with_how_many_a_thousand_instructions(tmp_path):
+    counts = {"instructions": 10**9, "cycles": 10**9, "branches": 10**8, "branch-misses": 10**6}
+    counts |= {"dTLB-load-misses": 2_500_000, "page-faults": 157, "stalled-cycles-backend": 10**8}
+    text, answer = summaries(tmp_path, counts)
+    assert answer["counts"] == {"dTLB-load-misses": 2_500_000, "page-faults": 157}
+    assert "2.5 M dTLB-load-misses (2.5) · 157 page-faults\n" in text
+    assert "page-faults" not in summaries(tmp_path, counts, "   2.5 seconds time elapsed")[1]["counts"]
 
 
 def test_text_and_json_have_the_same_figures(tmp_path):

@@ -18,7 +18,7 @@ from cmlib.topdown.bounded_account import LOSSES, bounds
 from cmlib.topdown.category_tables import read_table, tables
 from cmlib.topdown.costs import UNKNOWN, known_costs, read_costs
 from cmlib.topdown.implausible import IPC, implausible
-from cmlib.topdown.run_levels import CUT_BY, DIFFERS, levels_of_runs, phases, totals
+from cmlib.topdown.run_levels import CUT_BY, DIFFERS, counts_besides, levels_of_runs, phases, totals
 from cmlib.topdown.runtimes import advice_for, runtime_of
 from cmlib.topdown.table_choice import choose_table, slots_as_cycles
 from cmlib.topdown.verdict import find_bottleneck
@@ -33,14 +33,15 @@ _ACTED_ON = {"bad speculation": "mispredicted branches"}  # part that the advice
 _NEAR = 2 / 3  # advice is on every loss that may be so large against the largest one
 _ANY_TABLE = "amd_zen5"  # table whose advice on level 1 is taken for processors without a table
 _DECIDED = ("counted", "decided", "likely")  # certainties of a verdict that name one limit
+# Perf's metric groups that tell what of the back end waits for loads, by the beginning of a processor's name.
+_SPLIT_BY = {"intel": "TopdownL2", "amd_zen4": "PipelineL2", "amd_zen5": "PipelineL2"}
+_SPLIT_BY_ANY = "TopdownL2 on Intel, PipelineL2 on AMD Zen 4 and later"
 # Kinds of perf's generic stall events, which count different things on different processors.
 _GENERIC_STALLS = ("front-end stall", "back-end stall")
 _NAMED = 0.9  # a part is shown if its upper bound is below this share of its category's
 _SAME = 0.01  # share of the slots up to which an upper bound is that of all lost slots
 _SLOWEST = 1e-3  # clock [GHz] below which cycles and task-clock are of different things
 _MATTERS = 5  # saving without misses [% of the cycles] from which on there is advice against them
-
-
 _STANDS_OUT = 1.1  # ratio between phases of clock, speed or CPUs used above which a sentence compares them
 _IN_KERNEL = ("switches", "migrations")  # 0 where only user mode is counted
 # An event is named if its rates in two phases have at least this ratio, and how many are at most.
@@ -115,7 +116,7 @@ def summarize(
     odd = implausible(runs, printed or {}, costs)
     runs = [tuple(part.drop(columns=odd, errors="ignore") for part in run) for run in runs]
     printed = {name: value for name, value in (printed or {}).items() if name not in odd}
-    level, ratios, largest = levels_of_runs(runs, printed, written or {}, whole_runs=whole_runs)
+    level, ratios, counts = levels_of_runs(runs, printed, written or {}, whole_runs=whole_runs)
     is_user = "u" in modifier and "k" not in modifier and "kernel cycles" not in level
     ghz = None if is_user or level.get("GHz", 1.0) < _SLOWEST else level.get("GHz")
     misses = [] if whole_runs else _misses(runs, costs, ghz)
@@ -130,10 +131,12 @@ def summarize(
     settings = processor, modifier, interval_ms, ghz, printed, core, misses, metric_group, runtime
     account = None if hardly_ran else _account(runs, *settings)
     level |= _clock(level)
+    counts = counts_besides(
+        counts, level, ratios, is_bounded=bool(account or {*printed, *odd} & {*LOSSES, "retired"})
+    )
     dropped = [kind for kind in _IN_KERNEL if is_user and not level.get(kind)]
     dropped += ["GHz"] if is_user or level.get("GHz", 1.0) < _SLOWEST else []
     level = {kind: value for kind, value in level.items() if kind not in dropped}
-    largest = {} if account or ratios or {*level, *printed} - {"seconds", "CPUs"} else largest
     hidden = {event for zeros in hidden for event in zeros if zeros[event].any()}
     uncounted = named.difference(hidden, *counted)
     remarks = _remarks(runs, hidden, uncounted, core, is_user, processor, level, printed, account, odd)
@@ -151,8 +154,9 @@ def summarize(
         "took_turns": len(turns) if known else None,
         "counted": round(float(turns.mean()), 3) if len(turns) and known else None,
         "levels": level,
-        "levels_text": _SENTENCES.levels(level, largest, format_number),
-        "counts": largest,
+        "levels_text": _SENTENCES.levels(level, format_number),
+        "counts": counts,
+        "counts_text": _SENTENCES.counts(counts, level.get("instructions"), format_number),
         "miss_ratios": ratios,
         "miss_ratios_text": _SENTENCES.miss_ratios(ratios, format_number) if ratios else "",
         "phases": by_phase.to_dict("records"),
@@ -197,6 +201,10 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses,
     verdict = find_bottleneck(bounded, counted.drop(index=list(bounded.doubtful)), costs)
     metrics = {"": metric_group} if metric_group else read_costs("intel" if core else costs.name).metrics
     table, pmu = read_table(costs.table or _ANY_TABLE), core or processors.core_pmu(costs.name)
+    families = [
+        by for begin, by in _SPLIT_BY.items() if (processor or "intel" * bool(core)).startswith(begin)
+    ]
+    by = "".join(families) if processor or core else _SPLIT_BY_ANY
     informative = "instructions" in counted.index or bounded.gap or bounded.printed or bounded.disputed
     if verdict.certainty == "open" and not informative:
         return None
@@ -212,11 +220,14 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses,
         "contradiction": _percent(bounded.contradiction),
         "doubtful": list(bounded.doubtful),
         "decide": _command(verdict, metrics, bool(metric_group), modifier, interval_ms, pmu),
-        "advice": [] if bounded.gap else _advice(bounded.shares, verdict, table, advice_for(runtime), misses),
+        "advice": []
+        if bounded.gap
+        else _advice(bounded.shares, verdict, table, advice_for(runtime), misses, by),
     }
     untold = [name for name in LOSSES if not _is_bounded(bounded.shares, name)]
     text = _SENTENCES.limits(answer, LOSSES, untold if len(untold) > 1 else [], printed)
-    return answer | {"text": text, "disputed_text": _SENTENCES.disputed(answer)}
+    beside = {name: _percent(printed[name]) for name in (*LOSSES, "retired") if name in printed}
+    return answer | {"text": text, "disputed_text": _SENTENCES.disputed(answer, beside)}
 
 
 def _is_bounded(shares, name):
@@ -225,13 +236,13 @@ def _is_bounded(shares, name):
     return least > _NOTHING or most < 1 - shares.at["retired", "low"] - _SAME
 
 
-def _advice(shares, verdict, table, of_runtime, misses):
+def _advice(shares, verdict, table, of_runtime, misses, by):
     """What to try against each of the largest losses, the surest first: dicts of category, action, at_most and text.
 
     A loss is a category, or each of its parts, if these surely are most of it. Losses that may be nothing, but for the
     one that limits the program, or are surely small against the largest one, are left out; if none remains, advice is
     on the `misses` whose absence would save most. `of_runtime` has advice by category for a language runtime, instead
-    of the table's.
+    of the table's; `by` names the metric groups that split the back end.
     """
     texts = {category.name: category.advice for category in table.categories if category.advice} | of_runtime
     if not verdict.limits:
@@ -258,14 +269,18 @@ def _advice(shares, verdict, table, of_runtime, misses):
     at_most = {name: _percent(most[name]) if bounded[name] else None for name in chosen.index}
     possible = verdict.limits if verdict.certainty == "open" else ()
     others, last = sorted({*possible} - {losses[name] for name in at_most}), chosen.index[-1]
-    return [_advised(texts, name, most, others * (name == last)) for name, most in at_most.items()]
+    split, beside = {"back end": by}, {last: others}
+    return [
+        _advised(texts, name, most, beside.get(name, ()), by=split.get(name, ""))
+        for name, most in at_most.items()
+    ]
 
 
-def _advised(texts, category, at_most=None, others=(), saved=None):
-    """An entry of :func:`_advice`, with its text: others that may be as large, and what misses `saved` are named."""
+def _advised(texts, category, at_most=None, others=(), saved=None, by=""):
+    """An entry of :func:`_advice`, with its text: others that may be as large, what misses `saved`, what splits it."""
     action = f"{texts[category][0].lower()}{texts[category][1:].rstrip('.')}"
     entry = {"category": category, "action": action, "at_most": at_most}
-    return entry | {"text": _SENTENCES.advice(entry, others, saved)}
+    return entry | {"text": _SENTENCES.advice(entry, others, saved, by)}
 
 
 def describe_misses(savings, of="cycles"):

@@ -26,7 +26,7 @@ _ROUNDS = 60  # most passes over all inequalities
 _MANY, _HARDLY = 0.005, 0.005
 _LIKE = 0.05  # share of the slots by which the sum of level 1 may differ from 1, and printed shares from their bounds
 _MOST_OFF = 0.1  # by which it may differ where no other printed share could then be the largest loss
-_ROUNDED = 0.0006  # error of a printed share: perf prints percent with one decimal
+_ROUNDED, _WHOLE = 0.0006, 0.0051  # error of a printed share: perf prints percent with one decimal, or none
 _AGREES = 0.01  # share of the slots up to which a contradiction between counts is not reported
 
 
@@ -136,7 +136,8 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
         printed_gap, disputed = -untold * is_off, level | disputed
     if taken:
         exact, gap = whole, -untold if whole else _LIKE  # what was not printed is not all that is left
-        stated = [*(Bound((name,), of - _ROUNDED, of + _ROUNDED, ()) for name, of in known.items()), *stated]
+        off = _WHOLE if all(abs(100 * of - round(100 * of)) < 1e-6 for of in known.values()) else _ROUNDED
+        stated = [*(Bound((name,), of - off, of + off, ()) for name, of in known.items()), *stated]
         low, high, contradiction = _tighten(stated, abs(gap))
     parents = _parents()
     direct = {

@@ -15,6 +15,7 @@ _MOST_IPC, _FUSED = 10, 2
 _MOST_WITH_STALLS = 8  # of the cores that count stalled cycles
 _MARGIN = 1.1  # for errors of events that take turns
 _FEWEST_LOADS = 1e-4  # loads an instruction
+_LEAST_RETIRED = 5e-4  # share of the slots: of anything that runs, more than what rounds to 0.0 % retires
 
 
 def implausible(runs, printed, costs):
@@ -31,20 +32,28 @@ def implausible(runs, printed, costs):
     def side_by_side(event, other):
         return f"{sums[event]:,.0f} {event} beside {sums[other]:,.0f} {other}"
 
-    odd = {}
+    # A printed IPC that is no quotient of these sums is perf's of the single runs.
+    is_of_these = not 0 < printed.get(IPC, 0.0) <= most < ipc
+    cycles, odd = ("cycles", *([IPC] if is_of_these else ())), {}
     if ipc > most:
         counted = f"{side_by_side('instructions', 'cycles')}, " if "instructions" in rates else ""
         why = f"{counted}an IPC of {ipc:.3g} where {most} is the most"
-        odd = dict.fromkeys(("instructions", "cycles", IPC), why)
+        odd = dict.fromkeys(("instructions", *cycles), why)
     for event, rate in rates.items():
         kind = costs.kind(event) or ""
         if rate > _MARGIN and (kind.startswith("cycle ") or kind in STALL_KINDS):
-            odd |= dict.fromkeys((event, "cycles", IPC), side_by_side(event, "cycles"))
+            odd |= dict.fromkeys((event, *cycles), side_by_side(event, "cycles"))
         elif ipc <= most and kind in STALL_KINDS and ipc > _MARGIN * usual * max(1 - rate, 0.0):
             odd[event] = f"{event} in {100 * rate:.0f} % of the cycles at an IPC of {ipc:.3g}"
     for event, other in (("cycles", "instructions"), ("instructions", "cycles")):
         if sums.get(event) == 0 < sums.get(other, 0):
             odd[event] = side_by_side(event, other)
+    if sums.get("branches", 0) > _MARGIN * sums.get("instructions", float("inf")):
+        odd |= dict.fromkeys(("branches", "instructions", IPC), side_by_side("branches", "instructions"))
+    if printed.get("retired", 1.0) < _LEAST_RETIRED:
+        odd |= dict.fromkeys(
+            {*printed} - {IPC, "CPUs"}, f"{100 * printed['retired']:.1f} % of all slots retired an op"
+        )
     for event in sums.index[sums < _FEWEST_LOADS * sums.get("instructions", 0.0)]:
         if spelling(event) == "l1dcacheloads":
             of_loads = [name for name in sums.index if spelling(name).startswith("l1dcacheload")]

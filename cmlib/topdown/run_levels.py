@@ -8,6 +8,8 @@ and :func:`levels_of_runs` all of these. :func:`totals` takes counts and running
 gives a DataFrame by event; a KeyError if cycles are missing.
 """
 
+import re
+
 import numpy as np
 import pandas as pd
 
@@ -16,7 +18,7 @@ from cmlib.fingerprint.segments import segment_starts
 from cmlib.spelling import scope, spelling
 
 _UNTOLD = 0.1  # relative error of a count of one or two intervals that was counted for half of the time
-_MOST_SHOWN = 5  # counts, of a program of which nothing else is known
+_MOST_SHOWN = 8  # counts that nothing else tells
 _POINTS = 240  # neighbouring intervals are added up to at most so many points before they are cut into phases
 DIFFERS = 1.05  # ratio between phases above which a level is reported
 _FEWEST_A_SECOND = 10  # rates of switches, faults and the like are reported if a phase has at least so many
@@ -28,6 +30,9 @@ _GAIN = 0.1  # share of all variation that a cut must remove at least
 _SHORTEST = 0.04  # shortest phase [share of the run]
 # The best cut of n points that differ by noise alone removes about so many times the noise times the logarithm of n.
 _BY_CHANCE = 3.0
+_OF_SLOTS = re.compile(
+    "slot|topdown|stall|ops?_(?:spec|retired|disp)|ret_c?ops|uop|retir|_bound$|bad_spec", re.IGNORECASE
+)
 
 
 def totals(runs):
@@ -83,7 +88,7 @@ def levels(counts, *, timed=True):
 
 
 def levels_of_runs(runs, printed, written, *, whole_runs):
-    """Medians over some runs, which are shown together: three dicts, of levels, miss ratios and the largest counts.
+    """Medians over some runs, which are shown together: three dicts, of levels, miss ratios and all counts.
 
     `runs` are counts and running shares of each (pairs of DataFrames), `printed` what the recording tool printed
     (dict), taken where it can't be computed. `written` is that of :func:`miss_ratios`; with `whole_runs` a row is a
@@ -94,7 +99,7 @@ def levels_of_runs(runs, printed, written, *, whole_runs):
     level = _medians(levels(counts, timed=timed) for counts in each)
     ratios = _medians(miss_ratios(counts, written) for counts in each)
     taken = {name: printed[name] for name in _PRINTED if printed.get(name, 0) > 0}
-    return level | taken | level, ratios, _medians(map(_largest_counts, each))
+    return level | taken | level, ratios, _medians(map(_all_counts, each))
 
 
 def _rows(counts):
@@ -300,10 +305,30 @@ def miss_ratios(counts, written):
     return ratios
 
 
-def _largest_counts(counts):
-    """The largest totals of a run's counts (DataFrame), without time and second readings; a dict by event."""
+def _all_counts(counts):
+    """Totals of a run's counts (DataFrame), without time and second readings; a dict by event."""
     summed = counts.filter(regex="^(?!duration_time$|[^#]*#)").sum(min_count=1)
-    return {} if _are_shares(counts) else summed.nlargest(_MOST_SHOWN).to_dict()
+    return {} if _are_shares(counts) else summed.to_dict()
+
+
+def counts_besides(counts, level, ratios, *, is_bounded):
+    """Those of some counts that levels and miss ratios don't tell, the largest first: a dict by event.
+
+    All are dicts by name. With `is_bounded` there are shares of the slots, which tell what events of slots and stalls
+    count. Empty where these are more than can be shown, and anything else is known.
+    """
+    told = {*level, "task-clock", "cpu-clock"}
+    told |= {event for name, events in _A_SECOND.items() if name in level for event in events}
+    in_ratios = {name for miss, (of, base) in _MISSES_OF.items() if of in ratios for name in (miss, base)}
+    besides = {
+        event: value
+        for event, value in counts.items()
+        if event not in told
+        and spelling(event).partition(":")[0] not in {*in_ratios, *told}
+        and not (is_bounded and _OF_SLOTS.search(event))
+    }
+    is_shown = len(besides) <= _MOST_SHOWN or not (is_bounded or ratios or {*level} - {"seconds", "CPUs"})
+    return dict(sorted(besides.items(), key=lambda item: -item[1])[:_MOST_SHOWN]) if is_shown else {}
 
 
 # Levels per second, by names of the event in perf or other tools; the first that was counted is taken.
