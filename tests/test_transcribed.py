@@ -342,7 +342,9 @@ def test_a_summary_of_what_two_tools_printed_is_no_account_and_one_category_of_t
         for answer in answers
     ]
     assert [len(shares) for shares in sure] == [4, 4, 1]
-    assert [shares["front end"] for shares in sure] == pytest.approx([25.0, 21.0, 19.5], abs=0.1)
+    assert [shares["front end"] for shares in sure] == pytest.approx(
+        [25.0, 20.5, 19.5], abs=0.1
+    )  # the second in whole percent
 
 
 def test_what_two_threads_of_a_core_counted_is_of_the_core_s_slots():
@@ -376,3 +378,17 @@ def test_what_is_a_mean_of_several_runs_is_not_called_one_run(capsys):
     summarize.main([str(FOLDER / "zen4-r5-smt.txt")], standalone_mode=False)
     page = capsys.readouterr().out
     assert "means of 5 runs" in page and "1 run" not in page
+
+
+def test_fractions_are_shares_and_a_kind_of_core_that_did_not_run_is_left_out():
+    answers = {answer["name"]: answer for answer in summaries("kinds-and-fractions.md")}
+    ran = [name for name in answers if "cpu_atom" in name]
+    assert len(answers) == 4 and len(ran) == 1 and answers[ran[0]]["levels"]["instructions"] == 8e9
+    (filtered,) = (answers[name] for name in answers if "cpu_" not in name)
+    shares = {row["name"]: (row["low"], row["high"]) for row in filtered["account"]["categories"]}
+    assert filtered["limited_by"] == "back end" and shares["back end"] == pytest.approx((54.49, 55.51))
+
+
+def test_counts_of_a_process_that_only_started_others_are_not_those_of_the_program():
+    (answer,) = summaries("time-l-children.md")
+    assert answer["levels"] == pytest.approx({"seconds": 100, "CPUs": 0.98}) and not answer["account"]

@@ -177,7 +177,12 @@ def _read(file, text, marks, place, machine, options, note=""):
             last = zip(sources[-len(runs) :], marks_of, strict=True)
             sources[-len(runs) :] = [replace(source, mark=mark) for source, mark in last]
         totals += [(file, machine, of_kind, lines if len(whole) == 1 else "", total) for total in whole]
-    return sources, totals
+    # A kind of core without counts in a table has none of it but what is of all kinds, such as its time.
+    tables = [(total.command, total.titles, total.seconds) for *_, total in totals]
+    are_counted = [perf.is_counted(total.text, of_kind["mark"]) for _, _, of_kind, _, total in totals]
+    counted = {table for table, is_counted in zip(tables, are_counted, strict=True) if is_counted}
+    kept = [one or table not in counted for one, table in zip(are_counted, tables, strict=True)]
+    return sources, [*itertools.compress(totals, kept)]
 
 
 def _with_shares(file, text, about, totals):
@@ -313,7 +318,8 @@ def _source(file, text, machine, options, frame=None, remarks=None):
     remarks += [f"{WITHOUT_TURN} {', '.join(hidden)}."] if hidden else []
     measured = dict(zip(frame["event"], frame["unit"], strict=True)).items()
     remarks += [f"{event} is in {unit}." for event, unit in measured if unit not in _OF_TIME_OR_NONE]
-    renamed = [f"{there} is taken for {here}." for there, here in names.items() if there.lower() != here]
+    first = {there: here for there, here in names.items() if "#" not in there}
+    renamed = [f"{there} is taken for {here}." for there, here in first.items() if there.lower() != here]
     remark = " ".join(map(abridged, [*remarks, *renamed]))
     # Without control characters, which the name of a cgroup may hold.
     remark = "".join(c if c.isprintable() else "\ufffd" for c in remark)

@@ -1,5 +1,5 @@
 from .blocks import heads
-from .core_kinds import by_kind_of_core, without_kind
+from .core_kinds import by_kind_of_core, is_counted, without_kind
 from .cutting import begin_ns, cut
 from .grammar import NoCountsError, ParseError
 from .layout import series, without_copies

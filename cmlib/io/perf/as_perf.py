@@ -23,13 +23,16 @@ _ROW = re.compile(
 )
 _RATES = {"GHz": 1e9, "G/sec": 1e9, "M/sec": 1e6, "K/sec": 1e3, "/sec": 1.0}
 _ALIKE = 0.95  # ratio of runtimes from which on they differ by rounding alone
-# What macOS' `time -l` prints.
+# What macOS' `time -l` prints: the time is with that of started processes, the counts are without theirs.
 _TIME_L = re.compile(
-    r"^ *(?:([0-9.,]+) real .*|real +([0-9.,]+)\n.*\n.*)\n(?: *[0-9]+  [a-z -]+\n)*? *([0-9]+)  instructions retired\n"
-    r" *([0-9]+)  cycles elapsed$",
+    r"^ *(?:([0-9.,]+) real +([0-9.,]+) user +([0-9.,]+) sys"
+    r"|real +([0-9.,]+)\n *user +([0-9.,]+)\n *sys +([0-9.,]+)) *\n"
+    r"(?: *[0-9]+  [a-z -]+\n)*? *([0-9]+)  instructions retired\n *([0-9]+)  cycles elapsed$",
     re.MULTILINE,
 )
-_OF_TIME_L = r"\n \3      instructions\n \4      cycles\n\n \1\2 seconds time elapsed\n"
+_SLOWEST = (
+    1e6  # cycles a second of a processor's time below which they are of a process that only starts others
+)
 _POOP = re.compile(r"^Benchmark \d+ (\(\d+ runs\)): *(.+)\n((?: +\w+ .*\n)+)", re.MULTILINE)
 _MEAN = re.compile(r"^ +(\w+) +([0-9.]+)([KMGT]?)(|ns|us|ms|s) +(?:± *(\S+))?.*$", re.MULTILINE)
 _OF_2009 = re.compile(r"^ *Wall-clock time elapsed: +([0-9.]+) msecs", re.MULTILINE)  # perf's own
@@ -38,10 +41,19 @@ _FACTORS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "ns": 1e-9, "us": 
 
 def as_perfs(text):
     """The `text` (str) with perf's tables in place of the other tools', as the module describes."""
-    text = _TIME_L.sub(_OF_TIME_L, text)
+    text = _TIME_L.sub(_of_time_l, text)
     text = _OF_2009.sub(lambda took: f" {float(took[1]) / 1e3:.9f} seconds time elapsed", text)
     text = _POOP.sub(_of_poop, f"{text}\n") if "wall_time" in text else text
     return _TABLE.sub(_of_simpleperf, f"{text}\n") if "counter statistics" in text else text
+
+
+def _of_time_l(block):
+    """Perf's table (str) for a match of what `time -l` prints."""
+    *times, instructions, cycles = filter(None, block.groups())
+    took, user, system = (float(time.replace(",", ".")) for time in times)
+    alone = "" if int(cycles) >= _SLOWEST * (user + system) else "-without-children"
+    rows = f"\n {instructions}      instructions{alone}\n {cycles}      cycles{alone}\n"
+    return f"{rows} {1e3 * (user + system):.2f} msec task-clock\n\n {took:.9f} seconds time elapsed\n"
 
 
 def _of_poop(block):

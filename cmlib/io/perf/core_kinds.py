@@ -71,6 +71,12 @@ def by_kind_of_core(text):
     return parts if len(parts) > 1 else {"": "".join(parts.values())}
 
 
+def is_counted(text, kind):
+    """Whether an event that names a kind of core (str) is counted in a text, or none does."""
+    named = [line for line in text.splitlines() if _named_kind(line) == kind]
+    return not named or not all(map(_UNCOUNTED.search, named))
+
+
 def without_kind(text):
     """Sentences (list of str) on the rows that :func:`by_kind_of_core` leaves out, as nothing tells their kind."""
     lines = [line for line, kind in zip(text.splitlines(), _kinds(text), strict=True) if kind is None]

@@ -144,9 +144,9 @@ def _cell(place, named, value):
 
 
 def _valued(match, number):
-    """Category of a match, and its value (float): a share is made of percent."""
+    """Category of a match, and its value (float): a share is made of percent, or told as such."""
     name = next(name for k, name in enumerate(CATEGORIES) if match[f"c{k}"])
-    return name, as_number(number) / (1 if name in (IPC, CPI) else 100)
+    return name, as_number(number) / (1 if name in (IPC, CPI) or "of_one" in match.re.groupindex else 100)
 
 
 def _cells(line, mark):

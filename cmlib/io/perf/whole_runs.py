@@ -180,9 +180,10 @@ def with_shares(counts, alone):
         if k is None or len(some) > 1 or "retired" in printed(counts[k].text):
             others += some
         else:
-            text = f"{counts[k].text.rstrip()}\n\n{some[0].text}"
-            told = _JOINED.format(shares_told(printed(some[0].text)))
-            runs[k] = replace(counts[k], text=text, remarks=(*counts[k].remarks, told))
+            text, told = f"{counts[k].text.rstrip()}\n\n{some[0].text}", shares_told(printed(some[0].text))
+            runs[k] = replace(
+                counts[k], text=text, remarks=(*counts[k].remarks, *[_JOINED.format(told)] * bool(told))
+            )
     return [*runs, *others]
 
 
