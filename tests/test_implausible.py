@@ -35,7 +35,7 @@ def test_shares_of_a_tool_by_which_nothing_retired_are_not_taken():
     printed = {"retired": 0.0, "bad speculation": 0.0, "front end": 0.0, "back end": 1.0}
     told = summarize("x", [made(cycles=1.0)], printed=printed)
     assert told["limited_by"] is None and not told["conclusive"]
-    printed |= {"retired": 0.002, "back end": 0.998}
+    printed |= {"front end": 0.002, "back end": 0.998}
     assert summarize("x", [made(cycles=1.0)], printed=printed)["limited_by"] == "back end"
 
 

@@ -6,6 +6,7 @@
 import pandas as pd
 
 from cmlib.spelling import spelling
+from cmlib.topdown.bounded_account import LOSSES
 from cmlib.topdown.run_levels import totals
 from cmlib.topdown.verdict import STALL_KINDS
 
@@ -15,7 +16,6 @@ _MOST_IPC, _FUSED = 10, 2
 _MOST_WITH_STALLS = 8  # of the cores that count stalled cycles
 _MARGIN = 1.1  # for errors of events that take turns
 _FEWEST_LOADS = 1e-4  # loads an instruction
-_LEAST_RETIRED = 5e-4  # share of the slots: of anything that runs, more than what rounds to 0.0 % retires
 
 
 def implausible(runs, printed, costs):
@@ -50,10 +50,9 @@ def implausible(runs, printed, costs):
             odd[event] = side_by_side(event, other)
     if sums.get("branches", 0) > _MARGIN * sums.get("instructions", float("inf")):
         odd |= dict.fromkeys(("branches", "instructions", IPC), side_by_side("branches", "instructions"))
-    if printed.get("retired", 1.0) < _LEAST_RETIRED:
-        odd |= dict.fromkeys(
-            {*printed} - {IPC, "CPUs"}, f"{100 * printed['retired']:.1f} % of all slots retired an op"
-        )
+    of_all = [name for name, share in printed.items() if share == 1 and name in LOSSES]
+    if of_all and printed.get("retired") == 0:
+        odd |= dict.fromkeys({*printed} - {IPC, "CPUs"}, f"100 % of all slots lost to one category, {of_all[0]}")
     for event in sums.index[sums < _FEWEST_LOADS * sums.get("instructions", 0.0)]:
         if spelling(event) == "l1dcacheloads":
             of_loads = [name for name in sums.index if spelling(name).startswith("l1dcacheload")]
