@@ -10,6 +10,7 @@ import contextlib
 import functools
 import itertools
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -238,13 +239,19 @@ def _totals(totals, options):
         groups.setdefault(key, {}).setdefault(total.text, (file, machine, of_kind, text, total))
     if len(groups) > perf.MOST_PROGRAMS:
         raise RecordError(f"{file} holds more than {perf.MOST_PROGRAMS:,} programs. Split it.")
-    for (mark, *_), members in groups.items():
+    lists = Counter(key[:2] for key in groups)
+    for (mark, *of_core), members in groups.items():
         file, machine, of_kind, text, _ = next(iter(members.values()))
         with _errors_of(file):
             runs = perf.joined([total for *_, total in members.values()])
             text = text if len(members) == 1 and text else runs.heading + runs.text
             n, is_shares = len(runs.seconds), set(runs.table["unit"].to_pylist()) == {"%"}
-            of_runs = f"{'Shares are' if is_shares else 'Counts are totals'} of {n} run{'s' * (n > 1)}."
+            of_runs = f"{'Shares are' if is_shares else 'Counts are totals'} of {n} run{'s' * (n > 1)}"
+            of_runs += (
+                f" of each of {lists[mark, of_core[0]]} lists of events."
+                if lists[mark, of_core[0]] > 1
+                else "."
+            )
             are_means = any(remark.startswith(_OF_MEANS) for remark in runs.remarks)
             titles = [f"It stands below the title {title}." for title in runs.titles if not title.isascii()]
             notes = [*[of_runs][are_means:], *runs.remarks, *titles]

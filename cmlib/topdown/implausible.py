@@ -52,7 +52,9 @@ def implausible(runs, printed, costs):
         odd |= dict.fromkeys(("branches", "instructions", IPC), side_by_side("branches", "instructions"))
     of_all = [name for name, share in printed.items() if share == 1 and name in LOSSES]
     if of_all and printed.get("retired") == 0:
-        odd |= dict.fromkeys({*printed} - {IPC, "CPUs"}, f"100 % of all slots lost to one category, {of_all[0]}")
+        odd |= dict.fromkeys(
+            {*printed} - {IPC, "CPUs"}, f"100 % of all slots lost to one category, {of_all[0]}"
+        )
     for event in sums.index[sums < _FEWEST_LOADS * sums.get("instructions", 0.0)]:
         if spelling(event) == "l1dcacheloads":
             of_loads = [name for name in sums.index if spelling(name).startswith("l1dcacheload")]
