@@ -105,9 +105,10 @@ def shares_alone(text, *, has_counts=False):
 
 
 def _is_account(rows):
-    """Whether rows of readings (dict by name) are of two categories at least, or of one of level 1 by toplev."""
+    """Whether rows of readings (dict by name) are of two categories, or of one of level 1 by toplev or VTune."""
     alone = [rows[name][0].text for name in rows.keys() & EVENTS.keys()]
-    return len(rows.keys() & CATEGORIES.keys() - _RATES) > 1 or any(map(PATTERNS["node"].match, alone))
+    is_told = any(PATTERNS["node"].match(text) or PATTERNS["of slots"].search(text) for text in alone)
+    return len(rows.keys() & CATEGORIES.keys() - _RATES) > 1 or is_told
 
 
 @dataclass
