@@ -1,4 +1,5 @@
-"""Write what other tools print as perf's tables: Android's simpleperf, poop, macOS' `time -l`, and perf of 2009.
+"""Write what other tools print as perf's tables: Android's simpleperf, poop, macOS' `time -l`, and perf of 2009; and
+perf's JSON, however it was laid out or cut, as perf's lines.
 
 :func:`as_perfs` takes a text, and gives it with perf's tables instead. Simpleperf prints what an event counted while it
 was on a counter, and beside it count / runtime: counts are scaled to the longest runtime of the table, and each has the
@@ -6,45 +7,41 @@ share in which it was counted; each core that was counted apart is a table of it
 runs, perf of 2009 the time in ms. Nothing is refused.
 """
 
+import json
 import re
+from types import SimpleNamespace
 
-# Simpleperf's table, and a row of it.
-_TABLE = re.compile(
-    r"(?:^.{0,200}\bsimpleperf stat +(?P<command>.+)\n(?:[ \t]*\n)*)?"
-    r"^ *Performance counter statistics(?P<mark>[:,]) *\n"
-    r"(?P<rows>(?:(?!.*(?:Total test time|counter statistics|simpleperf stat )).*\n)*)"
-    r"(?: *Total test time[:, ]+(?P<seconds>[0-9.]+))?",
-    re.MULTILINE,
-)
-_ROW = re.compile(
-    r" *(?:(?P<core>[0-9]{1,4}) +)?(?P<count>[0-9][0-9,]*(?:\.[0-9]+)?) *(?P<ms>\(ms\))? +"
-    r"(?P<event>[a-zA-Z][^\s#]*) +(?:# *)?(?P<rate>[0-9.]++) *+"
-    r"(?P<unit>(?:[^\s(]++ ?)*+) *+(?:\((?P<share>[0-9]{1,3})%\))? *+$"
-)
+from cmlib.places import yaml_beside
+
+_FORMS = yaml_beside(__file__).items()
+_RE = SimpleNamespace(**{kind: re.compile(form, re.MULTILINE) for kind, form in _FORMS})
 _RATES = {"GHz": 1e9, "G/sec": 1e9, "M/sec": 1e6, "K/sec": 1e3, "/sec": 1.0}
 _ALIKE = 0.95  # ratio of runtimes from which on they differ by rounding alone
-# What macOS' `time -l` prints: the time is with that of started processes, the counts are without theirs.
-_TIME_L = re.compile(
-    r"^ *(?:([0-9.,]+) real +([0-9.,]+) user +([0-9.,]+) sys"
-    r"|real +([0-9.,]+)\n *user +([0-9.,]+)\n *sys +([0-9.,]+)) *\n"
-    r"(?: *[0-9]+  [a-z -]+\n)*? *([0-9]+)  instructions retired\n *([0-9]+)  cycles elapsed$",
-    re.MULTILINE,
-)
-_SLOWEST = (
-    1e6  # cycles a second of a processor's time below which they are of a process that only starts others
-)
-_POOP = re.compile(r"^Benchmark \d+ (\(\d+ runs\)): *(.+)\n((?: +\w+ .*\n)+)", re.MULTILINE)
-_MEAN = re.compile(r"^ +(\w+) +([0-9.]+)([KMGT]?)(|ns|us|ms|s) +(?:± *(\S+))?.*$", re.MULTILINE)
-_OF_2009 = re.compile(r"^ *Wall-clock time elapsed: +([0-9.]+) msecs", re.MULTILINE)  # perf's own
+_SLOWEST = 1e6  # cycles a second of a processor's time below which they are of what only starts others
 _FACTORS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+# Keys of perf's JSON in its order, between those of times and places and those of metrics.
+_KEYS = {"counter-value": str, "unit": str, "event": str, "event-runtime": int, "pcnt-running": float}
 
 
 def as_perfs(text):
     """The `text` (str) with perf's tables in place of the other tools', as the module describes."""
-    text = _TIME_L.sub(_of_time_l, text)
-    text = _OF_2009.sub(lambda took: f" {float(took[1]) / 1e3:.9f} seconds time elapsed", text)
-    text = _POOP.sub(_of_poop, f"{text}\n") if "wall_time" in text else text
-    return _TABLE.sub(_of_simpleperf, f"{text}\n") if "counter statistics" in text else text
+    text = _RE.object.sub(_of_object, text) if '"metric' in text or '"counter' in text else text
+    text = _RE.time_l.sub(_of_time_l, text)
+    text = _RE.of_2009.sub(lambda took: f" {float(took[1]) / 1e3:.9f} seconds time elapsed", text)
+    text = _RE.poop.sub(_of_poop, f"{text}\n") if "wall_time" in text else text
+    return _RE.table.sub(_of_simpleperf, f"{text}\n") if "counter statistics" in text else text
+
+
+def _of_object(match):
+    """The line (str) that perf writes of an object, for a match of _RE.object; other text as it is."""
+    try:
+        told = {key.replace("_", "-"): value for key, value in json.loads(match[1]).items()}
+        metrics = {key: told.pop(key) for key in [*told] if key.startswith(("metric-", "variance"))}
+        is_count = "counter-value" in told
+        read = {key: kind(told.pop(key, kind())) for key, kind in _KEYS.items()} if is_count else {}
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
+        return match[0]
+    return f"\n{json.dumps(told | read | metrics)}\n" if read or "metric-value" in metrics else match[0]
 
 
 def _of_time_l(block):
@@ -59,7 +56,7 @@ def _of_time_l(block):
 def _of_poop(block):
     """Perf's table (str) for a match of a block of poop's."""
     rows = [f" Performance counter stats for '{block[2]}' {block[1]}:", ""]
-    for name, number, scale, unit, varies in _MEAN.findall(block[3]):
+    for name, number, scale, unit, varies in _RE.mean.findall(block[3]):
         mean = float(number) * _FACTORS[scale] * _FACTORS[unit]
         rows.append(f"\n{mean:20.9f} seconds time elapsed" if unit else f"{mean:20.2f} {name} ( +- {varies})")
     return "\n".join([*rows[:2], *rows[3:], rows[2], ""])
@@ -69,7 +66,7 @@ def _of_simpleperf(table):
     """Perf's tables (str) for a match of one of simpleperf's, one a core, and lines that were no rows of it."""
     cores, others = {}, []
     for line in table["rows"].split("\n"):
-        row = _ROW.match(line if table["mark"] == ":" else re.sub(r",+", "   ", line))
+        row = _RE.row.match(line if table["mark"] == ":" else re.sub(r",+", "   ", line))
         if row:
             cores.setdefault(row["core"], []).append(row)
         elif not line.lstrip().startswith("#"):

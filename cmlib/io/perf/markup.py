@@ -10,27 +10,15 @@ import re
 from cmlib.io.events import is_event
 from cmlib.io.perf.formats.human_readable import row_of
 from cmlib.io.perf.grammar import UNCOUNTED
+from cmlib.places import yaml_beside
 
-# perf's heading, how long a run took, or a row, each of which is a line; a row's metric goes on to the next of them.
-_PART = re.compile(
-    r"(?P<heading>Performance counter stats for (?:[^':]{0,20}'[^'\n]{0,2000}'|[^:\n]{1,200})(?: \(\d{1,6} runs\))?:)"
-    r"|(?<![^ \t`|])(?!0[0-9])(?:[0-9]{1,3}(?:[ \u00a0\u202f][0-9]{3}){1,6}(?:,[0-9]{2})?|[0-9][0-9.,]{0,24}"
-    rf"|{UNCOUNTED}) +"
-    r"(?:(?:\+- [0-9.,]+ +)?seconds (?:time elapsed|user|sys)\b"
-    r"|(?:(?:[mn]sec|ns|Joules|[KMG]i?B|Bytes) +)?(?P<event>(?!Performance )[A-Za-z][^\s#]{2,60})(?: \([a-z]{2,5}\))?"
-    r"(?![^\s`|])(?P<metric> *(?:(?=[(\[])|#[ .,0-9%]*))?)|(?P<share>[(\[] *[0-9]{1,3}[.,][0-9]+ *%[)\]])"
-)
-_END = (  # of a row or metric that a mail wrapped
-    r"(?:\(|utilized|cycles?|(?:insn )?per |(?:of )?all |branches|accesses|hits|refs|speculation|bound|[KMG]?/sec|tma_)"
-)
+_READ = yaml_beside(__file__)
+_PART, _END = re.compile(_READ["part"].replace("<UNCOUNTED>", UNCOUNTED)), _READ["end"]
 _WRAPPED = re.compile(rf"(\s*[0-9<][^\n]*#\s*\n)|[^\n]*\n\s*{_END}")
 _CUT = re.compile(rf"(#[^\n#]*)\n *(?={_END})")
 _HEADED = re.compile("Performance counter stats for |seconds time elapsed")
 _MARK = re.compile(r"[ \t]*([^\w\s]{1,3})(?=[ \t]|$)")
-_ROW = re.compile(
-    r"<tr\b[^<>]{0,300}>((?:[^<]|<(?!/?tr\b))*+)</tr>(?:\s|</?t(?:head|body|foot)>){0,99}(?=(<tr)?)",
-    re.IGNORECASE,
-)
+_ROW = re.compile(_READ["row"], re.IGNORECASE)
 _CELL = re.compile(r"<t[dh]\b[^<>]{0,300}>", re.IGNORECASE)
 _TAG = re.compile(r"<[a-z/][^<>]{0,300}>", re.IGNORECASE)
 
