@@ -246,16 +246,14 @@ def _totals(totals, options):
             runs = perf.joined([total for *_, total in members.values()])
             text = text if len(members) == 1 and text else runs.heading + runs.text
             n, is_shares = len(runs.seconds), set(runs.table["unit"].to_pylist()) == {"%"}
-            of_runs = f"{'Shares are' if is_shares else 'Counts are totals'} of {n} run{'s' * (n > 1)}"
-            of_runs += (
-                f" of each of {lists[mark, of_core[0]]} lists of events."
-                if lists[mark, of_core[0]] > 1
-                else "."
-            )
+            kind = ("Levels" if runs.printed else "Shares") + " are" if is_shares else "Counts are totals"
+            n_lists = lists[mark, of_core[0]]
+            of_runs = f"{kind} of {n} run{'s' * (n > 1)}"
+            of_runs += f" of each of {n_lists} lists of events." if n_lists > 1 else "."
             are_means = any(remark.startswith(_OF_MEANS) for remark in runs.remarks)
             titles = [f"It stands below the title {title}." for title in runs.titles if not title.isascii()]
             notes = [*[of_runs][are_means:], *runs.remarks, *titles]
-            source = _source(file, text, machine, options, perf.as_intervals(runs), notes)
+            source = _source(file, text, machine, options, perf.as_intervals(runs), notes, runs.printed)
         source.facts.update(axis=RUNS, interval_ms=1000)
         yield source.noted(mark=mark).noted(**of_kind)
 
@@ -288,8 +286,9 @@ def _marked(marks, file, parts, machine, options):
     return [source.noted(f"No whole interval lies within {missed}." * bool(missed)) for source in sources]
 
 
-def _source(file, text, machine, options, frame=None, remarks=None):
-    """A ForeignRecording of a text, or of its counts (`frame`, with `remarks`) where that was read already.
+def _source(file, text, machine, options, frame=None, remarks=None, levels=()):
+    """A ForeignRecording of a text, or of its counts (`frame`, with `remarks` and the printed `levels`, a dict) where
+    that was read already.
 
     RecordError if there are no counts, or some that can't be true.
     """
@@ -317,7 +316,7 @@ def _source(file, text, machine, options, frame=None, remarks=None):
     facts |= {"running_shares": not frame["running"].isna().any(), "names": names}
     totals = counts.reindex(columns=["instructions", "cycles"]).dropna().sum(min_count=1)
     ipc = totals["instructions"] / (totals["cycles"] or np.nan)
-    told = options | {"printed": perf.printed(text, ipc), "cpus": perf.cpus_utilized(text)}
+    told = options | {"printed": perf.printed(text, ipc) | dict(levels), "cpus": perf.cpus_utilized(text)}
     told |= {"zeros_uncounted": bool(hidden), "machine": events.processor_of(machine) and machine}
     facts |= {key: value for key, value in told.items() if value}
     copies = [f"{n_copies:,} rows came twice, with equal counts: the copies are left out."] * bool(n_copies)

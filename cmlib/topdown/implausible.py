@@ -38,7 +38,7 @@ def implausible(runs, printed, costs):
     if ipc > most:
         counted = f"{side_by_side('instructions', 'cycles')}, " if "instructions" in rates else ""
         why = f"{counted}an IPC of {ipc:.3g} where {most} is the most"
-        odd = dict.fromkeys(("instructions", *cycles), why)
+        odd = dict.fromkeys(("instructions", *cycles) if counted else (IPC,), why)
     for event, rate in rates.items():
         kind = costs.kind(event) or ""
         if rate > _MARGIN and (kind.startswith("cycle ") or kind in STALL_KINDS):

@@ -24,7 +24,7 @@ DIFFERS = 1.05  # ratio between phases above which a level is reported
 _FEWEST_A_SECOND = 10  # rates of switches, faults and the like are reported if a phase has at least so many
 CUT_BY = ("GHz", "CPUs", "instructions a second", "instructions a cycle")  # levels whose changes make phases
 EXTENSIVE = ("seconds", "CPU seconds", "instructions", "cycles")  # levels that grow with a run's length
-_PRINTED = ("instructions a cycle", "CPUs")  # levels that are taken from what the tool printed
+_PRINTED = ("instructions a cycle", "CPUs", "GHz")  # levels that are taken from what the tool printed
 _KERNEL_LEADS = 20  # percent of the cycles in the kernel from which on its share stands first
 _GAIN = 0.1  # share of all variation that a cut must remove at least
 _SHORTEST = 0.04  # shortest phase [share of the run]
@@ -99,7 +99,8 @@ def levels_of_runs(runs, printed, written, *, whole_runs):
     level = _medians(levels(counts, timed=timed) for counts in each)
     ratios = _medians(miss_ratios(counts, written) for counts in each)
     taken = {name: printed[name] for name in _PRINTED if printed.get(name, 0) > 0}
-    return level | taken | level, ratios, _medians(map(_all_counts, each))
+    misses = {of: printed[f"misses of {of}"] for of, _ in _MISSES_OF.values() if f"misses of {of}" in printed}
+    return level | taken | level, ratios | misses | ratios, _medians(map(_all_counts, each))
 
 
 def _rows(counts):
@@ -279,7 +280,8 @@ _MISSES_OF = {
 
 def _are_shares(counts):
     """Whether counts are percent of the cycles, as some tools print them."""
-    are_all = "cycles" in counts and (counts["cycles"] == 100).all() and not (counts > 100).any(axis=None)
+    shares = counts.drop(columns="duration_time", errors="ignore")
+    are_all = "cycles" in counts and (counts["cycles"] == 100).all() and not (shares > 100).any(axis=None)
     return are_all and "instructions" not in counts
 
 

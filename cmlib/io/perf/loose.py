@@ -16,7 +16,7 @@ import pandas as pd
 
 from cmlib.io.events import is_event
 from cmlib.io.events.naming import normalize_name
-from cmlib.io.perf.formats.cells import ALIASES, NOTE, NOTHING, PER_SECOND, is_called, number, without_unit
+from cmlib.io.perf.formats.cells import ALIASES, NOTE, is_called, lasted, metric, n_told, number, without_unit
 from cmlib.places import yaml_beside
 
 _LONGEST_JSON, _LONGEST_LINE, _MOST_CELLS = 1 << 24, 1000, 1 << 20
@@ -86,18 +86,19 @@ def from_tables(lines, above):
             objects = _wide(rows) or _long(rows) or _transposed(rows, note)
             if objects and isinstance(objects[0], str):
                 return "\n".join(objects)
-            tables += [(title, objects)] * bool(objects)
-    programs = [counts.get("program") for _, objects in tables for counts in objects]
-    titles = [title for title, _ in tables]
-    for n, (title, objects) in enumerate(tables, 1):
+            tables += [(title, rows[0][0], objects)] * bool(objects)
+    programs = [counts.get("program") for *_, objects in tables for counts in objects]
+    titles, corners = [title for title, *_ in tables], [corner for _, corner, _ in tables]
+    for n, (title, corner, objects) in enumerate(tables, 1):
         for counts in objects:
-            if "program" in counts:
-                is_told = counts["program"] and programs.count(counts["program"]) == 1
-                counts["program"] = f"{title * (not is_told)} {counts['program']}".strip()
+            if (program := counts.get("program")) is not None:
+                is_told = program and programs.count(program) == 1
+                words = f"{title} {corner * (titles.count(title) > corners.count(corner) == 1)}"
+                counts["program"] = " ".join(f"{words * (not is_told)} {program}".split())
             elif len(tables) > 1:
                 is_own = title and titles.count(title) == 1
                 counts["table"] = title if is_own else f"{title} table {n}".strip()
-    return _as_text([counts for _, objects in tables for counts in objects])
+    return _as_text([counts for *_, objects in tables for counts in objects])
 
 
 def _tables(lines):
@@ -123,13 +124,16 @@ def _cells(line, mark):
     cells = line.split() if is_between_blanks else _RE.blanks.split(line.strip())
     with contextlib.suppress(csv.Error):
         cells = cells if is_between_blanks or not mark else next(csv.reader([line], delimiter=mark), [])
-    return [_RE.around.sub("", cell.strip(' *`"')) for cell in cells]
+    return [" ".join(_RE.around.sub("", cell.strip(' *`"')).split()) for cell in cells]
 
 
 def _is_heading(cells):
     """Whether cells name two events or more, or columns of events' names and of counts."""
     is_long = all(any(is_called(cell, kind) for cell in cells) for kind in ("event", "count"))
-    return is_long or sum(not _RE.digit.match(cell) and bool(_version(cell)[1]) for cell in cells) > 1
+    names = [cell for cell in cells if not _RE.digit.match(cell)]
+    return (
+        is_long or sum(bool(_version(name)[1]) for name in names) > 1 or n_told(names) * (names == cells) > 1
+    )
 
 
 def _version(name):
@@ -189,19 +193,23 @@ def _wide(rows):
         return []
     if any(_RE.decimal_comma.fullmatch(cell) for row in rows for cell in row):
         rows = [[c.translate(_IN_ENGLISH) if _RE.german.fullmatch(c) else c for c in row] for row in rows]
+    heading, note = _called([*zip(heading, rows[0], strict=True)])
+    times = [k for k, name in enumerate(heading) if _RE.took.search(name) and lasted("", rows[0][k])]
+    for row in rows if len(times) == 1 else ():  # units stand in the cells
+        heading[times[0]], row[times[0]] = "runtime [s]", str(lasted("", row[times[0]]))
     columns = [(*_version(name), k) for k, name in enumerate(heading) if k not in dropped]
     events = {}
     for version, event, k in columns:
         if event:
             events.setdefault(version, {}).setdefault(event, k)
-    if sum(map(len, events.values())) < 2:
+    if sum(map(len, events.values())) < 2 and n_told(heading) < 2:
         return []
-    if len(events) == 1 or min(map(len, events.values())) < 2:
+    if len(events) < 2 or min(map(len, events.values())) < 2:
         columns, events = [], {"": {heading[k]: k for *_, k in columns}}
     others = {heading[k]: k for _, event, k in columns if not event}
     versions = [others | of_version for of_version in events.values()]
     return [
-        {name: row[k] for name, k in names.items()} | {"version": version}
+        {NOTE: note} | {name: row[k] for name, k in names.items()} | {"version": version}
         for row in rows
         for version, names in zip(events, versions, strict=True)
     ]
@@ -209,7 +217,7 @@ def _wide(rows):
 
 def _is_value(cell):
     """Whether a cell holds a number, or says that there is none."""
-    return bool(cell) and (bool(_RE.digit.match(cell)) or cell.lower() in NOTHING)
+    return bool(cell) and (bool(_RE.digit.match(cell)) or number(cell) is not None)
 
 
 def _transposed(rows, note):
@@ -221,15 +229,15 @@ def _transposed(rows, note):
     heading, rows = (rows or [[]])[0], [row for row in rows[1:] if len(row) - len(rows[0]) in (0, 1)]
     if rows and is_event(rows[0][-1]) and not is_event(rows[0][0]):  # its name behind a count
         heading, rows = heading[::-1], [row[::-1] for row in rows]
-    taken, there = {_event_called(row): row[0] for row in rows}, {normalize_name(row[0]) for row in rows}
-    taken = {name: event for event, name in taken.items() if event and normalize_name(event) not in there}
-    rows = [[taken.get(row[0], row[0]), *row[1:]] for row in rows]
-    note += "".join(f"{name} is taken for {event}. " for name, event in taken.items())
-    events = [row for row in rows if is_event(row[0]) and not any(map(_RE.duration.search, row))]
+    names, said = _called(rows)
+    rows, note = [[name, *row[1:]] for name, row in zip(names, rows, strict=True)], note + said
+    events = [row for row in rows if not any(map(_RE.duration.search, row))]
+    events = [row for row in events if is_event(row[0]) or without_unit(row[0])[1] > 1]
     counted = {row[0]: row for row in events}
+    levels = [row for row in rows if row[0] not in counted and metric(row[0])]
     per = "".join(f"/{unit}" for unit in _RE.per_op.findall(" ".join(heading[:1])))
-    took = next((row for row in rows if _RE.wall.match(row[0])), None)
-    read = [*counted.values(), *([took] if took else [])]
+    took = next((row for row in rows if _RE.wall.match(row[0]) and lasted(*row[:2])), None)
+    read = [*counted.values(), *([took] if took else [])] or levels
     width = len(read[0]) if read else 0
     names = ["", *heading[1 - width :]]
     columns = [k for k, cells in enumerate(zip(*read, strict=False)) if all(map(_RE.cell.fullmatch, cells))]
@@ -237,20 +245,33 @@ def _transposed(rows, note):
     are_means = all(is_called(names[k], "mean") for k in columns)
     if len(counted) < len(events) or {width} != {*map(len, read)}:
         return []
+    read += levels
     others = ", ".join(row[0] for row in rows if row not in read and not _RE.stalled.fullmatch(row[0]))
     note += f"Rows whose names are no known events are left out: {others}." * bool(others)
     objects = []
     for k in columns[:1] if are_means else columns:
         if not counted or any(_RE.large.search(row[k]) for row in counted.values()):
             name = {"program": "" if are_means else names[k]}
-            seconds = {"time [s]": _seconds(took[k])} if took else {}
+            seconds = {"runtime [s]": lasted(took[0], took[k])} if took else {}
+            told = {row[0]: row[k] for row in levels if len(row) == width}
             counts = {event: row[k].partition(" (")[0] for event, row in counted.items()}
             for row in rows if "cycles" in counts else ():
                 if (stalled := _RE.stalled.fullmatch(row[0])) and (share := _RE.percent.fullmatch(row[k])):
                     counts[stalled[1]] = number(counts["cycles"].replace(",", "")) * float(share[1]) / 100
-            counts = {event.replace(" ", "-") + per: count for event, count in counts.items()}
-            objects.append(name | {NOTE: note} | counts | seconds)
+            counts = {_RE.blank.sub("-", event) + per: count for event, count in counts.items()}
+            objects.append(name | {NOTE: note} | counts | seconds | told)
     return objects
+
+
+def _called(rows):
+    """What the first cells of some rows call in perf's words (list of str), with ``%`` where it is percent, and a note
+    on what is taken for another event.
+    """
+    taken, there = {_event_called(row): row[0] for row in rows}, {normalize_name(row[0]) for row in rows}
+    taken = {name: event for event, name in taken.items() if event and normalize_name(event) not in there}
+    note = "".join(f"{name} is taken for {event}. " for name, event in taken.items())
+    names = ((taken.get(row[0], row[0]), row[1].endswith("%")) for row in rows)
+    return [name + " %" * (is_percent and "%" not in name) for name, is_percent in names], note
 
 
 def _event_called(row):
@@ -258,12 +279,6 @@ def _event_called(row):
     are_counts = all(_RE.cell.fullmatch(cell) and _RE.large.search(cell) for cell in row[1:2])
     name = _RE.aside.sub("", row[0])
     return ALIASES.get(name.lower(), name * (name != row[0] and is_event(name))) if are_counts else ""
-
-
-def _seconds(cell):
-    """How long something took [s] (float), of a number with its unit, such as ``1.2ms``; "" for other text."""
-    took = _RE.duration.match(cell)
-    return float(took[1]) / PER_SECOND.get(took[2][0], 1.0) if took else ""
 
 
 def from_lines(lines):
@@ -290,14 +305,15 @@ def from_lines(lines):
             event = told["event"] + told.get("unit", "") + told.get("time", "")
             name = " ".join(f"{told.get('program', '')} {told.get('values', '')}".split())
             name = name or " ".join(before if form is _RE.listed else before[:1]) or program
-            if not is_event(without_unit(event)[0]) and event not in _TIMES or event in _OTHER_UNITS:
+            is_level = form is _RE.jmh and metric(event)
+            if not (is_event(without_unit(event)[0]) or event in _TIMES or is_level) or event in _OTHER_UNITS:
                 continue
             if not objects or objects[-1]["program"] != name or event in objects[-1]:
                 objects.append({"title": title, "program": name})
             objects[-1][event] = told["count"] + told.get("scale", "")
         if line.strip() and not matches and not is_heading:
             above = line.strip(" *#/=-:")
-    objects = [counts for counts in objects if any(is_event(without_unit(name)[0]) for name in counts)]
+    objects = [counts for counts in objects if n_told(counts)]
     are_alike = len({counts["program"] for counts in objects}) < len(objects)
     for counts in objects:
         title = counts.pop("title")
@@ -340,9 +356,9 @@ def _of_cores(lines):
 def _as_text(objects, fewest=2):
     """The CSV of some objects (dicts), a row each, without empty columns.
 
-    "" if fewer than `fewest` keys are events, or there would be too many cells.
+    "" if :func:`~cmlib.io.perf.formats.cells.n_told` gives fewer than `fewest` keys, or there would be too many cells.
     """
     names = set().union(*objects)
-    n_events = sum(is_event(without_unit(name)[0]) for name in names)
-    table = pd.DataFrame(objects if n_events >= fewest and len(names) * len(objects) <= _MOST_CELLS else [])
+    is_told = n_told(names) >= fewest and len(names) * len(objects) <= _MOST_CELLS
+    table = pd.DataFrame(objects if is_told else [])
     return table.loc[:, (table != "").any()].to_csv(index=False) if len(table) else ""

@@ -7,7 +7,7 @@ line, for text that is not in the form.
 import functools
 import itertools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -47,6 +47,8 @@ class Totals:
         Sentences on what was left out, added up or assumed.
     titles : tuple of str
         What stands above it, the outermost first.
+    printed : dict of str to float
+        Levels and misses [%] that stand beside the counts in a table.
     """
 
     text: str
@@ -56,6 +58,7 @@ class Totals:
     heading: str = ""
     remarks: tuple = ()
     titles: tuple = ()
+    printed: dict = field(default_factory=dict)
 
 
 class Format:

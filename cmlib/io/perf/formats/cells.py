@@ -23,18 +23,22 @@ _TOLD = yaml_beside(__file__)
 # What columns are called, a pattern a kind.
 COLUMNS = {kind: re.compile("|".join(forms), re.IGNORECASE) for kind, forms in _TOLD["columns"].items()}
 ALIASES = {name: event for event, names in _TOLD["aliases"].items() for name in names}
+_METRICS = {level: re.compile(form, re.IGNORECASE) for level, form in _TOLD["metrics"].items()}
+IPC, CPI = "instructions a cycle", "cycles an instruction"
 _OF_AN_OP, _SCALES = _TOLD["operations"], _TOLD["scales"]
 NOT_COUNTED = frozenset(_TOLD["not counted"])
 NOTHING = NOT_COUNTED | {*_TOLD["nothing"]}
 # Units of counts in a heading, as spreadsheets have them: cycles [Mio], instructions (1e9).
 _UNIT = re.compile(
-    r"(.*\w) *[\[(](?:in )?(?:x ?)?([kmgb]|mio|mrd|bn|1e[369]|10\^[369]|thousands?|[mb]illions?)\.?[\])]",
+    r"(.*\w) *[\[(](?:in )?(?:x ?)?([kmgb]|mio|mrd|bn|10?e[369]|10\^[369]|thousands?|[mb]illions?)\.?[\])]",
     re.IGNORECASE,
 )
 # Counts of an operation, as frameworks for benchmarks head them: ins/op, BranchInstructions/Op.
 PER_OP = re.compile(r"(\w[\w:-]*) ?/ ?(?!(?:s(?:ec(?:ond)?)?s?|cyc(?:les?)?|ins\w*)$)[A-Za-z]+")
+_SLOTS = re.compile("bound|retiring", re.IGNORECASE)  # in headings of what other readers are for
 _PMCSTAT = re.compile(r"(?:[0-9]{1,4}/)?[ps]/(?=\w)")  # FreeBSD's: what a counter is attached to
-PER_SECOND = {"m": 1e3, "u": 1e6, "µ": 1e6, "n": 1e9}
+_PER_SECOND = {"m": 1e3, "u": 1e6, "µ": 1e6, "n": 1e9}
+_LASTED = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?(ns|us|µs|ms|s)\b")
 _SCALED = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?([kKMGTB])")
 _NUMBER = re.compile(r"[0-9]{1,300}(?:\.[0-9]{0,300})?(?:[eE][+-]?[0-9]{1,2})?|\.[0-9]{1,300}")
 
@@ -42,6 +46,36 @@ _NUMBER = re.compile(r"[0-9]{1,300}(?:\.[0-9]{0,300})?(?:[eE][+-]?[0-9]{1,2})?|\
 def is_called(name, *kinds):
     """Whether a column's name (str) is one of some `kinds`, as of :data:`COLUMNS`."""
     return any(COLUMNS[kind].fullmatch(name) for kind in kinds)
+
+
+def unit_of_time(name):
+    """How many seconds (float) the unit of a column of times is, by its name; NaN if that tells none, or no time."""
+    match = COLUMNS["length"].fullmatch(name) or COLUMNS["time"].fullmatch(name)
+    unit = match[match.lastindex].lower() if match and match.lastindex else ""
+    return 1 / _PER_SECOND.get("u" if unit[:3] == "mic" else unit[:1], 1.0) if unit else np.nan
+
+
+def lasted(name, cell):
+    """How long something took [s] (float), of a number with its unit, such as ``1.2ms``, or with that in the name
+    above it; "" for other text.
+    """
+    took = _LASTED.match(cell)
+    value, name = (float(took[1]), f"time {took[2]}") if took else (number(cell.replace(",", "")), name)
+    return value * unit_of_time(name) if value and value * unit_of_time(name) > 0 else ""
+
+
+def metric(name):
+    """The level, or ``misses of`` something [%], that a column of this name tells (str); "" for others."""
+    return next((level for level, form in _METRICS.items() if form.fullmatch(name)), "")
+
+
+def n_told(names):
+    """How many of some names are events; beside an IPC or CPI, also how many are levels and times."""
+    n_events = sum(is_event(without_unit(name)[0]) or name.lower() in ALIASES for name in names)
+    levels = {*map(metric, names)} - {""}
+    if levels.isdisjoint((IPC, CPI)) or any(map(_SLOTS.search, names)):
+        return n_events
+    return n_events + len(levels) + any(unit_of_time(without_unit(name)[0]) > 0 for name in names)
 
 
 def without_unit(name):
@@ -56,7 +90,7 @@ def without_unit(name):
     match = _UNIT.fullmatch(name)
     if not match or not is_event(match[1]):
         return name.replace(" ", "-") if is_event(name) else name, 1.0
-    unit = match[2].lower().replace("10^", "1e")
+    unit = match[2].lower().replace("10^", "1e").replace("10e", "1e")
     return match[1].replace(" ", "-"), float(unit) if unit[0] == "1" else _SCALES.get(unit, _SCALES[unit[0]])
 
 

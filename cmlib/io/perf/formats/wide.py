@@ -24,31 +24,39 @@ from cmlib.io.archive.runs import LARGEST_COUNT
 from cmlib.io.events import is_event
 from cmlib.io.perf.formats.base import Format, Totals
 from cmlib.io.perf.formats.cells import (
-    COLUMNS,
+    CPI,
     FEW,
+    IPC,
     NOT_COUNTED,
     NOTE,
     NOTHING,
     PER_OP,
-    PER_SECOND,
     is_called,
+    metric,
+    n_told,
     number,
     of_an_operation,
+    unit_of_time,
     without_unit,
 )
-from cmlib.io.perf.formats.lines import NO_SHARES, SCHEMA
+from cmlib.io.perf.formats.lines import NO_SHARES, SCHEMA, as_number
 from cmlib.io.perf.grammar import ParseError, where
 
-_OFTEN = 0.1  # share of the steps from row to row in which a time falls, if it is how long a run took
+# Share of the steps from row to row in which a time falls, if it is how long a run took, by whether rows have names.
+_OFTEN = {True: 0.1, False: 0.5}
 _ROWS_ARE_RUNS = (
     "No column tells times: a row is taken for a whole run; give --interval-ms where it is an interval."
 )
 _WHOLE = re.compile("[0-9]{1,20}")  # a count that needs no check
 _MOST_WORDS = 100  # different ones in a column; more are no names
+_NO_COUNT = "No count was read: what is told is what the tool printed."
 _A_ROW_IS_AN_OP = "Counts and times are those of one operation, in the mean."
 _HEAD = 200_000  # characters among which the heading and the first row are looked for
 _SEPARATORS = (",", ";", "\t", "|")
 _CELL = re.compile(r"(?:[+-]?[0-9.,]+(?:[eE][+-]?[0-9]+| ?[kKMGTB])?)?")
+_BEGINS = re.compile(r"[+-]?[0-9.,]+|$")  # a cell with a number
+# A level, with a mark of percent and an error behind it.
+_LEVEL = re.compile(r"([0-9]{1,5}(?:[.,][0-9]{1,9})?)(?: ?%)?(?: *(?:±|\+/?-).*)?")
 _PLACE = re.compile(r"(?:cpu|core|socket|thread|hwthread|node|package|s|c)[ _#-]*[0-9]+", re.IGNORECASE)
 _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{2,3})*,[0-9]{3}(?:\.[0-9]{1,300})?")
 _WORD = re.compile("[^a-zA-Z0-9]*[a-zA-Z]")
@@ -142,22 +150,26 @@ class Wide(Format):
         `rows_are_runs` is False. ParseError for an unknown column, or a cell that is no count.
         """
         columns_of_cells = dict(zip(self.names, self.cells, strict=True))
-        an_op = any(is_event(without_unit(name)[0]) for name in self.heading if PER_OP.fullmatch(name))
-        words = (columns_of_cells[name] for name in self._told_by)
+        per_op = [without_unit(name)[0] for name in self.heading if PER_OP.fullmatch(name)]
+        an_op = any(is_event(name) or unit_of_time(name) > 0 for name in per_op)
+        words = ([f"{n} {c}" if c.isdigit() else c for c in columns_of_cells[n]] for n in self._told_by)
         named = [" ".join(filter(None, row)) for row in zip(*words, strict=True)]
         # Of programs or runs that come once each, a time is how long they took.
         runs = (cells for name, cells in columns_of_cells.items() if is_called(name, "run"))
         keys = [*itertools.zip_longest(named, zip(*runs, strict=True))]
         is_each = len(keys) > 1 and all(before != after for before, after in itertools.pairwise(keys))
-        steps = np.diff(self.times) if self.times is not None and is_each else np.zeros(0)
-        is_told = any(is_called(name, "program") for name in self.names) and len(set(named)) == len(named)
-        once = an_op or is_told or (steps < 0).sum() > _OFTEN * len(steps)
+        steps = np.diff(self.times) if self.times is not None else np.zeros(0)
+        is_told = 0 < len(named) == len(set(named)) or any(is_called(n, "length") for n in self.names)
+        once = an_op or is_told or (steps < 0).sum() > _OFTEN[is_each] * len(steps)
         seconds = self.times if self.times is not None and once else None
         if self.places or not (self.times is None or once or is_each) or not rows_are_runs:
             return
         names, counts = self._counts(columns or {})
-        left_out = self._left_out(columns or {})
-        if not an_op and (of_an_op := of_an_operation(names, counts)).any():
+        left_out, unit = self._left_out(columns or {}), ""
+        if not names:
+            names, counts, unit = ["cycles"], np.full((len(self.starts), 1), 100.0), "%"
+            left_out.append(_NO_COUNT)
+        if not (an_op or unit) and (of_an_op := of_an_operation(names, counts)).any():
             others = ", ".join(itertools.compress(names, ~of_an_op))
             left_out.append(f"Counts with decimals, or below {FEW}, are taken for those of one operation.")
             left_out += [f"Beside them are left out: {others}."] * bool(others)
@@ -176,21 +188,34 @@ class Wide(Format):
         for name, rows in programs.items():
             asked = ~uncounted[rows].all(axis=0) | uncounted.all(axis=0)
             events = [*itertools.compress(names, asked)]
+            if not events and seconds is None:
+                continue
             yield Totals(
                 "".join(lines[row] for row in rows),
-                _as_table(np.arange(1.0, len(rows) + 1), events, counts[np.ix_(rows, asked)]),
+                _as_table(np.arange(1.0, len(rows) + 1), events, counts[np.ix_(rows, asked)], unit),
                 command=name,
                 seconds=(np.nan,) * len(rows) if seconds is None else tuple(seconds[rows]),
                 heading=self.text[: self.end_of_heading],
                 remarks=(NO_SHARES, *of_rows, *notes[rows[0] :][:1], *left_out),
+                printed=self._printed(rows),
             )
+
+    def _printed(self, rows):
+        """Means of the levels and ratios (dict) that some rows tell beside their counts."""
+        told = {}
+        for name, cells in zip(self.heading, self.cells, strict=True):
+            values = [as_number(value[1]) for row in rows if (value := _LEVEL.fullmatch(cells[row]))]
+            if values and (level := metric(name)):
+                told.setdefault(level, float(np.mean(values)))
+        told |= {"GHz": told.pop("MHz") / 1e3} if "MHz" in told else {}
+        return told | ({IPC: 1 / told.pop(CPI)} if told.get(CPI, 0.0) > 0 else {})
 
     @functools.cached_property
     def _told_by(self):
         """Names (list of str) of the columns that tell rows of other programs apart: of programs, and of words."""
         told = {}
         for name, cells in zip(self.names, self.cells, strict=True):
-            is_other = is_event(name) or is_called(name, "time", "run", "remark")
+            is_other = is_event(name) or is_called(name, "time", "length", "run", "remark")
             are_words = len(set(cells)) <= _MOST_WORDS and all(map(_WORD.match, cells))
             if is_called(name, "program") or (are_words and not is_other):
                 told[name] = cells
@@ -252,13 +277,14 @@ class Wide(Format):
     @functools.cached_property
     def times(self):
         """Time of each row [s], as written or since 1970: an array; None where no column tells it."""
-        named = [*map(COLUMNS["time"].fullmatch, self.names)]
-        column = next((k for k, match in enumerate(named) if match), None)
-        if column is None:
+        named = [name for kind in ("length", "time") for name in self.names if is_called(name, kind)]
+        if not named:
             return None
-        times = np.array([self._time(*cell) for cell in zip(self.cells[column], self.starts, strict=True)])
-        if unit := named[column][1]:
-            return times / PER_SECOND.get(unit[0].lower(), 1.0)
+        column, unit = self.names.index(named[0]), unit_of_time(named[0])
+        times = zip(self.cells[column], self.starts, strict=True)
+        times = np.array([self._time(cell, at) if cell or not unit > 0 else np.nan for cell, at in times])
+        if unit > 0:
+            return times * unit
         since_1970 = {1e17: 1e9, 1e14: 1e6, 1e11: 1e3}  # ns, µs and ms are larger than this
         return times / next((n for least, n in since_1970.items() if times.max(initial=0.0) > least), 1.0)
 
@@ -299,7 +325,7 @@ class Wide(Format):
         wanted = [k for k, name in enumerate(self.names) if is_event(name) or name in columns]
         names = [self.names[k] for k in wanted]
         counts = [np.multiply(self._column(k), self.scales[k]) for k in wanted]
-        counts = np.array(counts, dtype=float).reshape(len(wanted), -1)
+        counts = np.array(counts, dtype=float).reshape(len(wanted), len(self.starts))
         if self.places:
             added = pd.DataFrame(counts).groupby(np.array(names), sort=False).sum(skipna=False)
             names, counts = added.index.tolist(), added.to_numpy()
@@ -328,7 +354,8 @@ class Wide(Format):
     def _left_out(self, columns):
         """Sentences (list of str) on columns left out, and on cells that are taken for not counted."""
         told = {NOTE, *columns, *self._told_by}
-        used = [is_event(n) or n in told or is_called(n, "time", "program") for n in self.names]
+        kinds = "time", "length", "program"
+        used = [n in told or is_called(n, *kinds) or is_event(n) or bool(metric(n)) for n in self.names]
         unused = [name or "(no name)" for name, is_used in zip(self.names, used, strict=True) if not is_used]
         cells = set().union(*itertools.compress(self.cells, used))
         words = sorted(cell for cell in cells if cell.lower() in NOTHING - NOT_COUNTED)
@@ -354,9 +381,9 @@ def _find_heading(text):
     places, names, first = cells[:3] if has_places and named else ([], *cells[:2])
     if len(names) < 2 or any(name and _CELL.fullmatch(name) for name in names):
         return None
-    if not any(is_event(without_unit(name)[0]) for name in names):
+    if not any(is_event(without_unit(name)[0]) for name in names) and n_told(names) < 2:
         return None
-    if len(first) != len(names) or 2 * sum(map(bool, map(_CELL.fullmatch, first))) < len(first):
+    if len(first) != len(names) or 2 * sum(map(bool, map(_BEGINS.match, first))) < len(first):
         return None
     return separator, names, places, lines[0][1], lines[2 if places else 1][1]
 
@@ -394,7 +421,7 @@ def _are_totals(counts):
     return bool(len(counts) >= _FEWEST_TOTALS and (rises >= 0).all() and (rises > 0).any(axis=0).sum() > 1)
 
 
-def _as_table(ends, names, counts):
+def _as_table(ends, names, counts, unit=""):
     """pyarrow.Table with a row an interval and event, and rows of nothing counted where the table has a pause.
 
     `counts` is an array with a row for each of `ends` [s], a column for each of `names`.
@@ -404,5 +431,5 @@ def _as_table(ends, names, counts):
     ends = np.insert(ends, pauses, ends[pauses] - step)
     values = np.insert(counts, pauses, np.nan, axis=0).ravel()
     n, running = len(values), np.where(np.isnan(values), 0.0, np.nan)
-    columns = [np.repeat(ends, len(names)), names * len(ends), values, np.ones(n, bool), running, [""] * n]
+    columns = [np.repeat(ends, len(names)), names * len(ends), values, np.ones(n, bool), running, [unit] * n]
     return pa.table(columns, SCHEMA)
