@@ -286,7 +286,7 @@ def test_totals_of_runs_have_medians_and_no_phases_and_no_seconds_that_nobody_me
 def test_each_kind_of_core_has_its_account():
     code, text = said(GOLDEN / "elsewhere/hybrid-r5.txt", "--json")
     assert code == 0
-    little, big = json.loads(text)
+    big, little = json.loads(text)  # what ran most is first
     assert [little["core"], big["core"]] == ["cpu_atom", "cpu_core"]
     assert big["levels"]["instructions a cycle"] == pytest.approx(13.148396527 / 15.433140732)
     assert big["account"]["how"] == "open" and "not known" in big["remarks"][1]

@@ -69,20 +69,20 @@ def _suggest_recording(meta):
     return _SENTENCES.to_know_ipc(imported, command or as_code(command_again(meta | {"command": ""})))
 
 
-def summarize_rates(often, by_event, runs):
+def summarize_rates(often, by_event, runs, untold):
     """Sentences on a program without IPC: a dict of varies, sure and lacking.
 
     `often` is a dict from event to its mean rate, those to name if nothing changes; `by_event` a dict from event to a
     dict from run to the event's rate (Series); `runs` the program's runs (list of
-    :class:`cmlib.io.recording.Recording`, counts with metadata).
+    :class:`cmlib.io.recording.Recording`, counts with metadata); `untold` says why they conclude nothing, or is "".
     """
     times = runs[0].axis.rate.replace("per", "times a")
     named = ", ".join(f"`{event}` {rate:,.0f} {times}" for event, rate in often.items())
     changes = _describe_changes(runs) if not runs[0].holds_totals else ""
     return {
-        "varies": changes or f"nothing stands out; most often: {named or 'nothing'}",
+        "varies": untold or changes or f"nothing stands out; most often: {named or 'nothing'}",
         "sure": _summarize_agreement(by_event),
-        "lacking": _suggest_recording(runs[0].meta),
+        "lacking": "" if untold else _suggest_recording(runs[0].meta),
     }
 
 

@@ -165,6 +165,7 @@ def summarize(
         "limited_by": account["limits"][0] if account and account["how"] in _DECIDED else None,
         "account": account,
         "conclusive": not (odd or hardly_ran),
+        "untold_text": _SENTENCES.untold(hardly_ran) if account is None and (odd or hardly_ran) else "",
         "misses": misses,
         "misses_text": describe_misses(misses),
         "remarks": [*remarks, *notes],
@@ -205,6 +206,7 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses,
         by for begin, by in _SPLIT_BY.items() if (processor or "intel" * bool(core)).startswith(begin)
     ]
     by = "".join(families) if processor or core else _SPLIT_BY_ANY
+    advice = _advice(bounded.shares, verdict, table, advice_for(runtime), misses, by)
     informative = "instructions" in counted.index or bounded.gap or bounded.printed or bounded.disputed
     if verdict.certainty == "open" and not informative:
         return None
@@ -220,9 +222,7 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses,
         "contradiction": _percent(bounded.contradiction),
         "doubtful": list(bounded.doubtful),
         "decide": _command(verdict, metrics, bool(metric_group), modifier, interval_ms, pmu),
-        "advice": []
-        if bounded.gap
-        else _advice(bounded.shares, verdict, table, advice_for(runtime), misses, by),
+        "advice": [] if bounded.gap else advice,
     }
     untold = [name for name in LOSSES if not _is_bounded(bounded.shares, name)]
     text = _SENTENCES.limits(answer, LOSSES, untold if len(untold) > 1 else [], printed)

@@ -64,8 +64,12 @@ def by_kind_of_core(text):
         return {"": text}
     if len(counted) > _MOST_KINDS:
         raise ParseError(f"line 1: {len(counted)} kinds of core, {_MOST_KINDS} at most: was the file edited?")
-    parts = {}
-    for kind in counted:  # tables without kinds have nothing but headings in common with the others
+    shares, parts = (
+        {kind: [_share(line) or 100.0 for of, line in lines if of == kind] for kind in counted},
+        {},
+    )
+    for kind in sorted(counted, key=lambda kind: -max(shares[kind])):  # what ran most is first
+        # Tables without kinds have nothing but headings in common with the others.
         part = [s for of, s in lines if of == kind or of == "" and (kind != _NO_KIND or s[0] in "#\n")]
         parts[kind.replace(_NO_KIND, "")] = "".join(part)
     return parts if len(parts) > 1 else {"": "".join(parts.values())}
