@@ -114,7 +114,8 @@ def counts(command, ends, events, shares, draw):
 
     The first interval is not counted: the program has switched nothing on. Returns None there.
     """
-    drawn = random.Random(f"{draw} {command} {events}")
+    words = [PurePath(word).name for word in command]  # the same noise in whichever folder
+    drawn = random.Random(f"{draw} {words} {events}")
     phases = classes(command)
     of_run = {event: drawn.lognormvariate(0, 0.03) for event in events}
     rows, before = [], 0.0
