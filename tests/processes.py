@@ -28,5 +28,5 @@ def wait_until(condition, seconds=120.0):
     """Wait for a condition, on however slow a machine; what it is at last."""
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
-        time.sleep(0.05)
+        time.sleep(0.1)
     return condition()

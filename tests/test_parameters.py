@@ -218,7 +218,7 @@ def test_files_of_parameters_are_read(tmp_path):
         (b"when: 2026-13-45\n", "month must be in 1..12"),
         (b"a: !!int ''\n", "is not YAML"),
         (b"a: !!python/object:os.system x\n", "is not YAML"),
-        (b"a: " + b"[" * 1500, "is not YAML"),
+        (b"a: " + b"[" * 600, "is not YAML"),
         (b"a: " + b"9" * 5000 + b"\n", "is not YAML"),
         (b"3: x\n", "3 is not a parameter name"),
         (b"no: x\n", "False is not a parameter name"),
@@ -298,7 +298,7 @@ _ALIASES = f"[&a [x,x,x,x,x,x,x,x,x]{''.join(_LISTS)}]"
         (["-p", "profile=live"], "the profile is the command's first argument, 'smoke'"),
         (["-p", f"program={_ALIASES}"], "program takes a str, got [['x', 'x'"),
         (["-p", "program=!!timestamp x"], "program: the value '!!timestamp x' is not YAML that can be read"),
-        (["-p", f"program={'[' * 1500}"], "[[[[… is not YAML that can be read"),
+        (["-p", f"program={'[' * 600}"], "[[[[… is not YAML that can be read"),
         (["-p", "n_seeds=2026-13-45"], "n_seeds: the value '2026-13-45' is not YAML that can be read: month"),
     ],
 )

@@ -162,10 +162,10 @@ def test_a_start_in_words_nobody_reads_is_unknown(tmp_path):
     ],
 )
 def test_what_is_not_perfs_output_is_not_imported(tmp_path, content, told):
-    good = ROOT / "data/recordings/gcc/ocoe-p0-00.csv.gz"
+    (tmp_path / "good.csv").write_text(interval("1.000000000", 5, 6) + interval("2.000000000", 5, 6))
     (tmp_path / "bad.csv").write_bytes(content)
     with pytest.raises(record.RecordError, match=f"bad.csv {told}"):
-        record.import_files("app", [good, tmp_path / "bad.csv"], folder=tmp_path)
+        record.import_files("app", [tmp_path / "good.csv", tmp_path / "bad.csv"], folder=tmp_path)
     assert runs(tmp_path, "app") == {}
 
 
