@@ -324,6 +324,11 @@ def test_a_count_beside_levels_is_told():
     assert summaries("levels-in-columns.md")[0]["counts"] == {"L1-dcache-load-misses": 512345678.0}
 
 
+def test_levels_alone_are_no_intervals():
+    text = perf.extract((FOLDER / "levels-alone.md").read_text(encoding="utf-8"))
+    assert perf.parse_stat(text.replace("wall [s]", "remark"), interval_ms=100).empty
+
+
 def test_of_one_category_that_was_printed_the_others_are_open():
     (answer,) = summaries("vtune-one-bullet.md")
     categories = {row["name"]: (row["low"], row["high"]) for row in answer["account"]["categories"]}

@@ -118,7 +118,7 @@ class Wide(Format):
         ends = np.arange(1, len(counts) + 1) * 1.0 if self.times is None else self._ends()
         ratio = 1.0 if interval_ms is None else interval_ms / 1000 / _step(ends)
         ends = ends if 0.99 <= ratio <= 1.01 else ends * ratio
-        is_level = np.array([columns.get(name) == "level" for name in names])
+        is_level = np.array([columns.get(name) == "level" for name in names], dtype=bool)
         if _are_totals(counts[:, ~is_level]):
             counts = np.where(is_level, counts[1:], np.diff(counts, axis=0))
             ends = ends[1:] - ends[0]
