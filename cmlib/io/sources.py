@@ -174,9 +174,15 @@ def _read(file, text, marks, place, machine, options, note=""):
         runs = (functools.partial(_marked, marks) if marks else _parts)(file, parts, machine, options)
         sources += [source.noted(**of_kind) for source in runs]
         if note and len(parts) > 1:  # series that a page shows one below the other are of several programs
-            marks_of = (f"{kind}-table_{k}".lstrip("-") for k in range(1, len(runs) + 1))
-            last = zip(sources[-len(runs) :], marks_of, strict=True)
-            sources[-len(runs) :] = [replace(source, mark=mark) for source, mark in last]
+            whose = [perf.whose(run.raw.decode(errors="replace")) for run in runs]
+            whose = [of if any(of) else ("", (f"table {k}",)) for k, of in enumerate(whose, 1)]
+            names = [*map(perf.program_names(dict.fromkeys(whose)).get, whose)]
+            names = [
+                f"{name}-{names[: k + 1].count(name)}" * (names.count(name) > 1) or name
+                for k, name in enumerate(names)
+            ]
+            last = zip(sources[-len(runs) :], names, strict=True)
+            sources[-len(runs) :] = [replace(of, mark=f"{kind}-{name}".lstrip("-")) for of, name in last]
         totals += [(file, machine, of_kind, lines if len(whole) == 1 else "", total) for total in whole]
     # A kind of core without counts in a table has none of it but what is of all kinds, such as its time.
     tables = [(total.command, total.titles, total.seconds) for *_, total in totals]

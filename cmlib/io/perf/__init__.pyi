@@ -1,7 +1,7 @@
 from .blocks import heads
 from .core_kinds import by_kind_of_core, is_counted, without_kind
 from .cutting import begin_ns, cut
-from .grammar import NoCountsError, ParseError
+from .grammar import NoCountsError, ParseError, whose
 from .layout import series, without_copies
 from .modes import add_modes
 from .printed import printed, shares_alone, shares_left_out

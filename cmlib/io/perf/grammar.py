@@ -13,12 +13,14 @@ import re
 from cmlib.errors import CmlibError
 
 STARTED = "# started on "
+BEGUN = f"{STARTED}the next line: "  # and the command; titles come below
 TIME = r"[0-9]{1,12}[.,][0-9]{9}"
 _WHOLE = r"[0-9]{1,300}"
 UNCOUNTED = "<not counted>|<not supported>"
 _BLANK_OR_COMMENT = r" *+(?:#.*)?"
 _SEPARATOR = r"[\t!$&*+,:;=?@\\^|~]"
 _FIRST_FIELD = re.compile(rf" *+(?:{TIME}|summary|{UNCOUNTED}|{_WHOLE}(?:[.,][0-9]+)?)?({_SEPARATOR})")
+_BEGUN = re.compile(rf"^{BEGUN}(.*)\n((?:# .*\n)*+)", re.MULTILINE)
 _DATA = re.compile(r"^ *+[^ #\r\n]", re.MULTILINE)
 
 
@@ -77,6 +79,12 @@ def run_starts(text):
             starts.append(heading.start())
         before = heading.start()
     return starts
+
+
+def whose(text):
+    """Command (str) and titles (tuple of str) of the first run of a text; empty if it does not tell them."""
+    told = _BEGUN.search(text)
+    return (told[1], (*(line[2:] for line in told[2].splitlines()),)) if told else ("", ())
 
 
 def where(text, start):

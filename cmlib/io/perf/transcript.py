@@ -11,12 +11,12 @@ from collections import Counter
 
 from cmlib.io.events import is_event
 from cmlib.io.perf.as_perf import as_perfs
-from cmlib.io.perf.blocks import FENCE, TABLE, command_of, heads
+from cmlib.io.perf.blocks import FENCE, OWN, TABLE, Head, command_of, heads
 from cmlib.io.perf.formats import find_format
 from cmlib.io.perf.formats.human_readable import row_of
 from cmlib.io.perf.formats.lines import as_number, as_unicode
 from cmlib.io.perf.formats.separated import Separated
-from cmlib.io.perf.grammar import TIME, UNCOUNTED
+from cmlib.io.perf.grammar import BEGUN, TIME, UNCOUNTED
 from cmlib.io.perf.loose import from_lines, from_objects, from_pcm, from_tables
 from cmlib.io.perf.markup import one_row_a_line, without_html, without_marks
 
@@ -36,7 +36,6 @@ _OBJECTS = re.compile(r'\} ++\{?(?="(?:counter|metric)-value")')  # of JSON, in 
 _SOFT_BREAK = re.compile(r"=\n")  # of a mail that is quoted-printable
 # Any other, if lines of each come together: `aws#29|`, `[INFO]`, `[1,0]<stdout>:`, `node3: `.
 _TAG = re.compile(r"[ \t]*((?:\[[^\]\n]{1,60}\](?:<\w+>)?:?|[^\s|:>\[\]{}\"]{1,60}(?: ?[|>]|:(?=[ \t]))))")
-_BEGINS = "# started on the next line"  # as perf says it
 _FEWEST_NUMBERS, _MOST_LINES = 4, 0.8  # share of the lines
 _ENCODED_MAIL = 3  # soft breaks that make a text one
 _KEPT = re.compile(r"^ *(?:Performance counter stats for |# started on |[0-9.,]+ .*seconds time elapsed)")
@@ -50,7 +49,7 @@ _REMARK = re.compile(r"(?<=%\)) +[^\s()%][^()%]*$|(?<=\S)\s++<[<=-][^()%]{0,200}
 _FIELDS = re.compile(
     rf"\s*(?:(?:{TIME}([,;\t|]))?(?:(?:CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)*[,;\t|][0-9]+)[,;\t|])?(?:(?:[0-9]+(?:[.,][0-9]+)?|{UNCOUNTED})([,;\t|])[^,;\t|]*\2([^;\t|]+?)\2[0-9]+\2[0-9]"
     r"|[,;\t|]{3}[^%]*%|(?P<mark>[,;\t|])[0-9]++(?P=mark)[0-9]++\.[0-9]++(?P=mark){3})"
-    r'|\{ *(?=")[^\n]*"(?:counter|metric)-(?:value|unit)")'
+    r'|\{(?=(?:[^\n]*?"event" *: *"(?P<event>[^"\n]++))?) *"(?:[^\n]*")?(?:counter|metric)-(?:value|unit)")'
 )
 
 
@@ -78,7 +77,7 @@ def extract(text):
     if lines == text.split("\n") and is_perfs and not any(map(_is_typed, lines)):
         return ""
     above = heads(plain)
-    perfs = _tables(lines, above) or _fields(lines)
+    perfs = _tables(lines, above) or _fields(lines, above)
     if perfs or is_known:
         return "\n".join(perfs)
     lines = [*map(as_unicode, lines)]
@@ -143,19 +142,28 @@ def _without_numbers(lines):
     return [line[number.end() :] if number else line for line, number in zip(lines, matches, strict=True)]
 
 
-def _fields(lines):
-    """List of the lines of fields and JSON, with perf's heading where a command was typed between them, or where rows
-    without times come again behind other text.
+def _fields(lines, above):
+    """List of the lines of fields and JSON, with perf's heading, command and titles where a command was typed between
+    them, where titles are others, or where rows without times come again behind other text.
     """
-    kept, seen, typed, is_gap = [], set(), False, False
-    for line in lines:
+    kept, seen, used, number, last, is_gap = [], set(), {Head()}, 1, Head(), False
+    for line, head in zip(lines, above, strict=True):
         if row := _FIELDS.match(line):
-            begins = typed or (is_gap and not row[1] and bool(row[3]) and row[3] in seen)
-            seen = {row[3]} if begins else {*seen, row[3]}
-            kept += [_BEGINS] * begins + [line.lstrip() if row[2] else line]
-        typed = _is_typed(line) or (typed and not row)
-        is_gap = not row and (is_gap or bool(line.strip()))
+            event = row[3] or row["event"]
+            is_again = is_gap and not row[1] and bool(event) and event in seen
+            number += is_again or (head != last and bool(kept))
+            if is_again or head != last:
+                kept += _begun(head, *[f"output {number}"] * (head in used))
+                seen, last = set(), used.add(head) or head
+            seen.add(event)
+            kept.append(line.lstrip() if row[2] else line)
+        is_gap = not row and (is_gap or not OWN.match(line))
     return kept
+
+
+def _begun(head, *titles):
+    """Lines (list of str) as of perf's heading of a run, with its command and titles, and further ones."""
+    return [f"{BEGUN}{head.command}", *(f"# {title}" for title in (*head.titles, *titles))]
 
 
 def _tables(lines, above):
@@ -166,7 +174,8 @@ def _tables(lines, above):
     goes on behind a remark until it tells how long the program took, or an event again; others until a title, too.
     """
     kept, events, n_events, titles, time = [], {}, 0, (), ""
-    is_headed = is_open = is_gap = is_perfs = typed = False
+    is_headed = is_open = is_gap = is_perfs = is_foreign = typed = False
+    used, n_again = set(), 0  # titles; tables of the same ones, from the first without perf's heading on
     for line, head in zip((_REMARK.sub("", line) for line in lines), above, strict=True):
         typed |= _is_typed(line)
         if head.titles != titles:
@@ -174,7 +183,7 @@ def _tables(lines, above):
             titles = head.titles
             kept += [""] * (not is_open)
             kept += [f"{'#' * (k + 1)} {title}" for k, title in enumerate(titles) if k >= depth]
-            is_headed, is_open = False, is_open and is_perfs
+            is_headed, is_open, n_again = False, is_open and is_perfs, 0
             if not TABLE.match(line):
                 is_gap = False
                 continue
@@ -183,6 +192,10 @@ def _tables(lines, above):
         elif _KEPT.match(line):
             if table := TABLE.match(line):
                 line = line.replace(table[1], f"'{head.command}'")
+                n_again += n_again > 0
+                kept += ["", f"# output {n_again}"] * (n_again > 0)
+                used.add((titles, head.command))
+                is_foreign = True  # what comes below without a heading
             is_open, is_perfs, events = bool(table), bool(table), {}
             is_headed = is_open or (is_headed and "elapsed" not in line)
             kept += ["", line, ""]
@@ -193,12 +206,16 @@ def _tables(lines, above):
                 continue
             if (not is_headed or (is_gap and is_again)) and not row[1] and is_event(row[4]):
                 if not is_open or is_again:
+                    n_again += n_again > 0 or is_again or (is_foreign and (titles, head.command) in used)
+                    kept += ["", f"# output {n_again}"] * (n_again > 0)
+                    used.add((titles, head.command))
+                    is_foreign = False
                     kept += ["", f" Performance counter stats for '{head.command}':", ""]
                     events, is_perfs = {}, is_open and is_perfs
                 is_headed = is_open = True
             if is_headed or row[1]:
-                is_other = row[1] and n_events and (typed or as_number(row[1]) < as_number(time or "0"))
-                kept += [_BEGINS] * bool(is_other) + [line]
+                is_other = row[1] and (not n_events or typed or as_number(row[1]) < as_number(time or "0"))
+                kept += [*(_begun(head) if is_other else ()), line]
                 typed, time = False, row[1]
                 events[name] = row[2]
                 n_events += 1
@@ -207,5 +224,5 @@ def _tables(lines, above):
         elif line.strip() and kept and kept[-1]:
             kept += [""] * (not is_open)
             is_headed = False
-        is_gap = not line.strip()
+        is_gap, is_foreign = not line.strip(), is_foreign or not (OWN.match(line) or _is_typed(line))
     return kept if n_events else []

@@ -23,7 +23,7 @@ from cmlib.io.perf.formats.base import OF_SEVERAL, TIMED, VARIES, Totals
 from cmlib.io.perf.formats.human_readable import HumanReadable
 from cmlib.io.perf.formats.lines import TIMED_ROW, as_table, as_unicode
 from cmlib.io.perf.formats.per_place import PerPlace
-from cmlib.io.perf.grammar import STARTED, ParseError
+from cmlib.io.perf.grammar import BEGUN, STARTED, ParseError
 from cmlib.io.perf.printed import printed, shares_told
 from cmlib.io.perf.share_lines import EVENTS
 
@@ -99,7 +99,8 @@ def _one_interval(form):
     """Yield the Totals of a text of a single interval, whose length is not known where perf does not tell its start."""
     times = (time[1] for time in TIMED.finditer(form.text))
     first = next(times, None)
-    if first and form.lists_runs and STARTED not in form.text and all(time == first for time in times):
+    is_told = STARTED in form.text.replace(BEGUN, "")
+    if first and form.lists_runs and not is_told and all(time == first for time in times):
         table = form.read()
         table = table.set_column(0, "time_s", pa.array(np.ones(len(table))))
         yield Totals(form.text, table, remarks=(*form.remarks(), _ONE_INTERVAL))
@@ -114,7 +115,7 @@ def _by_program(runs):
     of_command = Counter(run.command for run in runs)
     for number, run in enumerate(runs, 1):
         counts = {*zip(run.table["event"].to_pylist(), run.table["value"].to_pylist(), strict=True)}
-        if counts < firsts.setdefault((run.command, run.titles, run.heading), counts):
+        if counts < firsts.setdefault((run.command, run.heading), counts):
             continue
         are_few = of_command[run.command] <= _FEW
         told = _told(run, are_few), events_of(run), EVENTS.keys() <= printed(run.text).keys()
@@ -257,7 +258,10 @@ def program_names(programs):
     for command, of_command in programs:
         apart = _apart(of_command, [*titles[program_of(command)]])
         apart = apart or [*map(_plain, of_command[-1:])] * (not program_of(command))
-        words[command, of_command] = [*filter(None, ["-".join(apart)]), *_words(command)]
+        program, *arguments = _words(command)
+        is_new = bool(program_of(command)) and program not in "-".join(apart)
+        first = "-".join([*apart, *[program] * (is_new or not apart)])
+        words[command, of_command] = [first, *arguments]
     firsts = Counter(first for first, *_ in words.values())
     names = {
         key: "-".join(of[:1] if firsts[of[0]] < 2 else of)[:60].strip("_.-") for key, of in words.items()

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from cmlib.io.perf.formats.lines import TIMED_ROW, as_number, as_table, as_unicode, first_line, with_times
-from cmlib.io.perf.grammar import TIME, ParseError, run_starts
+from cmlib.io.perf.grammar import TIME, ParseError, run_starts, whose
 
 _HEADING = re.compile(r"\s*(?:#.*)?$")
 _COUNTS = re.compile(r' *(?:[0-9]|<not |CPU[0-9]|[SN][0-9]|\{.*"counter-value")')
@@ -151,8 +151,9 @@ class Format:
                 notes += [OF_SEVERAL] * bool(VARIES.search(self.text, start, end))
                 notes += ["Counts by interval stand beside them, and are left out."] * (whole != runs)
                 table = table.set_column(0, "time_s", pa.array(np.arange(n) // length + 1.0))
+                command, titles = whose(self.text[start:end])
                 seconds = (np.nan,) * (n // length)
-                yield Totals(self.text[start:end], table, seconds=seconds, remarks=tuple(notes))
+                yield Totals(self.text[start:end], table, command, seconds, "", tuple(notes), titles)
 
     @staticmethod
     def run_length(events):
