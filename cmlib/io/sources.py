@@ -188,7 +188,7 @@ def _read(file, text, marks, place, machine, options, note=""):
     tables = [(total.command, total.titles, total.seconds) for *_, total in totals]
     are_counted = [perf.is_counted(total.text, of_kind["mark"]) for _, _, of_kind, _, total in totals]
     counted = {table for table, is_counted in zip(tables, are_counted, strict=True) if is_counted}
-    kept = [one or table not in counted for one, table in zip(are_counted, tables, strict=True)]
+    kept = map(max, are_counted, (table not in counted for table in tables))
     return sources, [*itertools.compress(totals, kept)]
 
 

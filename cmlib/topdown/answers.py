@@ -226,8 +226,8 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses,
     }
     untold = [name for name in LOSSES if not _is_bounded(bounded.shares, name)]
     text = _SENTENCES.limits(answer, LOSSES, untold if len(untold) > 1 else [], printed)
-    beside = {name: _percent(printed[name]) for name in (*LOSSES, "retired") if name in printed}
-    return answer | {"text": text, "disputed_text": _SENTENCES.disputed(answer, beside)}
+    of_tool = {name: _percent(printed[name]) for name in (*LOSSES, "retired") if name in printed}
+    return answer | {"text": text, "disputed_text": _SENTENCES.disputed(answer, of_tool)}
 
 
 def _is_bounded(shares, name):
@@ -269,9 +269,9 @@ def _advice(shares, verdict, table, of_runtime, misses, by):
     at_most = {name: _percent(most[name]) if bounded[name] else None for name in chosen.index}
     possible = verdict.limits if verdict.certainty == "open" else ()
     others, last = sorted({*possible} - {losses[name] for name in at_most}), chosen.index[-1]
-    split, beside = {"back end": by}, {last: others}
+    groups, undecided = {"back end": by}, {last: others}
     return [
-        _advised(texts, name, most, beside.get(name, ()), by=split.get(name, ""))
+        _advised(texts, name, most, undecided.get(name, ()), by=groups.get(name, ""))
         for name, most in at_most.items()
     ]
 

@@ -319,14 +319,13 @@ def counts_besides(counts, level, ratios, *, is_bounded):
     All are dicts by name. With `is_bounded` there are shares of the slots, which tell what events of slots and stalls
     count. Empty where these are more than can be shown, and anything else is known.
     """
-    told = {*level, "task-clock", "cpu-clock"}
-    told |= {event for name, events in _A_SECOND.items() if name in level for event in events}
-    in_ratios = {name for miss, (of, base) in _MISSES_OF.items() if of in ratios for name in (miss, base)}
+    known = {*level, "task-clock", "cpu-clock"}
+    known |= {event for name, events in _A_SECOND.items() if name in level for event in events}
+    known |= {name for miss, (of, base) in _MISSES_OF.items() if of in ratios for name in (miss, base)}
     besides = {
         event: value
         for event, value in counts.items()
-        if event not in told
-        and spelling(event).partition(":")[0] not in {*in_ratios, *told}
+        if not {event, spelling(event).partition(":")[0]} & known
         and not (is_bounded and _OF_SLOTS.search(event))
     }
     is_shown = len(besides) <= _MOST_SHOWN or not (is_bounded or ratios or {*level} - {"seconds", "CPUs"})
