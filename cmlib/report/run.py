@@ -11,6 +11,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
+from itertools import chain, zip_longest
 from pathlib import Path
 
 import joblib
@@ -187,14 +188,16 @@ def _run(jobs, folder, n, *, may_lack):
 def _executed(jobs, folder, n):
     """Yield (NotebookJob, error or None) as each ends, `n` at a time.
 
-    Those for the first page come first, then the others from the last on, as the longest are near the end, and then
-    those that read results.
+    Those for the first page come first, then the others from the last and from the middle on in turn, as the longest
+    are near the end and neighbours compile the same functions, and then those that read results.
     """
     page, then = ([job for job in jobs if getattr(job, what)] for what in ("for_overview", "reads_results"))
-    others = [job for job in jobs if job not in page and job not in then]
+    others = [job for job in reversed(jobs) if job not in page and job not in then]
+    middle = (len(others) + 1) // 2
+    others = filter(None, chain.from_iterable(zip_longest(others[:middle], others[middle:])))
     pool, futures = ThreadPoolExecutor(n), {}
     try:
-        for group in ([*page, *reversed(others)], then):
+        for group in ([*page, *others], then):
             futures = {pool.submit(_error, job, folder): job for job in group}
             for future in as_completed(futures):
                 yield futures[future], future.result()
