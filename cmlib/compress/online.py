@@ -171,7 +171,8 @@ class LineStream:
         if not (np.isfinite(x).all() and np.isfinite(table).all()):
             finite = np.isfinite(x) & np.isfinite(table).all(axis=1)
             x, table = x[finite], table[finite]
-        x, table = np.ascontiguousarray(x), np.ascontiguousarray(table)
+        # Loops are compiled anew for arrays that are not contiguous (C) or not writable (W).
+        x, table = np.require(x, requirements="CW"), np.require(table, requirements="CW")
         self._check_growth(x)
         rows = np.empty((x.size, 3 + 3 * len(self._fits)))
         return rows[: self._advance(x, table, rows)]

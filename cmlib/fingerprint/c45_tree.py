@@ -64,7 +64,7 @@ def grow(X, codes, n_classes, *, min_leaf=2, midpoints=False):
     1. `min_leaf` is the fewest samples on either side of a split; with `midpoints` a threshold is half-way between
     the values that it separates, else the largest value of X below that point.
     """
-    columns = np.ascontiguousarray(X.T)
+    columns = np.require(X.T, requirements="CW")  # a type of array for which the loops are compiled
     order = np.argsort(columns, axis=1, kind="stable").astype(np.int32)
     sorted_columns = np.take_along_axis(columns, order, axis=1)
     n = np.arange(len(codes) + 1.0)
