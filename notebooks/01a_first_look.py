@@ -373,8 +373,7 @@ for name in programs:
     else:
         often = pd.DataFrame([run.rates().mean() for run in runs[name]]).mean().nlargest(3)
         leading = {event: rates[name][event] for event in often.index if event in rates[name]}
-        untold = details["untold_text"]
-        summary = first_page.summarize_rates(often, leading, runs[name], untold)
+        summary = first_page.summarize_rates(often, leading, runs[name], details["untold_text"])
         rows = {f"{event} {runs[name][0].axis.rate}": by_run for event, by_run in leading.items()}
     lines = [line for by_run in rows.values() for line in by_run.values()]
     if any(len(line) > 1 for line in lines) and not runs[name][0].holds_totals:

@@ -421,9 +421,14 @@ def lead(table):
 
 # %%
 leading = "; ".join(f"in {name} {lead(c['table'])}" for name, c in clusters.items())
+firsts = {name: c["table"].iloc[0] for name, c in clusters.items()}
+shares = {name: 100 * first["n_events"] / clusters[name]["table"]["n_events"].sum()
+          for name, first in firsts.items()}
+more = [name for name, first in firsts.items() if first["low"] > shares[name]]
 errors = pd.DataFrame([c["errors"] for c in clusters.values()]).mean()
 display(results.finding(
     f"What a linear model adds to cycles per instruction and takes away goes most with: {leading}. "
+    f"Its whole interval is above the cluster's share of the events in {' and '.join(more) or 'none'}. "
     f"That model errs by {errors['linear']:.1f} % on stretches that it never saw, the mean by "
     f"{errors['mean']:.1f} % (means of programs). Whether grouping proves anything: notebook 03f."))
 

@@ -400,7 +400,7 @@ if judged:
 #
 # ## On your own program
 #
-# `cmlib record-tuning --program kmeans` records another Spark program that cmlib has, 60 runs with random settings and then each parameter changed alone; then `cmlib run paper 08a -p program=kmeans` asks this of it. A job of your own on Spark becomes such a program by a `case` in `workloads/cmlib_workloads/spark/src/HiBench.scala` and an entry of that name under `HiBench` in `data/programs/programs.yaml` (`docs/add-a-program.md`). To change first: `draws`; the more, the better is a share of right draws known.
+# `cmlib record-tuning --program kmeans` records another Spark program that cmlib has, 60 runs with random settings and then runs in which one parameter is changed; then `cmlib run paper 08a -p program=kmeans` asks this of it. A job of your own on Spark becomes such a program by a `case` in `workloads/cmlib_workloads/spark/src/HiBench.scala` and an entry of that name under `HiBench` in `data/programs/programs.yaml` (`docs/add-a-program.md`). To change first: `draws`; the more, the better is a share of right draws known.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §V-D. Lv, Sun, Yu, on gradient boosting and processor events, 2018, §4.3. Friedman and Popescu, *Predictive learning via rule ensembles*, 2008.
 
