@@ -1,5 +1,5 @@
 """Write what other tools print as perf's tables: Android's simpleperf, poop, macOS' `time -l`, and perf of 2009; and
-perf's JSON, however it was laid out or cut, as perf's lines.
+perf's JSON, however it was laid out or cut, as perf's lines; and google-benchmark's console as Go's lines.
 
 :func:`as_perfs` takes a text, and gives it with perf's tables instead. Simpleperf prints what an event counted while it
 was on a counter, and beside it count / runtime: counts are scaled to the longest runtime of the table, and each has the
@@ -7,6 +7,7 @@ share in which it was counted; each core that was counted apart is a table of it
 runs, perf of 2009 the time in ms. Nothing is refused.
 """
 
+import itertools
 import json
 import re
 from types import SimpleNamespace
@@ -19,6 +20,8 @@ _RATES = {"GHz": 1e9, "G/sec": 1e9, "M/sec": 1e6, "K/sec": 1e3, "/sec": 1.0}
 _ALIKE = 0.95  # ratio of runtimes from which on they differ by rounding alone
 _SLOWEST = 1e6  # cycles a second of a processor's time below which they are of what only starts others
 _FACTORS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+_FACTORS |= {"k": 1e3, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12}
+_LONGEST_LINE = 1000
 # Keys of perf's JSON in its order, between those of times and places and those of metrics.
 _KEYS = {"counter-value": str, "unit": str, "event": str, "event-runtime": int, "pcnt-running": float}
 
@@ -29,6 +32,7 @@ def as_perfs(text):
     text = _RE.time_l.sub(_of_time_l, text)
     text = _RE.of_2009.sub(lambda took: f" {float(took[1]) / 1e3:.9f} seconds time elapsed", text)
     text = _RE.poop.sub(_of_poop, f"{text}\n") if "wall_time" in text else text
+    text = "\n".join(_of_benchmarks(text.split("\n"))) if "Iterations" in text else text
     return _RE.table.sub(_of_simpleperf, f"{text}\n") if "counter statistics" in text else text
 
 
@@ -42,6 +46,28 @@ def _of_object(match):
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
         return match[0]
     return f"\n{json.dumps(told | read | metrics)}\n" if read or "metric-value" in metrics else match[0]
+
+
+def _of_benchmarks(lines):
+    """Yield lines with Go's in place of google-benchmark's rows; how much repetitions varied is left out."""
+    names, tables, of_program = None, 0, {}
+    for line in lines:
+        row = _RE.iteration.fullmatch(line) if tables and len(line) < _LONGEST_LINE else None
+        if heading := _RE.benchmark.fullmatch(line):
+            names, tables = heading[1].split(), tables + 1
+        elif not row:
+            yield line
+        elif not row[1].endswith(("_stddev", "_cv")):
+            counters = [*map(_RE.counter.fullmatch, row[6].split())]
+            below = names * (len(counters) >= len(names))  # else some cells are empty
+            scales = {None: 1.0, "/s": float(row[4]) * _FACTORS[row[5]]}
+            told = [f"{1e9 * float(row[2]) * _FACTORS[row[3]]:.9g} ns/op"]
+            for cell, name in itertools.zip_longest(counters, below):
+                if cell and (name := cell[1] or name):
+                    told.append(f"{float(cell[2]) * _FACTORS[cell[3]] * scales[cell[4]]:.9g} {name}/op")
+            program = "_".join(row[1].split())
+            program += f"_table_{tables}" * (of_program.setdefault(program, tables) < tables)
+            yield "\t".join([program, "1", *told])
 
 
 def _of_time_l(block):

@@ -13,7 +13,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
-from cmlib.io.events import CORE_EVENT, is_event
+from cmlib.io.events import CORE_EVENT, base_name, is_event
 from cmlib.io.perf.blocks import TABLE
 from cmlib.io.perf.formats import find_format
 from cmlib.io.perf.formats.cells import NOT_COUNTED
@@ -35,9 +35,10 @@ _EVENT = re.compile(r'(?:\s*+(?:[0-9.,;|\s]|<not \w+>)++|\{.*?"event" *: *")([A-
 _SHARE = re.compile(
     r'[(\[] *([0-9.,]+) *%[)\]]\s*$|"pcnt-running" *: *([0-9.]+)|([,;\t|])[0-9]++\3([0-9]{1,3}[.,][0-9]{2})(?:\3|$)'
 )
-# Beginning of a line that has a metric and no count: behind `#`, with empty fields in front, or in JSON.
+# Beginning of a line that has a metric or share and no count: behind `#`, with empty fields in front, or in JSON.
 _METRIC = re.compile(
-    rf" *+(?:{TIME})?(?:(?<=\s)#|\s++#|([,;\t|])(?:[0-9]++\1[0-9.]++\1)?\1{{2}}"
+    r" *+[(\[][ 0-9.,]+%[)\]]\s*$"
+    rf"| *+(?:{TIME})?(?:(?<=\s)#|\s++#|([,;\t|])(?:[0-9]++\1[0-9.]++\1)?\1{{2}}"
     r'|\{ *(?:"interval" *: *[0-9.]+ *, *)?"metric-value)'
 )
 _UNCOUNTED = re.compile(r"<not |^(?!\s*[0-9]).*# +-?nan\b")
@@ -84,7 +85,8 @@ def is_counted(text, kind):
 def without_kind(text):
     """Sentences (list of str) on the rows that :func:`by_kind_of_core` leaves out, as nothing tells their kind."""
     lines = [line for line, kind in zip(text.splitlines(), _kinds(text), strict=True) if kind is None]
-    names = dict.fromkeys(_event(line) or "shares of the slots" for line in lines if "<not " not in line)
+    lines = [line for line in lines if "<not " not in line and (_event(line) or _OF_SLOTS.search(line))]
+    names = dict.fromkeys(_event(line) or "shares of the slots" for line in lines)
     return [_UNTOLD.format(", ".join(names))] * bool(names)
 
 
@@ -102,7 +104,7 @@ def _of_block(lines):
     """List of the kind of core of each line of a table or interval; without any, those of a table are _NO_KIND.
 
     A name tells, that of the row or heading above metrics, too; without one, for how long events were counted. An
-    event is of one kind if it is there more often than those that name theirs.
+    event is of one kind if it is there more often than those that name theirs; of none that has it by name.
     """
     named = [*map(_named_kind, lines)]
     if not any(named):
@@ -110,23 +112,27 @@ def _of_block(lines):
         return [_NO_KIND * (is_other and (line[:1] not in "#" or line.startswith(STARTED))) for line in lines]
     events, metrics, behind = [*map(_event, lines)], [*map(_METRIC.match, lines)], [*map(_share, lines)]
     often, shares = Counter(events), {}
-    of_kinds = (often[event] for event, kind in zip(events, named, strict=True) if event and kind)
-    usual = max(of_kinds, default=1)
+    usual = max(
+        (often[event] for event, kind in zip(events, named, strict=True) if event and kind), default=1
+    )
+    for k in reversed(range(len(lines) - 1)):  # metrics of an event have its share behind the last
+        if metrics[k + 1] and not named[k + 1] and (metrics[k] or lines[k + 1].lstrip()[:1] in "(["):
+            behind[k] = behind[k] or behind[k + 1]
     for line, kind, share in zip(lines, named, behind, strict=True):
         if kind and "<not " not in line:
             shares.setdefault(kind, []).extend([share] * bool(share))
     shares = {kind: (min(some, default=100.0), max(some, default=100.0)) for kind, some in shares.items()}
-    for k in reversed(range(len(lines) - 1)):  # metrics of an event have its share behind the last
-        if metrics[k] and metrics[k + 1] and not named[k + 1]:
-            behind[k] = behind[k] or behind[k + 1]
+    has = {(pmu[1], pmu[2]) for line in lines if (pmu := CORE_EVENT.search(line))}
+    of_kinds = {event for _, event in has}
     kinds, above, is_sure = [], "", False
     for line, kind, event, is_metric, share in zip(lines, named, events, metrics, behind, strict=True):
         share = share or 100.0 * (bool(event) or "#" in line)
         if not kind and is_metric:
             kind = above if is_sure or not _OF_SLOTS.search(line) else _nearest(share, shares)
         else:
-            if not kind and event and often[event] > usual:
+            if not kind and event and (often[event] > usual or base_name(event) in of_kinds):
                 kind = None if "<not " in line else _nearest(share, shares)
+                kind = None if (kind, base_name(event)) in has else kind
             above, is_sure = kind, kind and (not event or _OF_SLOTS.search(line))
         kinds.append(kind)
     return kinds

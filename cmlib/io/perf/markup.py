@@ -6,6 +6,7 @@ Functions take a list of lines (str), and give one; :func:`without_html` takes a
 import html
 import itertools
 import re
+from collections import Counter
 
 from cmlib.io.events import is_event
 from cmlib.io.perf.formats.human_readable import row_of
@@ -17,7 +18,8 @@ _PART, _END = re.compile(_READ["part"].replace("<UNCOUNTED>", UNCOUNTED)), _READ
 _WRAPPED = re.compile(rf"(\s*[0-9<][^\n]*#\s*\n)|[^\n]*\n\s*{_END}")
 _CUT = re.compile(rf"(#[^\n#]*)\n *(?={_END})")
 _HEADED = re.compile("Performance counter stats for |seconds time elapsed")
-_MARK = re.compile(r"[ \t]*([^\w\s]{1,3})(?=[ \t]|$)")
+_MARK = re.compile(r"[ \t]*([^\w\s|+]{1,3}(?=[|+])|[^\w\s]{1,3}(?=[ \t]|$))(?:[ \t]+(?=[|+])|[ \t]?)")
+_FRAMED, _FEWEST_FRAMED = re.compile(r"\|.*\|[ \t]*$"), 3
 _ROW = re.compile(_READ["row"], re.IGNORECASE)
 _CELL = re.compile(r"<t[dh]\b[^<>]{0,300}>", re.IGNORECASE)
 _TAG = re.compile(r"<[a-z/][^<>]{0,300}>", re.IGNORECASE)
@@ -70,9 +72,13 @@ def _parts(line):
 
 
 def without_marks(lines):
-    """Lines without the marks of a comment, such as ``//``, where a row and perf's heading or a time are behind it."""
-    behind = [(mark[1], line[mark.end() :]) for line in lines if (mark := _MARK.match(line))]
+    """Lines without the marks of a comment, such as ``//``, where a row and perf's heading or a time are behind it, or
+    rows of a table between bars.
+    """
+    matches = [(line, _MARK.match(line)) for line in lines]
+    behind = [(mark[1], line[mark.end() :]) for line, mark in matches if mark]
     headed = {mark for mark, rest in behind if _HEADED.search(rest)}
     counted = {mark for mark, rest in behind if mark in headed and (row := row_of(rest)) and is_event(row[4])}
-    matches = [(line, _MARK.match(line)) for line in lines]
+    framed = Counter(mark for mark, rest in behind if "|" not in mark and _FRAMED.match(rest))
+    counted |= {mark for mark, n in framed.items() if n >= _FEWEST_FRAMED}
     return [line[mark.end() :] if mark and mark[1] in counted else line for line, mark in matches]

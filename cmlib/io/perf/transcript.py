@@ -13,6 +13,7 @@ from cmlib.io.events import is_event
 from cmlib.io.perf.as_perf import as_perfs
 from cmlib.io.perf.blocks import FENCE, OWN, TABLE, Head, command_of, heads
 from cmlib.io.perf.formats import find_format
+from cmlib.io.perf.formats.base import RunFormat
 from cmlib.io.perf.formats.human_readable import row_of
 from cmlib.io.perf.formats.lines import as_number, as_unicode
 from cmlib.io.perf.formats.separated import Separated
@@ -80,6 +81,8 @@ def extract(text):
     perfs = _tables(lines, above) or _fields(lines, above)
     if perfs or is_known:
         return "\n".join(perfs)
+    if isinstance(find_format("\n".join(plain)), RunFormat):  # such as likwid's tables
+        return "\n".join(plain)
     lines = [*map(as_unicode, lines)]
     return from_pcm(lines) or from_tables(lines, above) or from_objects("\n".join(lines)) or from_lines(lines)
 
