@@ -1,4 +1,4 @@
-"""Write what other tools print as perf's tables: Android's simpleperf, poop, macOS' `time -l`, and perf of 2009; and
+"""Write what other tools print as perf's tables: Android's simpleperf, poop, macOS' `time -l`, stress-ng, perf of 2009;
 perf's JSON, however it was laid out or cut, as perf's lines; and google-benchmark's console as Go's lines.
 
 :func:`as_perfs` takes a text, and gives it with perf's tables instead. Simpleperf prints what an event counted while it
@@ -22,6 +22,13 @@ _SLOWEST = 1e6  # cycles a second of a processor's time below which they are of 
 _FACTORS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 _FACTORS |= {"k": 1e3, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12}
 _LONGEST_LINE = 1000
+# What stress-ng calls otherwise than perf.
+_OF_STRESS = {
+    "total-cycles": "ref-cycles",
+    "page-faults-total": "page-faults",
+    "page-faults-minor": "minor-faults",
+}
+_OF_STRESS |= {"cpu-cycles": "cycles", "branch-instructions": "branches", "page-faults-major": "major-faults"}
 # Keys of perf's JSON in its order, between those of times and places and those of metrics.
 _KEYS = {"counter-value": str, "unit": str, "event": str, "event-runtime": int, "pcnt-running": float}
 
@@ -32,6 +39,7 @@ def as_perfs(text):
     text = _RE.time_l.sub(_of_time_l, text)
     text = _RE.of_2009.sub(lambda took: f" {float(took[1]) / 1e3:.9f} seconds time elapsed", text)
     text = _RE.poop.sub(_of_poop, f"{text}\n") if "wall_time" in text else text
+    text = _of_stress(f"{text}\n") if "/sec" in text and "info:" in text else text
     text = "\n".join(_of_benchmarks(text.split("\n"))) if "Iterations" in text else text
     return _RE.table.sub(_of_simpleperf, f"{text}\n") if "counter statistics" in text else text
 
@@ -48,6 +56,21 @@ def _of_object(match):
     return f"\n{json.dumps(told | read | metrics)}\n" if read or "metric-value" in metrics else match[0]
 
 
+def _of_stress(text):
+    """The text (str) with perf's tables in place of what `stress-ng --perf` counted of each stressor."""
+    times, blocks = _RE.stressed.findall(text), [*_RE.stressor.finditer(text)]
+    names = [block[1] for block in blocks]
+    for block in reversed(blocks):
+        rows = ((row[1], "-".join(row[2].lower().split())) for row in _RE.stress.finditer(block[0]))
+        rows = "".join(f"{count:>26}      {_OF_STRESS.get(name, name)}\n" for count, name in rows)
+        took = [seconds for name, seconds in times if name == block[1]]
+        if len(took) == names.count(block[1]) == 1:
+            rows += f"\n {took[0]} seconds time elapsed\n"
+        heading = f" Performance counter stats for 'stress-ng {block[1] or ''}':\n\n"
+        text = f"{text[: block.start()]}\n{heading}{rows}\n{text[block.end() :]}"
+    return text
+
+
 def _of_benchmarks(lines):
     """Yield lines with Go's in place of google-benchmark's rows; how much repetitions varied is left out."""
     names, tables, of_program = None, 0, {}
@@ -57,7 +80,7 @@ def _of_benchmarks(lines):
             names, tables = heading[1].split(), tables + 1
         elif not row:
             yield line
-        elif not row[1].endswith(("_stddev", "_cv")):
+        elif "%" not in row[3] + row[5] and not row[1].endswith("_stddev"):
             counters = [*map(_RE.counter.fullmatch, row[6].split())]
             below = names * (len(counters) >= len(names))  # else some cells are empty
             scales = {None: 1.0, "/s": float(row[4]) * _FACTORS[row[5]]}
