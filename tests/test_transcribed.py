@@ -214,6 +214,19 @@ def test_rows_without_a_kind_of_core_are_of_the_one_that_was_counted_for_as_long
     }
 
 
+def test_a_share_that_a_mail_wrapped_is_of_the_row_above():
+    kinds = perf.by_kind_of_core(perf.extract((FOLDER / "kinds-plain-row.eml.txt").read_text()))
+    assert {kind: part.count("(0.00%)") for kind, part in kinds.items()} == {
+        "armv8_cortex_a53": 0,
+        "armv8_cortex_a72": 1,
+    }
+
+
+def test_stalled_cycles_that_perf_printed_are_told_where_no_cycles_are():
+    (answer,) = summaries("stalled-no-cycles.txt")
+    assert "1.64 % backend cycles idle, 0.25 stalled cycles" in " ".join(answer["remarks"])
+
+
 def test_shares_without_a_name_are_not_those_of_the_row_above():
     rows = "5,,cpu_core/cycles/,9,98.00,,\n7,,cpu_atom/cycles/,1,2.00,,\n,,,,,,30.0,%  tma_retiring\n"
     assert not any("tma" in part for part in perf.by_kind_of_core(rows).values())

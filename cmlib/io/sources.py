@@ -326,7 +326,8 @@ def _source(file, text, machine, options, frame=None, remarks=None, levels=()):
     told |= {"zeros_uncounted": bool(hidden), "machine": events.processor_of(machine) and machine}
     facts |= {key: value for key, value in told.items() if value}
     copies = [f"{n_copies:,} rows came twice, with equal counts: the copies are left out."] * bool(n_copies)
-    remarks = [*remarks, *perf.shares_left_out(text), *copies]
+    has_cycles = "cycles" in counts and counts["cycles"].any()
+    remarks = [*remarks, *perf.shares_left_out(text, has_cycles=has_cycles), *copies]
     remarks += [f"{WITHOUT_TURN} {', '.join(hidden)}."] if hidden else []
     measured = dict(zip(frame["event"], frame["unit"], strict=True)).items()
     remarks += [f"{event} is in {unit}." for event, unit in measured if unit not in _OF_TIME_OR_NONE]

@@ -53,7 +53,9 @@ def _of_object(match):
         read = {key: kind(told.pop(key, kind())) for key, kind in _KEYS.items()} if is_count else {}
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
         return match[0]
-    return f"\n{json.dumps(told | read | metrics)}\n" if read or "metric-value" in metrics else match[0]
+    is_in_sentence = match.string[max(match.start() - 2, 0) : match.start()].strip(" \t\n,[}")
+    is_metric = "metric-value" in metrics and not is_in_sentence
+    return f"\n{json.dumps(told | read | metrics)}\n" if read or is_metric else match[0]
 
 
 def _of_stress(text):

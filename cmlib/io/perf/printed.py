@@ -63,12 +63,19 @@ def printed(text, counted_ipc=np.nan):
     return shares | ({"CPUs": float(np.mean(cpus))} if cpus else {})
 
 
-def shares_left_out(text):
-    """Sentences (list of str) on shares of nobody knows what, and metrics, which :func:`printed` leaves out."""
+def shares_left_out(text, *, has_cycles=True):
+    """Sentences (list of str) on shares of nobody knows what, and metrics, which :func:`printed` leaves out.
+
+    Without counted cycles, shares of them in which the processor was stalled are among these, as means.
+    """
     parts = [(part, [*part.rows.values()]) for part in _parts(text)]
     told = ", ".join(filter(None, (shares_told(_means(rows)) for part, rows in parts if not part.is_told)))
     times = [f"{of[_SECONDS][0].value:.6g} s" for _, rows in parts for of in rows if of.keys() == {_SECONDS}]
     metrics = [f"{metric['of']} {metric[1]}" for metric in PATTERNS["metric"].finditer(text)]
+    stalled = [] if has_cycles else PATTERNS["stalled"].findall(text)
+    for of in dict.fromkeys(of for _, of in stalled):
+        mean = np.mean([as_number(number) for number, metric in stalled if metric == of])
+        metrics.append(f"{mean:.3g}{' %' * of.endswith('idle')} {of}")
     sentences = {_LEFT_OUT: told, _CUT: ", ".join(times), _METRICS: ", ".join(dict.fromkeys(metrics))}
     return [sentence.format(of) for sentence, of in sentences.items() if of]
 
