@@ -89,6 +89,7 @@ def test_prose_between_outputs_tells_programs_apart_and_a_programs_own_output_do
         (["before:\n" + TYPED + FIELDS, "after:\n" + TYPED + FIELDS], ["before-make", "after-make"]),
         (["Output with 6.1:\n" + OBJECTS, "Output with 6.2:\n" + OBJECTS], ["Output_with_6.1", "Output_with_6.2"]),
         (["without:\n" + INTERVAL, INTERVAL.replace("1.00", "0.99")], ["without-1", "without-2"]),
+        (["f(int a);\n\n" + TABLE, "int g() {{\n\n" + PROSE + TABLE], ["make", "table_2-make"]),
         (["[1] Rome\n" + TYPED + TABLE, "[2] Milan\n" + TYPED + TABLE], ["1_Rome-make", "2_Milan-make"]),
     ],
 )  # fmt: skip

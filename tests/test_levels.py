@@ -102,6 +102,12 @@ def test_counts_that_nothing_else_tells_are_shown_by_name(tmp_path):
     assert told["counts"] == {}
 
 
+def test_cpus_that_were_counted_idle_or_not_are_not_utilized(tmp_path):
+    idle = "       32,094.27 msec cpu-clock      #   31.99 CPUs utilized"
+    _, answer = summaries(tmp_path, {"cycles": 10**6}, idle, "       1.0 seconds time elapsed")
+    assert answer["levels"] == {"seconds": 1.0, "cycles": 1e6}
+
+
 def test_counts_beside_levels_and_ratios_are_shown_with_how_many_a_thousand_instructions(tmp_path):
     counts = {"instructions": 10**9, "cycles": 10**9, "branches": 10**8, "branch-misses": 10**6}
     counts |= {"dTLB-load-misses": 2_500_000, "page-faults": 157, "stalled-cycles-backend": 10**8}

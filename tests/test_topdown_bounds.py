@@ -325,3 +325,33 @@ def test_intervals_that_differ_by_chance_are_one_phase(n, correlation):
     assert several <= 2
     counts.iloc[n // 2 :, 0] *= 2
     assert len(phases(counts)) == 2
+
+
+@pytest.mark.parametrize(("front", "back", "is_taken"), [(0.25, 0.03, True), (0.14, 0.14, False)])
+def test_a_printed_share_that_counts_contradict_is_told_and_decides_only_if_it_could_be_the_largest(
+    front, back, is_taken
+):
+    printed = {"retired": 0.6, "bad speculation": 0.12, "front end": front, "back end": back}
+    told = bounds(
+        of({"cycles": 1.0, "instructions": 2.4, "branch-misses": 2e-4}), read_costs(), printed=printed
+    )
+    assert told.printed is is_taken and "bad speculation" in told.disputed
+    if is_taken:
+        assert told.contradiction > 0.05 and told.shares.at["front end", "low"] == pytest.approx(
+            0.245, abs=1e-3
+        )
+
+
+def test_the_tools_shares_of_the_sum_are_not_contradicted_by_counts_that_sum_to_more_than_the_slots():
+    rates = {
+        "topdown-retiring": 2.1,
+        "topdown-bad-spec": 3.0,
+        "topdown-fe-bound": 0.55,
+        "topdown-be-bound": 0.2,
+    }
+    rates |= {"slots": 5.0}
+    names = ("retired", "bad speculation", "front end", "back end")
+    printed = dict(zip(names, (rate / 5.85 for rate in rates.values()), strict=False))
+    told = bounds(of({"cycles": 1.0} | rates), read_costs(), printed=printed)
+    assert told.gap == pytest.approx(0.17) and not told.disputed
+    assert find_bottleneck(told, of({"cycles": 1.0} | rates), read_costs()).certainty == "open"

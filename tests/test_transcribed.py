@@ -445,3 +445,7 @@ def test_fractions_are_shares_and_a_kind_of_core_that_did_not_run_is_left_out():
 def test_counts_of_a_process_that_only_started_others_are_not_those_of_the_program():
     (answer,) = summaries("time-l-children.md")
     assert answer["levels"] == pytest.approx({"seconds": 100, "CPUs": 0.98}) and not answer["account"]
+
+
+def test_the_time_of_cpus_goes_by_the_unit_in_its_row():
+    assert [answer["levels"]["CPU seconds"] for answer in summaries("unit-cells.md")] == [0.0125, 0.015]

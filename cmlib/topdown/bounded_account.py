@@ -122,23 +122,33 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
         stated += [Bound(("back end",), low, 1.0, (event,)) for event, low in surely_saved(savings)]
     low, high, contradiction = _tighten(stated, abs(gap))
     known = {name: share for name, share in printed.items() if name in low}
-    off = (name for name, share in known.items() if not low[name] - _LIKE <= share <= high[name] + _LIKE)
-    disputed = {name: known[name] for name in off}
+    # The tool divides by the sum of what it counted, which can be off from the slots.
+    ends = {
+        name: (low[name] / (1 + max(gap, 0)) - _LIKE, high[name] / (1 + min(gap, 0)) + _LIKE)
+        for name in known
+    }
+    disputed = {name: share for name, share in known.items() if not ends[name][0] <= share <= ends[name][1]}
     level = {name: printed[name] for name in (*LOSSES, "retired") if name in printed}
     untold, whole = 1 - sum(level.values()), len(level) == 1 + len(LOSSES)
     is_off = untold <= -_LIKE or (whole and untold - printed.get(SIBLING, 0.0) >= _LIKE)
-    *_, second, largest = sorted(level.get(name, 0.0) for name in LOSSES)
-    lead = (largest - second) * whole
+    *_, second, first = sorted(LOSSES, key=lambda name: level.get(name, 0.0))
+    lead = (level.get(first, 0.0) - level.get(second, 0.0)) * whole
+    beyond = sum(max(low[name] - share, share - high[name]) for name, share in disputed.items())
+    is_clear = (
+        first not in disputed and beyond < lead
+    )  # which loss is the largest is no matter of what is disputed
     is_open = not exact or (lead > _LIKE and _is_open(low, high))
     decide = not is_off or abs(untold) < min(_MOST_OFF, lead - 2 * _ROUNDED)
-    taken, printed_gap = bool(level and is_open and not disputed and decide), 0.0
+    taken, printed_gap = bool(level and is_open and decide and (is_clear or not disputed)), 0.0
     if is_open and not taken and (is_off or disputed):
         printed_gap, disputed = -untold * is_off, level | disputed
     if taken:
         exact, gap = whole, -untold if whole else _LIKE  # what was not printed is not all that is left
         off = _WHOLE if all(abs(100 * of - round(100 * of)) < 1e-6 for of in known.values()) else _ROUNDED
+        stated = [] if disputed else stated
         stated = [*(Bound((name,), of - off, of + off, ()) for name, of in known.items()), *stated]
         low, high, contradiction = _tighten(stated, abs(gap))
+        contradiction = max(contradiction, beyond)
     parents = _parents()
     direct = {
         name: [e for bound in stated if bound.categories == (name,) for e in bound.events] for name in parents

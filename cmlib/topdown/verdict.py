@@ -65,7 +65,7 @@ def find_bottleneck(bounded, totals, costs):
     """
     level = bounded.shares.loc[list(LOSSES)].sort_values(["low", "high"], ascending=False)
     first, lead = level.index[0], level["low"].iloc[0] - level["high"].iloc[1:].max()
-    if bounded.gap and lead <= abs(bounded.gap):
+    if bounded.gap and (lead <= abs(bounded.gap) or not bounded.printed):
         return Bottleneck("open", LOSSES, {}, _deciding(LOSSES, totals, costs))
     if bounded.shares.at["retired", "low"] >= LITTLE_LOST and not bounded.gap:
         return Bottleneck("little lost", (), {}, ())

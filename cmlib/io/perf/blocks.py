@@ -30,7 +30,7 @@ _TITLE = re.compile(
     r"|\b(?:is|are|was|were|your?|i|we|i\.e|e\.g)\b).*[:\uff1a]\W*$"
     r"|[#\s]*\d[\d.,]* *(?:%|percent|per |\S*/|[GM]?Hz|CPUs|insn|stalled|\S+ on )"
     r"|# (?:Running .*benchmark|\d+ (?:sender|groups)|Executed \d|Copying \d)\b|perf_event_attr\b|opening: "  # perf's
-    r"|[\s+-]*# *(?:include|define|if|ifn?def|else|endif|pragma)\b"  # of C
+    r"|[\s+-]*# *(?:include|define|if|ifn?def|else|endif|pragma)\b|.*[;{}]\s*$"  # of C
     r"|[^\w\n]*+(?:and|but|so|however|also)\b.*[:\uff1a]\W*$"
     r"|[^\w\n]*+(?:(?:and|but|so|then|now|again|also)\b[^\w\n]*+)++$"
     r"|[^\w\n]*+(?:run|rep\w*+|trial|round|pass|iteration|error|warning|note|command"

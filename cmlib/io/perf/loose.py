@@ -231,6 +231,7 @@ def _transposed(rows, note):
         heading, rows = heading[::-1], [row[::-1] for row in rows]
     names, said = _called(rows)
     rows, note = [[name, *row[1:]] for name, row in zip(names, rows, strict=True)], note + said
+    rows = [*map(_in_ms, rows)]
     events = [row for row in rows if not any(map(_RE.duration.search, row))]
     events = [row for row in events if is_event(row[0]) or without_unit(row[0])[1] > 1]
     counted = {row[0]: row for row in events}
@@ -261,6 +262,15 @@ def _transposed(rows, note):
             counts = {_RE.blank.sub("-", event) + per: count for event, count in counts.items()}
             objects.append(name | {NOTE: note} | counts | seconds | told)
     return objects
+
+
+def _in_ms(row):
+    """A row (list of str) of the time of CPUs in perf's ms, where a cell of it is another unit; others as they are."""
+    units = {"s": 1e3, "us": 1e-3, "ns": 1e-6}
+    scale = next((units[cell] for cell in row[1:] if cell in units), 1.0)
+    if scale == 1 or row[0] not in _OTHER_UNITS:
+        return row
+    return [f"{number(cell) * scale:.9g}" if number(cell) is not None else cell for cell in row]
 
 
 def _called(rows):

@@ -40,7 +40,9 @@ _TAG = re.compile(r"[ \t]*((?:\[[^\]\n]{1,60}\](?:<\w+>)?:?|[^\s|:>\[\]{}\"]{1,6
 _FEWEST_NUMBERS, _MOST_LINES = 4, 0.8  # share of the lines
 _ENCODED_MAIL = 3  # soft breaks that make a text one
 _KEPT = re.compile(r"^ *(?:Performance counter stats for |# started on |[0-9.,]+ .*seconds time elapsed)")
-_METRIC = re.compile(rf"^ *(?:{TIME} +)?(?:(?:Topdown\S* *(?:\(\w+\))? *)?#|[(\[][ 0-9.,]+%[)\]] *$)")
+_METRIC = re.compile(
+    rf"^ *(?:{TIME} +)?(?:(?:(?:Top[dD]own|Pipeline)\S* *(?:\(\w+\))? *)?#|[(\[][ 0-9.,]+%[)\]] *$)"
+)
 _UNCLOSED = re.compile(r"(?<=[0-9] )( *(?:cpu_[a-z]++|armv[0-9]\w*+|apple_\w++)/[\w.-]++)(?![^\s|])")
 _KIND = re.compile(r"(?<=[0-9>] )( *+)([\w.-]++)(?::(\w++))? \[(cpu_[a-z]++)\](?!\S)")  # behind an event
 # A CPU, core or socket in front of a count.

@@ -39,7 +39,7 @@ _METRICS = re.compile(rf"(?:\n *+(?:{TIME} ++)?(?:#|{_SHARE} *+$)[^\n]*+)*+", re
 # What else such a table holds: headings, a metric or a share by itself, elapsed times.
 _HEADING = re.compile(
     r"^\s*+(?:#.*|Performance counter stats for .*|.*(?<= )seconds (?:time elapsed|user|sys)\b.*|[0-9.,\s]++(?<=\s)#.*"
-    rf"|(?:{TIME}\s+)?(?:Topdown[^#]*)?#.*|{_SHARE}\s*+)?$"
+    rf"|(?:{TIME}\s+)?(?:(?:Top[dD]own|Pipeline)[^#]*)?#.*|{_SHARE}\s*+)?$"
 )
 
 
