@@ -79,6 +79,7 @@ def _options(group):
 OTHERS = {
     "--details",
     "--append",
+    "--perf",
     "--per-thread",
     "--for-each-cgroup",
     "--topdown",

@@ -242,7 +242,11 @@ def test_rubbish_and_an_older_schema_are_named(tmp_path):
     description = out.with_suffix(".json")
     told = json.loads(description.read_text(encoding="utf-8"))
     older = json.dumps(told | {"schema": 0})
-    for text, expected in (("{", "JSON"), ("[]", ".* list instead"), (older, ".* schema is 0 instead of 1")):
+    for text, expected in (
+        ("{", "JSON"),
+        ("[]", ".* a list, no object"),
+        (older, ".* schema is 0 instead of 1"),
+    ):
         description.write_text(text, encoding="utf-8")
         with pytest.raises(StoreError, match=rf"hardware-lines-00\.json is not {expected}"):
             store.rebuild(tmp_path / "recordings", url)

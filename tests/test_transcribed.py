@@ -431,21 +431,3 @@ def test_what_is_a_mean_of_several_runs_is_not_called_one_run(capsys):
     summarize.main([str(FOLDER / "zen4-r5-smt.txt")], standalone_mode=False)
     page = capsys.readouterr().out
     assert "means of 5 runs" in page and "1 run" not in page
-
-
-def test_fractions_are_shares_and_a_kind_of_core_that_did_not_run_is_left_out():
-    answers = {answer["name"]: answer for answer in summaries("kinds-and-fractions.md")}
-    ran = [name for name in answers if "cpu_atom" in name]
-    assert len(answers) == 4 and len(ran) == 1 and answers[ran[0]]["levels"]["instructions"] == 8e9
-    (filtered,) = (answers[name] for name in answers if "cpu_" not in name)
-    shares = {row["name"]: (row["low"], row["high"]) for row in filtered["account"]["categories"]}
-    assert filtered["limited_by"] == "back end" and shares["back end"] == pytest.approx((54.49, 55.51))
-
-
-def test_counts_of_a_process_that_only_started_others_are_not_those_of_the_program():
-    (answer,) = summaries("time-l-children.md")
-    assert answer["levels"] == pytest.approx({"seconds": 100, "CPUs": 0.98}) and not answer["account"]
-
-
-def test_the_time_of_cpus_goes_by_the_unit_in_its_row():
-    assert [answer["levels"]["CPU seconds"] for answer in summaries("unit-cells.md")] == [0.0125, 0.015]

@@ -146,8 +146,10 @@ def _read_amid(file, text, about):
     for is_amid in (is_page, not is_page):
         try:
             with _errors_of(file):
-                if inside := perf.extract(text) if is_amid else text:
-                    sources, totals = _read(file, inside, *about, note=perf.NOTE * is_amid)
+                inside = perf.extract(text) if is_amid else text
+                read = [_read(file, part, *about, note=perf.NOTE * is_amid) for part in perf.apart(inside)]
+                sources, totals = (sum(of, []) for of in zip(*read, strict=True)) if read else ([], [])
+                sources = [source.noted(mark="intervals" * (len(read) > 1)) for source in sources]
         except RecordError as error:
             failures[is_amid] = error
         if sources or totals:

@@ -123,20 +123,17 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     low, high, contradiction = _tighten(stated, abs(gap))
     known = {name: share for name, share in printed.items() if name in low}
     # The tool divides by the sum of what it counted, which can be off from the slots.
-    ends = {
-        name: (low[name] / (1 + max(gap, 0)) - _LIKE, high[name] / (1 + min(gap, 0)) + _LIKE)
-        for name in known
-    }
+    least, most = 1 + min(gap, 0), 1 + max(gap, 0)
+    ends = {name: (low[name] / most - _LIKE, high[name] / least + _LIKE) for name in known}
     disputed = {name: share for name, share in known.items() if not ends[name][0] <= share <= ends[name][1]}
     level = {name: printed[name] for name in (*LOSSES, "retired") if name in printed}
     untold, whole = 1 - sum(level.values()), len(level) == 1 + len(LOSSES)
     is_off = untold <= -_LIKE or (whole and untold - printed.get(SIBLING, 0.0) >= _LIKE)
     *_, second, first = sorted(LOSSES, key=lambda name: level.get(name, 0.0))
     lead = (level.get(first, 0.0) - level.get(second, 0.0)) * whole
-    beyond = sum(max(low[name] - share, share - high[name]) for name, share in disputed.items())
-    is_clear = (
-        first not in disputed and beyond < lead
-    )  # which loss is the largest is no matter of what is disputed
+    beyond = sum(share - high[name] for name, share in disputed.items())
+    # Which loss is the largest is no matter of what is disputed, which is too much of another.
+    is_clear = {*disputed} <= {*LOSSES} - {first} and 0 < beyond < lead
     is_open = not exact or (lead > _LIKE and _is_open(low, high))
     decide = not is_off or abs(untold) < min(_MOST_OFF, lead - 2 * _ROUNDED)
     taken, printed_gap = bool(level and is_open and decide and (is_clear or not disputed)), 0.0

@@ -35,7 +35,7 @@ def read_object(file, what, hint, *kinds):
     except (ValueError, RecursionError) as error:
         raise ArchiveError(f"{file} is not JSON: {error}. {hint}") from error
     if not isinstance(content, dict):
-        raise ArchiveError(f"{file} is not {what}: it holds {type(content).__name__}, no object. {hint}")
+        raise ArchiveError(f"{file} is not {what}: it holds a {type(content).__name__}, no object. {hint}")
     for problem in filter(None, (first_problem(content, kind) for kind in kinds)):
         raise ArchiveError(f"{file} is not {what}: {problem}. {hint}")
     return content

@@ -6,6 +6,7 @@ from .layout import series, without_copies
 from .modes import add_modes
 from .printed import printed, shares_alone, shares_left_out
 from .reading import (
+    apart,
     at_place,
     counts_a_line,
     cpus_utilized,

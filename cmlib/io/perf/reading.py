@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 
 from cmlib.clean.uncounted import lengths_by_ends, zeros_without_turn
+from cmlib.io.perf.blocks import TABLE
 from cmlib.io.perf.core_kinds import by_kind_of_core
 from cmlib.io.perf.formats import find_format
-from cmlib.io.perf.formats.lines import as_number, as_unicode
-from cmlib.io.perf.grammar import TIME, ParseError, run_starts, where
+from cmlib.io.perf.formats.lines import TIMED_ROW, as_number, as_unicode
+from cmlib.io.perf.grammar import STARTED, TIME, ParseError, run_starts, where
 from cmlib.io.perf.layout import series
 from cmlib.io.perf.modes import add_modes
 from cmlib.io.perf.printed import shares_alone
@@ -141,6 +142,20 @@ def without_uncounted_zeros(counts, running):
         return counts, running
     hidden = zeros_without_turn(counts, running)
     return counts.mask(hidden), running.mask(hidden, 0.0)
+
+
+def apart(text):
+    """A text's tables of whole runs, and its intervals if these come after the first of them: one or two texts (list of
+    str). Those before a table may be what it is the sum of, and stay.
+    """
+    blocks = re.split(rf"^(?={STARTED}| *Performance counter stats for )", text, flags=re.MULTILINE)
+    first = next((k for k, block in enumerate(blocks) if TIMED_ROW.search(block)), 0)
+    is_mixed = any(map(TABLE.match, blocks[:first]))
+    return (
+        [*filter(None, ["".join(blocks[:first]), "".join(blocks[first:])])]
+        if is_mixed
+        else [text] * bool(text)
+    )
 
 
 def split_runs(text):
