@@ -95,6 +95,12 @@ _HONEST = {
     "appended runs": lines(lambda k: "# started on Sat Nov 21 03:00:46 2026\n\n5,,cycles,9,100.00,,\n"),
     "benchmarks": lambda n: json.dumps({"benchmarks": [_ENTRY] * n}),
     "documents of benchmarks": lines(lambda k: json.dumps({"benchmarks": [_ENTRY]}) + "\n"),
+    "stressors": lines(
+        lambda k: f"info: [{k}] s{k}:\ninfo: [1] {k},000 CPU Cycles  1.0 B/sec\nx: [1] s{k} 5 2.50 1.0 1.0\n"
+    ),
+    "google-benchmark": lambda n: (
+        "Benchmark Time CPU Iterations CYCLES\n" + lines(lambda k: f"B/{k} 1 ns 1 ns 5 CYCLES=1.5k\n")(n)
+    ),
     "statements": lines(lambda k: f'core[{k % 4}]["A.B"][{k}] = {k}\nwalltime[0][{k}] = {k}\n'),
     "likwid's lines": lambda n: _LIKWID + lines(lambda k: f"1|2|1|{k}.5|3|4\n".replace("|", " "))(n),
     "likwid's tables": lines(

@@ -10,6 +10,7 @@ runs, perf of 2009 the time in ms. Nothing is refused.
 import itertools
 import json
 import re
+from collections import Counter
 from types import SimpleNamespace
 
 from cmlib.places import yaml_beside
@@ -60,17 +61,18 @@ def _of_object(match):
 
 def _of_stress(text):
     """The text (str) with perf's tables in place of what `stress-ng --perf` counted of each stressor."""
-    times, blocks = _RE.stressed.findall(text), [*_RE.stressor.finditer(text)]
-    names = [block[1] for block in blocks]
-    for block in reversed(blocks):
+    seconds, blocks = {}, Counter(block[1] for block in _RE.stressor.finditer(text))
+    for name, took in _RE.stressed.findall(text):
+        seconds.setdefault(name, []).append(took)
+
+    def table(block):
         rows = ((row[1], "-".join(row[2].lower().split())) for row in _RE.stress.finditer(block[0]))
         rows = "".join(f"{count:>26}      {_OF_STRESS.get(name, name)}\n" for count, name in rows)
-        took = [seconds for name, seconds in times if name == block[1]]
-        if len(took) == names.count(block[1]) == 1:
+        if len(took := seconds.get(block[1], ())) == blocks[block[1]] == 1:
             rows += f"\n {took[0]} seconds time elapsed\n"
-        heading = f" Performance counter stats for 'stress-ng {block[1] or ''}':\n\n"
-        text = f"{text[: block.start()]}\n{heading}{rows}\n{text[block.end() :]}"
-    return text
+        return f"\n Performance counter stats for 'stress-ng {block[1] or ''}':\n\n{rows}\n"
+
+    return _RE.stressor.sub(table, text)
 
 
 def _of_benchmarks(lines):
