@@ -319,7 +319,7 @@ def counts_besides(counts, level, ratios, *, is_bounded):
     All are dicts by name. With `is_bounded` there are shares of the slots, which tell what events of slots and stalls
     count. Empty where these are more than can be shown, and anything else is known.
     """
-    known = {*level, "task-clock", "cpu-clock"}
+    known = {*level, "task-clock", "cpu-clock", "user_time", "system_time"}
     known |= {event for name, events in _A_SECOND.items() if name in level for event in events}
     known |= {name for miss, (of, base) in _MISSES_OF.items() if of in ratios for name in (miss, base)}
     besides = {

@@ -65,10 +65,8 @@ def by_kind_of_core(text):
         return {"": text}
     if len(counted) > _MOST_KINDS:
         raise ParseError(f"line 1: {len(counted)} kinds of core, {_MOST_KINDS} at most: was the file edited?")
-    shares, parts = (
-        {kind: [_share(line) or 100.0 for of, line in lines if of == kind] for kind in counted},
-        {},
-    )
+    rows, parts = [(of, line) for of, line in lines if _event(line) and "<not " not in line], {}
+    shares = {kind: [0.0, *(_share(line) or 100.0 for of, line in rows if of == kind)] for kind in counted}
     for kind in sorted(counted, key=lambda kind: -max(shares[kind])):  # what ran most is first
         # Tables without kinds have nothing but headings in common with the others.
         part = [s for of, s in lines if of == kind or of == "" and (kind != _NO_KIND or s[0] in "#\n")]
