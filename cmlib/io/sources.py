@@ -176,22 +176,30 @@ def _read(file, text, marks, place, machine, options, note=""):
         runs = (functools.partial(_marked, marks) if marks else _parts)(file, parts, machine, options)
         sources += [source.noted(**of_kind) for source in runs]
         if note and len(parts) > 1:  # series that a page shows one below the other are of several programs
-            whose = [perf.whose(run.raw.decode(errors="replace")) for run in runs]
-            whose = [of if any(of) else ("", (f"table {k}",)) for k, of in enumerate(whose, 1)]
-            names = [*map(perf.program_names(dict.fromkeys(whose)).get, whose)]
-            names = [
-                f"{name}-{names[: k + 1].count(name)}" * (names.count(name) > 1) or name
-                for k, name in enumerate(names)
-            ]
-            last = zip(sources[-len(runs) :], names, strict=True)
-            sources[-len(runs) :] = [replace(of, mark=f"{kind}-{name}".lstrip("-")) for of, name in last]
+            last = zip(sources[-len(runs) :], _names(runs), strict=True)
+            sources[-len(runs) :] = [replace(run, mark=f"{kind}-{name}".lstrip("-")) for run, name in last]
         totals += [(file, machine, of_kind, lines if len(whole) == 1 else "", total) for total in whole]
-    # A kind of core without counts in a table has none of it but what is of all kinds, such as its time.
+    return sources, _without_idle_kinds(totals)
+
+
+def _names(runs):
+    """What to call runs that a page shows one below the other: by title and command, numbered where these are equal."""
+    whose = [perf.whose(run.raw.decode(errors="replace")) for run in runs]
+    whose = [of if any(of) else ("", (f"table {k}",)) for k, of in enumerate(whose, 1)]
+    names = pd.Series([*map(perf.program_names(dict.fromkeys(whose)).get, whose)])
+    numbered = names + "-" + (names.groupby(names).cumcount() + 1).astype(str)
+    return names.where(~names.duplicated(keep=False), numbered).tolist()
+
+
+def _without_idle_kinds(totals):
+    """List of the tuples `totals` without those of a kind of core that counted nothing in a table in which another did:
+    they have nothing but what is of all kinds, such as the time.
+    """
     tables = [(total.command, total.titles, total.seconds) for *_, total in totals]
     are_counted = [perf.is_counted(total.text, of_kind["mark"]) for _, _, of_kind, _, total in totals]
-    counted = {table for table, is_counted in zip(tables, are_counted, strict=True) if is_counted}
+    counted = {*itertools.compress(tables, are_counted)}
     kept = map(max, are_counted, (table not in counted for table in tables))
-    return sources, [*itertools.compress(totals, kept)]
+    return [*itertools.compress(totals, kept)]
 
 
 def _with_shares(file, text, about, totals):

@@ -202,11 +202,8 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses,
     verdict = find_bottleneck(bounded, counted.drop(index=list(bounded.doubtful)), costs)
     metrics = {"": metric_group} if metric_group else read_costs("intel" if core else costs.name).metrics
     table, pmu = read_table(costs.table or _ANY_TABLE), core or processors.core_pmu(costs.name)
-    families = [
-        by for begin, by in _SPLIT_BY.items() if (processor or "intel" * bool(core)).startswith(begin)
-    ]
-    by = "".join(families) if processor or core else _SPLIT_BY_ANY
-    advice = _advice(bounded.shares, verdict, table, advice_for(runtime), misses, by)
+    texts = _advice_texts(table, advice_for(runtime), processor or "intel" * bool(core))
+    advice = _advice(bounded.shares, verdict, texts, misses)
     informative = "instructions" in counted.index or bounded.gap or bounded.printed or bounded.disputed
     if verdict.certainty == "open" and not informative:
         return None
@@ -236,15 +233,21 @@ def _is_bounded(shares, name):
     return least > _NOTHING or most < 1 - shares.at["retired", "low"] - _SAME
 
 
-def _advice(shares, verdict, table, of_runtime, misses, by):
+def _advice_texts(table, of_runtime, processor):
+    """Advice by category, a runtime's or the table's; on the back end with what splits it on a `processor` (name)."""
+    texts = {category.name: category.advice for category in table.categories if category.advice} | of_runtime
+    group = next((group for begin, group in _SPLIT_BY.items() if processor.startswith(begin)), "")
+    group = group if processor else _SPLIT_BY_ANY
+    return texts | ({"back end": f"{texts['back end'].rstrip('.')} (perf stat -M {group})"} if group else {})
+
+
+def _advice(shares, verdict, texts, misses):
     """What to try against each of the largest losses, the surest first: dicts of category, action, at_most and text.
 
     A loss is a category, or each of its parts, if these surely are most of it. Losses that may be nothing, but for the
     one that limits the program, or are surely small against the largest one, are left out; if none remains, advice is
-    on the `misses` whose absence would save most. `of_runtime` has advice by category for a language runtime, instead
-    of the table's; `by` names the metric groups that split the back end.
+    on the `misses` whose absence would save most. `texts` are those of :func:`_advice_texts`.
     """
-    texts = {category.name: category.advice for category in table.categories if category.advice} | of_runtime
     if not verdict.limits:
         return [_advised(texts, "retired")]
     losses = {}
@@ -269,18 +272,14 @@ def _advice(shares, verdict, table, of_runtime, misses, by):
     at_most = {name: _percent(most[name]) if bounded[name] else None for name in chosen.index}
     possible = verdict.limits if verdict.certainty == "open" else ()
     others, last = sorted({*possible} - {losses[name] for name in at_most}), chosen.index[-1]
-    groups, undecided = {"back end": by}, {last: others}
-    return [
-        _advised(texts, name, most, undecided.get(name, ()), by=groups.get(name, ""))
-        for name, most in at_most.items()
-    ]
+    return [_advised(texts, name, most, others * (name == last)) for name, most in at_most.items()]
 
 
-def _advised(texts, category, at_most=None, others=(), saved=None, by=""):
-    """An entry of :func:`_advice`, with its text: others that may be as large, what misses `saved`, what splits it."""
+def _advised(texts, category, at_most=None, others=(), saved=None):
+    """An entry of :func:`_advice`, with its text: others that may be as large, and what misses `saved` are named."""
     action = f"{texts[category][0].lower()}{texts[category][1:].rstrip('.')}"
     entry = {"category": category, "action": action, "at_most": at_most}
-    return entry | {"text": _SENTENCES.advice(entry, others, saved, by)}
+    return entry | {"text": _SENTENCES.advice(entry, others, saved)}
 
 
 def describe_misses(savings, of="cycles"):

@@ -122,10 +122,7 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
         stated += [Bound(("back end",), low, 1.0, (event,)) for event, low in surely_saved(savings)]
     low, high, contradiction = _tighten(stated, abs(gap))
     known = {name: share for name, share in printed.items() if name in low}
-    # The tool divides by the sum of what it counted, which can be off from the slots.
-    least, most = 1 + min(gap, 0), 1 + max(gap, 0)
-    ends = {name: (low[name] / most - _LIKE, high[name] / least + _LIKE) for name in known}
-    disputed = {name: share for name, share in known.items() if not ends[name][0] <= share <= ends[name][1]}
+    disputed = _disputed(known, low, high, gap)
     level = {name: printed[name] for name in (*LOSSES, "retired") if name in printed}
     untold, whole = 1 - sum(level.values()), len(level) == 1 + len(LOSSES)
     is_off = untold <= -_LIKE or (whole and untold - printed.get(SIBLING, 0.0) >= _LIKE)
@@ -155,6 +152,15 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     gap = 0.0 if (taken and not is_off) or abs(gap) <= max(_LIKE, error) else gap
     shares = shares.loc[list(parents)]
     return Bounds(shares, exact, gap, contradiction, doubtful, taken, printed_gap, disputed)
+
+
+def _disputed(printed, low, high, gap):
+    """Those of some printed shares that lie outside the bounds (all dicts by category), also if the tool divided by the
+    sum of what it counted, which is off by `gap` from the slots.
+    """
+    least, most = 1 + min(gap, 0), 1 + max(gap, 0)
+    ends = {name: (low[name] / most - _LIKE, high[name] / least + _LIKE) for name in printed}
+    return {name: share for name, share in printed.items() if not ends[name][0] <= share <= ends[name][1]}
 
 
 def _is_open(low, high):

@@ -51,8 +51,7 @@ _PREFETCHED = re.compile(r"^Prefetch (?:Up|Down): +([0-9]+)$", re.MULTILINE)
 _TIMERANGE = re.compile(rb"^desc: Timerange: Basic block [0-9]+ - ([0-9]+)$", re.MULTILINE)
 _POLL_S = 0.2
 _PYTHON_LOOP = "_PyEval_EvalFrameDefault"  # the interpreter's function that executes Python's code
-# The file of function names that Python writes for perf, always in /tmp.
-_NAMES_FOR_PERF = "/tmp/perf-{pid}.map"
+_NAMES_FOR_PERF = Path("/tmp")  # where Python writes its functions' names for perf, whatever TMPDIR is
 
 
 def cache_options(caches, *, prefetch=False, root="/"):
@@ -202,7 +201,7 @@ def count_blocks(command, folder, *, limit_s):
 def _named(file):
     """Callgrind's file of a process (bytes), its functions of the interpreter renamed to those of Python (3.12 or
     later)."""
-    raw, names = file.read_bytes(), Path(_NAMES_FOR_PERF.format(pid=file.stem))
+    raw, names = file.read_bytes(), _NAMES_FOR_PERF / f"perf-{file.stem}.map"
     pattern = rb"%s'(?:2')?(?:0x0*([0-9a-f]+)')?\S*" % _PYTHON_LOOP.encode()
     functions = {}
     if names.is_file():

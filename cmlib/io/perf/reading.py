@@ -150,12 +150,9 @@ def apart(text):
     """
     blocks = re.split(rf"^(?={STARTED}| *Performance counter stats for )", text, flags=re.MULTILINE)
     first = next((k for k, block in enumerate(blocks) if TIMED_ROW.search(block)), 0)
-    is_mixed = any(map(TABLE.match, blocks[:first]))
-    return (
-        [*filter(None, ["".join(blocks[:first]), "".join(blocks[first:])])]
-        if is_mixed
-        else [text] * bool(text)
-    )
+    if not any(map(TABLE.match, blocks[:first])):
+        return [text] if text else []
+    return ["".join(blocks[:first]), "".join(blocks[first:])]
 
 
 def split_runs(text):
