@@ -108,6 +108,14 @@ def test_cpus_that_were_counted_idle_or_not_are_not_utilized(tmp_path):
     assert answer["levels"] == {"seconds": 1.0, "cycles": 1e6}
 
 
+def test_a_run_that_is_hardly_longer_than_a_process_takes_to_start_is_called_so(tmp_path):
+    for seconds, is_short in (("0.0009", True), ("0.9", False)):
+        text, _ = summaries(
+            tmp_path, {"cycles": 10**6, "page-faults": 118}, f"       {seconds} seconds time elapsed"
+        )
+        assert ("start of a process" in text) == is_short
+
+
 def test_counts_beside_levels_and_ratios_are_shown_with_how_many_a_thousand_instructions(tmp_path):
     counts = {"instructions": 10**9, "cycles": 10**9, "branches": 10**8, "branch-misses": 10**6}
     counts |= {"dTLB-load-misses": 2_500_000, "page-faults": 157, "stalled-cycles-backend": 10**8}

@@ -288,6 +288,8 @@ def test_from_twenty_runs_on_what_varies_over_runs_is_studied(tmp_path, monkeypa
         experiments.choose_target(url, "few")
     with pytest.raises(UnfitRecordingError, match="totals of whole runs, and this takes intervals"):
         experiments.programs(url, "app", modes=["ocoe", "mlpx"])
+    with pytest.raises(UnfitRecordingError, match="totals of whole runs, and this takes intervals"):
+        experiments.cleaned_steps(url, "app", {"instructions", "cycles"})
 
 
 def test_a_stored_run_whose_totals_are_gone_is_refused():

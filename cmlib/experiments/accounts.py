@@ -7,7 +7,7 @@ counted is left out.
 
 from cmlib import merge, topdown
 from cmlib.errors import NothingRecordedError
-from cmlib.experiments.data import cleaned_runs, interval_runs
+from cmlib.experiments.data import cleaned_runs, interval_runs, timed_runs
 from cmlib.experiments.event_tables import table_name
 from cmlib.io import store
 
@@ -42,7 +42,7 @@ def cleaned_steps(url, program, wanted, *, method="shrinkage", workers=None):
     names, instructions and cycles among them) that it counted; what remains uncounted is interpolated. `method` and
     `workers` are those of :func:`cmlib.experiments.data.cleaned_runs`.
     """
-    sets = sorted(set(interval_runs(url, [program])["set"]))
+    sets = sorted(set(timed_runs(url, [program])["set"]))
     cleaned = cleaned_runs(url, program, sets, method=method, workers=workers)["counts"]
     needed = [run[run.columns[run.columns.isin(wanted)]].dropna(axis=1, how="all") for run in cleaned]
     return merge.step_runs([run.interpolate(limit_direction="both") for run in needed])

@@ -428,10 +428,11 @@ def _remarks(runs, hidden, uncounted, core, is_user, processor, level, printed, 
     unknown_costs = core and not processor and account and not exact
     rates = totals(runs)["rate"] if not exact else {}
     stalls = {name: 100 * rate for name, rate in rates.items() if read_costs().kind(name) in _GENERIC_STALLS}
-    others = _others_table(runs, processor)
     lacking = sorted(hidden), sorted(uncounted), untold, 100 * _THIN, thin, not {*thin} & {*used}
-    why = list(dict.fromkeys(odd.values()))
-    text = _SENTENCES.remarks(core, is_user, unknown_costs, *lacking, ipcs, stalls, processor, others, why)
+    others, why = _others_table(runs, processor), list(dict.fromkeys(odd.values()))
+    text = _SENTENCES.remarks(
+        core, is_user, unknown_costs, *lacking, ipcs, stalls, processor, others, why, level
+    )
     return text.split("\n")[:-1]
 
 
