@@ -428,7 +428,8 @@ more = [name for name, first in firsts.items() if first["low"] > shares[name]]
 errors = pd.DataFrame([c["errors"] for c in clusters.values()]).mean()
 display(results.finding(
     f"What a linear model adds to cycles per instruction and takes away goes most with: {leading}. "
-    f"That is surely more than its share of all events in {' and '.join(more) or 'none'}. "
+    f"{'Only in ' + ' and '.join(more) if more else 'In none'} is that surely more than "
+    "the cluster's share of all events. "
     f"That model errs by {errors['linear']:.1f} % on stretches that it never saw, the mean by "
     f"{errors['mean']:.1f} % (means of programs). Whether grouping proves anything: notebook 03f."))
 

@@ -33,9 +33,11 @@ _ACTED_ON = {"bad speculation": "mispredicted branches"}  # part that the advice
 _NEAR = 2 / 3  # advice is on every loss that may be so large against the largest one
 _ANY_TABLE = "amd_zen5"  # table whose advice on level 1 is taken for processors without a table
 _DECIDED = ("counted", "decided", "likely")  # certainties of a verdict that name one limit
-# Perf's metric groups that tell what of the back end waits for loads, by the beginning of a processor's name.
-_SPLIT_BY = {"intel": "TopdownL2", "amd_zen4": "PipelineL2", "amd_zen5": "PipelineL2"}
-_SPLIT_BY_ANY = "TopdownL2 on Intel, PipelineL2 on AMD Zen 4 and later"
+# What tells how much of the back end waits for loads, by processor or vendor; "" where it is not known.
+_LEVEL_2 = {"intel": "perf stat -M TopdownL2"} | dict.fromkeys(
+    ("amd_zen4", "amd_zen5"), "perf stat -M PipelineL2"
+)
+_LEVEL_2[""] = "perf stat -M TopdownL2 on Intel, -M PipelineL2 on AMD Zen 4 and later"
 # Kinds of perf's generic stall events, which count different things on different processors.
 _GENERIC_STALLS = ("front-end stall", "back-end stall")
 _NAMED = 0.9  # a part is shown if its upper bound is below this share of its category's
@@ -131,9 +133,8 @@ def summarize(
     settings = processor, modifier, interval_ms, ghz, printed, core, misses, metric_group, runtime
     account = None if hardly_ran else _account(runs, *settings)
     level |= _clock(level)
-    counts = counts_besides(
-        counts, level, ratios, is_bounded=bool(account or {*printed, *odd} & {*LOSSES, "retired"})
-    )
+    is_bounded = bool(account or {*printed, *odd} & {*LOSSES, "retired"})
+    counts = counts_besides(counts, level, ratios, is_bounded=is_bounded)
     dropped = [kind for kind in _IN_KERNEL if is_user and not level.get(kind)]
     dropped += ["GHz"] if is_user or level.get("GHz", 1.0) < _SLOWEST else []
     level = {kind: value for kind, value in level.items() if kind not in dropped}
@@ -236,9 +237,8 @@ def _is_bounded(shares, name):
 def _advice_texts(table, of_runtime, processor):
     """Advice by category, a runtime's or the table's; on the back end with what splits it on a `processor` (name)."""
     texts = {category.name: category.advice for category in table.categories if category.advice} | of_runtime
-    group = next((group for begin, group in _SPLIT_BY.items() if processor.startswith(begin)), "")
-    group = group if processor else _SPLIT_BY_ANY
-    return texts | ({"back end": f"{texts['back end'].rstrip('.')} (perf stat -M {group})"} if group else {})
+    command = _LEVEL_2.get(processor, _LEVEL_2.get(processor.partition("_")[0]))
+    return texts | ({"back end": f"{texts['back end'].rstrip('.')} ({command})"} if command else {})
 
 
 def _advice(shares, verdict, texts, misses):
