@@ -1,0 +1,203 @@
+"""What every reader of a file of counts returns.
+
+A reader knows no events, processors or kinds of core: it returns what the file says, with the file's own names. What
+these names mean is decided afterwards, from the rows, in one place (`cmlib.io.meaning`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import nan
+from typing import Literal, NamedTuple
+
+import pandas as pd
+
+COLUMNS = ("time_s", "run", "place", "event", "value", "supported", "running", "unit", "on_counter_s")
+
+
+class FormatError(ValueError):
+    """The text has no known format, several of them, or a damaged line."""
+
+
+class Run(NamedTuple):
+    """One run of a program.
+
+    Attributes
+    ----------
+    seconds : float
+        Elapsed time [s]; NaN if the file does not say.
+    user_s, system_s : float
+        Processor time in user mode and in the kernel [s]; NaN if the file does not say.
+    started : str
+        Date and time of its start as the file writes it; "" if it does not.
+    """
+
+    seconds: float = nan
+    user_s: float = nan
+    system_s: float = nan
+    started: str = ""
+
+
+class Metric(NamedTuple):
+    """A value that the recording tool computed from counts, such as IPC or a share of slots.
+
+    Attributes
+    ----------
+    time_s : float
+        End of the interval since the start of the run [s]; NaN for a whole run.
+    run : int
+        Number of the run, from 1.
+    place : str
+        As in `Program.counts`.
+    event : str
+        Event beside which the tool printed the metric; "" if it stands alone.
+    value : float
+        As printed; NaN if the tool printed none.
+    name : str
+        As the tool writes it, with its unit, such as ``insn per cycle`` or ``% tma_backend_bound``.
+    running : float
+        Share of the time in which its events were counted, 0 to 1; NaN if unknown.
+    """
+
+    time_s: float
+    run: int
+    place: str
+    event: str
+    value: float
+    name: str
+    running: float = nan
+
+
+@dataclass(frozen=True)
+class Program:
+    """Counts of one program.
+
+    Attributes
+    ----------
+    counts : DataFrame
+        One row per reading, in the file's order.
+
+        time_s : float
+            End of the interval since the start of the run [s]; NaN for the total of a run.
+        run : int
+            Number of the run, from 1.
+        place : category of str
+            "" for the whole program, or where it was counted: ``CPU3``, ``S0-D0-C1``, a thread, ``Core 3/PMC0``.
+        event : category of str
+            As written, with modifiers and PMU.
+        value : float
+            Count, or amount of `unit`; NaN if it was not counted or not supported.
+        supported : bool
+            False if the tool says that the machine lacks the event.
+        running : float
+            Share of the time in which the event was on a counter, 0 to 1; NaN if unknown.
+        unit : category of str
+            "" for plain counts, or such as ``msec``.
+        on_counter_s : float
+            Time that the event was on a counter [s]; NaN if unknown.
+    name : str
+        Command, cgroup, region, or the cells of text columns; "" if the file gives none.
+    runs : tuple of Run
+        One entry per run, in order; empty if the file says nothing about runs.
+    metrics : tuple of Metric
+        What the tool computed. It may be all there is: `counts` is empty then.
+    repeats : int
+        Number of runs of which each count is the mean, as with ``perf stat -r``; 1 if it is of one run, 0 if unknown.
+    per : {"run", "operation"}
+        What counts and times refer to.
+    span : tuple of int
+        Start and end of its text in the file [characters].
+    """
+
+    counts: pd.DataFrame
+    name: str = ""
+    runs: tuple[Run, ...] = ()
+    metrics: tuple[Metric, ...] = ()
+    repeats: int = 1
+    per: Literal["run", "operation"] = "run"
+    span: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Everything that one file contains.
+
+    Attributes
+    ----------
+    programs : tuple of Program
+    processor : str
+        Name of the processor as the format's own field gives it; "" if there is none.
+    begin_ns : int or None
+        Start of the first interval in ns since 1970, if the file's times are absolute.
+    levels : frozenset of str
+        Names in `event` that are levels, such as a temperature or power, and no counts.
+    notes : tuple of str
+        Sentences on what was left out, converted or assumed.
+    """
+
+    programs: tuple[Program, ...]
+    processor: str = ""
+    begin_ns: int | None = None
+    levels: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What the user says about a file.
+
+    Attributes
+    ----------
+    columns : mapping of str to {"count", "level"}
+        Columns of a table that are kept although they name no known event (``--count`` and ``--level``).
+    interval_ms : float or None
+        Length of an interval [ms] where the file has no times, or where their unit is unknown.
+    """
+
+    columns: Mapping[str, Literal["count", "level"]] = field(default_factory=dict)
+    interval_ms: float | None = None
+
+
+def make_counts(columns: Mapping[str, object]) -> pd.DataFrame:
+    """Make a frame of counts with the columns and types of `Program.counts`.
+
+    Parameters
+    ----------
+    columns : mapping of str to array-like or scalar
+        At least ``event`` and ``value``. The others default to: ``time_s`` NaN, ``run`` 1, ``place`` "",
+        ``supported`` True, ``running`` NaN, ``unit`` "", ``on_counter_s`` NaN.
+
+    Returns
+    -------
+    DataFrame
+
+    Raises
+    ------
+    KeyError
+        If a column is unknown, or ``event`` or ``value`` is missing.
+    """
+    unknown = columns.keys() - set(COLUMNS)
+    if unknown:
+        raise KeyError(f"unknown columns: {', '.join(sorted(unknown))}")
+    defaults = {
+        "time_s": nan,
+        "run": 1,
+        "place": "",
+        "supported": True,
+        "running": nan,
+        "unit": "",
+        "on_counter_s": nan,
+    }
+    types = {
+        "time_s": "float64",
+        "run": "int64",
+        "place": "category",
+        "event": "category",
+        "value": "float64",
+        "supported": "bool",
+        "running": "float64",
+        "unit": "category",
+        "on_counter_s": "float64",
+    }
+    filled = {**defaults, **columns}
+    frame = pd.DataFrame({name: filled[name] for name in COLUMNS}, index=range(len(columns["event"])))
+    return frame.astype(types)

@@ -1,0 +1,94 @@
+"""The list of known formats, and the choice of the one that a text has."""
+
+from typing import Protocol
+
+from cmlib.io.formats.readings import FormatError, ReadOptions, Readings
+
+
+class Format(Protocol):
+    """One format of files of counts.
+
+    A format is a class with three class attributes and two class methods; it is never instantiated.
+
+    Attributes
+    ----------
+    name : str
+        Its name for ``--format``, such as ``perf-csv``.
+    recorded_by : str
+        Command or tool that writes it, such as ``perf stat -I 1000 -x, -o FILE -- COMMAND``.
+    sample : str
+        Path of its sample below the repository's root: documentation, test fixture, and seed of the fuzzer.
+    """
+
+    name: str
+    recorded_by: str
+    sample: str
+
+    @classmethod
+    def sniff(cls, text: str) -> bool:
+        """Return True if the text has this format. Search for a fixed string first; take linear time."""
+        ...
+
+    @classmethod
+    def read(cls, text: str, options: ReadOptions) -> Readings:
+        """Read the whole text in one pass; raise FormatError with the line's number and content if one is damaged."""
+        ...
+
+
+_FORMATS: dict[str, type[Format]] = {}
+
+
+def formats() -> dict[str, type[Format]]:
+    """Return all formats by name, in the order in which documentation lists them."""
+    return dict(_FORMATS)
+
+
+def read_counts(
+    text: str, format: str | None = None, options: ReadOptions | None = None
+) -> tuple[str, Readings]:
+    """Read counts in one of the known formats.
+
+    Parameters
+    ----------
+    text : str
+        Content of the file.
+    format : str, optional
+        Name of its format. Default: the only one that recognizes the text.
+    options : ReadOptions, optional
+
+    Returns
+    -------
+    name : str
+        Name of the format.
+    readings : Readings
+
+    Raises
+    ------
+    FormatError
+        If no format or several recognize the text, the named one is unknown, or a line is damaged.
+    """
+    name = format or recognize(text)
+    if name not in _FORMATS:
+        raise FormatError(f"unknown format {name!r}; known: {', '.join(_FORMATS)}.")
+    return name, _FORMATS[name].read(text, options or ReadOptions())
+
+
+def recognize(text: str) -> str:
+    """Return the name of the only format that recognizes the text.
+
+    Raises
+    ------
+    FormatError
+        If the text is empty, no format recognizes it, or several do.
+    """
+    if not text.strip():
+        raise FormatError("the file is empty.")
+    names = [name for name, format in _FORMATS.items() if format.sniff(text)]
+    if len(names) > 1:
+        raise FormatError(f"the file may be {' or '.join(names)}; choose one with --format.")
+    if not names:
+        known = "\n".join(f"  {name:18} {format.recorded_by}" for name, format in _FORMATS.items())
+        raise FormatError(
+            "no supported format. Save the output of the tool, alone, in a file. Supported formats:\n" + known
+        )
+    return names[0]
