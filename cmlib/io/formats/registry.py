@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from cmlib.io.formats.readings import FormatError, ReadOptions, Readings
+from cmlib.io.formats.readings import FormatError, Readings, ReadOptions
 
 
 class Format(Protocol):
