@@ -6,7 +6,6 @@ import graphlib
 import importlib.metadata
 import json
 import re
-import string
 import subprocess
 import sys
 import tomllib
@@ -14,8 +13,6 @@ from pathlib import Path
 
 import jupytext
 import pytest
-
-from cmlib import places
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted((ROOT / "cmlib").rglob("*.py"))
@@ -141,29 +138,16 @@ def test_plots_compute_nothing():
             assert own or name.split(".")[0] in allowed, f"{path.name} imports {name}"
 
 
-def test_modules_are_small_and_named_for_what_they_do():
-    lengths = {
-        path: len(path.read_text(encoding="utf-8").splitlines())
-        for path in (*MODULES, *TESTS, *ROOT.glob("notebooks/*.py"))
-    }
-    wrong = [f"{path.relative_to(ROOT)} has {n} lines" for path, n in lengths.items() if n > 450]
-    wrong += [str(p) for p in lengths if p.stem in {"utils", "core", "helpers", "common", "misc"}]
+def test_modules_are_named_for_what_they_do():
+    vague = {"utils", "core", "helpers", "common", "misc"}
+    wrong = [str(path.relative_to(ROOT)) for path in (*MODULES, *TESTS) if path.stem in vague]
     assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
-def test_notebooks_are_short_and_paired(path):
+def test_notebooks_are_paired(path):
     notebook = json.loads(path.read_text(encoding="utf-8"))
-    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    assert len(notebook["cells"]) <= 45
     assert {"name", "language"} <= set(notebook["metadata"]["kernelspec"])
-    for cell in code:
-        source = "".join(cell["source"])
-        for node in ast.walk(ast.parse(re.sub(r"^%.*$", "", source, flags=re.M))):
-            assert not isinstance(node, ast.ClassDef), f"defines a class:\n{source}"
-            if isinstance(node, ast.FunctionDef) and not node.decorator_list:  # drawings fold on the page
-                assert node.end_lineno - node.lineno < 15, f"a function longer than 15 lines:\n{source}"
-        assert len(source.splitlines()) <= 25, f"longer than 25 lines:\n{source}"
     twin = jupytext.read(path.with_suffix(".py"))
     sources = [(c["cell_type"], "".join(c["source"])) for c in notebook["cells"]]
     assert sources == [(c["cell_type"], c["source"]) for c in twin.cells], (
@@ -266,19 +250,3 @@ def test_no_address_and_no_path_of_a_machine_is_kept():
                 r"(?<![\w.])/(?:work|root|home/\w+)/\w|--(?:extra-)?index-url|/opt/pypi", content
             )
             assert found is None, f"{name} holds {found[0]!r}"
-
-
-def test_each_text_of_an_error_is_used_and_has_a_place_for_each_value():
-    for path in MODULES:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        calls = [node.args for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_message(node)]
-        texts = places.yaml_beside(str(path)) if calls else {}
-        assert {key.value for _, key, *_ in calls} == texts.keys(), path
-        for _, key, *values in calls:
-            n_fields = sum(field is not None for _, field, _, _ in string.Formatter().parse(texts[key.value]))
-            assert n_fields == len(values) or isinstance(values[-1], ast.Starred), (path, key.value)
-
-
-def _is_message(call):
-    """Whether a call (of a syntax tree) is of :func:`cmlib.errors.message`."""
-    return isinstance(call.func, ast.Name) and call.func.id == "message"

@@ -63,11 +63,6 @@ def test_no_name_hides_a_module(module):
     assert not hidden
 
 
-def test_public_names_are_few():
-    """Every one is kept from one minor version to the next."""
-    assert sum(len(_all(module)) for module in PUBLIC) <= 85
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_pages_call_public_names_only(page):
     """In their examples, but for what belongs to the notebooks."""
