@@ -11,7 +11,26 @@ from typing import Literal, NamedTuple
 
 import pandas as pd
 
-COLUMNS = ("time_s", "run", "place", "event", "value", "supported", "running", "unit", "on_counter_s")
+_COUNTS = {  # type of each column of counts, and its default
+    "time_s": ("float64", nan),
+    "run": ("int64", 1),
+    "place": ("category", ""),
+    "event": ("category", None),
+    "value": ("float64", None),
+    "supported": ("bool", True),
+    "running": ("float64", nan),
+    "unit": ("category", ""),
+    "on_counter_s": ("float64", nan),
+}
+_METRICS = {
+    "time_s": ("float64", nan),
+    "run": ("int64", 1),
+    "place": ("category", ""),
+    "event": ("category", ""),
+    "value": ("float64", None),
+    "name": ("category", None),
+    "running": ("float64", nan),
+}
 
 
 class FormatError(ValueError):
@@ -35,36 +54,6 @@ class Run(NamedTuple):
     user_s: float = nan
     system_s: float = nan
     started: str = ""
-
-
-class Metric(NamedTuple):
-    """A value that the recording tool computed from counts, such as IPC or a share of slots.
-
-    Attributes
-    ----------
-    time_s : float
-        End of the interval since the start of the run [s]; NaN for a whole run.
-    run : int
-        Number of the run, from 1.
-    place : str
-        As in `Program.counts`.
-    event : str
-        Event beside which the tool printed the metric; "" if it stands alone.
-    value : float
-        As printed; NaN if the tool printed none.
-    name : str
-        As the tool writes it, with its unit, such as ``insn per cycle`` or ``% tma_backend_bound``.
-    running : float
-        Share of the time in which its events were counted, 0 to 1; NaN if unknown.
-    """
-
-    time_s: float
-    run: int
-    place: str
-    event: str
-    value: float
-    name: str
-    running: float = nan
 
 
 @dataclass(frozen=True)
@@ -98,8 +87,19 @@ class Program:
         Command, cgroup, region, or the cells of text columns; "" if the file gives none.
     runs : tuple of Run
         One entry per run, in order; empty if the file says nothing about runs.
-    metrics : tuple of Metric
-        What the tool computed. It may be all there is: `counts` is empty then.
+    metrics : DataFrame
+        Values that the recording tool computed from counts, such as IPC or shares of slots: one row per value, in the
+        file's order. They may be all there is: `counts` is empty then.
+
+        time_s, run, place : as in `counts`
+        event : category of str
+            Event beside which the tool printed the metric; "" if it stands alone.
+        value : float
+            As printed; NaN if the tool printed none.
+        name : category of str
+            As the tool writes it, with its unit, such as ``insn per cycle`` or ``% tma_backend_bound``.
+        running : float
+            Share of the time in which its events were counted, 0 to 1; NaN if unknown.
     repeats : int
         Number of runs of which each count is the mean, as with ``perf stat -r``; 1 if it is of one run, 0 if unknown.
     per : {"run", "operation"}
@@ -111,7 +111,7 @@ class Program:
     counts: pd.DataFrame
     name: str = ""
     runs: tuple[Run, ...] = ()
-    metrics: tuple[Metric, ...] = ()
+    metrics: pd.DataFrame = field(default_factory=lambda: make_metrics({"value": [], "name": []}))
     repeats: int = 1
     per: Literal["run", "operation"] = "run"
     span: tuple[int, int] = (0, 0)
@@ -175,29 +175,36 @@ def make_counts(columns: Mapping[str, object]) -> pd.DataFrame:
     KeyError
         If a column is unknown, or ``event`` or ``value`` is missing.
     """
-    unknown = columns.keys() - set(COLUMNS)
+    return _make_frame(columns, _COUNTS)
+
+
+def make_metrics(columns: Mapping[str, object]) -> pd.DataFrame:
+    """Make a frame of metrics with the columns and types of `Program.metrics`.
+
+    Parameters
+    ----------
+    columns : mapping of str to array-like or scalar
+        At least ``value`` and ``name``. The others default to: ``time_s`` NaN, ``run`` 1, ``place`` "", ``event``
+        "", ``running`` NaN.
+
+    Returns
+    -------
+    DataFrame
+
+    Raises
+    ------
+    KeyError
+        If a column is unknown, or ``value`` or ``name`` is missing.
+    """
+    return _make_frame(columns, _METRICS)
+
+
+def _make_frame(columns: Mapping[str, object], types: Mapping[str, tuple[str, object]]) -> pd.DataFrame:
+    """Make a frame with the columns of `types`; those without a default must be given."""
+    unknown = columns.keys() - types.keys()
     if unknown:
         raise KeyError(f"unknown columns: {', '.join(sorted(unknown))}")
-    defaults = {
-        "time_s": nan,
-        "run": 1,
-        "place": "",
-        "supported": True,
-        "running": nan,
-        "unit": "",
-        "on_counter_s": nan,
-    }
-    types = {
-        "time_s": "float64",
-        "run": "int64",
-        "place": "category",
-        "event": "category",
-        "value": "float64",
-        "supported": "bool",
-        "running": "float64",
-        "unit": "category",
-        "on_counter_s": "float64",
-    }
+    defaults = {name: default for name, (_, default) in types.items() if default is not None}
     filled = {**defaults, **columns}
-    frame = pd.DataFrame({name: filled[name] for name in COLUMNS}, index=range(len(columns["event"])))
-    return frame.astype(types)
+    frame = pd.DataFrame({name: filled[name] for name in types}, index=range(len(columns["value"])))
+    return frame.astype({name: dtype for name, (dtype, _) in types.items()})
