@@ -1,7 +1,14 @@
-"""The list of known formats, and the choice of the one that a text has."""
+"""The list of known formats, and the choice of the one that a text has.
 
+A format is a class in a module of this package; it needs no entry anywhere else.
+"""
+
+import inspect
+import pkgutil
+from importlib import import_module
 from typing import Protocol
 
+from cmlib.io import formats as package
 from cmlib.io.formats.readings import FormatError, Readings, ReadOptions
 
 
@@ -35,7 +42,21 @@ class Format(Protocol):
         ...
 
 
-_FORMATS: dict[str, type[Format]] = {}
+def _find_formats() -> dict[str, type[Format]]:
+    """Collect the classes of this package that have all attributes of a format, those of perf first."""
+    found = {}
+    for module_info in pkgutil.iter_modules(package.__path__):
+        module_name = f"{package.__name__}.{module_info.name}"
+        if module_name == __name__:
+            continue
+        for _, candidate in inspect.getmembers(import_module(module_name), inspect.isclass):
+            is_format = all(hasattr(candidate, name) for name in ("name", "recorded_by", "sample", "sniff", "read"))
+            if is_format and candidate.__module__ == module_name:
+                found[candidate.name] = candidate
+    return dict(sorted(found.items(), key=lambda item: (not item[0].startswith("perf-"), item[0])))
+
+
+_FORMATS = _find_formats()
 
 
 def formats() -> dict[str, type[Format]]:
