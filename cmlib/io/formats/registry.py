@@ -50,7 +50,9 @@ def _find_formats() -> dict[str, type[Format]]:
         if module_name == __name__:
             continue
         for _, candidate in inspect.getmembers(import_module(module_name), inspect.isclass):
-            is_format = all(hasattr(candidate, name) for name in ("name", "recorded_by", "sample", "sniff", "read"))
+            is_format = all(
+                hasattr(candidate, name) for name in ("name", "recorded_by", "sample", "sniff", "read")
+            )
             if is_format and candidate.__module__ == module_name:
                 found[candidate.name] = candidate
     return dict(sorted(found.items(), key=lambda item: (not item[0].startswith("perf-"), item[0])))
