@@ -45,6 +45,21 @@ def say_left_out(reasons):
         say(f"left out: {more:,} more, which can't be read either.", err=True)
 
 
+def progress_bar(iterable=None, **settings):
+    """Return a tqdm progress bar that is shown on a terminal only, and not in a log file.
+
+    Parameters
+    ----------
+    iterable : iterable, optional
+        Items to count while they are iterated.
+    **settings
+        Settings of tqdm, such as ``total`` and ``unit``. ``disable=True`` hides the bar everywhere.
+    """
+    from tqdm import tqdm
+
+    return tqdm(iterable, **{"disable": None} | settings)
+
+
 def say_above_bars(text):
     """Print text as :func:`say` does, above tqdm's progress bars."""
     from tqdm import tqdm

@@ -1,6 +1,7 @@
 """Nothing that is printed gives orders to the terminal, wherever its text comes from."""
 
 import ast
+import io
 import json
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from cmlib.cli import main
 from cmlib.io.archive import readable
-from cmlib.terminal import abridged, printable
+from cmlib.terminal import abridged, printable, progress_bar
 from tests.small_runs import add_run
 
 CMLIB = Path(__file__).parent.parent / "cmlib"
@@ -70,3 +71,35 @@ def test_a_message_about_thousands_of_names_has_its_beginning_and_its_end():
     assert abridged("x" * 4000) == "x" * 4000
     assert len(short := abridged("Error: " + "name, " * 10_000 + "rename them.")) < 4100
     assert short.startswith("Error: name, ") and short.endswith("rename them.")
+
+
+class Terminal(io.StringIO):
+    """A stream that calls itself a terminal."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(("stream", "shown"), [(Terminal(), True), (io.StringIO(), False)])
+def test_a_progress_bar_is_written_to_a_terminal_and_not_to_a_log(stream, shown):
+    for _ in progress_bar(range(3), desc="busy", file=stream, mininterval=0):
+        pass
+    assert ("busy" in stream.getvalue()) == shown
+
+
+def test_a_command_without_a_terminal_writes_no_progress_bar(tmp_path, monkeypatch):
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    add_run(tmp_path / "recordings", "good", "ocoe", 0, 0, [("x", 1.0)])
+    done = CliRunner().invoke(main, ["store", "rebuild"])
+    assert done.exit_code == 0 and done.stderr == ""
+
+
+def test_progress_bars_are_made_in_one_place():
+    """Otherwise one of them is written to logs again."""
+    makers = {
+        file.name
+        for file in CMLIB.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tqdm")
+    }
+    assert makers == {"terminal.py"}

@@ -15,7 +15,7 @@ import click
 
 from cmlib.cli.answers import print_json, show
 from cmlib.cli.sources import COUNTED, SIMULATED, BySource, choose_source, option, simulating_options
-from cmlib.terminal import printable, say
+from cmlib.terminal import printable, progress_bar, say
 
 _LEAST_SHARE = 0.1  # causes with a smaller share of the first cause's are not printed
 
@@ -146,8 +146,6 @@ def compare(
         raise click.UsageError("--old-source and --new-source belong together.")
     if "build" in settings and "layouts" not in settings:
         raise click.UsageError("--build is for --layouts.")
-    from tqdm import tqdm
-
     from cmlib.collect.compare.comparison import compare_programs
     from cmlib.collect.compare.layouts import REPEATS
     from cmlib.collect.compare.report import refusal
@@ -163,7 +161,7 @@ def compare(
     try:
         with (  # SIGTERM and SIGHUP end it as Ctrl-C does: with the program that runs, and what that started
             signals_handled((signal.SIGTERM, signal.SIGHUP), signal.default_int_handler),
-            tqdm(total=total, unit="run", disable=None if n_commands else True, leave=False) as bar,
+            progress_bar(total=total, unit="run", disable=None if n_commands else True, leave=False) as bar,
         ):
             notify = functools.partial(say, err=True)
             comparison = judge(old, new, notify=notify, progress=bar.update, **settings)

@@ -12,7 +12,7 @@ import click
 
 from cmlib.cli.answers import show
 from cmlib.cli.sources import COUNTED, SIMULATED, BySource, choose_source, option, simulating_options
-from cmlib.terminal import say
+from cmlib.terminal import progress_bar, say
 
 _TAKES = (
     "A simulated run takes as long as the program by itself times 6 (it waits for memory), 60 to 70 (gzip, sort) or "
@@ -79,8 +79,6 @@ def _simulated(command, recorded, keep, *, every_blocks, caches, html, as_json):
     `keep` is the name under which the run is kept, or None; `caches` maps Valgrind's names of caches to
     ``SIZE,WAYS,LINE`` (None for this machine's); `html` is a path or None.
     """
-    from tqdm import tqdm
-
     from cmlib.collect.simulate import record_simulated
     from cmlib.experiments import diagnosis
     from cmlib.io.archive import in_recording
@@ -96,7 +94,9 @@ def _simulated(command, recorded, keep, *, every_blocks, caches, html, as_json):
     if name := recorded or keep:
         run = diagnosis.simulated_text(name)
     else:
-        with tqdm(desc=command[0], unit=" basic blocks", unit_scale=True, mininterval=1, leave=False) as bar:
+        with progress_bar(
+            desc=command[0], unit=" basic blocks", unit_scale=True, mininterval=1, leave=False
+        ) as bar:
             settings = {"progress": lambda done: bar.update(done - bar.n), "every_blocks": every_blocks}
             run = diagnosis.simulate_once(command, caches=caches, **settings)
     shown = recorded or shlex.join(command)

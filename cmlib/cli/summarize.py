@@ -16,7 +16,7 @@ from cmlib import places
 from cmlib.cli.recordings import processor_option, read_machine
 from cmlib.cli.stored import recorded_names
 from cmlib.shell import command_of_report
-from cmlib.terminal import one_line, say
+from cmlib.terminal import one_line, progress_bar, say
 
 _PATIENCE_S = 2.0  # before the time so far is shown
 _WIDTH = 40  # characters of a bar that stands for all slots
@@ -57,14 +57,12 @@ def summarize(recording, about, processor, interval_ms, as_json):
 @contextlib.contextmanager
 def _progress(what):
     """During a ``with`` block, show `what` and its time so far on stderr, once two seconds have passed."""
-    from tqdm import tqdm
-
     done = threading.Event()
 
     def show():
         """Show the time so far once two seconds have passed, until the block has ended."""
         if not done.wait(_PATIENCE_S):
-            with tqdm(desc=one_line(what), bar_format="{desc}: {elapsed}", leave=False) as clock:
+            with progress_bar(desc=one_line(what), bar_format="{desc}: {elapsed}", leave=False) as clock:
                 while not done.wait(1):
                     clock.refresh()
 

@@ -13,13 +13,13 @@ import pandas as pd
 import pooch
 import requests
 import yaml
-from tqdm import tqdm
 
 from cmlib import places
 from cmlib.errors import CmlibError, message
 from cmlib.io.archive import decompress, digest, errors_as, read_file
 from cmlib.io.imports import import_files
 from cmlib.shell import command_code
+from cmlib.terminal import progress_bar
 
 __all__ = ["fetch", "read"]
 
@@ -143,7 +143,7 @@ def fetch(name):
     """
     lacking = [row for row in files(name).itertuples() if read(row.file) is None]
     pooch.get_logger().setLevel("WARNING")
-    for row in tqdm(lacking, f"fetching {name}", unit="file", disable=not lacking):
+    for row in progress_bar(lacking, desc=f"fetching {name}", unit="file", disable=None if lacking else True):
         _fetch(row)
     return [row.file for row in lacking]
 

@@ -15,7 +15,6 @@ from itertools import chain, zip_longest
 from pathlib import Path
 
 import joblib
-from tqdm import tqdm
 
 from cmlib import places
 from cmlib.errors import CmlibError, NothingRecordedError, message
@@ -27,7 +26,7 @@ from cmlib.report.manifests import note_left_out, place_of, read_manifests, remo
 from cmlib.report.page import build_index
 from cmlib.report.parameters import SHARED
 from cmlib.report.planning import plan
-from cmlib.terminal import one_line, say
+from cmlib.terminal import one_line, progress_bar, say
 
 
 class NotebookError(CmlibError):
@@ -152,7 +151,7 @@ def _run(jobs, folder, n, *, may_lack):
     noted_before = {entry["notebook"] for entry in read_manifests(folder).left_out}
     to_come, finished, left_out, failed = {job.name: job.title for job in jobs}, [], {}, []
     ended = contextlib.closing(_executed(jobs, folder, n))
-    bar = tqdm(total=len(jobs), desc=one_line(folder.name), unit="notebook")
+    bar = progress_bar(total=len(jobs), desc=one_line(folder.name), unit="notebook")
     try:
         with ended as executed, bar:
             for job, error in executed:

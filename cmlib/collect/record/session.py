@@ -15,7 +15,6 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-from tqdm import tqdm
 
 from cmlib import places
 from cmlib.collect import machine
@@ -28,6 +27,7 @@ from cmlib.io.archive.programs import RecordError, add_run, check_comparable, ch
 from cmlib.io.archive.runs import check_run, run_name
 from cmlib.io.events import second_readings
 from cmlib.shell import command_line
+from cmlib.terminal import progress_bar
 
 _MOST_UNSEEN = 0.02  # share of the first event in intervals in which another event was not counted
 _ATTEMPTS = 3
@@ -104,7 +104,7 @@ def record(
         missing = [job for job in jobs if job[1]["run"] not in existing]
         made = []
         run_once = functools.partial(_run_in_own_folder, target, program, held, on_demand)
-        with tqdm(total=len(jobs), initial=len(jobs) - len(missing), desc=name, unit="run") as bar:
+        with progress_bar(total=len(jobs), initial=len(jobs) - len(missing), desc=name, unit="run") as bar:
             for plan, meta in missing:
                 bar.set_postfix_str(meta["run"])
                 finished, raw = _record_one(plan, meta, run_once, bar.write)

@@ -8,8 +8,6 @@ simulated otherwise.
 import tempfile
 from pathlib import Path
 
-from tqdm import tqdm
-
 from cmlib import places
 from cmlib.collect import machine
 from cmlib.collect.record import RecordError, existing_runs
@@ -22,7 +20,7 @@ from cmlib.io.archive.programs import add_run, check_comparable, check_names, re
 from cmlib.io.archive.runs import VALGRIND, run_name
 from cmlib.io.callgrind import REPEATS, as_events, difference, read_parts, read_second_level, read_series
 from cmlib.io.events import simulated_events
-from cmlib.terminal import say, say_above_bars
+from cmlib.terminal import progress_bar, say, say_above_bars
 
 # Measured on bzip2, gzip and C loops: Callgrind takes 8 to 13 times as long as Valgrind without a tool, and counts
 # 1.0 to 2.5 times as many basic blocks as the statistics of Valgrind's scheduler.
@@ -141,7 +139,9 @@ def _simulated(place, command, every, options, blocks):
         title = f"{place.name}, {number} of {len(options)}"
         with (
             working_folder(place) as folder,
-            tqdm(total=blocks, desc=title, unit=" basic blocks", unit_scale=True, mininterval=1) as bar,
+            progress_bar(
+                total=blocks, desc=title, unit=" basic blocks", unit_scale=True, mininterval=1
+            ) as bar,
         ):
             settings = {"progress": lambda done, bar=bar: bar.update(done - bar.n), "every_blocks": every}
             outcomes.append(valgrind.simulate(command, folder, options=simulation, **settings))

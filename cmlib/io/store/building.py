@@ -8,7 +8,6 @@ import json
 import re
 
 import pandas as pd
-from tqdm import tqdm
 
 from cmlib import places
 from cmlib.clean.uncounted import lengths_by_ends
@@ -17,6 +16,7 @@ from cmlib.io.store.database import REFUSED, RUNS, default_url, replacing, with_
 from cmlib.io.store.errors import StoreError
 from cmlib.io.store.raw import SERIES, as_utf8, find_sources, read_counts, read_cpus, read_table
 from cmlib.io.store.reading import id_of, is_current, runs
+from cmlib.terminal import progress_bar
 
 _LONGEST_NAME = 48
 # What a row of the table `runs` repeats of a run's metadata, and the value if these lack it. A set is a plan of events,
@@ -66,7 +66,8 @@ def rebuild(recordings_dir=None, url=None, *, samples_dir=None, progress=False):
         )
     with replacing(url) as connection:
         stored, refused = [], []
-        for number, source in enumerate(tqdm(sources, desc="store", unit="run", disable=not progress)):
+        shown = None if progress else True
+        for number, source in enumerate(progress_bar(sources, desc="store", unit="run", disable=shown)):
             try:
                 stored.append(_add(connection, number, source))
             except StoreError as error:
