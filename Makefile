@@ -20,7 +20,7 @@ $(VENV)/ready: requirements.lock pyproject.toml
 	  { echo "cmlib needs Python 3.11 or newer: make PYTHON=/path/to/python3.12 …" >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || \
 	  { echo "no virtual environment could be made: on Debian, apt-get install python3-venv" >&2; exit 1; }
-	$(INSTALL) -r requirements.lock
+	$(INSTALL) --require-hashes -r requirements.lock
 	$(INSTALL) --no-build-isolation --editable .
 	@$(BIN)/python -c 'import lightgbm' || \
 	  { echo "LightGBM needs the OpenMP library: on Debian, apt-get install libgomp1" >&2; exit 1; }
@@ -58,12 +58,16 @@ docs: $(VENV)/docs  # from the executed notebooks of a profile: make docs PROFIL
 	@echo data/results/site/html/index.html
 
 $(VENV)/docs: $(VENV)/ready docs/requirements.lock
-	$(INSTALL) -r docs/requirements.lock
+	$(INSTALL) --require-hashes -r docs/requirements.lock
 	@touch $@
 
-lock:
-	uv pip compile --quiet --universal --python-version 3.11 --extra dev --extra cluster --no-emit-index-url --no-annotate --no-header pyproject.toml -o requirements.lock
-	uv pip compile --quiet --universal --python-version 3.11 --extra docs --no-emit-index-url --no-annotate --no-header --constraint requirements.lock pyproject.toml | grep -vxFf requirements.lock > docs/requirements.lock
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header
+ONE_LINE_EACH := sed -e ':a' -e '/\\$$/N; s/ *\\\n */ /; ta'
+lock:  # versions and hashes; docs/requirements.lock has only what requirements.lock lacks
+	$(LOCK) --extra dev --extra cluster pyproject.toml -o requirements.lock
+	$(ONE_LINE_EACH) requirements.lock > requirements.lock.lines
+	$(LOCK) --extra docs --constraint requirements.lock pyproject.toml | $(ONE_LINE_EACH) | grep -vxFf requirements.lock.lines > docs/requirements.lock
+	rm requirements.lock.lines
 
 pictures: setup  # of the README; needs chromium
 	$(BIN)/python -m tests.browser.pictures

@@ -72,3 +72,11 @@ def test_extras_are_locked(extra, file):
     needs = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     names = {re.split(r"[\[<>=]", need)[0].lower() for need in needs["optional-dependencies"][extra]}
     assert names <= locked(file) | locked("requirements.lock"), "make lock"
+
+
+@pytest.mark.parametrize("file", ["requirements.lock", "docs/requirements.lock"])
+def test_locked_packages_have_hashes_and_no_address(file):
+    text = (ROOT / file).read_text(encoding="utf-8").replace("\\\n", " ")
+    assert "://" not in text
+    for requirement in text.splitlines():
+        assert re.match(r"[\w.-]+==\S+ .*--hash=sha256:[0-9a-f]{64}", requirement), requirement[:80]
