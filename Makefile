@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The lock file is whole. What is imported is compiled then: all of it would take longer than the rest.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile
 
-.PHONY: bench-smoke setup run lint test test-all check fuzz lab notebooks docs lock pictures public clean
+.PHONY: bench-smoke setup run check-numbers reference-numbers lint test test-all check fuzz lab notebooks docs lock pictures public clean
 
 setup: $(VENV)/ready
 
@@ -28,6 +28,12 @@ $(VENV)/ready: requirements.lock pyproject.toml
 
 run: setup
 	$(BIN)/cmlib run $(PROFILE)
+
+check-numbers: setup  # of the last run of the profile, with tests/reference: make check-numbers PROFILE=smoke
+	$(BIN)/python tools/reference_numbers.py check $(PROFILE) $(NOTEBOOKS)
+
+reference-numbers: setup  # are written anew, from the last run of the profile; NOTEBOOKS="03 04" for some
+	$(BIN)/python tools/reference_numbers.py make $(PROFILE) $(NOTEBOOKS)
 
 lint: setup
 	$(BIN)/ruff check --quiet .

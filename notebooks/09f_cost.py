@@ -38,6 +38,7 @@ from cmlib.cost.change import reason_unreliable
 from cmlib.experiments.published import how_to_get
 from cmlib.experiments.requested import resolve_names
 from cmlib.io import public
+from cmlib.io.absent import note_absent
 from cmlib.report.notebook import begin
 
 limits = {"seed": (0, 1_000_000)}
@@ -366,7 +367,9 @@ def totals(file):
 # %%
 elsewhere, folder = "", places.external_data_dir()
 second = folder and folder / "totals/cache-ways/metrics.csv.gz"
-if second and second.is_file():
+if not (second and second.is_file()):
+    note_absent("totals/cache-ways")
+else:
     Z, saved = totals(second)
     gained, at = -100 * saved / Z["cycles"], Z["setting"] == 11
     stalls = -100 * Z["stalls"] * Z["change"] / Z["misses"]

@@ -267,8 +267,7 @@ results.table(answers, "answers", (
 # %%
 results.table(findings, "findings", "Not on this page: every finding (findings.csv).",
               on_page=False)
-results.table(numbers, "numbers", "Not on this page: every number (numbers.csv).", on_page=False)
-results.number("quantities that a paper also prints", len(printed))
+results.table(numbers, "numbers", "Not on this page: every number (numbers.csv).", on_page=False);
 
 # %% [markdown]
 # ## What this doesn't show

@@ -16,6 +16,7 @@ import yaml
 
 from cmlib import places
 from cmlib.errors import CmlibError, message
+from cmlib.io.absent import note_absent
 from cmlib.io.archive import decompress, digest, errors_as, read_file
 from cmlib.io.imports import import_files
 from cmlib.shell import command_code
@@ -100,6 +101,7 @@ def _original(name):
     copies = [folder / f"{name}{suffix}" for folder in folders for suffix in ("", ".gz", ".xz")]
     place = next((place for place in (shipped_file(name), *copies) if place.exists()), None)
     if place is None:
+        note_absent(listed["set"].iloc[0])
         return None
     with errors_as(PublicError, place):
         content = decompress(read_file(place), place)

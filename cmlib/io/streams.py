@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from cmlib import places
+from cmlib.io.absent import note_absent
 from cmlib.io.archive import decompress, read_file
 from cmlib.io.public import PublicError, cache_dir
 
@@ -40,6 +41,8 @@ def find_runs(name, folder=""):
         unpacked = path.as_posix().removesuffix(path.suffix if path.suffix in _PACKED else "")
         if match := re.search(f"(?:^|/){_PATHS[name]}$", unpacked):
             rows.setdefault((match["case"].replace(".static", ""), match["run"]), path)
+    if not rows:
+        note_absent(name)
     return pd.DataFrame([(*key, path) for key, path in sorted(rows.items())], columns=["case", "run", "path"])
 
 

@@ -20,6 +20,7 @@ import yaml
 from IPython.display import HTML, Image, display
 
 from cmlib import places
+from cmlib.io.absent import absent_sets
 from cmlib.io.archive import atomic_replace
 from cmlib.report.inline import strip_markup, to_html
 from cmlib.report.manifests import SCHEMA, remove_note
@@ -246,6 +247,7 @@ class Results:
         Returns a line with the versions of the libraries they were made with (IPython's HTML). Called once, last.
         """
         libraries = {name: importlib.metadata.version(name) for name in _STACK}
+        self._record["absent_sets"] = absent_sets()
         self._record["versions"] = {"python": platform.python_version()} | libraries
         text = json.dumps(self._record, indent=1, ensure_ascii=False)
         (self._draft / "manifest.json").write_text(text + "\n", encoding="utf-8")

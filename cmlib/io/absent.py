@@ -1,0 +1,16 @@
+"""Public sets that were wanted and are not here: what a notebook shows depends on them.
+
+:func:`note_absent` is called by the code that looks for a file; :func:`absent_sets` gives their names for the manifest.
+"""
+
+_absent = set()
+
+
+def note_absent(name):
+    """Note that a file of the public set `name` (str) was wanted and is not here."""
+    _absent.add(name)
+
+
+def absent_sets():
+    """Names of the public sets of which this process wanted a file that is not here (list of str, sorted)."""
+    return sorted(_absent)
