@@ -331,8 +331,9 @@ def _spelled(event, modifier, core):
 def _compare_phases(rows, run, costs, ghz):
     """Compare phases: (phases with bounds of their lost slots, events that changed most, sentences on the difference).
 
-    `rows` are the phases of the only run, a row each. The phase that differs most is compared with the longest one. The
-    list of events and the text are empty if no phase stands out.
+    `rows` are the phases of the only run, a row each. The phase that differs most is compared with the longest one. If
+    the run began with it and never returned to it, the longest one is compared with it, so that the text follows the
+    order of time. The list of events and the text are empty if no phase stands out.
     """
     cut_by = [name for name in CUT_BY if name in rows]
     if not cut_by:
@@ -349,17 +350,23 @@ def _compare_phases(rows, run, costs, ghz):
             rows[f"{name} [%]"] = ["{:.0f}–{:.0f}".format(*share.loc[name]) for share in shares]
     if not strength[most] > np.log(_STANDS_OUT):
         return rows, [], ""
-    alike = (np.log(ratios / ratios.loc[most]).abs() < strength[most] / 2).all(axis=1)
+    similar = (np.log(ratios / ratios.loc[most]).abs() < strength[most] / 2).all(axis=1)
+    described, reference = rows[similar], rows.loc[[longest]]
+    described_phase, reference_phase = most, longest
+    if similar.iloc[0] and described["end"].max() <= rows.at[longest, "start"] + _INSTANT:
+        described, reference = reference, described
+        described_phase, reference_phase = longest, most
+    change = rows.loc[described_phase, cut_by].astype(float) / rows.loc[reference_phase, cut_by].astype(float)
     changes = [
-        (name, 100 * (ratio - 1), *map(format_number, rows.loc[[longest, most], name]))
-        for name, ratio in ratios.loc[most].items()
+        (name, 100 * (ratio - 1), *map(format_number, rows.loc[[reference_phase, described_phase], name]))
+        for name, ratio in change.items()
         if abs(np.log(ratio)) > np.log(DIFFERS)
     ]
-    changed = _changed_events(by_phase[most], by_phase[longest]) if by_phase else []
-    accounts = [shares[k].T.to_dict() for k in (longest, most)] if by_phase else []
-    slower = ratios.loc[most].get("GHz", 1.0) < 1 / _STANDS_OUT
-    alike = rows[alike].to_dict("records")
-    return rows, changed, _SENTENCES.contrast(alike, changes, slower, accounts, changed)
+    changed = _changed_events(by_phase[described_phase], by_phase[reference_phase]) if by_phase else []
+    accounts = [shares[k].T.to_dict() for k in (reference_phase, described_phase)] if by_phase else []
+    slower = change.get("GHz", 1.0) < 1 / _STANDS_OUT
+    spans = [part[["start", "end"]].to_dict("records") for part in (described, reference)]
+    return rows, changed, _SENTENCES.contrast(*spans, changes, slower, accounts, changed)
 
 
 def _totals_by_phase(rows, counts, running):
