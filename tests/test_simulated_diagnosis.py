@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import numpy.testing as npt
@@ -24,6 +25,7 @@ from cmlib.experiments.diagnosis import (
     simulated_profile,
     simulated_text,
 )
+from cmlib.experiments.first_page import describe_estimate
 from cmlib.fingerprint.diagnosis import advice
 from cmlib.fingerprint.phases import contributions, simulated_phases
 from cmlib.fingerprint.segments import segment_starts
@@ -270,3 +272,14 @@ def test_python_functions_are_named_where_python_names_them_and_else_the_interpr
         "not those of the script" in done.stdout
     ) != named
     assert "0x" not in done.stdout and set(Path("/tmp").glob("perf-*.map")) <= before
+
+
+def test_no_advice_is_given_on_a_class_that_costs_little():
+    profile = SimpleNamespace(classes=pd.DataFrame({"name": ["N", "P_BP"], "share": [0.7, 0.3]}))
+    advice = [{"name": "P_BP", "meaning": "", "remedy": "Sort the data."}]
+    costly = {"text": "", "limited_by": "mispredictions", "advice": advice}
+    assert describe_estimate(costly, profile)["advice"] == "Sort the data"
+    plain = costly | {"limited_by": "instructions"}
+    assert describe_estimate(plain, profile)["advice"] == ""
+    rare = SimpleNamespace(classes=pd.DataFrame({"name": ["N", "P_BP"], "share": [0.97, 0.03]}))
+    assert describe_estimate(costly, rare)["advice"] == ""

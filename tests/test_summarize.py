@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from cmlib import places, processors, topdown
 from cmlib.cli import main
+from cmlib.experiments import first_page
 from cmlib.experiments.first_page import describe_account
 from cmlib.io import events, store
 from cmlib.io.imports import import_files
@@ -170,6 +171,22 @@ def test_a_fall_of_the_clock_is_told_in_a_sentence():
     told = summarize("x", [(counts, running)])["phases_text"]
     assert told.startswith("From 100 to 130 s") and "-33 % (3 to 2)" in told and "governor" in told
     assert summarize("x", [made(300, instructions=1.0)])["phases_text"] == ""
+
+
+@pytest.mark.parametrize("n_slow", [140, 260])
+def test_phases_are_compared_in_the_order_of_time(n_slow):
+    counts, running = made(300, instructions=2.5)
+    changes_at = 300 - n_slow
+    counts.loc[counts.index > changes_at, "instructions"] *= 0.4
+    told = summarize("x", [(counts, running)])["phases_text"]
+    assert told.startswith(f"From {changes_at} to 300 s, compared with 0 to {changes_at} s: ")
+    assert "IPC -60 % (2.5 to 1)" in told
+
+
+def test_a_rate_that_changes_is_described_in_the_order_of_time():
+    falls = pd.Series([900.0] * 10 + [100.0] * 30, np.arange(1.0, 41))
+    told = first_page._describe_change("faults", falls)["text"]
+    assert told.index("900 a second") < told.index("then 100 a second")
 
 
 def test_phases_have_an_account_each_and_name_the_events_that_changed_most():

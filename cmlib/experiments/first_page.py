@@ -11,7 +11,7 @@ import pandas as pd
 
 from cmlib.experiments.commands import command_again
 from cmlib.experiments.targets import CLOCKS
-from cmlib.fingerprint.phases import NOTHING_ELSE, added_shares
+from cmlib.fingerprint.phases import INSTRUCTIONS, NOTHING_ELSE, added_shares
 from cmlib.io.events import simulated_events
 from cmlib.shell import as_code, command_code, command_line, recorded_words
 from cmlib.templates import template
@@ -24,15 +24,19 @@ _MUCH = 0.1  # share of the estimated cycles from which on there is something to
 
 
 def _describe_change(event, rate):
-    """How the phase of a rate (Series) that differs most differs from the longest: a dict of change (|log ratio|) and
-    text.
+    """Describe the phase of a rate (Series) that differs most from the longest phase, and that phase, in order of time.
+
+    Returns a dict of change (|log ratio|) and text.
     """
     phases = series_phases(rate).query("level > 0")
-    usual = phases["level"][(phases["end"] - phases["start"]).idxmax()]
-    change = np.log(phases["level"] / usual).abs()
-    start, end, level = phases.loc[change.idxmax(), ["start", "end", "level"]]
-    text = f"`{event}` {level:,.3g} a second from {start:,.0f} to {end:,.0f} s, else {usual:,.3g}"
-    return {"change": change.max(), "text": text}
+    longest = (phases["end"] - phases["start"]).idxmax()
+    change = np.log(phases["level"] / phases.at[longest, "level"]).abs()
+    compared = phases.loc[sorted({longest, change.idxmax()})]
+    spans = [
+        f"{row.level:,.3g} a second from {row.start:,.0f} to {row.end:,.0f} s"
+        for row in compared.itertuples()
+    ]
+    return {"change": change.max(), "text": f"`{event}` {', then '.join(spans)}"}
 
 
 def _describe_changes(runs):
@@ -106,11 +110,13 @@ def describe_estimate(answer, profile):
     """Where a simulated program's estimated cycles go, and what to try: a dict of limits and advice (str).
 
     `answer` is the dict of :func:`cmlib.experiments.diagnosis.answer_simulated`, `profile` the SimulatedProfile
-    that it was made from (counts by interval, and phases). The text is that of `cmlib diagnose`; advice is "" if
-    there is none.
+    that it was made from (counts by interval, and phases). The text is that of `cmlib diagnose`. Advice is given on a
+    class that has a tenth of the estimated cycles, and only if misses or mispredictions cost a tenth of them; else it
+    is "".
     """
+    cost_little = answer["limited_by"] == INSTRUCTIONS
     much = set(profile.classes["name"][profile.classes["share"] >= _MUCH]) - {NOTHING_ELSE}
-    advised = [row for row in answer["advice"] if row["name"] in much] or answer["advice"]
+    advised = [] if cost_little else [row for row in answer["advice"] if row["name"] in much]
     return {"limits": answer["text"], "advice": advised[0]["remedy"].rstrip(".") if advised else ""}
 
 
