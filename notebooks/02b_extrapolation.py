@@ -14,9 +14,9 @@
 # ---
 
 # %% [markdown]
-# # Extrapolation: which multiplexed counts can be believed, and what to record next
+# # Extrapolation: does the noise of a multiplexed run show which of its counts are wrong?
 #
-# **Question.** Of a run whose events took turns on the counters and of which no truth is known: which of its counts can be believed from interval to interval, does other runs' truth agree, and what should be recorded next?
+# **Question.** In a run whose events took turns on the counters, how much of each event's variation is estimated to be error, and do runs that counted the event all the time confirm the estimate?
 #
 # *Reads* the store, the database of all recorded runs. *Writes* how much of each event's variation is error, as one multiplexed run a program tells it, and the same held against runs that counted the event all the time.
 #
@@ -39,11 +39,9 @@ from cmlib import clean, merge, plot
 from cmlib.clean.series import FEWEST_SAMPLES
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments import data, repair
-from cmlib.experiments.commands import command_to_count
-from cmlib.experiments.event_tables import known_sums, table_name
+from cmlib.experiments.event_tables import known_sums
 from cmlib.io import events, store
 from cmlib.report.notebook import begin
-from cmlib.shell import as_code, recorded_words
 
 limits = {"most_noise": (1.0, 99.0)}
 notebook = begin("02b_extrapolation", settings, program=program, most_noise=most_noise)
@@ -98,7 +96,7 @@ display(first.counts.iloc[:5, :5].map("{:,.0f}".format))
 #
 # $$\mathrm{noise} = \frac{\frac{1}{T} \sum_t s_t^2}{\mathrm{var}_t(\hat{c}_t) + \frac{1}{T} \sum_t s_t^2}$$
 #
-# that is, how much of an event's ups and downs is error of extrapolation. An event is called *too noisy* here if its noise is at least `most_noise`, 25 % unless changed (a convention: with a quarter of error in its variance a correlation with it can reach $\sqrt{0.75} = 0.87$ at most), and its standard error at least 1 % of its mean, below which it hardly matters.
+# that is, how much of an event's ups and downs is error of extrapolation. An event is *flagged* here if its noise is at least `most_noise`, 25 % unless changed, and its standard error at least 1 % of its mean. With a quarter of error in its variance, a correlation with it can reach $\sqrt{0.75} = 0.87$ at most. The flag is a hypothesis that the next section tests; no page or command uses it.
 
 # %%
 def score_events(c, running, c_hat, s):
@@ -108,7 +106,7 @@ def score_events(c, running, c_hat, s):
     columns = {"share": running.mean(), "moved": (c_hat - c).abs().mean() / mean,
                "error": s.median() / mean, "noise": noise}
     scores = 100 * pd.DataFrame(columns).rename_axis("event")
-    scores["noisy"] = (scores["noise"] >= most_noise) & (scores["error"] >= 1)
+    scores["flagged"] = (scores["noise"] >= most_noise) & (scores["error"] >= 1)
     return scores.sort_values("noise", ascending=False, kind="stable")
 
 
@@ -121,38 +119,37 @@ for name, run in runs.items():
     judged[name] = score_events(counts, running, cleaned[name], errors[name])
 
 # %%
-NOISY, FINE = "too noisy", "not too noisy"
+FLAGGED, OTHERS = "flagged", "not flagged"
 turns = {name: scores[scores["share"] < 100] for name, scores in judged.items()}
 turns = {name: rows for name, rows in turns.items() if len(rows)}
 every = pd.concat(turns or judged, names=["program", "event"]).reset_index()
-every = every.sort_values(["noisy", "noise"], ascending=False, kind="stable")
-n_shown = min(len(every), max(8, int(every["noisy"].sum())))
+every = every.sort_values(["flagged", "noise"], ascending=False, kind="stable")
+n_shown = min(len(every), max(8, int(every["flagged"].sum())))
 caption = (f"**Table.** The {n_shown} least certain of {len(every)} series (all in events.csv), "
            "each an event of one program's run: *share* of the time on a counter, by how "
            "much cleaning *moved* a count and the median standard *error* that it leaves (both "
-           f"of the mean), and *noise* [%]; *noisy*: too noisy, {most_noise:g} % or more before "
-           "rounding.")
-shown = every.assign(noisy=every["noisy"].map({True: "yes", False: "no"}))
+           f"of the mean), and *noise* [%]; *flagged*: {most_noise:g} % or more before rounding.")
+shown = every.assign(flagged=every["flagged"].map({True: "yes", False: "no"}))
 display(results.table(shown, "events", caption, rows=n_shown, decimals=1))
 
 # %%
 leading = {name: rows.head(SHOWN).reset_index() for name, rows in turns.items()}
-leading = {name: rows.assign(kind=np.where(rows["noisy"], NOISY, FINE))
+leading = {name: rows.assign(kind=np.where(rows["flagged"], FLAGGED, OTHERS))
            for name, rows in leading.items()}
 figure, axes = plot.ranking(leading, value="noise", label="event", columns=2, hue="kind",
                             xlabel="noise: error² / (variance + error²) [%]")
 for ax in axes:
     ax.set_xlim(0, max(30.0, 1.05 * max(rows["noise"].max() for rows in leading.values())))
     ax.axvline(most_noise, color="#444444", lw=1, ls="--")
-n_noisy, n_turns = (sum(int(of(rows)) for rows in turns.values())
-                    for of in (lambda rows: rows["noisy"].sum(), len))
+n_flagged = sum(int(rows["flagged"].sum()) for rows in turns.values())
+n_turns = sum(len(rows) for rows in turns.values())
 n_events = " or ".join(dict.fromkeys(str(len(rows)) for rows in turns.values()))
 series = (f"{n_turns} series ({n_events} events in each of {len(turns)} programs)"
           if len(turns) > 1 else f"{n_turns} events")
 display(results.figure(
     figure, "noise", "**Figure.** Noise: how much of what an event does over time is error of "
     f"extrapolation, as the run itself tells it, at most {SHOWN} events a program; dashed: "
-    f"{most_noise:g} %, a convention. *See:* {n_noisy} of {series} are too noisy by it."))
+    f"{most_noise:g} %, a convention. *See:* {n_flagged} of {series} are flagged by it."))
 
 # %% [markdown]
 # ## Held against runs that counted the event all the time
@@ -184,7 +181,7 @@ def check_noise(name, scores):
         with contextlib.suppress(UnfitRecordingError):  # of runs that did not do the same work
             if len(others) > 1 and set(PINNED) <= set(cleaned[name]):
                 yield {"program": name, "event": event, "noise": row["noise"],
-                       "noisy": row["noisy"], **noise_by_others(event, cleaned[name], others)}
+                       "flagged": row["flagged"], **noise_by_others(event, cleaned[name], others)}
 
 
 # %%
@@ -223,12 +220,12 @@ def draw_check(frame):
 verdict = ("No run in the store counted them all the time, so nothing tests this: record an event "
            "without turns before you trust it.")
 if len(checked) > 2:
-    bad, noisy = checked["noise by OCOE"] >= most_noise, checked["noisy"].astype(bool)
+    bad, flagged = checked["noise by OCOE"] >= most_noise, checked["flagged"].astype(bool)
     rank, p = spearmanr(checked["noise"], checked["noise by OCOE"])
     over = (checked["noise"] > checked["noise by OCOE"]).sum()
     far = checked.sort_values("noise by OCOE", ascending=False, kind="stable")
-    counts = (f"of {noisy.sum()} called too noisy {(bad & noisy).sum()} have {most_noise:g} % or "
-              f"more by these runs, of {(~noisy).sum()} others {(bad & ~noisy).sum()} "
+    counts = (f"of {flagged.sum()} flagged series {(bad & flagged).sum()} have {most_noise:g} % or "
+              f"more by these runs, of {(~flagged).sum()} others {(bad & ~flagged).sum()} "
               f"(rank correlation {rank:.2f}, p-value {p:.2f})")
     figure, _ = draw_check(checked)
     display(results.figure(
@@ -240,7 +237,7 @@ if len(checked) > 2:
 # %%
 if len(checked) > 2:
     display(results.table(
-        far.drop(columns="noisy"), "checked", "**Table.** The 8 farthest from OCOE of "
+        far.drop(columns="flagged"), "checked", "**Table.** The 8 farthest from OCOE of "
         f"{len(checked)} series (all in checked.csv): noise as the run tells it and by OCOE [%], "
         "correlation of the two OCOE runs, and mean correlation of the cleaned multiplexed run "
         "with them.", rows=8))
@@ -301,11 +298,11 @@ if compared:
                           "of the other in 90 % intervals [%]."))
 
 # %% [markdown]
-# ## What can be believed
+# ## The answer
 
 # %%
 def summarize_turns(found):
-    """How many events took turns, and for how long each was counted."""
+    """Count the events that took turns, and give the range of their running shares."""
     turns = found[found["share"] < 100]
     ends = [f"{share:.0f}" for share in (turns["share"].min(), turns["share"].max())]
     also = " and ".join(event for event in PINNED if event in turns.index)
@@ -315,64 +312,21 @@ def summarize_turns(found):
                "(count them in every group, or pin them: `:D`)" if also else ""))
 
 
-def summarize_noisy(found):
-    """Which events are too noisy to be believed from interval to interval."""
-    noisy = found[found["noisy"]]
-    if noisy.empty:
-        return (f"of each event's variation over time, less than {most_noise:g} % is error of "
-                "extrapolation")
-    named = [f"`{event}`" for event in noisy.index]
-    more = f" and {len(named) - 6} more" if len(named) > 6 else ""
-    return (f"too noisy to be believed from interval to interval, as {most_noise:g} % or more of "
-            "what they do over time is error of extrapolation: "
-            f"{', '.join(named[:6])}{more}")
-
-
 # %%
 display(results.finding(
-    f"By the run itself {n_noisy} of {series} are too noisy to be believed from interval to "
-    f"interval: {most_noise:g} % or more of their variation is error of extrapolation. {verdict}"))
+    f"The run itself flags {n_flagged} of {series}: {most_noise:g} % or more of their variation is "
+    f"estimated to be error of extrapolation. {verdict}"))
 for name, scores in judged.items():
-    results.number(f"{name}: events too noisy by what the run tells",
-                   int(scores["noisy"].sum()), "events",
+    results.number(f"{name}: flagged events", int(scores["flagged"].sum()), "events",
                    note=f"of {int((scores['share'] < 100).sum())} that took turns")
-    if notebook.of_program:
-        display(results.finding(f"{summarize_turns(scores)}; {summarize_noisy(scores)}.",
-                                program=name))
+    if (scores["share"] < 100).any():
+        display(results.finding(f"{summarize_turns(scores)}.", program=name))
+        display(results.overview(name, sure=summarize_turns(scores)))
 
 # %% [markdown]
 # ## What to record next
 #
-# Where runs that counted an event all the time are in the store, they are to be used, whatever its noise. Otherwise record without turns, as many events at a time as there are counters; by the figure above noise hardly tells which come first.
-
-# %%
-def suggest_recording(run, found):
-    """The command line that counts noisy events all the time."""
-    noisy = list(found.index[found["noisy"] & ~found.index.isin(PINNED)])
-    turns = found[found["share"] < 100]
-    counters = int(np.ceil(turns["share"].sum() / 100 - 0.1))
-    size = max(1, counters - len(turns.index.intersection(PINNED)))
-    groups = [noisy[start : start + size] for start in range(0, len(noisy), size)]
-    pinned = [event for event in PINNED if event in run.counts]
-    table = table_name(url, run.meta["program"])
-    known = run.meta.get("imported") or recorded_words(run.meta["command"]) != ["COMMAND"]
-    command = command_to_count(run.meta, groups, pinned, table) if noisy and known else ""
-    named = as_code(command) if command else ", ".join(f"`{event}`" for event in noisy)
-    return f"record these events alone, so that none takes turns: {named}" if noisy else ""
-
-
-# %%
-for name, scores in judged.items():
-    ocoe = recorded[(recorded["program"] == name) & (recorded["mode"] == "ocoe")]
-    alone = {event for names in ocoe["events"] for event in names} - set(PINNED)
-    rest = scores[~scores.index.isin(alone)]
-    if (rest["share"] < 100).any():
-        sure = f"{summarize_turns(rest)}; {summarize_noisy(rest)}"
-        display(results.overview(name, sure=sure, lacking=suggest_recording(runs[name], rest)))
-        results.overview_summary(name, {"too_noisy": list(rest.index[rest["noisy"]])})
-    else:
-        display(Markdown(f"**{name}.** Nothing: use the {len(ocoe)} other runs, which counted all "
-                         "its events all the time."))
+# The flag does not show which events to record again. Record the events that matter without turns: as many at a time as there are counters (`cmlib record NAME --mode ocoe --events …`).
 
 # %% [markdown]
 # ## What this doesn't show
@@ -382,7 +336,7 @@ for name, scores in judged.items():
 #
 # ## On your own program
 #
-# `perf stat -I 100 -x, -e EVENTS -o FILE -- COMMAND`, `cmlib import NAME FILE`, then `cmlib run live 02b_extrapolation -p program=NAME`. Change `most_noise` first: the share of error [%] from which an event is called too noisy. `cmlib record NAME -- COMMAND` instead of the first two records runs without turns as well, and the check against them is made.
+# `perf stat -I 100 -x, -e EVENTS -o FILE -- COMMAND`, `cmlib import NAME FILE`, then `cmlib run live 02b_extrapolation -p program=NAME`. Change `most_noise` first: the share of error [%] from which an event is flagged. `cmlib record NAME -- COMMAND` instead of the first two records runs without turns as well, and the check against them is made.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §III-B (cleaning of multiplexed counts). Mathur and Cook, *Improved estimation for software multiplexing of performance counters*, MASCOTS 2005. Spearman, *The proof and measurement of association between two things*, American Journal of Psychology 15, 1904, on attenuation.
 
