@@ -180,11 +180,12 @@ for run in [*first.good, *first.bad]:
 
 # %%
 detector = anomaly.AutoPerf(rule="any", random_state=seed).fit(first.training[:max_runs])
-np.testing.assert_allclose(detector.models_[0].threshold, RE_threshold)
-assert detector.predict_runs([*first.good, *first.bad]) == called
+by_library = detector.predict_runs([*first.good, *first.bad])
 n = len(first.good)
-worst = int(np.argmax(called[n:]))
-assert cause[n + worst] == next(iter(detector.causes(first.bad[worst])["counter"]), "")
+display(pd.DataFrame({
+    "these cells": [RE_threshold, sum(called[:n]), sum(called[n:])],
+    "library": [detector.models_[0].threshold, sum(by_library[:n]), sum(by_library[n:])]},
+    index=["threshold", "good runs called anomalous", "bad runs called anomalous"]).round(4))
 print(f"{first.label}: {len(first.training[:max_runs])} runs learned, threshold {RE_threshold:.4f}"
       f".\nBy the paper's rule anomalous are {sum(called[:n])} of {n} good runs, {sum(called[n:])} "
       f"of {len(called) - n} bad ones.\nCause of the bad ones: {pd.Series(cause[n:]).mode()[0]}.")

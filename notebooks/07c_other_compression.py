@@ -138,12 +138,6 @@ def as_packed(x, y, kept):
     return len(zstandard.compress(steps.tobytes(), 19)), as_samples(x, y, kept)[1]
 
 
-# %%
-x, y = one[[timer, event]].to_numpy(float).T  # both hold the bound that they promise
-for _, off in (as_lines(x, y, bound=0.01 * np.ptp(y)),
-               as_samples(x, y, swinging_door(x, y, 0.01 * np.ptp(y)))):
-    assert np.abs(off).max() <= 0.01 * np.ptp(y) * (1 + 1e-9)
-
 # %% [markdown]
 # ## Every case, at the size of its printed lines
 #

@@ -17,6 +17,7 @@ from cmlib.anomaly.autoencoder import Autoencoder, PrincipalComponents
 from cmlib.anomaly.compare import check_comparable, compare_runs, fewest_runs
 from cmlib.anomaly.detector import p_value_of_distance, vote
 from tests.naive import anomaly as naive
+from tests.notebook_functions import functions_of
 from tests.planted_regions import CONTENTION, planted_run
 
 SMALL = Autoencoder(topologies=[(8, 4)], n_starts=1, epochs=50)
@@ -188,6 +189,13 @@ def test_chance_of_distance_keeps_its_promise():
 @given(st.lists(st.floats(-5, 5), min_size=4, max_size=20), st.floats(-5, 10), st.floats(0.1, 3))
 def test_a_longer_way_off_is_never_likelier(good, distance, step):
     assert p_value_of_distance(distance + step, good) <= p_value_of_distance(distance, good)
+
+
+@pytest.mark.parametrize("notebook", ["06_anomaly_detection", "06a_intruder"])
+@given(st.lists(st.integers(0, 1000), min_size=3, max_size=30, unique=True), st.integers(0, 2000))
+def test_the_formula_of_the_notebooks_is_the_library_s(notebook, good, distance):
+    printed = functions_of(notebook)["p"](distance / 7, pd.Series(good) / 7)
+    assert printed == pytest.approx(p_value_of_distance(distance / 7, np.array(good) / 7))
 
 
 @given(st.integers(1, 12), st.integers(0, 10**6))
