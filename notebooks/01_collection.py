@@ -309,10 +309,10 @@ if len(sums):
     results.number("sums measured in one group", int(sums["same group"].sum()), "sums")
 results.number("runs in the store", len(recordings), "runs")
 note = f"{len(lacking)} more were asked for and gave no count" if lacking else ""
-if program == "all":
+if not notebook.of_program:
     note += "; " * bool(note) + "the paper measured all events that its Haswell processor has"
 results.number("events counted", n_counted, "events", note=note,
-               paper=229 if program == "all" else None)
+               paper=None if notebook.of_program else 229)
 results.number("events that happened in some program", counted, "events")
 share = pd.concat([run.running[run.studied].mean() for run in recordings if run.knows_shares]
                   or [pd.Series()]).drop(lacking, errors="ignore")
@@ -339,7 +339,7 @@ text = (f"{n_counted} events were counted beside instructions and cycles in {len
            if counted < n_counted else ".")
         + (f" {len(lacking)} more were asked for, and perf printed no count." if lacking else "")
         + (" The paper measured 229, all that its processor (Intel Haswell) has."
-           if program == "all" else ""))
+           if not notebook.of_program else ""))
 display(results.finding(text))
 if len(sums):
     text = f"Events that are sums of others are off the sum {agree}. Of single counts, "
@@ -369,8 +369,7 @@ if not notebook.of_program:
     asks = here[here["what to do"] != "nothing to do"]
     display(results.table(here.loc[asks.index], "this-machine", "**Table.** Not of the recordings: "
                           f"of {len(here)} findings about the machine that made this page the "
-                          f"{len(asks)} that ask for something.",
-                          on_page=program == "all"))
+                          f"{len(asks)} that ask for something."))
 
 # %% [markdown]
 # ## On your own program

@@ -200,6 +200,17 @@ def test_a_file_of_parameters_says_what_differs_from_the_notebook(path):
     assert given and all(declared[name].default != value for name, value in given.items())
 
 
+def test_the_paper_profile_names_the_programs_that_come_with_cmlib():
+    """So that a user's own recordings never change the report of the papers."""
+    from cmlib.report.planning import plan
+
+    shipped = {path.name for path in (ROOT / "data/recordings").iterdir()}
+    for job in plan("paper"):
+        takes_recordings = {"database", "program"} <= set(job.declared)
+        if takes_recordings and "pairs" not in job.declared:
+            assert set(job.parameters["program"].split(",")) <= shipped, job.name
+
+
 def test_what_is_imported_is_declared():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     needs = [*project["dependencies"], *project["optional-dependencies"]["cluster"]]
