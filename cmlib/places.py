@@ -118,6 +118,25 @@ def _writable(folder):
     return os.access(folder, os.W_OK)
 
 
+def read_yaml(path):
+    """Return the content of a YAML file of cmlib.
+
+    It is read by PyYAML's loader in C if there is one, which takes a tenth of the time.
+
+    Parameters
+    ----------
+    path : Path
+        A file that cmlib comes with, or that a user wrote.
+
+    Returns
+    -------
+    object
+        What the file holds, mostly a dict.
+    """
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 (both loaders are safe)
+
+
 @functools.cache
 def yaml_beside(module):
     """Return the content of the YAML file that lies beside a module and has its name.
@@ -132,7 +151,7 @@ def yaml_beside(module):
     object
         What the file holds, mostly a dict; all callers share it.
     """
-    return yaml.safe_load(Path(module).with_suffix(".yaml").read_text(encoding="utf-8"))
+    return read_yaml(Path(module).with_suffix(".yaml"))
 
 
 def _chosen(variable):

@@ -2,8 +2,6 @@
 
 import functools
 
-import yaml
-
 from cmlib import places
 
 
@@ -14,7 +12,7 @@ def program_entries():
     gets it ready), stands_for (the paper's program in whose place it is), packages and modules (what it needs),
     options (what a user may set).
     """
-    suites = yaml.safe_load((places.shipped("programs") / "programs.yaml").read_text(encoding="utf-8"))
+    suites = places.read_yaml(places.shipped("programs") / "programs.yaml")
     del suites["anchors"]
     return suites
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import pandas as pd
 import pooch
 import requests
-import yaml
 
 from cmlib import places
 from cmlib.errors import CmlibError, message
@@ -35,7 +34,7 @@ def sets():
     Columns: licence, credit and description (str), files and bytes (their number and size), shipped (files that come
     with cmlib).
     """
-    known_sets = yaml.safe_load((places.shipped("public") / "sets.yaml").read_text(encoding="utf-8"))
+    known_sets = places.read_yaml(places.shipped("public") / "sets.yaml")
     listed = files()
     shipped = listed["file"].map(lambda name: shipped_file(name).is_file())
     by_set = listed.assign(shipped=shipped).groupby("set")

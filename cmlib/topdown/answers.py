@@ -11,7 +11,6 @@ import pandas as pd
 
 from cmlib import processors
 from cmlib.clean.uncounted import lengths_by_ends, zeros_without_turn
-from cmlib.cost import savings_without_misses
 from cmlib.shell import command_line, perf_stat
 from cmlib.templates import template
 from cmlib.topdown.bounded_account import LOSSES, bounds
@@ -190,6 +189,8 @@ def _misses(runs, costs, ghz):
 
     A list of dicts, as :func:`cmlib.cost.savings_without_misses` returns it.
     """
+    from cmlib.cost import savings_without_misses  # not needed for totals, and slow to import
+
     counted = [(counts, running) for counts, running in runs if {"instructions", "cycles"} <= set(counts)]
     shares = bounds(totals(counted), costs, ghz=ghz).shares if counted else None
     return savings_without_misses(runs, costs, ghz=ghz, shares=shares)

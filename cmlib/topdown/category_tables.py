@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-import yaml
 
 from cmlib import places, processors
 from cmlib.errors import CmlibError
@@ -141,7 +140,7 @@ def read_table(name):
     path = places.shipped("topdown") / f"{name}.yaml"
     if not path.is_file():
         return _from_file(name)
-    read = yaml.safe_load(path.read_text(encoding="utf-8"))
+    read = places.read_yaml(path)
     categories = tuple(_categories(read["categories"], "", name))
     widths = tuple(read.get("widths", ()))
     slots, closes = _listed(read["slots"]), read.get("closes", False)

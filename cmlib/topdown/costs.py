@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 
-import yaml
-
 from cmlib import places, processors
 from cmlib.spelling import spelling
 from cmlib.topdown.category_tables import evaluate
@@ -151,4 +149,4 @@ def _read(name):
     """Costs as a dict, out of a processor's file or else of data/topdown/costs."""
     if costs := _costs_of(name):
         return costs | {"table": name if processors.read(name)["categories"] else ""}
-    return yaml.safe_load((places.shipped("topdown") / "costs" / f"{name}.yaml").read_text(encoding="utf-8"))
+    return places.read_yaml(places.shipped("topdown") / "costs" / f"{name}.yaml")

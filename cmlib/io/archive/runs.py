@@ -15,10 +15,8 @@ import math
 from datetime import UTC, datetime
 from pathlib import Path
 
-import fastjsonschema
-import yaml
-
 from cmlib.io.archive.files import ArchiveError, atomic_replace, digest, read_file, unpack, working_folder
+from cmlib.places import read_yaml
 
 _LARGEST = 64 << 20  # bytes of a JSON file
 
@@ -61,15 +59,23 @@ def now():
 
 @functools.cache
 def _schemas():
-    """Schemas of metadata: a dict of kind, as in metadata.yaml, to its JSON schema and the function that checks it."""
-    read = yaml.safe_load(Path(__file__).with_name("metadata.yaml").read_text(encoding="utf-8"))
+    """Schemas of metadata: a dict of kind, as in metadata.yaml, to its JSON schema."""
+    read = read_yaml(Path(__file__).with_name("metadata.yaml"))
     del read["kinds"]
-    return {name: (schema, fastjsonschema.compile(schema)) for name, schema in read.items()}
+    return read
+
+
+@functools.cache
+def _checker(kind):
+    """Compile the function that checks metadata against the schema of their `kind` (str)."""
+    import fastjsonschema
+
+    return fastjsonschema.compile(_schemas()[kind])
 
 
 def unknown_machine():
     """A machine's description as :func:`cmlib.collect.machine.describe` makes it, with each entry None (dict)."""
-    return dict.fromkeys(_schemas()["run"][0]["properties"]["machine"]["properties"])
+    return dict.fromkeys(_schemas()["run"]["properties"]["machine"]["properties"])
 
 
 def first_problem(meta, kind):
@@ -77,9 +83,11 @@ def first_problem(meta, kind):
 
     `kind` (str) is the name of a schema in metadata.yaml, such as "run".
     """
-    schema, check = _schemas()[kind]
+    import fastjsonschema
+
+    schema = _schemas()[kind]
     try:
-        check(meta)
+        _checker(kind)(meta)
     except fastjsonschema.JsonSchemaValueException as error:
         if not error.path[1:]:
             return f"it has no {next(key for key in schema['required'] if key not in meta)!r}"

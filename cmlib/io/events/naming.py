@@ -10,13 +10,12 @@ import re
 from functools import cache
 
 import pandas as pd
-import yaml
 
 from cmlib.io.events.tables import EventError, general_events, known_tables, names_of
-from cmlib.places import shipped
+from cmlib.places import read_yaml, shipped
 from cmlib.spelling import ALIASES
 
-_NAMES = yaml.safe_load((shipped("events") / "names.yaml").read_text(encoding="utf-8"))
+_NAMES = read_yaml(shipped("events") / "names.yaml")
 HARDWARE, SOFTWARE, _ALIASES, SAME = (_NAMES[key] for key in ("hardware", "software", "aliases", "same"))
 GENERAL, DEFAULT_SOFTWARE = _NAMES["general"], _NAMES["default_software"]
 COMMON_EVENTS = dict(enumerate(_NAMES["arm"].split()))  # Arm's common events: name by code
@@ -163,23 +162,32 @@ def is_event(heading):
 
 def is_known(name):
     """Whether an event's name (str), without modifier, is one of perf's or of a processor's table."""
-    return normalize_name(name) in _known()
+    normalized = normalize_name(name)
+    return normalized in _names_of_perf() or normalized in _names_of_vendors()
 
 
 def normalize_name(name):
     """A name for comparisons (str): in lower case, with dashes for underscores, dots and blanks, which tools write
     differently.
     """
-    return re.sub("[_. ]", "-", name.lower())
+    return name.lower().translate(_AS_DASHES)
+
+
+_AS_DASHES = str.maketrans("_. ", "---")
 
 
 @cache
-def _known():
-    """All known names of events, as :func:`normalize_name` writes them."""
-    tables = [general_events().index, *map(names_of, known_tables())]
+def _names_of_perf():
+    """Names of events that perf or the kernel gives, normalized."""
     names = [*HARDWARE_NAMES, *SOFTWARE_NAMES, *_TOOL, *ALIASES, *" ".join(ALIASES.values()).split()]
     names += itertools.chain(*SAME.values())
-    return frozenset(map(normalize_name, [*names, *(name for index in tables for name in index)]))
+    return frozenset(map(normalize_name, [*names, *general_events().index]))
+
+
+@cache
+def _names_of_vendors():
+    """Names in all processors' event tables, normalized."""
+    return frozenset(normalize_name(name) for table in known_tables() for name in names_of(table))
 
 
 def kinds(events, table):
@@ -210,7 +218,7 @@ def kinds(events, table):
 @cache
 def _rules():
     """Rules of kinds.yaml in order: list of (kind, class, topic, compiled pattern)."""
-    read = yaml.safe_load((shipped("events") / "kinds.yaml").read_text(encoding="utf-8"))
+    read = read_yaml(shipped("events") / "kinds.yaml")
     return [
         (kind, about["class"], topic, re.compile(pattern, re.IGNORECASE))
         for kind, about in read.items()

@@ -344,6 +344,8 @@ def recognise(names):
     outside = tuple(sorted(set(filter(None, units.values()))))
     core_names = {normalize_name(name) for name, unit in units.items() if unit is None}
     core_names -= _plain_names("perf") | set(map(normalize_name, HARDWARE_NAMES | SOFTWARE_NAMES))
+    if len(core_names) < _FEWEST_NAMES:
+        return Recognised((), 0, len(core_names), outside)
     matched = {name: len(core_names & _plain_names(name)) for name in known_tables()}
     most = max(matched.values())
     if most < max(_FEWEST_NAMES, _LEAST_SHARE * len(core_names)):
