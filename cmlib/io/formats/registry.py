@@ -9,7 +9,9 @@ from importlib import import_module
 from typing import Protocol
 
 from cmlib.io import formats as package
+from cmlib.io.formats import unsupported
 from cmlib.io.formats.readings import FormatError, Readings, ReadOptions
+from cmlib.io.formats.wide_table import WideTable
 
 
 class Format(Protocol):
@@ -90,10 +92,17 @@ def read_counts(
     FormatError
         If no format or several recognize the text, the named one is unknown, or a line is damaged.
     """
-    name = format or recognize(text)
-    if name not in _FORMATS:
-        raise FormatError(f"unknown format {name!r}; known: {', '.join(_FORMATS)}.")
-    return name, _FORMATS[name].read(text, options or ReadOptions())
+    options = options or ReadOptions()
+    if format is None:
+        # Columns are chosen in wide tables only, also in one without a known event.
+        format = WideTable.name if options.columns else recognize(text)
+    if format not in _FORMATS:
+        raise FormatError(f"unknown format {format!r}; known: {', '.join(_FORMATS)}.")
+    if options.columns and format != WideTable.name:
+        raise FormatError(
+            f"--count and --level choose columns of a {WideTable.name}, and this file is {format}."
+        )
+    return format, _FORMATS[format].read(text, options)
 
 
 def recognize(text: str) -> str:
@@ -104,14 +113,15 @@ def recognize(text: str) -> str:
     FormatError
         If the text is empty, no format recognizes it, or several do.
     """
-    if not text.strip():
-        raise FormatError("the file is empty.")
     names = [name for name, format in _FORMATS.items() if format.sniff(text)]
     if len(names) > 1:
         raise FormatError(f"the file may be {' or '.join(names)}; choose one with --format.")
-    if not names:
-        known = "\n".join(f"  {name:18} {format.recorded_by}" for name, format in _FORMATS.items())
-        raise FormatError(
-            "no supported format. Save the output of the tool, alone, in a file. Supported formats:\n" + known
-        )
-    return names[0]
+    if names:
+        return names[0]
+    if advice := unsupported.explain(text):
+        raise FormatError(f"the file {advice}")
+    known = "\n".join(f"  {name:18} {format.recorded_by}" for name, format in _FORMATS.items())
+    raise FormatError(
+        "the file has no supported format. Save the output of the tool, alone, in a file. Supported formats:\n"
+        + known
+    )

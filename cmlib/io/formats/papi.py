@@ -1,0 +1,128 @@
+"""Counts of PAPI: lines of an event and its count, and the JSON of PAPI's high-level interface."""
+
+import json
+import re
+
+from cmlib.io.formats.readings import FormatError, Program, Readings, ReadOptions, Run, make_counts
+
+_MOST = 1e18  # a count above this is none
+
+
+class PapiLines:
+    """Lines ``PAPI_TOT_INS : 9159958`` in a program's output."""
+
+    name = "papi-lines"
+    recorded_by = "programs that print PAPI's counts, a line per event: PAPI_TOT_INS : 9159958"
+    sample = "tests/golden/formats/papi-lines.txt"
+
+    # PAPI_TOT_INS : 9159958     PAPI_L1_DCM=12
+    _LINE = re.compile(
+        r"[ \t]{0,40}(PAPI_[A-Z0-9_]{2,40}|perf::TASK-CLOCK)[ \t]{0,40}[:= \t][ \t]{0,40}(\S{1,40})[ \t]{0,40}"
+    )
+    _COUNT = re.compile("[0-9]{1,20}")
+
+    @classmethod
+    def sniff(cls, text: str) -> bool:
+        """Return True if a line is an event of PAPI's and a whole number, and nothing else."""
+        return "PAPI_" in text and any(cls._match(line) for line in text.splitlines() if "PAPI_" in line[:80])
+
+    @classmethod
+    def _match(cls, line: str) -> re.Match | None:
+        match = cls._LINE.fullmatch(line)
+        return match if match and cls._COUNT.fullmatch(match[2]) else None
+
+    @classmethod
+    def read(cls, text: str, options: ReadOptions) -> Readings:
+        """Read the counts; a run begins where an event comes again. The program's other lines are passed over.
+
+        Raises
+        ------
+        FormatError
+            If what stands behind an event is no count.
+        """
+        rows, seen, run = [], set(), 1
+        for number, line in enumerate(text.splitlines(), 1):
+            match = cls._LINE.fullmatch(line)
+            if match is None:
+                continue
+            event, count = match.groups()
+            if not cls._COUNT.fullmatch(count):
+                raise FormatError(f"line {number}: {count!r} of {event} is no count.")
+            if event in seen:
+                run, seen = run + 1, set()
+            seen.add(event)
+            is_clock = event == "perf::TASK-CLOCK"
+            rows.append((run, event, float(count), "ns" if is_clock else ""))
+        if not rows:
+            raise FormatError("there is no line such as PAPI_TOT_INS : 9159958.")
+        columns = dict(zip(("run", "event", "value", "unit"), zip(*rows, strict=True), strict=True))
+        notes = (f"A run begins where an event comes again: {run} runs.",) if run > 1 else ()
+        return Readings((Program(make_counts(columns)),), notes=notes)
+
+
+class PapiJson:
+    """JSON of PAPI's high-level interface: counts by thread and region."""
+
+    name = "papi-json"
+    recorded_by = (
+        "PAPI_EVENTS=PAPI_TOT_INS,PAPI_TOT_CYC with PAPI_hl_region_begin: papi_hl_output/rank_….json"
+    )
+    sample = "tests/golden/formats/papi-json.json"
+
+    _NO_EVENT = frozenset(["name", "parent_region_id", "region_count", "cycles", "real_time_nsec"])
+
+    @classmethod
+    def sniff(cls, text: str) -> bool:
+        """Return True if the text is a JSON object with PAPI's version and threads."""
+        return '"papi_version"' in text and '"threads"' in text and text.lstrip()[:1] == "{"
+
+    @classmethod
+    def read(cls, text: str, options: ReadOptions) -> Readings:
+        """Read the counts: a program per region, a place per thread.
+
+        PAPI's ``cycles`` is the processor's clock and no event; it is left out.
+
+        Raises
+        ------
+        FormatError
+            If the JSON is damaged or lacks what PAPI writes.
+        """
+        try:
+            document = json.loads(text)
+            regions = [
+                (f"thread {thread}", region)
+                for thread, of_thread in document["threads"].items()
+                for region in of_thread["regions"].values()
+            ]
+            rows: dict[str, list] = {}
+            seconds: dict[str, float] = {}
+            for place, region in regions:
+                name = str(region["name"])
+                elapsed = cls._parse_total(region["real_time_nsec"], "real_time_nsec") / 1e9
+                seconds[name] = max(elapsed, seconds.get(name, 0.0))
+                for event, value in region.items():
+                    if event not in cls._NO_EVENT:
+                        rows.setdefault(name, []).append((place, event, cls._parse_total(value, event)))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            if isinstance(error, FormatError):
+                raise
+            raise FormatError(
+                f"this is not JSON as PAPI writes it: {type(error).__name__} {str(error)[:80]}"
+            ) from None
+        if not rows:
+            raise FormatError("PAPI's JSON has no counts: set PAPI_EVENTS=PAPI_TOT_INS,PAPI_TOT_CYC.")
+        programs = []
+        for name, of_region in rows.items():
+            columns = dict(zip(("place", "event", "value"), zip(*of_region, strict=True), strict=True))
+            programs.append(Program(make_counts(columns), name, (Run(seconds=seconds[name]),)))
+        notes = ("PAPI's cycles is the time by the processor's clock, and was left out.",)
+        return Readings(tuple(programs), str(document.get("cpu_info", "")), notes=notes)
+
+    @staticmethod
+    def _parse_total(value: object, event: str) -> float:
+        """Parse a count, or the total over a region's calls."""
+        total = value["total"] if isinstance(value, dict) else value
+        number = float(total)
+        if not 0 <= number <= _MOST:
+            raise FormatError(f"{total!r} of {event} is no count.")
+        return number

@@ -1,0 +1,87 @@
+"""``perf stat -x`` before perf 3.19, without running shares: time, count, event, or time, count, unit, event."""
+
+import re
+from math import nan
+
+from cmlib.io.formats.readings import FormatError, Program, Readings, ReadOptions, make_counts
+from cmlib.io.formats.vocabulary import is_known_event
+
+_UNCOUNTED = ("<not counted>", "<not supported>")
+
+
+class PerfCsvOld:
+    """Lines of three or four columns, of which the last names the event."""
+
+    name = "perf-csv-old"
+    recorded_by = "perf stat -I 1000 -x, of perf before 3.19; tools that keep its columns"
+    sample = "tests/golden/formats/perf-csv-old.tsv"
+
+    # 0.500360416<TAB>314148036<TAB>cycles     4.83,,msec,task-clock has no more columns     12345,cycles
+    _ROW = re.compile(
+        r" {0,40}(?:(?P<time>[0-9]{1,12}\.[0-9]{9})(?P<first>[,;\t|]))?"
+        r"(?P<count>[0-9]{1,40}(?:\.[0-9]{1,20})?|<not counted>|<not supported>)(?P<separator>[,;\t|])"
+        r"(?:(?P<unit>n/a|[A-Za-z%][A-Za-z0-9%/]{0,20}|)(?P=separator))?"
+        r"(?P<event>[^\s\t;|,0-9][^\t;|,\n]{0,200}|[^\s,;|/]{1,80}/[^/\n]{1,200}/[a-zA-Z]{0,10})\s{0,40}"
+    )
+    # Start:<TAB>…     Event 2 Label:<TAB>L1I_CACHE_REFILL<TAB>RAW Identifier:<TAB>r001
+    _LABEL = re.compile(
+        r"Event [0-9]{1,4} Label:\s{1,40}(\S{1,200})\s{1,40}RAW Identifier:\s{1,40}(r[0-9a-fA-F]{1,16})\s{0,40}"
+    )
+    _HEADING = re.compile(r"Start:.{0,200}|Event [0-9]{1,4} Label:.{0,600}|#.{0,2000}|\s{0,200}")
+    _LONGEST_LINE = 2000
+
+    @classmethod
+    def _match(cls, line: str) -> re.Match | None:
+        return cls._ROW.fullmatch(line) if len(line) <= cls._LONGEST_LINE else None
+
+    @classmethod
+    def sniff(cls, text: str) -> bool:
+        """Return True if the first line that is no heading has these columns, and a time or a known event."""
+        for line in text.splitlines():
+            if len(line) <= cls._LONGEST_LINE and cls._HEADING.fullmatch(line):
+                continue
+            row = cls._match(line)
+            return row is not None and bool(row["time"] or is_known_event(row["event"].strip()))
+        return False
+
+    @classmethod
+    def read(cls, text: str, options: ReadOptions) -> Readings:
+        """Read the lines. Raw codes get the names that lines ``Event n Label:`` give them.
+
+        Lines without times are totals, and a run begins where an event comes again.
+
+        Raises
+        ------
+        FormatError
+            If a line is damaged, or time goes back.
+        """
+        labels, rows, seen, run, last = {}, [], set(), 1, -1.0
+        lines = text.splitlines()
+        for number, line in enumerate(lines, 1):
+            if len(line) <= cls._LONGEST_LINE and cls._HEADING.fullmatch(line):
+                if label := cls._LABEL.fullmatch(line):
+                    labels[label[2]] = label[1]
+                continue
+            row = cls._match(line)
+            has_time = row is not None and row["time"] is not None
+            if row is None or (rows and has_time != (rows[0][0] == rows[0][0])):
+                if number == len(lines) and not text.endswith("\n"):
+                    break  # the recording was cut off here
+                raise FormatError(
+                    f"line {number} is not time, count, (unit,) event like the lines above: {line[:80]!r}."
+                )
+            event = row["event"].strip()
+            time = float(row["time"]) if has_time else nan
+            if (has_time and time < last) or (not has_time and event in seen):
+                run, seen = run + 1, set()
+            last = time
+            seen.add(event)
+            is_counted = row["count"] not in _UNCOUNTED
+            unit = row["unit"] if row["unit"] not in (None, "n/a") else ""
+            value = float(row["count"]) if is_counted else nan
+            rows.append((time, run, labels.get(event, event), value, row["count"] != _UNCOUNTED[1], unit))
+        if not rows:
+            raise FormatError("there is no line such as 0.500360416,314148036,cycles.")
+        names = ("time_s", "run", "event", "value", "supported", "unit")
+        counts = make_counts(dict(zip(names, zip(*rows, strict=True), strict=True)))
+        return Readings((Program(counts),))

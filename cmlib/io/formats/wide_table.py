@@ -1,0 +1,352 @@
+"""Wide tables: a heading that names events, one column per event, one row per run or interval."""
+
+import re
+from collections.abc import Iterator
+from math import nan
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from cmlib.io.formats import delimited, unsupported
+from cmlib.io.formats.delimited import Heading, Rows
+from cmlib.io.formats.readings import (
+    FormatError,
+    Program,
+    Readings,
+    ReadOptions,
+    Run,
+    make_counts,
+    make_metrics,
+)
+from cmlib.io.formats.vocabulary import is_event, is_known_event
+
+MOST_NAMES = 100  # different cells of a text column that names programs; with more it is an identifier
+MOST_PROGRAMS = 10_000
+LONGEST_PAUSE = 10  # intervals; after a longer pause another run begins
+MOST_BACKWARD_STEPS = 0.2  # share of the steps from row to row in which an interval's time may fall
+FEWEST_RUNNING_TOTALS = 20  # rows from which on counts that only rise are running totals
+
+_PROGRAM_NAME = re.compile(
+    r"program(?:me?)?|bench(?:mark)?|name|command|app(?:lication)?|workload|kernel|method", re.IGNORECASE
+)
+_REMARK_NAME = re.compile(r"units?|dates?|days?|remarks?|comments?|notes?|status", re.IGNORECASE)
+_RUN_NAME = re.compile(
+    r"(?:run|rep(?:etition)?|trial|iteration)s?(?:[ _-]?(?:id|no|nr|number))?", re.IGNORECASE
+)
+# In a table with times: which run a row's interval is of. An iteration may be one of a loop within a run.
+_TIMED_RUN_NAME = re.compile(r"(?:run|rep(?:etition)?|trial)(?:[ _-]?(?:id|no|nr|number))?", re.IGNORECASE)
+_SUM = re.compile(
+    r"(?:grand )?total|sum(?:me)?|mean|average|avg|median|std|stdev|mittel(?:wert)?|gesamt", re.IGNORECASE
+)
+_METRIC_NAME = re.compile(r"ipc|cpi|[gm]hz", re.IGNORECASE)
+
+
+class WideTable:
+    """A heading that names events, and one row per run or, with a column of times, per interval."""
+
+    name = "wide-table"
+    recorded_by = "scripts and spreadsheets: a heading such as program,cycles,instructions; EMON's tables"
+    sample = "tests/golden/formats/wide-table.csv"
+
+    @classmethod
+    def sniff(cls, text: str) -> bool:
+        """Return True if the text begins with a heading that names a known event and is no other format's."""
+        heading = delimited.find_heading(text)
+        if heading is None or not any(map(is_known_event, heading.names)):
+            return False
+        is_other_format = any(table.has_columns(heading) for table in delimited.iter_table_formats())
+        return not is_other_format and not unsupported.is_unsupported_table(heading.names)
+
+    @classmethod
+    def read(cls, text: str, options: ReadOptions) -> Readings:
+        """Read the table.
+
+        A column ``time…`` or ``timestamp`` says when a row's interval ended, and ``elapsed…``, ``duration…`` or
+        ``seconds`` how long a row's run took. Columns of words name programs. Where time falls, or pauses for more
+        than ten intervals, another run begins; runs that are there twice are read once.
+
+        Raises
+        ------
+        FormatError
+            If there is no heading, no column of counts, a row of another length, a cell that is no count, or times
+            that fall too often to be the ends of intervals.
+        """
+        heading = delimited.find_heading(text)
+        if heading is None:
+            raise FormatError(
+                "line 1 is no heading of a table: it needs at least two names, and a row below it."
+            )
+        unknown = [name for name in options.columns if name not in heading.names]
+        if unknown:
+            raise FormatError(
+                f"line {heading.line} names no column {unknown[0]!r}; it names {', '.join(heading.names)}."
+            )
+        rows = delimited.read_rows(text, heading)
+        table = _Table(heading, rows, options)
+        if not table.count_columns:
+            raise FormatError(
+                f"line {heading.line} names no known event, only {', '.join(heading.names)}. Keep a column with "
+                "--count NAME, or --level NAME if it is a level such as power."
+            )
+        programs = tuple(table.read_program(name, numbers) for name, numbers in table.group_rows())
+        levels = frozenset(name for name, kind in options.columns.items() if kind == "level")
+        return Readings(programs, begin_ns=table.begin_ns, levels=levels, notes=tuple(table.list_notes()))
+
+
+class _Block(NamedTuple):
+    """Rows that belong together: one run by intervals, or all runs without times.
+
+    `ends` [s] and `runs` have one entry per row, `counts` one row per row and one column per event.
+    """
+
+    ends: np.ndarray
+    runs: np.ndarray
+    counts: np.ndarray
+    metrics: np.ndarray
+
+
+class _Table:
+    """The columns of a table, parsed."""
+
+    def __init__(self, heading: Heading, rows: Rows, options: ReadOptions):
+        self.heading, self.rows, self.options = heading, rows, options
+        names = heading.names
+        self.count_columns = [k for k, name in enumerate(names) if name in options.columns or is_event(name)]
+        others = [k for k in range(len(names)) if k not in set(self.count_columns)]
+        self.time_column = next((k for k in others if delimited.is_time(names[k])), None)
+        self.duration_column = next((k for k in others if delimited.is_duration(names[k])), None)
+        self.run_column = next((k for k in others if _TIMED_RUN_NAME.fullmatch(names[k])), None)
+        self.metric_columns = [k for k in others if _METRIC_NAME.fullmatch(names[k])]
+        self.name_columns = self._find_name_columns(others)
+        self._refuse_sums(others)
+        self.events = [names[k] for k in self.count_columns]
+        self.is_level = np.array([options.columns.get(name) == "level" for name in self.events], dtype=bool)
+        self.counts = self._parse_columns(self.count_columns)
+        self.metrics = self._parse_columns(self.metric_columns)
+        self.times = self._parse_times(self.time_column)
+        self.seconds = self._parse_times(self.duration_column)
+        self.begin_ns = None
+        if self.times is not None and (self.times >= delimited.EPOCH_S).all():
+            self.begin_ns = round((self.times[0] - delimited.find_step(self.times)) * 1e9)
+        self._n_copies = 0
+        self._has_running_totals = False
+
+    def _find_name_columns(self, others: list[int]) -> list[int]:
+        """Find the columns of words that name programs: those that vary, or else the first of them."""
+        candidates = []
+        for k in others:
+            name, cells = self.heading.names[k], self.rows.columns[k]
+            if k in (self.time_column, self.duration_column) or _REMARK_NAME.fullmatch(name):
+                continue
+            is_identifier = len(set(cells)) > MOST_NAMES and not _PROGRAM_NAME.fullmatch(name)
+            if delimited.is_text_column(cells) and not is_identifier:
+                candidates.append(k)
+        varying = [k for k in candidates if len(set(self.rows.columns[k])) > 1]
+        return varying or candidates[:1]
+
+    def _refuse_sums(self, others: list[int]) -> None:
+        """Refuse rows of sums or means, as spreadsheets have them below the others."""
+        for k in others:
+            for cell in set(self.rows.columns[k]):
+                if _SUM.fullmatch(cell):
+                    line = self.rows.lines[self.rows.columns[k].index(cell)]
+                    raise FormatError(
+                        f"line {line} is called {cell!r}: if it holds sums or means of other rows, delete it; else "
+                        "rename it."
+                    )
+
+    def _parse_columns(self, numbers: list[int]) -> np.ndarray:
+        """Parse columns of numbers: an array of shape (n_rows, n_columns)."""
+        columns = [
+            delimited.parse_counts(self.rows.columns[k], self.rows.lines, self.heading.names[k])
+            for k in numbers
+        ]
+        return np.array(columns).reshape(len(numbers), len(self.rows.lines)).T
+
+    def _parse_times(self, k: int | None) -> np.ndarray | None:
+        if k is None:
+            return None
+        return delimited.parse_times(self.rows.columns[k], self.rows.lines, self.heading.names[k])
+
+    def group_rows(self) -> Iterator[tuple[str, np.ndarray]]:
+        """Iterate over the programs: the name and the numbers of the rows of each."""
+        n_rows = len(self.rows.lines)
+        if not self.name_columns:
+            yield "", np.arange(n_rows)
+            return
+        cells = zip(*(self.rows.columns[k] for k in self.name_columns), strict=True)
+        codes, names = pd.factorize(np.array([" ".join(row) for row in cells], dtype=object))
+        if len(names) > MOST_PROGRAMS:
+            raise FormatError(
+                f"the table names {len(names):,} programs, and at most {MOST_PROGRAMS:,} are read. Split it."
+            )
+        order = np.argsort(codes, kind="stable")
+        ends = np.cumsum(np.bincount(codes))
+        for name, begin, end in zip(names, [0, *ends[:-1]], ends, strict=True):
+            yield name, order[begin:end]
+
+    def read_program(self, name: str, rows: np.ndarray) -> Program:
+        """Read the program whose rows have these numbers."""
+        blocks = self._split_into_blocks(rows)
+        ends, runs, counts, metrics = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+        return Program(
+            self._make_counts(ends, runs, counts),
+            name,
+            self._list_runs(rows) if self.times is None else (),
+            self._make_metrics(ends, runs, metrics),
+        )
+
+    def _split_into_blocks(self, rows: np.ndarray) -> list[_Block]:
+        if self.times is None and self.options.interval_ms is None:
+            whole_runs = (
+                np.full(len(rows), nan),
+                np.arange(1, len(rows) + 1),
+                self.counts[rows],
+                self.metrics[rows],
+            )
+            return [_Block(*whole_runs)]
+        if self.times is None:
+            ends = np.arange(1, len(rows) + 1) * self.options.interval_ms / 1000
+            return [self._make_block(1, rows, ends)]
+        blocks, seen = [], set()
+        for run_rows in self._split_at_pauses(rows):
+            content = (self.times[run_rows].tobytes(), self.counts[run_rows].tobytes())
+            if content in seen:
+                self._n_copies += 1
+                continue
+            seen.add(content)
+            blocks.append(self._make_block(len(blocks) + 1, run_rows, self._find_ends(run_rows)))
+        return blocks
+
+    def _split_at_pauses(self, rows: np.ndarray) -> list[np.ndarray]:
+        """Split the rows of a program into runs: where time falls, stands still or pauses for long."""
+        times = self.times[rows]
+        steps = np.diff(times)
+        changes_run = np.zeros(len(steps), dtype=bool)
+        if self.run_column is not None:
+            cells = np.array(self.rows.columns[self.run_column], dtype=object)[rows]
+            changes_run = cells[1:] != cells[:-1]
+        is_backward = (steps <= 0) & ~changes_run
+        n_backward = int(is_backward.sum())
+        if n_backward > max(1, MOST_BACKWARD_STEPS * len(steps)):
+            k = int(np.flatnonzero(is_backward)[0]) + 1
+            name = self.heading.names[self.time_column]
+            raise FormatError(
+                f"line {self.rows.lines[rows[k]]}: column {name!r} does not grow from row to row, here and in "
+                f"{n_backward - 1:,} other rows, so it can't be the end of an interval. If it says how long a run "
+                "took, name it elapsed_s; if several rows belong to one interval, such as one per CPU, add them up."
+            )
+        begins = (steps <= 0) | (steps > LONGEST_PAUSE * delimited.find_step(times)) | changes_run
+        return np.split(rows, np.flatnonzero(begins) + 1)
+
+    def _find_ends(self, rows: np.ndarray) -> np.ndarray:
+        """Return the ends of a run's intervals since the beginning of its first one [s]."""
+        times = self.times[rows]
+        if len(rows) == 1 and self.begin_ns is None:
+            return times
+        step = delimited.find_step(times)
+        begin = times[0] - step
+        # Times count from the start of the run if the first one is about as long as an interval.
+        ends = times if -step < begin <= 0.5 * step else times - begin
+        has_unit = delimited.find_seconds_per_unit(self.heading.names[self.time_column]) > 0
+        if self.options.interval_ms is None or has_unit or self.begin_ns is not None:
+            return ends
+        ratio = self.options.interval_ms / 1000 / step
+        return ends if 0.99 <= ratio <= 1.01 else ends * ratio
+
+    def _make_block(self, run: int, rows: np.ndarray, ends: np.ndarray) -> _Block:
+        """Make the block of a run by intervals; in a short pause nothing was counted."""
+        counts, metrics = self.counts[rows], self.metrics[rows]
+        if _are_running_totals(counts[:, ~self.is_level]):
+            self._has_running_totals = True
+            counts = np.where(self.is_level, counts[1:], np.diff(counts, axis=0))
+            metrics = metrics[1:]
+            ends = ends[1:] - ends[0]
+        step = delimited.find_step(ends)
+        pauses = np.flatnonzero(np.diff(ends) > 1.5 * step) + 1
+        counts = np.insert(counts, pauses, nan, axis=0)
+        metrics = np.insert(metrics, pauses, nan, axis=0)
+        ends = np.insert(ends, pauses, ends[pauses] - step)
+        return _Block(ends, np.full(len(ends), run), counts, metrics)
+
+    def _make_counts(self, ends: np.ndarray, runs: np.ndarray, counts: np.ndarray) -> pd.DataFrame:
+        """Make the frame of counts: rows by row of the table, then by column."""
+        n_rows, n_events = counts.shape
+        places = (
+            [self.heading.places[k] for k in self.count_columns] if self.heading.places else [""] * n_events
+        )
+        return make_counts(
+            {
+                "time_s": np.repeat(ends, n_events),
+                "run": np.repeat(runs, n_events),
+                "place": _repeat_categories(places, n_rows),
+                "event": _repeat_categories(self.events, n_rows),
+                "value": counts.ravel(),
+                "running": np.where(np.isnan(counts.ravel()), 0.0, nan),
+            }
+        )
+
+    def _make_metrics(self, ends: np.ndarray, runs: np.ndarray, metrics: np.ndarray) -> pd.DataFrame:
+        n_rows, n_metrics = metrics.shape
+        return make_metrics(
+            {
+                "time_s": np.repeat(ends, n_metrics),
+                "run": np.repeat(runs, n_metrics),
+                "value": metrics.ravel(),
+                "name": _repeat_categories([self.heading.names[k] for k in self.metric_columns], n_rows),
+            }
+        )
+
+    def _list_runs(self, rows: np.ndarray) -> tuple[Run, ...]:
+        if self.seconds is None:
+            return ()
+        return tuple(Run(seconds=float(seconds)) for seconds in self.seconds[rows])
+
+    def list_notes(self) -> list[str]:
+        """List sentences on what was left out or assumed; to be called when all programs have been read."""
+        notes = list(self.rows.notes)
+        if self._n_copies:
+            notes.append(f"{self._n_copies} runs are copies of others and were left out.")
+        if self._has_running_totals:
+            notes.append(
+                "Counts that only rise were taken for running totals: their differences are the counts."
+            )
+        if self.times is None and self.seconds is None and self.options.interval_ms is None:
+            notes.append(
+                "No column says times, so each row is a run. Give --interval-ms if it is an interval."
+            )
+        used = {
+            *self.count_columns,
+            *self.metric_columns,
+            *self.name_columns,
+            self.time_column,
+            self.duration_column,
+        }
+        ignored = [
+            name or "(no name)"
+            for k, name in enumerate(self.heading.names)
+            if k not in used and not _RUN_NAME.fullmatch(name)
+        ]
+        if ignored:
+            listed = ", ".join(dict.fromkeys(ignored))
+            notes.append(f"Columns that name no event were ignored: {listed}. --count or --level keeps one.")
+        cells = set().union(*(self.rows.columns[k] for k in self.count_columns))
+        missing = sorted(cell for cell in cells if cell.lower() in delimited.MISSING_CELLS)
+        if missing:
+            notes.append(f"Cells with {' or '.join(missing)} were taken for not counted.")
+        return notes
+
+
+def _are_running_totals(counts: np.ndarray) -> bool:
+    """Return True if no count (one row per interval) falls, and at least two rise, over enough rows."""
+    if len(counts) < FEWEST_RUNNING_TOTALS:
+        return False
+    rises = np.diff(counts, axis=0)
+    return bool((rises >= 0).all() and (rises > 0).any(axis=0).sum() > 1)
+
+
+def _repeat_categories(names: list[str], n_times: int) -> pd.Categorical:
+    """Repeat a list of names, as a category without a string per row."""
+    codes, categories = pd.factorize(np.array(names, dtype=object))
+    return pd.Categorical.from_codes(np.tile(codes, n_times), categories=categories)
