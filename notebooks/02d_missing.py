@@ -35,7 +35,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from cmlib import clean, plot
-from cmlib.clean.uncounted import zeros_without_turn
+from cmlib.intervals import zeros_without_turn
 from cmlib.experiments import published
 from cmlib.io import public
 from cmlib.report.notebook import begin
@@ -194,7 +194,7 @@ else:
 #
 # $$z_{ij} = 1 \;\Rightarrow\; z_{ik} = 1 \quad \text{for all } k > j.$$
 #
-# In words: once a zero, zeros to the end of the list. Where that holds for every zero of a table, and zeros begin at three different events or more, `cmlib.clean.uncounted.zeros_without_turn` takes all of them for what was not counted, else none, and `cmlib summarize` says so.
+# In words: once a zero, zeros to the end of the list. Where that holds for every zero of a table, and zeros begin at three different events or more, `cmlib.intervals.zeros_without_turn` takes all of them for what was not counted, else none, and `cmlib summarize` says so.
 
 # %%
 if all(content):

@@ -21,7 +21,7 @@ from cmlib.clean import (
 from cmlib.clean.distribution import gaussian_statistic
 from cmlib.clean.methods import DISTINCT_METHODS, REGISTERED
 from cmlib.clean.missing import interpolate, missing_samples
-from cmlib.clean.uncounted import whole_intervals, zeros_without_turn
+from cmlib.intervals import whole_intervals, zeros_without_turn
 from tests.naive import cleaning as naive
 from tests.notebook_functions import functions_of
 from tests.planted_series import multiplexed_run, multiplexed_series

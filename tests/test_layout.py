@@ -36,6 +36,7 @@ RESERVED = {
 # The storeys: what stands higher may import what stands lower, and nothing the other way round.
 GROUND = {
     "errors",
+    "intervals",
     "parallel",
     "passwords",
     "places",

@@ -16,8 +16,8 @@ from scipy import stats
 
 from cmlib.clean.delayed import redistribute_delayed_counts
 from cmlib.clean.distance import dtw, folded_error
-from cmlib.clean.uncounted import lengths_by_ends, whole_intervals
 from cmlib.errors import UnfitRecordingError
+from cmlib.intervals import lengths_by_ends, whole_intervals
 
 MEASURES = ("eq4_percent", "distance_ratio", "total_error_percent", "distribution_error")
 

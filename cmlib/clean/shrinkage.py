@@ -11,7 +11,7 @@ import numpy as np
 from cmlib.clean.delayed import redistribute_delayed_counts
 from cmlib.clean.missing import interpolate
 from cmlib.clean.sums import reconcile_sums
-from cmlib.clean.uncounted import MOST_PER_CYCLE
+from cmlib.intervals import MOST_PER_CYCLE
 
 # Counts above MOST_PER_CYCLE cycles' and above so many times the event's median are taken for misreadings.
 _TIMES_MEDIAN = 1000.0

@@ -11,10 +11,10 @@ import re
 import numpy as np
 from scipy import stats
 
-from cmlib.clean.uncounted import MOST_PER_CYCLE
 from cmlib.cost.change import SURE, predict_change, rates_row, reason_unreliable
 from cmlib.cost.pooled import default_cost_model
 from cmlib.cost.slopes import rates
+from cmlib.intervals import MOST_PER_CYCLE
 from cmlib.places import yaml_beside
 
 # Caches by the kinds of events that count their misses, and top-down categories that these misses cost.

@@ -8,8 +8,8 @@ import re
 
 import numpy as np
 
-from cmlib.clean.uncounted import lengths_by_ends
 from cmlib.errors import message
+from cmlib.intervals import lengths_by_ends
 from cmlib.io import perf
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import LARGEST_COUNT, MOST_EVENTS

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from cmlib.clean.uncounted import lengths_by_ends, whole_intervals
+from cmlib.intervals import lengths_by_ends, whole_intervals
 from cmlib.io.archive.runs import VALGRIND, are_totals, knows_shares, source_of
 from cmlib.io.callgrind import INSTRUCTIONS_PER_SECOND
 from cmlib.io.events import second_readings

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from cmlib.clean.uncounted import lengths_by_ends
+from cmlib.intervals import lengths_by_ends
 from cmlib.io import events, perf
 from cmlib.io.archive import decompress, errors_as, read_file, reading_errors_as
 from cmlib.io.archive.programs import RecordError

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib import processors
-from cmlib.clean.uncounted import lengths_by_ends, zeros_without_turn
+from cmlib.intervals import lengths_by_ends, zeros_without_turn
 from cmlib.shell import command_line, perf_stat
 from cmlib.templates import template
 from cmlib.topdown.bounded_account import LOSSES, bounds

@@ -13,8 +13,8 @@ import re
 import numpy as np
 import pandas as pd
 
-from cmlib.clean.uncounted import MOST_PER_CYCLE, lengths_by_ends
 from cmlib.fingerprint.segments import segment_starts
+from cmlib.intervals import MOST_PER_CYCLE, lengths_by_ends
 from cmlib.spelling import scope, spelling
 
 _UNTOLD = 0.1  # relative error of a count of one or two intervals that was counted for half of the time

@@ -40,8 +40,8 @@ CORE_EVENT = re.compile(
 )
 
 _COPY = re.compile(r"(.+)#[0-9]+")  # a second reading of an event, such as branches#2
-_TOOL = frozenset(["duration_time", "system_time", "user_time"])  # perf measures these itself
-_HARDWARE_PATTERN = re.compile(
+TOOL_EVENTS = frozenset(["duration_time", "system_time", "user_time"])  # perf measures these itself
+HARDWARE_PATTERN = re.compile(
     r"(L1-[di]cache|LLC|[di]TLB|branch|node)-(loads|load-misses|stores|store-misses|prefetches|prefetch-misses)"
     r"|r[0-9a-f]+"
 )
@@ -63,9 +63,9 @@ def encode(event, table, modifier="u"):
         row = table.loc[name]
         extra = f",{row['extra']}" if row.get("extra") else ""
         return f"cpu/event={row['code']:#x},umask={row['umask']:#x}{extra},name={name}/{modifier}"
-    if name in SOFTWARE_NAMES or name in _TOOL or ":" in name:
+    if name in SOFTWARE_NAMES or name in TOOL_EVENTS or ":" in name:
         modifier = re.sub("[uk]", "", modifier)
-    elif not (name in table.index or name in HARDWARE_NAMES or _HARDWARE_PATTERN.fullmatch(name)):
+    elif not (name in table.index or name in HARDWARE_NAMES or HARDWARE_PATTERN.fullmatch(name)):
         raise EventError(_unknown(name, table))
     return f"{name}:{modifier}" if modifier else name
 
@@ -179,7 +179,7 @@ _AS_DASHES = str.maketrans("_. ", "---")
 @cache
 def _names_of_perf():
     """Names of events that perf or the kernel gives, normalized."""
-    names = [*HARDWARE_NAMES, *SOFTWARE_NAMES, *_TOOL, *ALIASES, *" ".join(ALIASES.values()).split()]
+    names = [*HARDWARE_NAMES, *SOFTWARE_NAMES, *TOOL_EVENTS, *ALIASES, *" ".join(ALIASES.values()).split()]
     names += itertools.chain(*SAME.values())
     return frozenset(map(normalize_name, [*names, *general_events().index]))
 

@@ -11,6 +11,8 @@ from typing import Literal, NamedTuple
 
 import pandas as pd
 
+from cmlib.errors import CmlibError
+
 _COUNTS = {  # type of each column of counts, and its default
     "time_s": ("float64", nan),
     "run": ("int64", 1),
@@ -33,7 +35,7 @@ _METRICS = {
 }
 
 
-class FormatError(ValueError):
+class FormatError(CmlibError, ValueError):
     """The text has no known format, several of them, or a damaged line."""
 
 

@@ -11,7 +11,7 @@ import re
 import numpy as np
 import pandas as pd
 
-from cmlib.clean.uncounted import lengths_by_ends, zeros_without_turn
+from cmlib.intervals import lengths_by_ends, zeros_without_turn
 from cmlib.io.perf.blocks import TABLE
 from cmlib.io.perf.core_kinds import by_kind_of_core
 from cmlib.io.perf.formats import find_format
@@ -136,7 +136,7 @@ def without_uncounted_zeros(counts, running):
     shares 0.
 
     Both have a row an interval, a column an event; only zeros whose share is not known (NaN) are changed, as
-    :func:`cmlib.clean.uncounted.zeros_without_turn` finds them.
+    :func:`cmlib.intervals.zeros_without_turn` finds them.
     """
     if not (counts == 0).any(axis=None):  # a check that is ten times as fast
         return counts, running

@@ -10,8 +10,8 @@ import re
 import pandas as pd
 
 from cmlib import places
-from cmlib.clean.uncounted import lengths_by_ends
 from cmlib.errors import NothingRecordedError
+from cmlib.intervals import lengths_by_ends
 from cmlib.io.store.database import REFUSED, RUNS, default_url, replacing, with_password
 from cmlib.io.store.errors import StoreError
 from cmlib.io.store.raw import SERIES, as_utf8, find_sources, read_counts, read_cpus, read_table

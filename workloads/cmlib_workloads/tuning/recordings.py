@@ -11,9 +11,9 @@ from pathlib import Path
 import pandas as pd
 
 from cmlib import places, tuning
-from cmlib.clean.uncounted import lengths_by_ends, whole_intervals
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.experiments.requested import resolve_names
+from cmlib.intervals import lengths_by_ends, whole_intervals
 from cmlib.io.archive import readable
 from cmlib.io.archive.runs import read_run_metadata
 from cmlib.io.store.raw import read_counts

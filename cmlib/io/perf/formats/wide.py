@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from cmlib.clean.uncounted import lengths_by_ends
 from cmlib.errors import message
+from cmlib.intervals import lengths_by_ends
 from cmlib.io.archive.runs import LARGEST_COUNT
 from cmlib.io.events import is_event
 from cmlib.io.perf.formats.base import Format, Totals

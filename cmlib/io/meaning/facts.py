@@ -1,0 +1,156 @@
+"""Derive from a run's counts how it was recorded: mode, pinned events, groups, encodings and processors used."""
+
+import itertools
+import re
+from collections.abc import Mapping
+from datetime import datetime
+
+import numpy as np
+import pandas as pd
+
+from cmlib.intervals import lengths_by_ends
+from cmlib.io.archive.runs import UNKNOWN
+from cmlib.io.events import base_name, second_readings
+from cmlib.io.meaning.event_names import find_mode, map_events
+from cmlib.spelling import PINNED, spelling
+
+_STARTED = re.compile(r"(?:# started on )?(.+)")
+_STARTED_FORMAT = "%a %b %d %H:%M:%S %Y"
+
+
+def describe_recording(
+    rows: pd.DataFrame, counts: pd.DataFrame, running: pd.DataFrame, names: Mapping[str, str]
+) -> dict:
+    """Derive the metadata of a recording.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Table of readings; only its column event is used.
+    counts, running : DataFrame, shape (n_intervals, n_events)
+        Index: end of each interval [s]. Columns: events by their names in the event tables.
+    names : mapping of str to str
+        From the file's names of events to those in `counts`.
+
+    Returns
+    -------
+    dict
+        mode, pinned, groups, modifier, interval_ms, encodings, duration_s, running_shares, as metadata have them.
+    """
+    bases = {event: base_name(event) for event in rows["event"].unique()}
+    written = {names.get(base, base): event for event, base in bases.items()}
+    modifiers = {}
+    for name, event in written.items():
+        bare, _, modifier = event.rpartition(":")
+        if bare == bases[event]:
+            modifiers[name] = modifier
+    pinned = [name for name, modifier in modifiers.items() if "D" in modifier and name in counts]
+    if not pinned:
+        pinned = [name for name in PINNED if name in counts]
+    others = [name for name in counts if name not in pinned]
+    has_all_cycles = any(base == event and spelling(event) == "cycles" for event, base in bases.items())
+    modifier = next((modifier.replace("D", "") for modifier in modifiers.values()), None)
+    again = second_readings(counts)
+    times = counts.index.to_numpy()
+    whole_lengths = lengths_by_ends(times)[: max(len(times) - 1, 1)]
+    return {
+        "mode": find_mode_of_counting(counts, running),
+        "pinned": pinned,
+        "groups": find_groups(running[others]),
+        "modifier": None if has_all_cycles else modifier,
+        "interval_ms": max(1, round(1000 * whole_lengths.min())),
+        "encodings": {name: written.get(again.get(name, name), name) for name in others},
+        "duration_s": float(times[-1]),
+        "running_shares": not rows["running"].isna().any(),
+    }
+
+
+def find_mode_of_counting(counts: pd.DataFrame, running: pd.DataFrame) -> str:
+    """Return ``ocoe`` if all events were counted all the time, ``mlpx`` if not, ``unknown`` without running shares."""
+    if (running.isna() & counts.notna()).any(axis=None):
+        return UNKNOWN
+    is_always = running.where(counts.notna()).min(axis=None) >= 1
+    return "ocoe" if is_always else "mlpx"
+
+
+def find_groups(running: pd.DataFrame) -> list[list[str]]:
+    """Group neighboring events that have the same running share in every interval."""
+    shares = {event: running[event].to_numpy().tobytes() for event in running}
+    return [list(group) for _, group in itertools.groupby(shares, key=shares.get)]
+
+
+def parse_start(text: str) -> str | None:
+    """Convert perf's date of the start of a run to ISO 8601; None if there is none."""
+    match = _STARTED.fullmatch(text.strip())
+    if match is None:
+        return None
+    try:
+        return datetime.strptime(match[1].strip(), _STARTED_FORMAT).isoformat()
+    except ValueError:
+        return None
+
+
+def measure_cpus(counts: pd.DataFrame) -> float | None:
+    """Measure how many CPUs a run used on average, by the time that its cycles or instructions were on a counter.
+
+    perf counts a program only while it runs.
+
+    Parameters
+    ----------
+    counts : DataFrame
+        Selected rows, as of `Program.counts`, of one run by interval.
+
+    Returns
+    -------
+    float or None
+        None if the rows have no times, or none of these events was counted all the time.
+    """
+    is_pinned = map_events(counts["event"], _is_cycles_or_instructions)
+    chosen = counts[
+        is_pinned.astype(bool) & (counts["running"] == 1).to_numpy() & counts["time_s"].notna().to_numpy()
+    ]
+    chosen = chosen[chosen["on_counter_s"].notna() & (chosen["place"] == "")]
+    if chosen.empty:
+        return None
+    on = chosen.groupby("time_s")["on_counter_s"].max()
+    lengths = lengths_by_ends(on.index)
+    near = lengths <= 2 * np.median(lengths)  # nothing lies between it and the one before
+    return float(on[near].sum() / lengths[near].sum())
+
+
+def _is_cycles_or_instructions(event: str) -> bool:
+    """Whether an event counts all cycles or instructions, in any mode."""
+    mode = find_mode(event)
+    name = mode.name if mode else event
+    return spelling(name).partition(":")[0] in PINNED
+
+
+def add_modes(counts: pd.DataFrame, running: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Add up events that were counted in user mode and in the kernel separately, as ``cycles:u`` and ``cycles:k``.
+
+    Parameters
+    ----------
+    counts, running : DataFrame, shape (n_intervals, n_events)
+        Counts and running shares (0 to 1) by event.
+
+    Returns
+    -------
+    counts, running : DataFrame
+        With a column ``cycles``, before its parts; NaN where a part is NaN. The share of a sum is the smaller one of
+        its parts. The same objects if there is nothing to add up.
+    """
+    parts = {}
+    for event in counts:
+        mode = find_mode(event)
+        if mode is not None:
+            parts.setdefault(mode.name, {}).setdefault(mode.mode, event)
+    sums = {name: by_mode for name, by_mode in parts.items() if len(by_mode) == 2 and name not in counts}
+    if not sums:
+        return counts, running
+    counts, running = counts.copy(), running.copy()
+    for name, by_mode in sums.items():
+        columns = list(by_mode.values())
+        position = min(counts.columns.get_loc(column) for column in columns)
+        counts.insert(position, name, counts[columns].sum(axis=1, skipna=False))
+        running.insert(position, name, running[columns].min(axis=1, skipna=False))
+    return counts, running

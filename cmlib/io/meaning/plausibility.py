@@ -1,0 +1,99 @@
+"""Refuse files of which the size, the lines, or the counts, times and names of events cannot be true."""
+
+import io
+import re
+from collections.abc import Collection
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from cmlib.intervals import lengths_by_ends
+from cmlib.io.archive.programs import RecordError
+from cmlib.io.archive.runs import LARGEST_COUNT, MOST_EVENTS
+
+# Most counts in a file: 480 events in 4,000 intervals, or 12 in 160,000.
+MOST_COUNTS = 2_000_000
+# Events as perf writes them, with anything between the slashes of a PMU's, and kinds as in `task-clock [software]`.
+_NAME = re.compile(r"[^\s'\"`$;&|]+(?: \[\w+\])?|[\w-]+/[^/]*/\w*")
+# A tenth of perf's shortest interval, and a third of a year [s].
+_SHORTEST_S, _LONGEST_S = 1e-4, 1e7
+_LONGEST_NAME = 1000
+_LONGEST_LINE = 1 << 20
+_MOST_LINES_PER_COUNT = 2
+
+
+def check_size(file: Path, raw: bytes) -> None:
+    """Raise RecordError if a file has too many lines, or a line longer than 1 MiB that is not JSON."""
+    n_lines = raw.count(b"\n")
+    if n_lines > _MOST_LINES_PER_COUNT * MOST_COUNTS:
+        raise RecordError(
+            f"{file} has {n_lines:,} lines, and {_MOST_LINES_PER_COUNT * MOST_COUNTS:,} are the most. "
+            "Record fewer events or longer intervals, or split it."
+        )
+    longest = max((len(line) for line in io.BytesIO(raw)), default=0)
+    if longest > _LONGEST_LINE and not raw.lstrip().startswith((b"{", b"[")):
+        raise RecordError(
+            f"{file} has a line of {longest:,} bytes, and {_LONGEST_LINE:,} are the most. "
+            "Is it a table of counts, one line per interval, run or event?"
+        )
+
+
+def check_number_of_counts(file: Path, n_counts: int) -> None:
+    """Raise RecordError if a file holds more than 2,000,000 counts."""
+    if n_counts > MOST_COUNTS:
+        raise RecordError(
+            f"{file} holds {n_counts:,} counts, and {MOST_COUNTS:,} are the most. "
+            "Record fewer events or longer intervals, or split it."
+        )
+
+
+def check_plausible(
+    file: Path, rows: pd.DataFrame, *, whole_runs: bool = False, chosen: Collection[str] = ()
+) -> None:
+    """Raise RecordError, which names the file, for counts, times or names of events that cannot be true.
+
+    Parameters
+    ----------
+    file : path
+    rows : DataFrame
+        Table of readings.
+    whole_runs : bool, default False
+        Whether intervals are whole runs, which may be of any length.
+    chosen : collection of str
+        Columns that the user asked for, which may have any name.
+    """
+    names = rows["event"].unique()
+    if len(names) > MOST_EVENTS:
+        raise RecordError(f"{file} counts {len(names)} events, and a run has {MOST_EVENTS} at most.")
+    longest = max(names, key=len)
+    if len(longest) > _LONGEST_NAME:
+        raise RecordError(
+            f"{file} counts an event with a name of {len(longest):,} characters, and {_LONGEST_NAME:,} are the most: "
+            f"{longest[:60]!r}…"
+        )
+    for name in names:
+        _check_name(file, name, chosen)
+    possible = rows["value"].isna() | rows["value"].between(0, LARGEST_COUNT)
+    if not possible.all():
+        row = rows[~possible].iloc[0]
+        raise RecordError(f"{file} counts {row['value']:.3g} {row['event']} at once, which no counter holds.")
+    times = rows["time_s"].drop_duplicates().to_numpy()
+    lengths = lengths_by_ends(times)
+    is_too_short = np.median(lengths) < _SHORTEST_S and not whole_runs
+    if times[0] <= 0 or is_too_short or lengths.max() > _LONGEST_S:
+        raise RecordError(
+            f"{file} has intervals of {lengths.min():.3g} to {lengths.max():.3g} s. Times are expected to be the ends "
+            "of intervals since the recording began, in seconds."
+        )
+
+
+def _check_name(file: Path, name: str, chosen: Collection[str]) -> None:
+    """Raise RecordError if perf names no event so."""
+    has_strange_letters = not name.isprintable() or any(letter in name for letter in "<>\ufffd")
+    is_other = name not in chosen and _NAME.fullmatch(name) is None
+    if has_strange_letters or is_other:
+        raise RecordError(
+            f"{file} counts an event named {name!r}, with letters that perf does not use in names. "
+            "Rename the event in a copy of the file, or choose the column with --count or --level."
+        )

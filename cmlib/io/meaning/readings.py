@@ -1,0 +1,252 @@
+"""Make one table of readings of a program's rows: zeros of sleeping processes, impossible values, sums over places.
+
+A table of readings is what :func:`cmlib.io.meaning.series.series` takes: one row per reading, with the columns time_s
+[s], event, value, supported, running (0 to 1) and unit.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from cmlib.intervals import lengths_by_ends
+from cmlib.io.events.naming import base_name
+from cmlib.io.formats.readings import FormatError, Program
+from cmlib.io.meaning.event_names import is_latency, map_events
+from cmlib.io.meaning.series import number_equal
+
+DURATION = "duration_time"
+_WRAPPED = 2.0**64
+# Distance from 2^64 up to which a count is the result of a difference below 0; larger where six digits were printed.
+_NEAR, _NEAR_IN_SIX_DIGITS = 1e12, 1e14
+_COLUMNS = ["time_s", "event", "value", "supported", "running", "unit"]
+
+
+class Table(NamedTuple):
+    """Readings of one recording.
+
+    Attributes
+    ----------
+    rows : DataFrame
+        Table of readings. Of whole runs, `time_s` is the time since the start of the first one.
+    of_whole_runs : bool
+        Whether each interval is a whole run.
+    are_lengths_known : bool
+        Whether the lengths of intervals are known; each run is taken to last 1 s otherwise.
+    notes : tuple of str
+        Sentences on what was left out or added up.
+    """
+
+    rows: pd.DataFrame
+    of_whole_runs: bool
+    are_lengths_known: bool
+    notes: tuple[str, ...] = ()
+
+
+def make_table(program: Program, levels: frozenset[str] = frozenset()) -> Table:
+    """Make the table of readings of a program.
+
+    Parameters
+    ----------
+    program : Program
+        Selected rows: one run by interval, or whole runs.
+    levels : frozenset of str
+        Events that are levels: their values are multiplied by the interval's length, so that rates are levels again.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    FormatError
+        If rows hold a count below 0 or infinite.
+    """
+    notes = []
+    counts = program.counts
+    timed = counts["time_s"].notna().to_numpy()
+    if timed.any() and not timed.all():
+        counts = counts[timed]
+    counts, latencies = _without_latencies(counts)
+    if latencies:
+        notes.append(f"Latencies of retirement are no counts, and are left out: {', '.join(latencies)}.")
+    counts = fill_slept(counts)
+    _check_values(counts)
+    counts, n_wrapped = without_wrapped(counts)
+    if n_wrapped:
+        notes.append(
+            f"Counts just below 2^64 are impossible, as of a difference below 0, and are left out: {n_wrapped}."
+        )
+    of_whole_runs = not timed.any()
+    lengths = np.array([])
+    if of_whole_runs:
+        numbers, lengths = _measure_runs(program, counts)
+        counts = counts.assign(time_s=numbers.astype(float))
+    counts, places = sum_places(counts)
+    if len(places) == 1:
+        notes.append(f"Counts are those of {places[0]}.")
+    elif places:
+        notes.append(f"Counts of {len(places)} places, {places[0]} to {places[-1]}, are added up.")
+    rows = counts[_COLUMNS]
+    are_lengths_known = not of_whole_runs or (len(lengths) > 0 and bool(np.all(lengths > 0)))
+    if of_whole_runs:
+        rows = rows.sort_values("time_s", kind="stable", ignore_index=True)
+    if of_whole_runs and are_lengths_known:
+        rows = _with_lengths(rows, lengths)
+    if levels:
+        rows = _multiply_levels(rows, levels)
+    return Table(rows.reset_index(drop=True), of_whole_runs, are_lengths_known, tuple(notes))
+
+
+def fill_slept(counts: pd.DataFrame) -> pd.DataFrame:
+    """Set counts to 0 where the program did not run: not counted, with time on the counter 0 and a share of 100 %."""
+    slept = (
+        counts["value"].isna()
+        & counts["supported"]
+        & (counts["running"] == 1)
+        & (counts["on_counter_s"] == 0)
+    )
+    if not slept.any():
+        return counts
+    return counts.assign(value=counts["value"].mask(slept, 0.0))
+
+
+def without_wrapped(counts: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+    """Make counts just below 2^64 unknown, which are differences below 0; return the frame and their number."""
+    value = counts["value"].to_numpy(float)
+    near = np.flatnonzero(np.abs(value - _WRAPPED) < _NEAR_IN_SIX_DIGITS)
+    wrapped = [row for row in near if abs(value[row] - _WRAPPED) < _tolerance(value[row])]
+    if not wrapped:
+        return counts, 0
+    value, running = value.copy(), counts["running"].to_numpy(float).copy()
+    value[wrapped] = np.nan
+    running[wrapped] = np.nan
+    return counts.assign(value=value, running=running), len(wrapped)
+
+
+def _tolerance(value: float) -> float:
+    """Distance from 2^64 that is taken for 2^64, by the digits with which the value was printed."""
+    has_few_digits = float(f"{value:.6e}") == value
+    return _NEAR_IN_SIX_DIGITS if has_few_digits else _NEAR
+
+
+def sum_places(counts: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Add up counts over places.
+
+    Parameters
+    ----------
+    counts : DataFrame
+        With the columns of `Program.counts`; time_s is known.
+
+    Returns
+    -------
+    counts : DataFrame
+        One row per interval, event and reading of it, in order of appearance. A value is NaN if it was not counted at
+        one place; places that do not support the event are left out. Shares are means over places.
+    places : list of str
+        Places that were added up, or the only one; empty if rows name none.
+    """
+    places = counts["place"].cat.remove_unused_categories()
+    if list(places.cat.categories) in ([], [""]):
+        return counts, []
+    named = [place for place in places.unique() if place]
+    if len(places.cat.categories) == 1:
+        return counts, named
+    time, _ = pd.factorize(counts["time_s"], use_na_sentinel=False)
+    event = counts["event"].cat.codes.to_numpy().astype(np.int64)
+    n_events = len(counts["event"].cat.categories)
+    group = time * n_events + event
+    copy = number_equal(group * len(places.cat.categories) + places.cat.codes.to_numpy())
+    value = counts["value"].to_numpy(float)
+    supported = counts["supported"].to_numpy(bool)
+    frame = pd.DataFrame(
+        {
+            "time_s": counts["time_s"].to_numpy(float),
+            "event": counts["event"].array,
+            "unit": counts["unit"].array,
+            "supported": supported,
+            "value": value,
+            "running": counts["running"].where(supported).to_numpy(float),
+            "missing": supported & np.isnan(value),
+        }
+    )
+    grouped = frame.groupby([group, copy], sort=False)
+    added = grouped.agg(
+        {
+            "time_s": "first",
+            "event": "first",
+            "unit": "first",
+            "supported": "any",
+            "running": "mean",
+            "missing": "any",
+        }
+    )
+    added["value"] = grouped["value"].sum(min_count=1).mask(added["missing"])
+    added["running"] = added["running"].mask(added["missing"] | ~added["supported"], 0.0)
+    return added.drop(columns="missing").reset_index(drop=True), named
+
+
+def _without_latencies(counts: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Leave out rows of latencies (``event:R``); return the others and the names of the latencies."""
+    latencies = [event for event in counts["event"].cat.categories if is_latency(event)]
+    if not latencies:
+        return counts, []
+    kept = counts[~counts["event"].isin(latencies)]
+    return kept.assign(event=kept["event"].cat.remove_unused_categories()), latencies
+
+
+def _check_values(counts: pd.DataFrame) -> None:
+    """Raise FormatError for a count below 0 or infinite."""
+    value = counts["value"].to_numpy(float)
+    bad = np.flatnonzero((value < 0) | np.isinf(value))
+    if len(bad):
+        row = counts.iloc[bad[0]]
+        raise FormatError(f"{row['value']} {row['event']} were counted, which is no count.")
+
+
+def _measure_runs(program: Program, counts: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Number the rows by run, from 1 without gaps, and return the runs' lengths [s], NaN where they are not known."""
+    codes, runs = pd.factorize(counts["run"])
+    lengths = np.full(len(runs), np.nan)
+    for number, run in enumerate(runs):
+        if run <= len(program.runs):
+            lengths[number] = program.runs[run - 1].seconds
+    if np.isnan(lengths).all():
+        is_duration = (map_events(counts["event"], base_name) == DURATION) & counts[
+            "value"
+        ].notna().to_numpy()
+        by_run = dict(zip(codes[is_duration], counts["value"].to_numpy()[is_duration] / 1e9, strict=True))
+        if len(by_run) == len(runs):
+            lengths = np.array([by_run[number] for number in range(len(runs))])
+    return codes + 1, lengths
+
+
+def _with_lengths(rows: pd.DataFrame, lengths: np.ndarray) -> pd.DataFrame:
+    """Place runs one after the other in time, with their lengths as the event ``duration_time`` [ns]."""
+    number = rows["time_s"].to_numpy(int)
+    if DURATION not in set(map(base_name, rows["event"].unique())):
+        share = np.nan if rows["running"].isna().any() else 1.0
+        added = pd.DataFrame(
+            {
+                "time_s": np.arange(1.0, len(lengths) + 1),
+                "event": DURATION,
+                "value": 1e9 * lengths,
+                "supported": True,
+                "running": share,
+                "unit": "ns",
+            }
+        )
+        texts = rows.assign(event=rows["event"].astype(str), unit=rows["unit"].astype(str))
+        rows = pd.concat([texts, added], ignore_index=True)
+        rows = rows.sort_values("time_s", kind="stable", ignore_index=True)
+        number = rows["time_s"].to_numpy(int)
+    return rows.assign(time_s=np.cumsum(lengths)[number - 1])
+
+
+def _multiply_levels(rows: pd.DataFrame, levels: frozenset[str]) -> pd.DataFrame:
+    """Multiply levels by the length of their interval [s]."""
+    times = rows["time_s"].to_numpy(float)
+    ends, interval = np.unique(times, return_inverse=True)
+    lengths = lengths_by_ends(ends)[interval]
+    is_level = rows["event"].isin(levels).to_numpy()
+    return rows.assign(value=np.where(is_level, rows["value"] * lengths, rows["value"]))

@@ -1,0 +1,180 @@
+"""Select what one recording holds from everything that a file contains.
+
+A file is stored whole; the metadata of a run name its format and a :class:`Selection`. Reading a stored run is
+reading the file, and selecting.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from cmlib.io.formats.readings import FormatError, Program, Readings
+from cmlib.io.meaning.event_names import belongs_to_cores, find_kind, map_events, normalize_events
+
+_MOST_KINDS = 8
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which rows of a file one recording holds.
+
+    Attributes
+    ----------
+    program : int
+        Number of the program in the file, from 0.
+    runs : tuple of int
+        Numbers of its runs, from 1; empty for all of them.
+    kind : str
+        PMU of a kind of core, such as ``cpu_atom``; "" for all.
+    place : str
+        CPU, core, socket, node or thread; "" for the sum over all.
+    start_s, end_s : float or None
+        Begin of the first interval and end of the last one, since the start of the recording [s]; None for all.
+    """
+
+    program: int = 0
+    runs: tuple[int, ...] = ()
+    kind: str = ""
+    place: str = ""
+    start_s: float | None = None
+    end_s: float | None = None
+
+    def as_metadata(self) -> dict:
+        """Return the entries that differ from the default, for the metadata of a run."""
+        entries = {name: value for name, value in asdict(self).items() if value not in ("", (), None, 0)}
+        if self.start_s is not None:
+            entries["start_s"] = self.start_s
+        if "runs" in entries:
+            entries["runs"] = list(self.runs)
+        return entries
+
+
+def selection_of(metadata: Mapping) -> Selection:
+    """Return the Selection in the metadata of a stored run."""
+    entries = dict(metadata)
+    if "runs" in entries:
+        entries["runs"] = tuple(entries["runs"])
+    return Selection(**entries)
+
+
+def select(readings: Readings, selection: Selection) -> Program:
+    """Return the selected rows of a file.
+
+    Parameters
+    ----------
+    readings : Readings
+    selection : Selection
+
+    Returns
+    -------
+    Program
+        With the rows of the selection only, and events written by one rule (:func:`normalize_events`). Intervals
+        within marks keep their times; runs keep their numbers.
+
+    Raises
+    ------
+    FormatError
+        If the file has no such program, place or kind of core.
+    """
+    if not 0 <= selection.program < len(readings.programs):
+        raise FormatError(
+            f"the file has {len(readings.programs)} programs, and no number {selection.program + 1}."
+        )
+    program = readings.programs[selection.program]
+    counts = normalize_events(program.counts)
+    metrics = program.metrics
+    if selection.runs:
+        counts = counts[counts["run"].isin(selection.runs)]
+        metrics = metrics[metrics["run"].isin(selection.runs)]
+    if selection.place:
+        counts = _select_place(counts, selection.place)
+        metrics = metrics[metrics["place"] == selection.place]
+    if selection.kind:
+        counts = _select_kind(counts, selection.kind)
+        metrics = _select_metrics_of_kind(metrics, selection.kind)
+    if selection.start_s is not None:
+        counts = _select_times(counts, selection.start_s, selection.end_s)
+        metrics = _select_times(metrics, selection.start_s, selection.end_s)
+    return replace(program, counts=counts, metrics=metrics)
+
+
+def find_kinds(counts: pd.DataFrame) -> tuple[str, ...]:
+    """List the kinds of core that rows name and for which something was counted, the most counted first.
+
+    Parameters
+    ----------
+    counts : DataFrame
+        As of `Program.counts`.
+
+    Returns
+    -------
+    tuple of str
+        PMUs, such as ``cpu_core``; empty if rows name fewer than two kinds.
+
+    Raises
+    ------
+    FormatError
+        If more than eight kinds were counted.
+    """
+    events = counts["event"].cat.remove_unused_categories()
+    named = {find_kind(event) for event in events.cat.categories} - {""}
+    if len(named) < 2:
+        return ()
+    kinds = map_events(events, find_kind)
+    is_counted = counts["value"].notna().to_numpy() & (kinds != "")
+    running = counts["running"].fillna(1.0).to_numpy()
+    shares = {kind: running[is_counted & (kinds == kind)].max() for kind in dict.fromkeys(kinds[is_counted])}
+    if len(shares) > _MOST_KINDS:
+        raise FormatError(f"{len(shares)} kinds of core were counted, and {_MOST_KINDS} are the most.")
+    return tuple(sorted(shares, key=lambda kind: -shares[kind]))
+
+
+def find_events_of_unknown_kind(counts: pd.DataFrame) -> list[str]:
+    """List the counted events of cores that name no kind, in a file that names several."""
+    counted = counts.loc[counts["value"].notna(), "event"].cat.remove_unused_categories()
+    return [event for event in counted.cat.categories if not find_kind(event) and belongs_to_cores(event)]
+
+
+def find_places(program: Program) -> list[str]:
+    """List the places at which a program was counted, without "" for all of them."""
+    return [place for place in program.counts["place"].unique() if place]
+
+
+def _select_place(counts: pd.DataFrame, place: str) -> pd.DataFrame:
+    """Return the rows of a place, and those of its counters (``Core 3/PMC0`` of ``Core 3``)."""
+    is_chosen = map_events(counts["place"], lambda name: name == place or name.startswith(f"{place}/"))
+    chosen = counts[is_chosen.astype(bool)]
+    if chosen.empty:
+        known = ", ".join([name for name in counts["place"].unique() if name][:100]) or "none"
+        raise FormatError(f"nothing was counted at place {place!r}. Places in the file: {known}.")
+    return chosen
+
+
+def _select_kind(counts: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Return the rows of a kind of core, and those that are of all kinds."""
+    is_of_kind = map_events(counts["event"], find_kind) == kind
+    if not is_of_kind.any():
+        raise FormatError(f"nothing was counted for the kind of core {kind!r}.")
+    return counts[is_of_kind | map_events(counts["event"], _is_of_all_kinds)]
+
+
+def _is_of_all_kinds(event: str) -> bool:
+    """Whether an event names no kind of core and is counted outside of cores."""
+    return not find_kind(event) and not belongs_to_cores(event)
+
+
+def _select_metrics_of_kind(metrics: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Return the metrics that name a kind of core, beside its events or in their own name."""
+    texts = metrics["name"].astype(str) + " " + metrics["event"].astype(str)
+    names_kind = texts.str.contains(kind, regex=False)
+    return metrics[names_kind.to_numpy(bool)]
+
+
+def _select_times(rows: pd.DataFrame, start_s: float, end_s: float) -> pd.DataFrame:
+    """Return the rows of whole intervals between two times [s]."""
+    times = rows["time_s"].to_numpy(float)
+    ends, interval = np.unique(times, return_inverse=True)
+    begins = np.concatenate([[0.0], ends[:-1]])[interval] if len(ends) else times
+    return rows[(begins >= start_s) & (times <= end_s) & (times > begins)]

@@ -1,0 +1,179 @@
+"""Convert readings to one series for each event, and find rows that were written twice.
+
+A table of readings is a DataFrame with the columns time_s [s], event, value, supported, running (0 to 1) and unit, one
+row for what one counter counted in one interval.
+"""
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+
+from cmlib.io.events.naming import base_name, copy_name
+from cmlib.io.formats.readings import FormatError
+
+_FEW = 0.1  # share of the intervals that may have fewer readings of an event than the others
+# Cells that are always laid out as a table; beyond these, so many for each count.
+_ALWAYS = 500_000
+_MOST_CELLS_PER_COUNT = 4
+
+
+def series(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Convert a table of readings to one series for each event.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns time_s, event, value and running, of one run by interval.
+
+    Returns
+    -------
+    counts : DataFrame, shape (n_intervals, n_events)
+        Counts as perf prints them, NaN where not counted. The index `time_s` is the interval's end [s]; columns are
+        the events' names without modifiers (such as ``:u``), in order of appearance. Where several events differ only
+        in their modifiers, they keep them. An event counted k times in nearly every interval has the further columns
+        ``event#2`` … ``event#k``.
+    running : DataFrame, shape (n_intervals, n_events)
+        Share of the time each was counted, 0 to 1; NaN where that is not known, 0 where an interval has no row of it.
+
+    Raises
+    ------
+    ValueError
+        If rows have no time, or time goes back.
+    FormatError
+        If an interval has further rows of an event, with other counts, or if the series were far larger than the
+        frame, as where each event was counted in an interval of its own.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from cmlib.io.perf import parse_stat
+    >>> text = Path("tests/golden/perf-6.1-zen5/mlpx.csv").read_text()
+    >>> counts, running = series(parse_stat(text))
+    >>> counts.shape
+    (3, 14)
+    >>> running["ls_stlf"].tolist()
+    [0.23, 0.24, 0.27]
+    """
+    frame, _ = without_copies(frame)
+    interval, codes, events, copy = _number_rows(frame)
+    column, names = _name_columns(codes, copy, events)
+    starts = np.flatnonzero(np.diff(interval, prepend=-1))
+    _check_density(len(starts), len(names), len(frame))
+    index = pd.Index(frame["time_s"].to_numpy(float)[starts], name="time_s")
+    counts = np.full((len(starts), len(names)), np.nan)
+    running = np.zeros_like(counts)
+    counts[interval, column] = frame["value"]
+    running[interval, column] = frame["running"]
+    return pd.DataFrame(counts, index, names), pd.DataFrame(running, index, names)
+
+
+def without_copies(frame: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+    """Leave out rows that repeat another row of their interval, as where intervals were written twice.
+
+    Several rows of an event in an interval are several readings of it, if nearly every interval has as many.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Table of readings.
+
+    Returns
+    -------
+    frame : DataFrame
+        With the same columns.
+    n_copies : int
+        Rows left out: equal to another of the same event and interval.
+
+    Raises
+    ------
+    FormatError
+        If an interval has further rows of an event, with other counts.
+    ValueError
+        If rows have no time, or time goes back.
+    """
+    interval, codes, _, copy = _number_rows(frame)
+    if not copy.any():
+        return frame, 0
+    rows = frame[["value", "running"]].assign(interval=interval, code=codes)
+    is_equal = rows.duplicated().to_numpy()
+    is_further = _find_further(rows, copy)
+    differs = is_further & ~is_equal
+    if differs.any():
+        row = frame.iloc[np.argmax(differs)]
+        raise FormatError(
+            f"the interval that ends at {row['time_s']:.9g} s has a further row of {row['event']} with another count, "
+            f"{row['value']:.15g}: are these several runs, or counts of several CPUs? Give each its own file."
+        )
+    return frame[~is_further].reset_index(drop=True), int(is_further.sum())
+
+
+def _find_further(rows: pd.DataFrame, copy: np.ndarray) -> np.ndarray:
+    """Mark the rows that are more than their event has in nearly all intervals, or repeat if all rows do.
+
+    `copy` is the number, from 0, of each row among those of its event and interval.
+    """
+    if rows.duplicated(keep=False).all():
+        equal = rows.groupby(list(rows), dropna=False, sort=False)
+        sizes = equal["code"].transform("size").to_numpy()
+        n_times = np.gcd.reduce(sizes)
+        if n_times > 1:
+            return equal.cumcount().to_numpy() >= sizes // n_times
+    n_rows = rows.groupby(["code", "interval"]).size()
+    last = rows["interval"].iloc[-1]  # may be cut off
+    before = n_rows[n_rows.index.get_level_values("interval") < last]
+    usual_of_all = n_rows.groupby(level="code").quantile(_FEW, interpolation="lower")
+    usual_before = before.groupby(level="code").quantile(_FEW, interpolation="lower")
+    usual = usual_of_all.combine(usual_before, max, fill_value=1)
+    return copy >= usual.to_numpy()[rows["code"]]
+
+
+def _number_rows(frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, pd.Index, np.ndarray]:
+    """Return each row's numbers of interval and event, the events' names, and its number among rows of both."""
+    time = frame["time_s"].to_numpy(float)
+    _check_times(time)
+    interval = np.cumsum(np.diff(time, prepend=time[:1]) > 0)
+    codes, events = pd.factorize(frame["event"])
+    key = interval * len(events) + codes
+    return interval, codes, events, number_equal(key)
+
+
+def number_equal(key: np.ndarray) -> np.ndarray:
+    """Number equal values of an array of int in order of appearance, from 0."""
+    return pd.Series(key).groupby(key, sort=False).cumcount().to_numpy()
+
+
+def _check_times(time: np.ndarray) -> None:
+    """Raise ValueError if a time is NaN or smaller than the one before it."""
+    if np.isnan(time).any():
+        raise ValueError("the counts have no times: they are totals of whole runs. Record with an interval.")
+    back = np.flatnonzero(np.diff(time) < 0)
+    if len(back):
+        row = back[0] + 1
+        raise ValueError(
+            f"row {row}: time goes back from {time[row - 1]:.9g} to {time[row]:.9g} s: several runs are in one file. "
+            "Split it, a run a file."
+        )
+
+
+def _name_columns(codes: np.ndarray, copy: np.ndarray, events: pd.Index) -> tuple[np.ndarray, list[str]]:
+    """Number each row's column, and name the columns in order of appearance.
+
+    `codes` are the rows' numbers of `events`, `copy` which reading of it a row is (from 0). Names have modifiers only
+    where two would be equal without them.
+    """
+    bases = [base_name(event) for event in events]
+    n_same_base = Counter(bases)
+    names = [event if n_same_base[base] > 1 else base for event, base in zip(events, bases, strict=True)]
+    n_copies = copy.max(initial=0) + 1
+    column, kinds = pd.factorize(codes * n_copies + copy)
+    return column, [copy_name(names[kind // n_copies], kind % n_copies + 1) for kind in kinds]
+
+
+def _check_density(n_intervals: int, n_events: int, n_counts: int) -> None:
+    """Raise FormatError before a table is made that is far larger than what was counted."""
+    if n_intervals * n_events > max(_ALWAYS, _MOST_CELLS_PER_COUNT * n_counts):
+        raise FormatError(
+            f"{n_intervals:,} intervals of {n_events:,} events would have {n_intervals * n_events:,} counts, and the "
+            f"file has {n_counts:,}: each event is there in few intervals only. Is it output of one recording?"
+        )

@@ -1,0 +1,212 @@
+"""Derive the series of a recording from its file: when a file is read first, and when a stored run is read again."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from cmlib.intervals import zeros_without_turn
+from cmlib.io.formats.readings import FormatError, Program, ReadOptions, Run, make_counts
+from cmlib.io.formats.registry import formats, read_counts
+from cmlib.io.meaning.facts import add_modes
+from cmlib.io.meaning.readings import Table, make_table
+from cmlib.io.meaning.selection import select, selection_of
+from cmlib.io.meaning.series import series, without_copies
+from cmlib.io.meaning.tool_metrics import SHARE_EVENTS, collect_metrics, find_category
+
+
+class Derived(NamedTuple):
+    """Series of a recording, and what was found on the way.
+
+    Attributes
+    ----------
+    table : Table
+        Readings without copies.
+    counts, running : DataFrame, shape (n_intervals, n_events)
+        Index: end of each interval [s]. Columns: events by the file's names.
+    n_copies : int
+        Rows that were left out because they came twice.
+    hidden : list of str
+        Events with zeros that stand for "not counted".
+    """
+
+    table: Table
+    counts: pd.DataFrame
+    running: pd.DataFrame
+    n_copies: int
+    hidden: list[str]
+
+
+def derive_series(program: Program, levels: frozenset[str] = frozenset()) -> Derived:
+    """Derive the series of selected rows.
+
+    Parameters
+    ----------
+    program : Program
+        One run by interval, or whole runs of one list of events; or metrics without counts.
+    levels : frozenset of str
+        Events that are levels.
+
+    Raises
+    ------
+    FormatError
+        If rows contradict each other, or there is nothing to read.
+    ValueError
+        If times go back.
+    """
+    if program.counts.empty:
+        program = replace(program, counts=_shares_as_counts(program.metrics))
+    table = make_table(program, levels)
+    rows, n_copies = without_copies(table.rows)
+    counts, running = series(rows)
+    shown = counts
+    counts, running = without_uncounted_zeros(counts, running)
+    hidden = shown.columns[(counts.isna() & shown.notna()).any()].tolist()
+    counts, running = add_modes(counts, running)
+    return Derived(table._replace(rows=rows), counts, running, n_copies, hidden)
+
+
+def without_uncounted_zeros(counts: pd.DataFrame, running: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Make zeros of events that had no turn on a counter NaN, and their shares 0.
+
+    Only zeros whose share is not known (NaN) are changed, as :func:`cmlib.intervals.zeros_without_turn` finds them.
+    """
+    if not (counts == 0).any(axis=None):  # a check that is ten times as fast
+        return counts, running
+    hidden = zeros_without_turn(counts, running)
+    return counts.mask(hidden), running.mask(hidden, 0.0)
+
+
+def _shares_as_counts(metrics: pd.DataFrame) -> pd.DataFrame:
+    """Make counts of the shares of slots that a tool printed without counts: percentages, one row per run and share."""
+    rows = []
+    for run, of_run in metrics.groupby("run", sort=True):
+        shares = collect_metrics(of_run)
+        named = of_run[[find_category(name) is not None for name in of_run["name"]]]
+        running = float(named["running"].mean()) if named["running"].notna().any() else np.nan
+        for category, event in SHARE_EVENTS.items():
+            if category in shares:
+                rows.append((run, event, 100 * shares[category], running))
+    if not rows:
+        raise FormatError("there are no counts, and no shares of slots.")
+    runs, events, values, shares = zip(*rows, strict=True)
+    return make_counts({"run": runs, "event": events, "value": values, "running": shares, "unit": "%"})
+
+
+def join_programs(programs: Sequence[Program]) -> Program:
+    """Join the whole runs of several programs with the same events; runs are numbered anew, from 1."""
+    if len(programs) == 1:
+        return programs[0]
+    counts, metrics, runs = [], [], []
+    for program in programs:
+        rows = program.counts if len(program.counts) else program.metrics
+        numbers = list(dict.fromkeys(rows["run"]))
+        renumbered = {number: len(runs) + k for k, number in enumerate(numbers, 1)}
+        counts.append(program.counts.assign(run=program.counts["run"].map(renumbered).astype("int64")))
+        kept = program.metrics[program.metrics["run"].isin(numbers)]
+        metrics.append(kept.assign(run=kept["run"].map(renumbered).astype("int64")))
+        for number in numbers:
+            runs.append(program.runs[number - 1] if number <= len(program.runs) else Run())
+    return replace(programs[0], counts=_concatenate(counts), metrics=_concatenate(metrics), runs=tuple(runs))
+
+
+def _concatenate(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Concatenate frames; categorical columns stay categorical."""
+    dtypes = frames[0].dtypes
+    texts = [name for name in frames[0] if isinstance(dtypes[name], pd.CategoricalDtype)]
+    plain = [frame.astype(dict.fromkeys(texts, "object")) for frame in frames if len(frame)]
+    if not plain:
+        return frames[0]
+    return pd.concat(plain, ignore_index=True).astype(dict.fromkeys(texts, "category"))
+
+
+def read_stored(content: bytes, meta: Mapping) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read a stored run: read its file, and select.
+
+    Parameters
+    ----------
+    content : bytes
+        The file as it was recorded or imported; of several files, one behind the other.
+    meta : mapping
+        Metadata of the run. ``format`` and ``selection`` say how to read it; runs of earlier versions have neither.
+
+    Returns
+    -------
+    counts, running : DataFrame, shape (n_intervals, n_events)
+        NaN where not counted; shares 0 to 1. Index: time_s, the end of each interval [s]. Columns: events by their
+        names in the event tables.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read, or was imported by an earlier version in a form that is no longer read.
+    """
+    program, levels = select_stored(content, meta)
+    derived = derive_series(program, levels)
+    names = meta.get("names", {})
+    times = derived.counts.index - find_start(meta)
+    counts = derived.counts.rename(columns=names).set_axis(times)
+    running = derived.running.rename(columns=names).set_axis(times)
+    return counts, running
+
+
+def find_start(meta: Mapping) -> float:
+    """Start of a stored run in its file [s], which is taken off its times."""
+    return meta.get("selection", {}).get("start_s", 0.0)
+
+
+def select_stored(content: bytes, meta: Mapping) -> tuple[Program, frozenset[str]]:
+    """Read the file of a stored run, and return the selected rows and the names of levels."""
+    programs = []
+    levels = frozenset()
+    parts = meta.get("parts") or [{"bytes": len(content), "selection": meta.get("selection", {})}]
+    start = 0
+    for part in parts:
+        text = as_text(content[start : start + part["bytes"]])
+        start += part["bytes"]
+        readings = _read_text(text, meta, part.get("format", meta.get("format")))
+        programs.append(select(readings, selection_of(part["selection"])))
+        levels |= readings.levels
+    return join_programs(programs), levels
+
+
+def as_text(content: bytes) -> str:
+    """Decode a file; bytes that are no UTF-8 become replacement characters."""
+    return content.decode("utf-8", "replace")
+
+
+def _read_text(text: str, meta: Mapping, format_name: str | None):
+    """Read the text of a stored run in its format."""
+    interval_ms = meta.get("read_interval_ms")
+    if format_name is None:
+        if meta.get("axis") != "runs":
+            interval_ms = meta.get("interval_ms")
+        _check_old(meta)
+    options = ReadOptions(columns=meta.get("columns") or {}, interval_ms=interval_ms)
+    try:
+        if format_name is not None and format_name not in formats():
+            raise FormatError(f"its format {format_name!r} is not known to this version.")
+        _, readings = read_counts(text, format_name, options)
+    except FormatError as error:
+        if format_name is None and meta.get("imported"):
+            raise FormatError(_ask_to_import(meta)) from error
+        raise
+    if format_name is None and len(readings.programs) != 1:
+        raise FormatError(_ask_to_import(meta))
+    return readings
+
+
+def _check_old(meta: Mapping) -> None:
+    """Raise FormatError for runs that were cut out of a file by marks, whose text an earlier version rewrote."""
+    if meta.get("start_s"):
+        raise FormatError(_ask_to_import(meta))
+
+
+def _ask_to_import(meta: Mapping) -> str:
+    """Say how to import a run of an earlier version again."""
+    return (
+        f"{meta.get('program', 'the run')}/{meta.get('run', '')} was imported by an earlier version, in a form that is "
+        "no longer read. Move the run away, and import the original file again with `cmlib import NAME FILE`."
+    )
