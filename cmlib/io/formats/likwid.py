@@ -124,10 +124,9 @@ class _Tables:
     @staticmethod
     def _make_program(region: str, tables: list[dict], length: int) -> Program:
         rows = [(run, *row) for run, table in enumerate(tables, 1) for row in table["rows"]]
-        columns = zip(*rows, strict=True) if rows else ([], [], [], [])
-        counts = make_counts(
-            dict(zip(("run", "place", "event", "value"), columns, strict=True)) | {"running": 1.0}
-        )
+        names = ("run", "place", "event", "value", "supported")
+        columns = zip(*rows, strict=True) if rows else ([],) * len(names)
+        counts = make_counts(dict(zip(names, columns, strict=True)) | {"running": 1.0})
         runs = tuple(Run(seconds=table["seconds"]) for table in tables)
         return Program(counts, region, runs, span=(0, length))
 
