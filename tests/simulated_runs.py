@@ -15,5 +15,5 @@ def build(folder, *, name="planted", source=None):
     shutil.copy(SOURCE.with_name("mix.h"), folder)
     file = folder / f"{name}.c"
     file.write_text(source or SOURCE.read_text(encoding="utf-8"), encoding="utf-8")
-    subprocess.run(["cc", "-O1", "-g", "-o", folder / name, file], check=True)
+    subprocess.run(["cc", "-O1", "-g", "-pthread", "-o", folder / name, file], check=True)
     return str(folder / name)

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cmlib.anomaly.counts import blame, compare_counts, compare_estimates
+from cmlib.anomaly.counts import blame, compare_counts, compare_estimates, withhold_verdict
 from cmlib.cli import main
 from cmlib.collect.compare.simulated import compare_simulated
 from cmlib.errors import CmlibError
@@ -106,6 +106,24 @@ def test_functions_are_named_by_their_share_of_the_change():
     assert found["function"].tolist() == ["f", "fresh"] and found["location"].tolist() == ["b.c", "b.c"]
     np.testing.assert_allclose(found["share"], [60 / 92, 40 / 92])
     np.testing.assert_allclose(found["times_usual"], [1.6, np.inf])
+
+
+@pytest.mark.parametrize(
+    ("verdict", "repetitions", "n_threads", "expected"),
+    [
+        ("same", (1000, 1000), 1, ("same", [])),
+        ("same", (1000, 1004), 1, ("same", [])),  # less than 0.5 % of the instructions
+        ("same", (1000, 3000), 1, ("inconclusive", ["string instructions"])),
+        ("faster", (1000, 3000), 1, ("inconclusive", ["string instructions"])),
+        ("slower", (3000, 1000), 1, ("inconclusive", ["string instructions"])),
+        ("slower", (1000, 3000), 1, ("slower", ["string instructions"])),
+        ("faster", (3000, 1000), 1, ("faster", ["string instructions"])),
+        ("same", (0, 0), 2, ("inconclusive", ["threads"])),
+        ("slower", (0, 0), 2, ("slower", ["threads"])),
+    ],
+)
+def test_a_verdict_that_the_counts_cannot_support_is_withheld(verdict, repetitions, n_threads, expected):
+    assert withhold_verdict(verdict, repetitions, 1000, n_threads) == expected
 
 
 @pytest.fixture(scope="module")
@@ -252,3 +270,64 @@ def test_a_loop_that_becomes_memcpy_is_no_slower_and_the_verdict_is_libcs(tmp_pa
     found = compare_simulated(*paths, n_runs=1, notify=quiet)
     assert found["verdict"] == "faster" and found["depends_on_libc"]
     assert found["libc_share"]["new"] > 0.3 > 0.1 > found["libc_share"]["old"]
+
+
+TWO_THREADS = """#include <pthread.h>
+struct {{ volatile long one; char between[{bytes}]; volatile long two; }} __attribute__((aligned(128))) counters;
+static void *count(void *counter) {{
+    for (int i = 0; i < 20000; i++) ++*(volatile long *)counter;
+    return 0;
+}}
+int main(void) {{
+    pthread_t threads[2];
+    pthread_create(threads, 0, count, (void *)&counters.one);
+    pthread_create(threads + 1, 0, count, (void *)&counters.two);
+    pthread_join(threads[0], 0);
+    pthread_join(threads[1], 0);
+    return 0;
+}}"""
+
+
+@needs_valgrind
+def test_false_sharing_is_not_called_the_same(tmp_path):
+    apart, shared = (build(tmp_path, name=f"apart{n}", source=TWO_THREADS.format(bytes=n)) for n in (120, 8))
+    done = CliRunner().invoke(
+        main, ["compare", "--simulate", "--runs", "1", "--strict", "--json", apart, shared]
+    )
+    found = json.loads(done.stdout)
+    assert (found["verdict"], done.exit_code) == ("inconclusive", 3)
+    assert found["threads"] == {"old": 3, "new": 3} and "threads" in found["limited_by"]
+    shown = CliRunner().invoke(main, ["compare", "--simulate", "--runs", "1", apart, shared])
+    assert "contention" in shown.stdout
+
+
+COPIES = """static char from[1 << 12], to[1 << 12];
+int main(void) {
+    for (int k = 0; k < 100; k++) {
+        from[k] = k;
+        COPY
+    }
+    return to[3] == 3 ? 0 : 1;
+}"""
+BY_VECTORS = """for (long i = 0; i < sizeof to; i += 16)
+    __asm__ volatile("movups (%0), %%xmm0; movups %%xmm0, (%1)" :: "r"(from + i), "r"(to + i) : "memory", "xmm0");"""
+BY_STRING = """{ char *s = from, *d = to; long n = sizeof to;
+    __asm__ volatile("rep movsb" : "+S"(s), "+D"(d), "+c"(n) :: "memory"); }"""
+
+
+@needs_valgrind
+def test_repetitions_of_a_string_instruction_decide_nothing(tmp_path):
+    vectors, string = (
+        build(tmp_path, name=name, source=COPIES.replace("COPY", copy))
+        for name, copy in (("vectors", BY_VECTORS), ("string", BY_STRING))
+    )
+    for versions in ((vectors, string), (string, vectors)):
+        found = compare_simulated(*versions, caches=CACHES, n_runs=1, notify=quiet)
+        assert found["verdict"] == "inconclusive" and "string instructions" in found["limited_by"]
+    counts = {row["event"]: row["old"] - row["new"] for row in found["counts"]}
+    repetitions = found["string_repetitions"]
+    assert repetitions["old"] - repetitions["new"] == 100 << 12
+    # 25,600 loads and stores of the vectors against 100 of the string instruction.
+    assert counts["sim.loads"] == pytest.approx(-25_500, rel=0.01)
+    assert counts["sim.stores"] == pytest.approx(-25_500, rel=0.01)
+    assert counts["sim.conditional_branches"] == pytest.approx(-25_600, rel=0.01)

@@ -108,6 +108,48 @@ def compare_estimates(tests, old, new, weight, smallest=0.02):
     return verdict, float(1 + change), float(by_misses), float(threshold)
 
 
+def withhold_verdict(verdict, repetitions, n_instructions, n_threads, *, smallest=0.005):
+    """Withdraw a verdict that simulated counts cannot support.
+
+    The repetitions of string instructions (``rep movsb``) take an unknown time on a processor: between almost none
+    and some cycles each. Threads run one at a time in a simulation, so that false sharing, locks and other contention
+    have no effect.
+
+    Parameters
+    ----------
+    verdict : str
+        Verdict of :func:`compare_estimates`.
+    repetitions : pair of float
+        Repetitions of string instructions in a run of the old and of the new version.
+    n_instructions : float
+        Instructions in a run of the old version.
+    n_threads : int
+        Largest number of threads of either version.
+    smallest : float, default 0.005
+        Smallest relevant change, as a share of the instructions.
+
+    Returns
+    -------
+    verdict : str
+        ``inconclusive`` in place of ``same`` if several threads ran. If repetitions changed, ``slower`` stands only
+        with more of them and ``faster`` only with fewer; every other verdict becomes ``inconclusive``.
+    reasons : list of str
+        ``string instructions``, ``threads``, or both, if they limit the verdict.
+    """
+    reasons = []
+    change = repetitions[1] - repetitions[0]
+    if abs(change) >= smallest * n_instructions:
+        reasons.append("string instructions")
+        stands = (verdict == SLOWER and change > 0) or (verdict == FASTER and change < 0)
+        if not stands:
+            verdict = INCONCLUSIVE
+    if n_threads > 1:
+        reasons.append("threads")
+        if verdict == SAME:
+            verdict = INCONCLUSIVE
+    return verdict, reasons
+
+
 def blame_changes(tests, old, new, n_runs):
     """Find the functions that account for changed counts: a DataFrame, a row for each event in `tests` and function.
 

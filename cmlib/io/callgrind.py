@@ -7,7 +7,7 @@ function. CallgrindError for text that is cut off, was changed, or is not Callgr
 
 import itertools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -27,6 +27,8 @@ _MOST_EVENTS = 64
 _MOST_DIGITS = 18  # of a count, so that it fits into 64 bits
 _MOST_FUNCTIONS, _MOST_ROWS = 100_000, 1_000_000  # functions of a program; functions times parts
 _NAMED = re.compile(r"(c?)(fn|fl|fi|fe|ob)=(?:\(([0-9]+)\) ?)?(.*)")
+_THREAD = re.compile(r"^thread: ([0-9]{1,9})$", re.MULTILINE)
+REPETITIONS = "repetitions"  # column of the repetitions of string instructions
 _COST = frozenset("0123456789+-*")
 # What a line such as ``fl=(1) main.c`` names: a function, a file or an object (binary).
 _KIND = {"fn": "fn", "fl": "file", "fi": "file", "fe": "file", "ob": "ob"}
@@ -77,6 +79,15 @@ def read_second_level(text):
     return _parts(second[0]) if second else None
 
 
+def count_threads(text):
+    """Return the largest number of threads that a process of a run had at a time (int).
+
+    `text` is Callgrind's output. Valgrind numbers the threads of a process from 1. Numbers are written only with
+    ``--separate-threads=yes``; without them, the result is 1.
+    """
+    return max(map(int, _THREAD.findall(text)), default=1)
+
+
 def read_functions(text, *, strings_once=False):
     """Read what each function itself did in each part, without the functions that it called.
 
@@ -85,16 +96,18 @@ def read_functions(text, *, strings_once=False):
     text : str
         Callgrind's output; of two simulations, the first is read.
     strings_once : bool, default False
-        Count a repeated string instruction (``rep movsb``) once each time that it is executed, as processors do;
-        Callgrind counts its repetitions. It takes ``--dump-instr=yes --collect-jumps=yes``, and the program's files,
-        which are read: not for what strangers wrote.
+        Count a repeated string instruction (``rep movsb``) as one instruction each time that it is executed, with
+        one load or store for each of its operands, and without branches, as processors do. Callgrind counts an
+        instruction, its loads and stores, and a branch for each repetition. This needs
+        ``--dump-instr=yes --collect-jumps=yes``, and reads the program's files: not for texts of strangers.
 
     Returns
     -------
     DataFrame of int
         Index: ``part`` (from 0), ``function``, ``file`` (as the debug information names it, ``???`` without) and
         ``object`` (path of the binary); columns: Callgrind's short names, such as ``Ir``. The rows of a part add up
-        to its totals, but for `strings_once`.
+        to its totals. With `strings_once` they do not, and a further column ``repetitions`` has the number of
+        repetitions of string instructions.
 
     Raises
     ------
@@ -102,20 +115,48 @@ def read_functions(text, *, strings_once=False):
         If the text is cut off, was changed, was not written by Callgrind, or tells of more than 100,000 functions.
     """
     names = list(read_parts(text).totals.columns)
-    by_place, repeats = {}, {}
+    by_place = {}
+    loops = {}
     first = 0
     for process in _simulations(text)[0]:
-        first = _read_process(process, first, len(names), by_place, repeats)
+        first = _read_process(process, first, len(names), by_place, loops)
     if not 0 < len({place[1:] for place in by_place}) <= _MOST_FUNCTIONS:
         raise CallgrindError(message(__file__, "no_functions", _MOST_FUNCTIONS))
     if any(not 0 <= cost < 10**_MOST_DIGITS for costs in by_place.values() for cost in costs):
         raise CallgrindError(message(__file__, "impossible_costs"))
-    if strings_once:
-        at_work = {place: is_string_instruction(*place) for place in {(key[3], at) for key, at in repeats}}
-        for (key, at), count in repeats.items():
-            by_place[key][names.index("Ir")] -= count * at_work[key[3], at]
     index = pd.MultiIndex.from_tuples(by_place, names=["part", "function", "file", "object"])
-    return pd.DataFrame(list(by_place.values()), index, names)
+    functions = pd.DataFrame(list(by_place.values()), index, names)
+    return _count_strings_once(functions, loops) if strings_once else functions
+
+
+def _count_strings_once(functions, loops):
+    """Return the counts of functions without the repetitions of string instructions.
+
+    `functions` is the DataFrame of :func:`read_functions`, `loops` the instructions that jump to themselves, as
+    :func:`_read_process` collects them. The result has the number of repetitions as its last column.
+    """
+    rows = {key: row for row, key in enumerate(functions.index)}
+    counts = {name: functions[name].to_numpy(copy=True) for name in functions}
+    counts[REPETITIONS] = np.zeros(len(functions), dtype=np.int64)
+    known = {}
+    for (key, address), (repetitions, costs) in loops.items():
+        place = key[3], address
+        if place not in known:
+            known[place] = is_string_instruction(*place)
+        if not known[place]:
+            continue
+        row = rows[key]
+        cost = dict(zip(functions, costs, strict=True))
+        executions = cost["Ir"] - repetitions
+        counts["Ir"][row] -= repetitions
+        for access in ("Dr", "Dw"):
+            if access in cost:
+                counts[access][row] -= cost[access] - cost[access] * executions // repetitions
+        for branch in ("Bc", "Bcm"):
+            if branch in cost:
+                counts[branch][row] -= cost[branch]
+        counts[REPETITIONS][row] += repetitions
+    return pd.DataFrame(counts, functions.index)
 
 
 def display_name(function, binary):
@@ -168,12 +209,32 @@ def _simulations(text):
     return list(grouped.values())
 
 
-def _read_process(text, part, n_events, by_place, repeats):
-    """Add the costs of one process to `by_place`, and repetitions of instructions to `repeats`.
+@dataclass
+class _Instruction:
+    """An instruction at an `address` of the function `key`: lists of its costs, and how often it jumped to itself."""
 
-    `by_place` maps (part, function, file, object) to a list of costs, `repeats` maps such a key and an address to the
-    jumps from the instruction there to itself. `part` is the number of the first part; returns that of the part
-    behind the last.
+    key: tuple | None
+    address: int
+    costs: list = field(default_factory=list)
+    repetitions: int = 0
+
+    def add_to(self, loops, n_events):
+        """Add repetitions and costs to `loops`, which maps key and address to both, if it jumped to itself."""
+        if not self.repetitions:
+            return
+        repetitions, costs = loops.get((self.key, self.address), (0, [0] * n_events))
+        for line_costs in self.costs:
+            for k, cost in enumerate(line_costs):
+                costs[k] += cost
+        loops[self.key, self.address] = repetitions + self.repetitions, costs
+
+
+def _read_process(text, part, n_events, by_place, loops):
+    """Add the costs of one process to `by_place`, and its instructions that jump to themselves to `loops`.
+
+    `by_place` maps (part, function, file, object) to a list of costs. `loops` maps such a key and an address to the
+    number of jumps from the instruction there to itself, and a list of that instruction's costs. `part` is the
+    number of the first part; returns that of the part behind the last.
     """
     positions = _header(text, "positions").split()
     n_positions, with_address = len(positions), positions[0] == "instr"
@@ -181,18 +242,25 @@ def _read_process(text, part, n_events, by_place, repeats):
     place = {"fn": "", "file": "", "ob": ""}
     costs, inclusive = None, False
     key, address, jump = None, 0, None
+    instruction = _Instruction(None, 0)
     line = ""
     try:
         for line in text.splitlines():
             if line[:1] in _COST and line:
                 if with_address:
                     address = _moved(address, line.split(maxsplit=1)[0])
+                    if (instruction.key, instruction.address) != (key, address):
+                        instruction.add_to(loops, n_events)
+                        instruction = _Instruction(key, address)
                     if jump is not None and jump[1] == address:
-                        repeats[key, address] = repeats.get((key, address), 0) + jump[0]
+                        instruction.repetitions += jump[0]
                     jump = None
                 if not inclusive:
-                    for k, cost in enumerate(line.split()[n_positions:]):
-                        costs[k] += int(cost)
+                    line_costs = list(map(int, line.split()[n_positions:]))
+                    if with_address:
+                        instruction.costs.append(line_costs)
+                    for k, cost in enumerate(line_costs):
+                        costs[k] += cost
                 inclusive = False
             elif line.startswith("calls="):
                 inclusive = True
@@ -213,6 +281,7 @@ def _read_process(text, part, n_events, by_place, repeats):
                         raise CallgrindError(message(__file__, "many_functions", _MOST_ROWS))
             elif line.startswith("totals:"):
                 part += 1
+        instruction.add_to(loops, n_events)
     except CallgrindError:
         raise
     except (ValueError, TypeError, IndexError) as error:  # a cost before any function, too many, or no number

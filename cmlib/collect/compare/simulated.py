@@ -15,16 +15,22 @@ import pandas as pd
 
 from cmlib.anomaly import speed
 from cmlib.anomaly.changes import changed_functions, mark_named
-from cmlib.anomaly.counts import blame_changes, compare_counts, compare_estimates, spread
+from cmlib.anomaly.counts import blame_changes, compare_counts, compare_estimates, spread, withhold_verdict
 from cmlib.collect.compare.interpreters import without_script
 from cmlib.collect.compare.report import as_rows, report
 from cmlib.collect.compare.versions import Version, is_recording
 from cmlib.collect.record.execute import run_timed
 from cmlib.collect.simulate import read_functions, read_parts
-from cmlib.collect.simulate.valgrind import EACH_INSTRUCTION, FIXED_LIBC, cache_options, simulate
+from cmlib.collect.simulate.valgrind import (
+    EACH_INSTRUCTION,
+    EACH_THREAD,
+    FIXED_LIBC,
+    cache_options,
+    simulate,
+)
 from cmlib.errors import CmlibError
 from cmlib.io.archive.runs import VALGRIND
-from cmlib.io.callgrind import REPEATS, as_events, display_name
+from cmlib.io.callgrind import REPEATS, REPETITIONS, as_events, count_threads, display_name
 from cmlib.io.events import simulated_events
 from cmlib.terminal import say
 
@@ -41,8 +47,9 @@ class SimulatedVersion:
 
     `name` is its command. `runs` has a row a run, a column an event; `functions` their mean by function (index), and
     file. `libc_share` and `startup_share` are shares (0-1) of instructions that the C library executes, and that an
-    interpreter's start-up, left out of the counts, did. `about` is a dict of Valgrind's version, caches and
-    environment.
+    interpreter's start-up, left out of the counts, did. `repetitions` is the mean number of repetitions of string
+    instructions in a run, `n_threads` the largest number of threads. `about` is a dict of Valgrind's version, caches
+    and environment.
     """
 
     name: str
@@ -50,6 +57,8 @@ class SimulatedVersion:
     functions: pd.DataFrame
     libc_share: float
     startup_share: float
+    repetitions: float
+    n_threads: int
     about: dict
 
 
@@ -127,6 +136,10 @@ def compare_simulated(
     tests = compare_counts(old.runs, new.runs, table, smallest, smallest_modelled)
     estimates = compare_estimates(tests, old.runs, new.runs, table["weight"], smallest_modelled)
     verdict, ratio, by_misses, threshold = estimates
+    repetitions = old.repetitions, new.repetitions
+    n_instructions = old.runs[_INSTRUCTIONS].mean()
+    n_threads = max(old.n_threads, new.n_threads)
+    verdict, withheld = withhold_verdict(verdict, repetitions, n_instructions, n_threads, smallest=smallest)
     changes = tests[tests["verdict"] != speed.NO_CHANGE]
     causes = as_rows(blame_changes(changes, old.functions, new.functions, n_runs))
     by_libc = max(old.libc_share, new.libc_share) > _MOST_IN_LIBC
@@ -141,7 +154,9 @@ def compare_simulated(
         libc_share={"old": old.libc_share, "new": new.libc_share},
         startup_share={"old": old.startup_share, "new": new.startup_share},
         depends_on_libc=by_libc,
-        limited_by=speed.limits(verdict, libc=by_libc, repeats=bool(differing <= REPEATS)),
+        threads={"old": old.n_threads, "new": new.n_threads},
+        string_repetitions={"old": old.repetitions, "new": new.repetitions},
+        limited_by=[*speed.limits(verdict, libc=by_libc, repeats=bool(differing <= REPEATS)), *withheld],
         p_value=None,
         rules={
             "test": "ranges of the runs' counts, which repeat",
@@ -173,7 +188,7 @@ def compare_simulated(
 def _simulated(version, argv, options):
     """What Callgrind writes of one run (str)."""
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
-        options, limit_s = [*options, *EACH_INSTRUCTION], version.timeout
+        options, limit_s = [*options, *EACH_INSTRUCTION, *EACH_THREAD], version.timeout
         outcome = simulate(argv, Path(folder), options=options, env=FIXED_LIBC, limit_s=limit_s)
         return outcome.raw.decode(errors="replace")
 
@@ -206,4 +221,13 @@ def _version(version, texts, startup):
     counts = as_events(by_function[list(simulated_events()["callgrind"])].sum()) / len(tables)
     files = rows.loc[by_function["Ir"].idxmax()].set_index("function")["file"]
     of_libc = rows.loc[rows["object"].str.contains(_LIBC), "Ir"].sum() / rows["Ir"].sum()
-    return SimulatedVersion(version.command, runs, counts.assign(file=files), float(of_libc), share, about)
+    return SimulatedVersion(
+        name=version.command,
+        runs=runs,
+        functions=counts.assign(file=files),
+        libc_share=float(of_libc),
+        startup_share=share,
+        repetitions=float(sum(table[REPETITIONS].sum() for table in tables) / len(tables)),
+        n_threads=max(map(count_threads, texts)),
+        about=about,
+    )

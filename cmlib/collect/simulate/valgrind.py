@@ -34,6 +34,8 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
 _CALLGRIND = ["--tool=callgrind", "--cache-sim=yes", "--branch-sim=yes", "--combine-dumps=yes"]
 # Valgrind without a tool, with blocks cut as Callgrind cuts them, so that its statistics tell their number.
 _BARE = ["--tool=none", "--stats=yes", "--vex-guest-chase=no", "--vex-iropt-unroll-thresh=0"]
+# Writes the counts of each thread apart, so that the reader can count threads.
+EACH_THREAD = ["--separate-threads=yes"]
 # Costs by address: Callgrind counts each repetition of `rep movsb`, and so the reader can count it once.
 EACH_INSTRUCTION = ["--dump-instr=yes", "--collect-jumps=yes"]
 # Makes glibc copy by vector instructions, equally on any machine, and not by `rep movsb`, which Valgrind's CPUID has.
