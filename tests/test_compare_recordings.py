@@ -3,6 +3,7 @@
 import gzip
 import itertools
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -90,7 +91,10 @@ def test_recordings_have_account_and_rates_side_by_side(tmp_path):
         beginning(tmp_path, name) for name in ("gcc/mlpx12-p0-00", "gcc/mlpx12-p1-00", "bzip2/mlpx12-p0-00")
     ]
     same = told(*files[:2])
-    assert same["verdict"] == "no change" and len(same["rates"]) == 13
+    # Nothing differs, but the intervals of rare events in 75 intervals are wide.
+    assert same["verdict"] == "inconclusive" and len(same["rates"]) == 13
+    assert {row["verdict"] for row in same["levels"]} == {"no change"}
+    assert {row["verdict"] for row in same["rates"]} == {"no change", "inconclusive"}
     other = told(files[0], files[2])
     assert rows(other["rates"])["op_cache_hit_miss.op_cache_hit"]["ratio"] > 1.3
     for row in other["account"]:
@@ -120,3 +124,52 @@ def test_a_command_may_end_in_json_and_a_recording_have_blanks_in_its_name(tmp_p
     (tmp_path / "my old.json").write_text("{}", encoding="utf-8")
     assert is_recording("my old.json") and is_recording("new.json")
     assert not is_recording("cat input.json") and not is_recording("./app")
+
+
+TRIALS = Path(__file__).parent / "golden/trials"
+
+
+def test_a_change_within_a_wide_interval_is_inconclusive(tmp_path):
+    """Misses are 1.7 times as many, and vary tenfold from interval to interval."""
+    rng = np.random.default_rng(3)
+    files = []
+    for name, times in (("old", 1.0), ("new", 1.7)):
+        lines = []
+        for second in range(1, 13):
+            counts = {"instructions": 1e9, "cycles": 8e8, "cache-misses": 1e6 * times * rng.lognormal(0, 1.2)}
+            lines += [
+                f"{second}.000000000,{n:.0f},,{event},1000000000,100.00,," for event, n in counts.items()
+            ]
+        files.append(tmp_path / f"{name}.csv")
+        files[-1].write_text("\n".join(lines) + "\n")
+    answer = told(*files)
+    misses = rows(answer["rates"])["cache-misses"]
+    assert misses["low"] < 1 < 1.7 < misses["high"] and misses["verdict"] == "inconclusive"
+    assert rows(answer["levels"])["instructions a cycle"]["verdict"] == "no change"
+    assert answer["verdict"] == "inconclusive"
+    assert "INCONCLUSIVE" in compared(*files, "--strict", code=3)
+
+
+def test_repeated_runs_of_two_builds_are_compared_by_program():
+    files = TRIALS / "repeated-runs-old.csv", TRIALS / "repeated-runs-new.csv"
+    answer = told(*files, code=1)
+    assert answer["verdict"] == "slower" and answer["unmatched"] == []
+    work, tiny = (next(p for p in answer["programs"] if p["name"] == name) for name in ("work", "tiny"))
+    assert (work["verdict"], tiny["verdict"]) == ("slower", "no change")
+    assert rows(work["totals"])["seconds"]["ratio"] == pytest.approx(1.5, abs=0.01)
+    assert rows(work["totals"])["instructions"]["verdict"] == "no change"
+    shown = compared(*files, code=1)
+    assert "work: slower" in shown and "tiny: no change" in shown
+    assert told(*files[::-1])["verdict"] == "faster"
+    assert told(files[0], files[0])["verdict"] == "no change"
+
+
+def test_totals_and_intervals_are_refused_once_with_what_can_be_compared(tmp_path):
+    intervals = served(tmp_path / "intervals.csv", [100] * 20)
+    one_run = tmp_path / "runs.csv"
+    one_run.write_text(
+        "program,iteration,cycles,instructions,elapsed_time\nwork,1,10,20,0.5\nwork,2,10,20,0.5\n"
+    )
+    done = CliRunner().invoke(main, ["compare", "--recordings", str(one_run), str(intervals)])
+    assert done.exit_code == 2 and "perf stat -I 1000" in done.stderr and "perf stat -r 5" in done.stderr
+    assert told(one_run, one_run, "--strict", code=3)["verdict"] == "not comparable"

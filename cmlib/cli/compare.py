@@ -38,6 +38,7 @@ def as_text(comparison, form="txt"):
 _HISTORY, _RECORDINGS = "--history", "--recordings"
 _OF_COMMANDS = (COUNTED, SIMULATED)
 _RUNS = {COUNTED: 40, SIMULATED: 2}  # of each command, by default
+_RECORDINGS_CHANGED = ("differs", "faster", "counts differ")
 _UNCHANGED = ("no change", "same", "inconclusive")  # verdicts that are no change to --any-change
 
 
@@ -140,8 +141,9 @@ def compare(
         context.exit(int(_compare_history(history, page, as_json=as_json, **limits) and any_change))
     if source == _RECORDINGS:
         verdict = _compare_recordings(old, new, as_json, load=load, **limits)
-        changed = any_change and verdict == "differs"
-        context.exit(1 if changed else 3 if strict and verdict == "not comparable" else 0)
+        if verdict == "slower" or (any_change and verdict in _RECORDINGS_CHANGED):
+            context.exit(1)
+        context.exit(3 if strict and verdict in ("not comparable", "inconclusive") else 0)
     if None in sources and any(sources):
         raise click.UsageError("--old-source and --new-source belong together.")
     if "build" in settings and "layouts" not in settings:
@@ -206,20 +208,43 @@ def _compare_history(path, page, *, as_json, alpha=0.05, smallest=0.01):
     return bool(groups)
 
 
-def _compare_recordings(old, new, as_json, **settings):
-    """Print how two recordings of a service compare, as text or JSON, and return the verdict.
+def _compare_recordings(old, new, as_json, *, load, **limits):
+    """Print how two recordings compare, as text or JSON, and return the verdict.
 
-    That is ``differs``, ``no change`` or ``not comparable``. `old` and `new` are files or names of recorded programs;
-    click.BadParameter if one holds several programs or none; `settings` are load and smallest of
-    :func:`compare_services`.
+    `old` and `new` are files or names of recorded programs. Totals of repeated runs are compared program by program,
+    and recordings with intervals as those of a service, whose event `load` tells the load. `limits` may have the
+    smallest relevant change. click.BadParameter if a recording with intervals holds several programs or none.
     """
     from cmlib.cli.summarize import read_programs
+    from cmlib.experiments.repeated_runs import compare_repeated_runs
     from cmlib.experiments.service import compare_services
+    from cmlib.io.archive.runs import are_totals
 
-    programs = [list(read_programs(recording, {})) for recording in (old, new)]
-    for recording, within in zip((old, new), programs, strict=True):
-        if len(within) != 1:
-            raise click.BadParameter(f"{recording} holds {len(within)} programs: import it, and give names")
-    answer = compare_services(*(within[0] for within in programs), **settings)
+    recordings = [list(read_programs(recording, {})) for recording in (old, new)]
+    if all(are_totals(metas[0]) for programs in recordings for _, metas, _ in programs):
+        by_program = [
+            {_program_in(recording, name): runs for name, _, runs in programs}
+            for recording, programs in zip((old, new), recordings, strict=True)
+        ]
+        answer = compare_repeated_runs(*by_program, **limits) | {"old": old, "new": new}
+        show(answer, "repeated_runs.txt.j2", as_json=as_json)
+        return answer["verdict"]
+    for recording, programs in zip((old, new), recordings, strict=True):
+        if len(programs) != 1:
+            raise click.BadParameter(
+                f"{recording} holds {len(programs)} programs ({', '.join(name for name, *_ in programs)}), and "
+                "recordings with intervals are compared one program at a time. Import it "
+                f"(cmlib import NAME {recording}), and give the names of two programs."
+            )
+    answer = compare_services(*(programs[0] for programs in recordings), load=load, **limits)
     show(answer, "service.txt.j2", as_json=as_json)
     return answer["verdict"]
+
+
+def _program_in(recording, name):
+    """Return the name of a program without the name of its file, which comes first if the file holds several.
+
+    The only program of a file, or a recorded one, is "the program" in both recordings, whatever its name is.
+    """
+    file = Path(recording).name
+    return name.removeprefix(f"{file} ") if name.startswith(f"{file} ") else "the program"

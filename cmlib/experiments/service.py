@@ -1,27 +1,25 @@
 """Compare two recordings of a service, before and after a change, over intervals in which both had equal loads.
 
 :func:`compare_services` takes the counts and metadata of both, and gives a dict: the verdict ("differs", "no
-change", "not comparable"), and ratios (new to old) of levels and rates with confidence intervals that hold together
-at 95 %, those of levels and those of rates. Levels are quantities such as instructions per cycle or clock; the
-account is the shares of the pipeline's slots by category (front end, back end, bad speculation, retired). A
+change", "inconclusive", "not comparable"), and ratios (new to old) of levels and rates with confidence intervals that
+hold together at 95 %, those of levels and those of rates. Levels are quantities such as instructions per cycle or
+clock; the account is the shares of the pipeline's slots by category (front end, back end, bad speculation, retired). A
 CmlibError if a recording has no intervals, or did not count the load.
 """
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from cmlib import topdown
 from cmlib.errors import CmlibError
+from cmlib.experiments.ratio_tables import DIFFERS, INCONCLUSIVE, NO_CHANGE, NOT_COMPARABLE, compare_ratios
 from cmlib.experiments.summary import summarize_runs
 from cmlib.io.archive.runs import are_totals
 from cmlib.topdown.run_levels import EXTENSIVE, interval_lengths, levels
 
 SCHEMA = 1
-DIFFERS, NO_CHANGE, NOT_COMPARABLE = "differs", "no change", "not comparable"
 _STEP = 1.1  # ratio of the largest to the smallest load in a phase
 _FEWEST = 8  # intervals of the same load; parts of a recording by which variation is estimated
-_ROUNDING = 1e-18  # added to variances, which may be 0
 
 
 def compare_services(old, new, *, load="instructions", smallest=0.25):
@@ -45,10 +43,12 @@ def compare_services(old, new, *, load="instructions", smallest=0.25):
     -------
     dict
         What ``cmlib compare --recordings --json`` prints: schema, load, old and new (names); verdict, which is
-        ``differs``, ``no change``, or, with fewer than eight intervals of equal load, ``not comparable``; and lists
+        ``differs``, ``no change`` (if the intervals of all levels and rates exclude a relevant change),
+        ``inconclusive``, or, with fewer than eight intervals of equal load, ``not comparable``; and lists
         of dicts: phases (from, to: the load a second; old, new: numbers of intervals; comparable); levels and rates
         (name; old, new: geometric means over parts of the matched intervals, rates per 1,000 cycles; ratio: new/old,
-        low, high: its confidence interval; differs: the ratio is relevant, and 1 is outside); account (name; old,
+        low, high: its confidence interval; verdict: "differs" if the ratio is relevant and 1 is outside,
+        "no change" if the interval holds no relevant ratio, else "inconclusive"; differs); account (name; old,
         new: [low, high] [% of the slots]; low, high of the difference; differs). The last three are empty if the
         verdict is ``not comparable``, rates if cycles were not counted.
 
@@ -67,14 +67,28 @@ def compare_services(old, new, *, load="instructions", smallest=0.25):
     measures = {"levels": _levels, "rates": _rates}
     tables = {name: _compare_parts(matched, measured, smallest) for name, measured in measures.items()}
     tables["account"] = _account((old, new), matched, smallest)
-    differs = any(row["differs"] for table in tables.values() for row in table)
-    return answer | {"verdict": DIFFERS if differs else NO_CHANGE} | tables
+    return answer | {"verdict": _judge(tables, load)} | tables
+
+
+def _judge(tables, load):
+    """Return the verdict on all tables: "no change" only if every level and rate is known to have changed little.
+
+    The number of the event `load` per second is left out, since the intervals were chosen to be equal in it.
+    """
+    if any(row["differs"] for table in tables.values() for row in table):
+        return DIFFERS
+    outcomes = [row for row in tables["levels"] + tables["rates"] if row["name"] != f"{load} a second"]
+    undecided = any(row["verdict"] == INCONCLUSIVE for row in outcomes)
+    return INCONCLUSIVE if undecided else NO_CHANGE
 
 
 def _loads(name, metas, runs, event):
     """Load of each interval [events a second], by run; NaN where none was counted."""
     if are_totals(metas[0]):
-        raise CmlibError(f"{name} has totals of runs; loads are of intervals: record with perf stat -I 1000")
+        raise CmlibError(
+            f"{name} has totals of whole runs, and the other recording has intervals. Record both with intervals "
+            "(perf stat -I 1000), or both as totals of three or more runs (perf stat -r 5)."
+        )
     if any(event not in counts for counts, _ in runs):
         raise CmlibError(f"{name} did not count {event} in all runs: give --load an event that both have")
     loads = [(counts[event] / interval_lengths(counts)).to_numpy(float) for counts, _ in runs]
@@ -115,27 +129,10 @@ def _cut(counts, running, rows):
     return counts.iloc[rows].set_axis(ends), running.iloc[rows].set_axis(ends)
 
 
-def _compare_parts(recordings, measured, smallest):
-    """List of a dict for each quantity that `measured` returns of a part: geometric means, ratio and its interval.
-
-    Welch's intervals, 95 % for all quantities together.
-    """
-    tables = [pd.DataFrame(list(map(measured, _parts(runs)))) for runs in recordings]
-    names = tables[0].columns.intersection(tables[1].columns, sort=False)
-    rows = []
-    for name in names:
-        old, new = (np.log(table[name][table[name] > 0]) for table in tables)
-        if min(len(old), len(new)) > 1:
-            change, n = new.mean() - old.mean(), np.array([len(old), len(new)])
-            variances = np.array([old.var(), new.var()]) / n + _ROUNDING  # of both means
-            degrees = variances.sum() ** 2 / (variances**2 / (n - 1)).sum()
-            half = stats.t.isf(0.025 / len(names), degrees) * np.sqrt(variances.sum())
-            low, high = change - half, change + half
-            differs = abs(change) >= np.log1p(smallest) and not low <= 0 <= high
-            numbers = np.exp([old.mean(), new.mean(), change, low, high]).tolist()
-            row = dict(zip(("old", "new", "ratio", "low", "high"), numbers, strict=True))
-            rows.append({"name": name, **row, "differs": bool(differs)})
-    return rows
+def _compare_parts(recordings, measure, smallest):
+    """Compare the quantities that `measure` returns of each part of both recordings; a list of dicts."""
+    old, new = (pd.DataFrame(list(map(measure, _parts(runs)))) for runs in recordings)
+    return compare_ratios(old, new, smallest)
 
 
 def _parts(runs):
