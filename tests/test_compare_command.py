@@ -19,6 +19,7 @@ from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.anomaly.compare import VersionComparison
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.cli import main
+from cmlib.cli.compare import as_text
 from cmlib.collect.compare import comparison, versions
 from cmlib.collect.compare.instrument import include_dir
 from cmlib.collect.compare.versions import find_version, plan_parts
@@ -413,6 +414,32 @@ def test_markdown_is_printed_or_added_to_the_summary_of_a_job(tmp_path, monkeypa
     assert "|" not in compared("--markdown", *versions, code=1).stdout.replace("slow|new", "")
     summary = (tmp_path / "summary.md").read_bytes().decode()
     assert summary.strip() == printed.strip() and not set("\r\x1b") & set(summary)
+
+
+def test_each_cause_has_a_line_of_its_own_in_markdown():
+    locations = ["x.c:3", "???", "y.c:5"]
+    causes = [
+        {"counter": f"event{n}", "times_usual": 2.0, "function": "f", "location": location, "share": 0.5}
+        for n, location in enumerate(locations)
+    ]
+    versions = {form: {"name": form, "runs": 12} for form in ("old", "new")}
+    found = dict.fromkeys(("layouts", "code", "limited_by", "runs_needed"))
+    found |= versions | {"verdict": "slower", "times": [], "changed_functions": []}
+    lines = as_text(found | {"counters": {"causes": causes}}, "md").splitlines()
+    assert [line for line in lines if "cause" in line] == [
+        "- cause: `event0` 2 times in `f` (`x.c:3`)",
+        "- cause: `event1` 2 times in `f`",
+        "- cause: `event2` 2 times in `f` (`y.c:5`)",
+    ]
+
+
+@pytest.mark.needs("cc", "perf")
+@pytest.mark.parametrize("events", ["task-clock,page-faults", "task-clock"])
+def test_a_longer_time_is_not_explained_by_a_clock(built, events):
+    found = told("--events", events, "--runs", "12", f"{built}/work 1", f"{built}/work 3", code=1)
+    assert found["verdict"] == "slower"
+    assert "task-clock" not in {cause["counter"] for cause in found["counters"]["causes"]}
+    assert not found["counters"]["differ"]
 
 
 def test_an_inconclusive_comparison_ends_with_0_or_if_asked_with_3(tmp_path, monkeypatch):

@@ -16,6 +16,7 @@ from cmlib.anomaly.speed import (
     compare_times,
     explain_by_code,
     layout_range,
+    limits,
     verdict_over_layouts,
 )
 from cmlib.collect.compare.versions import heading, read_times
@@ -159,7 +160,23 @@ def test_elapsed_time_decides_where_processor_time_disagrees():
         compare_times(one, parallel).verdict == "faster" and compare_times(parallel, one).verdict == "slower"
     )
     busy = table(elapsed=times(rng, 20), processor=times(rng, 20, factor=1.2))
-    assert compare_times(one, busy).verdict == "slower"
+    found = compare_times(one, busy)
+    assert found.verdict == "inconclusive" and found.disagreeing == (WHOLE,)
+    # If elapsed time is too noisy to be significant, but as much longer, processor time decides.
+    noisy = table(elapsed=times(rng, 20, factor=1.2, noise=0.3), processor=times(rng, 20, factor=1.2))
+    assert compare_times(one, noisy).verdict == "slower"
+
+
+def test_processor_time_alone_is_not_slower_while_elapsed_time_is_unchanged():
+    """Processor time 1.053 times, elapsed time the same."""
+    rng = np.random.default_rng(8)
+    old = table(elapsed=times(rng, 40), processor=times(rng, 40, noise=0.002))
+    new = table(elapsed=times(rng, 40), processor=times(rng, 40, factor=1.053, noise=0.002))
+    found = compare_times(old, new)
+    by_measure = found.tests.set_index("measure")["verdict"]
+    assert (by_measure[PROCESSOR], by_measure[ELAPSED]) == ("slower", "no change")
+    assert found.verdict == "inconclusive" and found.disagreeing == (WHOLE,)
+    assert limits(found.verdict, times_agree=not found.disagreeing) == ["times disagree"]
 
 
 def test_a_version_whose_whole_is_faster_is_not_slower_by_one_function():

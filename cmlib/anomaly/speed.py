@@ -44,6 +44,8 @@ class Speed:
         at most alpha), relevant (the ratio is), old_s, new_s (medians [s]). Here, "no change" includes inconclusive.
     untested : tuple of (function, measure)
         Left out, as there were too few runs for any change to be significant.
+    disagreeing : tuple of str
+        Functions whose processor time changed, while their elapsed time did not change in that direction.
     """
 
     verdict: str
@@ -51,6 +53,7 @@ class Speed:
     tests: pd.DataFrame
     runs_needed: int | None = None
     untested: tuple = ()
+    disagreeing: tuple = ()
 
     @property
     def settled(self):
@@ -63,9 +66,10 @@ def compare_times(old, new, *, alpha=0.002, smallest=0.04, paired=True, n_looks=
 
     A function is slower if its time has changed significantly, the one-sided p-value is at most `alpha` after
     Bonferroni's correction for the number of tests (functions and measures) and of looks; and relevantly, the
-    ratio is at least 1 + `smallest`. Faster likewise. Where one of elapsed and processor time is slower and the
-    other faster, elapsed time decides. The version is slower if one of its functions is, unless the whole program is
-    faster.
+    ratio is at least 1 + `smallest`. Faster likewise. Elapsed time decides before processor time. If only processor
+    time changed, the ratio of elapsed time must be relevant in the same direction, even if not significant;
+    otherwise, the times disagree. The version is slower if one of its functions is, unless the whole program is
+    faster; else it is inconclusive if the times of a function disagree.
 
     Parameters
     ----------
@@ -114,14 +118,22 @@ def compare_times(old, new, *, alpha=0.002, smallest=0.04, paired=True, n_looks=
         ]
     )
     p_values = tests[["p_slower", "p_faster"]].min(axis=1)
-    verdict = _overall(tests)
+    verdict_by_function, disagreeing = _judge_functions(tests)
+    verdict = _judge_version(verdict_by_function, disagreeing)
     irrelevant = (tests["high"] < 1 + smallest) & (tests["low"] > 1 / (1 + smallest))
     order = np.argsort(p_values, kind="stable")
     needed = None
     if verdict == NO_CHANGE and not irrelevant.all():
         verdict, n = INCONCLUSIVE, max(min(map(len, times)) for times in testable.values())
         needed = _runs_needed(tests[~irrelevant], n, alpha / n_tests, smallest)
-    return Speed(verdict, float(p_values.min()), tests.iloc[order].reset_index(drop=True), needed, untested)
+    return Speed(
+        verdict,
+        float(p_values.min()),
+        tests.iloc[order].reset_index(drop=True),
+        needed,
+        untested,
+        disagreeing,
+    )
 
 
 def _runs_needed(tests, n, alpha, smallest):
@@ -168,16 +180,18 @@ def explain_by_code(verdict, same, instructions):
     return verdict, WORK if more_work >= math.log1p(_SAME_WORK) else MEMORY
 
 
-def limits(verdict, *, paired=True, code_known=True, libc=False, repeats=True):
+def limits(verdict, *, paired=True, code_known=True, libc=False, repeats=True, times_agree=True):
     """List the keywords (str) for what limits a verdict, for JSON output; empty if nothing does.
 
     ``runs`` if it is inconclusive, ``layout`` if it is "moved", ``not in pairs`` if runs were not `paired`, ``code
     unknown`` unless `code_known` (both versions' machine code could be compared), ``libc`` if it depends on
     routines that `libc` chooses by processor, ``varying work`` unless the count of instructions `repeats` from run
-    to run.
+    to run; ``times disagree`` if it is inconclusive because elapsed and processor time do not agree.
     """
+    disagreeing = verdict == INCONCLUSIVE and not times_agree
     holds = {
-        "runs": verdict == INCONCLUSIVE and repeats,
+        "runs": verdict == INCONCLUSIVE and repeats and times_agree,
+        "times disagree": disagreeing,
         "layout": verdict == MOVED,
         "not in pairs": not paired,
         "code unknown": not code_known,
@@ -228,14 +242,31 @@ def _test(estimate, n_tests, alpha, smallest):
     return row | {"significant": significant, "relevant": relevant}
 
 
-def _overall(tests):
-    """Verdict of a version: slower if a function is, unless the whole program is faster.
+def _judge_functions(tests):
+    """Return the verdicts on functions (dict), and the functions (tuple) whose two times disagree."""
+    verdicts = {}
+    disagreeing = []
+    for function, rows in tests.groupby("function", sort=False):
+        by_measure = rows.set_index("measure")
+        changed = by_measure.loc[by_measure["verdict"] != NO_CHANGE, "verdict"]
+        if ELAPSED in changed or (len(changed) and ELAPSED not in by_measure.index):
+            verdicts[function] = changed.get(ELAPSED, changed.iloc[0])
+        elif len(changed):
+            elapsed = by_measure.loc[ELAPSED]
+            direction = SLOWER if elapsed["ratio"] > 1 else FASTER
+            if elapsed["relevant"] and direction == changed.iloc[0]:
+                verdicts[function] = changed.iloc[0]
+            else:
+                disagreeing.append(function)
+    return verdicts, tuple(disagreeing)
 
-    Of each function, elapsed time decides before processor time.
-    """
-    changed = tests[tests["verdict"] != NO_CHANGE]
-    elapsed_first = changed.sort_values("measure", key=lambda measure: measure != ELAPSED, kind="stable")
-    by_function = elapsed_first.groupby("function")["verdict"].first()
-    if by_function.get(WHOLE) == FASTER:
+
+def _judge_version(verdicts, disagreeing):
+    """Return the verdict on a version from those on its functions (dict)."""
+    if verdicts.get(WHOLE) == FASTER:
         return FASTER
-    return next((verdict for verdict in (SLOWER, FASTER) if verdict in by_function.values), NO_CHANGE)
+    if SLOWER in verdicts.values():
+        return SLOWER
+    if disagreeing:
+        return INCONCLUSIVE
+    return FASTER if FASTER in verdicts.values() else NO_CHANGE

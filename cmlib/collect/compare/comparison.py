@@ -6,14 +6,19 @@ quarter, a half and all of the runs, until it is clear. A CmlibError if a comman
 compared, a ValueError if times are too few.
 """
 
+import math
 from contextlib import closing
 from dataclasses import asdict
 
+import pandas as pd
+
 from cmlib.anomaly import speed
 from cmlib.anomaly.changes import changed_functions, mark_named
-from cmlib.anomaly.compare import check_comparable, compare_versions
+from cmlib.anomaly.compare import VersionComparison, check_comparable, compare_versions
 from cmlib.anomaly.detector import AutoPerf
+from cmlib.anomaly.samples import LOCATION_COLUMNS
 from cmlib.collect.compare.code import compare_code
+from cmlib.collect.compare.counters import CYCLES, counters_with_role
 from cmlib.collect.compare.layouts import check_layouts, time_layouts
 from cmlib.collect.compare.report import as_rows, report
 from cmlib.collect.compare.versions import Version, check_free, is_recording, open_pair, save_pair
@@ -109,8 +114,7 @@ def compare_programs(
         notify(f"{seldom}: timed in too few runs for any change to be significant, and left out.")
     if keep:
         save_pair(pair, keep)
-    detector = AutoPerf(random_state=seed)
-    counters = compare_versions(pair.old.runs, pair.new.runs, alpha=alpha, detector=detector)
+    counters = _compare_counters(pair, alpha, seed)
     verdict, code = timed.verdict, None
     if len(commands) == 2 and (layouts or verdict != speed.NO_CHANGE):
         code = compare_code(*commands, notify)
@@ -137,6 +141,7 @@ def compare_programs(
     functions = counters.functions
     named = set(timed.tests.loc[timed.tests["verdict"] != speed.NO_CHANGE, "function"])
     named |= set(functions.loc[functions["anomalous"], "function"])
+    decisive = over if over_layouts else timed
     code_known = code is None or code["same"] is not None
     test = "Wilcoxon signed-rank" if pair.paired else "Mann-Whitney"
     return report(
@@ -149,7 +154,9 @@ def compare_programs(
         p_value=timed.p_value,
         code=code,
         layouts=over_layouts,
-        limited_by=speed.limits(verdict, paired=pair.paired, code_known=code_known),
+        limited_by=speed.limits(
+            verdict, paired=pair.paired, code_known=code_known, times_agree=not decisive.disagreeing
+        ),
         rules={
             "test": f"{test} test of the logarithms of times, one-sided",
             "alpha": alpha,
@@ -164,9 +171,31 @@ def compare_programs(
         counters={
             "counted_per": pair.old.about["per"],
             "differ": counters.anomalous,
-            "p_value": counters.p_value,
+            "p_value": None if math.isnan(counters.p_value) else counters.p_value,
             "functions": as_rows(functions),
-            "causes": as_rows(counters.counters, unbounded=_UNBOUNDED),
+            "causes": as_rows(_without_clocks(counters.counters), unbounded=_UNBOUNDED),
         },
         changed_functions=mark_named(changed, named),
     )
+
+
+def _compare_counters(pair, alpha, seed):
+    """Compare the counters of both versions of a VersionPair; a VersionComparison.
+
+    Counts per unit of work include no clock (task-clock), since that is the time itself, which was compared already.
+    """
+    old, new = pair.old.runs, pair.new.runs
+    if pair.old.about["per"] == "work":
+        clocks = counters_with_role(CYCLES, old[0])
+        old, new = ([run.drop(columns=clocks) for run in runs] for runs in (old, new))
+    if not set(old[0]) - set(LOCATION_COLUMNS):
+        functions = pd.DataFrame({"function": [], "anomalous": pd.Series(dtype=bool)})
+        return VersionComparison(False, math.nan, functions, pd.DataFrame())
+    return compare_versions(old, new, alpha=alpha, detector=AutoPerf(random_state=seed))
+
+
+def _without_clocks(causes):
+    """Leave out the causes that are clocks or cycles: a longer time does not explain itself."""
+    if causes.empty:
+        return causes
+    return causes[~causes["counter"].isin(counters_with_role(CYCLES, causes["counter"]))]
