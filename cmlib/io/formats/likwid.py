@@ -33,7 +33,7 @@ _CSV_REGION = re.compile(r"TABLE,Region (.+?), ?Group [0-9]+")
 _RUNTIME = frozenset(["RDTSC Runtime [s]", "Runtime (RDTSC) [s]"])
 # FIXC0, PMC3, MBOX0C1, TMA2: a counter
 _COUNTER = re.compile(r"[A-Z]+[0-9][A-Z0-9]{0,20}(?::.{0,200})?|TSC")
-_NOT_READ = "Tables of statistics and of metrics were ignored: they follow from the counts."
+_STATISTICS = ["Sum", "Min", "Max", "Avg"]
 
 
 def _find_processor(text: str) -> str:
@@ -51,7 +51,47 @@ def _parse_number(cell: str, line: int, others: frozenset[str] = frozenset()) ->
     raise FormatError(f"line {line}: {cell[:40]!r} is no count of likwid.")
 
 
-class _Tables:
+class _Table:
+    """A table of counts, with the table of metrics below it."""
+
+    def __init__(self, places: list[str], seconds: float):
+        self.places, self.seconds = places, seconds
+        self.counts: list[tuple[str, str, float, bool]] = []
+        self.metrics: list[tuple[str, str, float]] = []
+
+    def add_counts(self, cells: list[str], line: int) -> None:
+        """Add a row ``event, counter, count, …``."""
+        event, counter, *counts = cells
+        self._check_length(counts, cells, line)
+        if event in _RUNTIME:
+            self.seconds = _find_longest(counts)
+            return
+        for place, cell in zip(self.places, counts, strict=True):
+            value = _parse_number(cell, line)
+            self.counts.append((f"{place}/{counter}", event, value, not np.isnan(value)))
+
+    def add_metrics(self, cells: list[str], line: int) -> None:
+        """Add a row ``metric, value, …``."""
+        values = cells[max(1, len(cells) - len(self.places)) :]
+        name = "|".join(
+            cells[: -len(values)]
+        )  # a metric's name may have the mark between cells: L3|MEM bandwidth
+        self._check_length(values, cells, line)
+        if name in _RUNTIME:
+            self.seconds = _find_longest(values) if np.isnan(self.seconds) else self.seconds
+            return
+        for place, cell in zip(self.places, values, strict=True):
+            self.metrics.append((place, name, _parse_number(cell, line, _QUOTIENT_OF_NOTHING)))
+
+    def _check_length(self, values: list[str], cells: list[str], line: int) -> None:
+        if len(values) != len(self.places):
+            raise FormatError(
+                f"line {line} has {len(values)} values, and its table has {len(self.places)} columns for them: "
+                f"{' '.join(cells)[:80]!r}."
+            )
+
+
+class _TableReader:
     """Reader of the tables, whose lines are split into cells by a format's `split_line`."""
 
     region: re.Pattern
@@ -63,72 +103,68 @@ class _Tables:
 
     @classmethod
     def read(cls, text: str, options: ReadOptions) -> Readings:
-        """Read all tables of counts: a program per region, and a run per table of a region.
+        """Read all tables: a program per region, and a run per table of counts of a region.
 
         Raises
         ------
         FormatError
-            If a row has another number of cells than its heading, a cell is no count, or there is no table.
+            If a row has another number of cells than its heading, a row of counts has no heading, a cell is no count,
+            or there is no table of counts.
         """
-        tables: dict[str, list[dict]] = {}
-        region, seconds, table = "", nan, None
+        tables: dict[str, list[_Table]] = {}
+        region, seconds = "", nan
+        table: _Table | None = None
+        kind = ""  # of the rows to come: "counts", "metrics", "statistics" or ""
         for number, line in enumerate(text.splitlines(), 1):
             if found := cls.region.match(line):
-                region, seconds, table = found[1].strip(), nan, None
+                if found[1].strip() != region:
+                    table = None
+                region, seconds, kind = found[1].strip(), nan, ""
                 continue
             cells = cls.split_line(line)
             if cells is None:
                 if not line.startswith("+"):
-                    table = None
-                continue
-            if cells[:2] == ["Event", "Counter"]:
-                table = None
-                if cells[2:3] != ["Sum"]:  # a table of statistics
-                    table = {"places": cells[2:], "rows": [], "seconds": seconds}
-                    tables.setdefault(region, []).append(table)
-            elif cells[0] in _RUNTIME and table is None:
+                    kind = ""
+            elif cells[0] in ("Event", "Metric") and cells[-4:] == _STATISTICS:
+                kind = "statistics"
+            elif cells[:2] == ["Event", "Counter"]:
+                kind, table, seconds = "counts", _Table(cells[2:], seconds), nan
+                tables.setdefault(region, []).append(table)
+            elif cells[0] == "Metric":
+                kind = "metrics" if table is not None and cells[1:] == table.places else "statistics"
+            elif kind == "counts" and len(cells) > 2 and _COUNTER.fullmatch(cells[1]):
+                table.add_counts(cells, number)
+            elif kind == "metrics" and len(cells) > 1 and cells[0] not in ("TABLE", "STRUCT"):
+                table.add_metrics(cells, number)
+            elif cells[0] in _RUNTIME:
                 seconds = _find_longest(cells[1:])
-            elif (
-                cells[0] in ("Metric", "TABLE", "STRUCT")
-                or len(cells) < 3
-                or not _COUNTER.fullmatch(cells[1])
-            ):
-                table = None
-            elif table is not None:
-                cls._add_row(table, cells, number)
-            elif not cells[0].endswith(" STAT"):
-                raise FormatError(
-                    f"line {number} is a row of counts without the heading of its table: {line[:80]!r}."
-                )
-        if not any(tables.values()):
+            elif kind != "statistics":
+                kind = ""
+                if len(cells) > 2 and _COUNTER.fullmatch(cells[1]):
+                    raise FormatError(f"line {number} is a row of counts without a heading: {line[:80]!r}.")
+        if not tables:
             raise FormatError("there is no table that begins with Event and Counter.")
         programs = tuple(cls._make_program(name, of_region, len(text)) for name, of_region in tables.items())
-        return Readings(programs, _find_processor(text), notes=(_NOT_READ,))
+        return Readings(programs, _find_processor(text))
 
     @staticmethod
-    def _add_row(table: dict, cells: list[str], number: int) -> None:
-        places = table["places"]
-        if len(cells) != len(places) + 2:
-            raise FormatError(
-                f"line {number} has {len(cells)} cells, and the heading of its table {len(places) + 2}: "
-                f"{' '.join(cells)[:80]!r}."
-            )
-        event, counter, *counts = cells
-        if event in _RUNTIME:
-            table["seconds"] = _find_longest(counts)
-            return
-        for place, cell in zip(places, counts, strict=True):
-            value = _parse_number(cell, number)
-            table["rows"].append((f"{place}/{counter}", event, value, not np.isnan(value)))
+    def _make_program(region: str, tables: list[_Table], length: int) -> Program:
+        counts = [(run, *row) for run, table in enumerate(tables, 1) for row in table.counts]
+        metrics = [(run, *row) for run, table in enumerate(tables, 1) for row in table.metrics]
+        count_columns = _transpose(counts, ("run", "place", "event", "value", "supported"))
+        return Program(
+            make_counts(count_columns | {"running": 1.0}),
+            region,
+            tuple(Run(seconds=table.seconds) for table in tables),
+            make_metrics(_transpose(metrics, ("run", "place", "name", "value"))),
+            span=(0, length),
+        )
 
-    @staticmethod
-    def _make_program(region: str, tables: list[dict], length: int) -> Program:
-        rows = [(run, *row) for run, table in enumerate(tables, 1) for row in table["rows"]]
-        names = ("run", "place", "event", "value", "supported")
-        columns = zip(*rows, strict=True) if rows else ([],) * len(names)
-        counts = make_counts(dict(zip(names, columns, strict=True)) | {"running": 1.0})
-        runs = tuple(Run(seconds=table["seconds"]) for table in tables)
-        return Program(counts, region, runs, span=(0, length))
+
+def _transpose(rows: list[tuple], names: tuple[str, ...]) -> dict[str, tuple]:
+    """Make columns of rows."""
+    columns = zip(*rows, strict=True) if rows else ((),) * len(names)
+    return dict(zip(names, columns, strict=True))
 
 
 def _find_longest(cells: list[str]) -> float:
@@ -136,7 +172,7 @@ def _find_longest(cells: list[str]) -> float:
     return max((float(cell) for cell in cells if _NUMBER.fullmatch(cell)), default=nan)
 
 
-class LikwidTables(_Tables):
+class LikwidTables(_TableReader):
     """Tables drawn with lines."""
 
     name = "likwid-tables"
@@ -160,7 +196,7 @@ class LikwidTables(_Tables):
         return [cell.strip() for cell in line[1:-1].split("|")]
 
 
-class LikwidCsv(_Tables):
+class LikwidCsv(_TableReader):
     """The same tables as CSV."""
 
     name = "likwid-csv"
