@@ -208,5 +208,7 @@ def _make_frame(columns: Mapping[str, object], types: Mapping[str, tuple[str, ob
         raise KeyError(f"unknown columns: {', '.join(sorted(unknown))}")
     defaults = {name: default for name, (_, default) in types.items() if default is not None}
     filled = {**defaults, **columns}
-    frame = pd.DataFrame({name: filled[name] for name in types}, index=range(len(columns["value"])))
+    frame = pd.DataFrame(
+        {name: filled[name] for name in types}, index=range(len(columns["value"])), copy=False
+    )
     return frame.astype({name: dtype for name, (dtype, _) in types.items()})

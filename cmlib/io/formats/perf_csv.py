@@ -1,0 +1,334 @@
+"""CSV of `perf stat -x`: one line per count, with any separator of one character, by interval or as totals."""
+
+import itertools
+import re
+from math import nan
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cmlib.io.formats.perf_lines import (
+    STARTED,
+    OtherLines,
+    raise_damaged,
+    read_lines,
+    split_lines,
+)
+from cmlib.io.formats.perf_runs import quote_line
+from cmlib.io.formats.readings import FormatError, Readings, ReadOptions
+
+_SEPARATORS = r"\t!$&*+,:;=?@\\^|~"
+# Time on the counter and running share, between separators: ,1000200,100.00,
+_SHARE_FIELDS = re.compile(
+    rf"(?P<separator>[{_SEPARATORS}])(?P<doubled>(?P=separator)?)[0-9]{{1,20}}+(?P=separator)(?P=doubled)"
+    r"(?:100|[0-9]{1,2}+)[.,][0-9]{2}(?![0-9])",
+)
+_MOST_CANDIDATES = 1000  # lines that are compared with perf's
+_LONGEST_CANDIDATE = 4096  # characters
+# Columns before the metrics in the heading of --metric-only.
+_PLACE_HEADINGS = (
+    "time",
+    "CPU",
+    "cpu",
+    "core",
+    "die",
+    "cluster",
+    "cache",
+    "socket",
+    "node",
+    "cpus",
+    "comm-pid",
+)
+# A part of the name of every metric that perf prints in such a heading.
+_METRIC_HEADING = re.compile(
+    r"^(?=[^\n]{1,8000}[^\w\n %] *$)[^\n]*(?:% |per cycle|GHz|retiring|bound|of all |cycles idle)",
+    re.MULTILINE,
+)
+_METRIC_VALUE = re.compile(r"-?(?:[0-9]{1,20}(?:[.,][0-9]{0,20})?|nan|inf) ?%?")
+_PLACE = re.compile(r"CPU[0-9]{1,6}|[SN][0-9]{1,6}(?:-[A-Z]{1,4}[0-9]{1,6}){0,4}|.{1,60}-[0-9]{1,10}")
+# Units of counts, in lines by which the format is recognized.
+_USUAL_UNITS = ("", "msec", "ns")
+
+
+class _Dialect(NamedTuple):
+    """How the lines of a text are written."""
+
+    separator: str
+    decimal: str
+    place: str  # "", "cpu", "aggregate" (with a number of CPUs) or "thread"
+    has_cgroup: bool
+    has_variation: bool
+    is_timed: bool
+
+
+class PerfCsv:
+    """``perf stat -x,``: one line per count and interval, or per total.
+
+    Every option of perf that changes the lines is read: ``-I``, ``-A``, ``--per-core`` and the like, cgroups, ``-r``,
+    ``--append``, ``--summary``, metrics beside counts or alone (``--metric-only``), and locales with decimal commas.
+    """
+
+    name = "perf-csv"
+    recorded_by = "perf stat -I 1000 -x, -o FILE -- COMMAND"
+    sample = "tests/golden/formats/perf-csv.csv"
+
+    @classmethod
+    def sniff(cls, text: str) -> bool:
+        """Return True if a line of the text is one of ``perf stat -x``, or a heading of its metrics."""
+        return (
+            _has_two_separators(text) or _find_dialect(text) is not None or bool(_find_metric_heading(text))
+        )
+
+    @classmethod
+    def read(cls, text: str, options: ReadOptions) -> Readings:
+        """Read all lines; raise FormatError for a line that begins as one of perf's and is none."""
+        if _has_two_separators(text):
+            raise FormatError(
+                "fields are separated by two characters. Record with one, such as `perf stat -x,`."
+            )
+        text = split_lines(text)
+        dialect = _find_dialect(text)
+        if dialect is None:
+            return _read_metrics_alone(text)
+        others = OtherLines()
+        lines = _OtherLines(dialect, others)
+        return read_lines(text, _make_patterns(dialect), lines.read, others)
+
+
+def _has_two_separators(text: str) -> bool:
+    """Return True if the first fields that look like perf's are separated by two characters."""
+    match = _SHARE_FIELDS.search(text)
+    return match is not None and bool(match["doubled"])
+
+
+def _find_dialect(text: str) -> _Dialect | None:
+    """Return how the first line with a count is written; None if there is none."""
+    matches = _SHARE_FIELDS.finditer(text)
+    for n_lines in (1, _MOST_CANDIDATES):
+        candidates, ends = [], -1
+        for match in itertools.islice(matches, n_lines):
+            if match.start() < ends:
+                continue
+            start = text.rfind("\n", 0, match.start()) + 1
+            ends = text.find("\n", match.start())
+            ends = len(text) if ends < 0 else ends
+            if ends - start <= _LONGEST_CANDIDATE:
+                candidates.append((match["separator"], text[start:ends].rstrip("\r")))
+        found = [
+            dialect
+            for separator in dict.fromkeys(separator for separator, _ in candidates)
+            if (dialect := _match_dialect(separator, [line for of, line in candidates if of == separator]))
+        ]
+        if found:
+            return found[0]
+    return None
+
+
+def _match_dialect(separator: str, lines: list[str]) -> _Dialect | None:
+    """Return the dialect of the first of some lines that is one of perf's."""
+    written = pa.array([line.encode(errors="replace").decode() for line in lines])
+    first: tuple[int, _Dialect] | None = None
+    for is_timed, place, has_cgroup, has_variation, decimal in itertools.product(
+        (True, False), ("", "cpu", "aggregate", "thread"), (False, True), (False, True), ".,"
+    ):
+        dialect = _Dialect(separator, decimal, place, has_cgroup, has_variation, is_timed)
+        for pattern in _make_row_patterns(dialect):
+            fields = pc.extract_regex(written, pattern)
+            events, units = fields.field("event"), fields.field("unit")
+            usual = pc.or_(
+                pc.is_in(units, pa.array(_USUAL_UNITS)), pc.match_substring(events, "/")
+            ).fill_null(False)
+            number = pc.index(pc.and_(fields.is_valid(), usual), True).as_py()
+            if number >= 0 and (first is None or number < first[0]):
+                first = number, dialect
+            if number == 0:
+                return dialect
+    return first[1] if first else None
+
+
+def _make_patterns(dialect: _Dialect) -> list[str]:
+    """Return the patterns of all lines with counts: those like the first one, and those with or without a time."""
+    other = dialect._replace(is_timed=not dialect.is_timed)
+    return [*_make_row_patterns(dialect), *_make_row_patterns(other)]
+
+
+def _make_row_patterns(dialect: _Dialect) -> list[str]:
+    """Return patterns of lines with a count.
+
+    Fields: [time,][place,[number of CPUs,]]count,unit,event,[cgroup,][variation,]time on the counter,share[,metric,
+    its name,…]. RE2 is fast where the next character decides how to go on; where the separator is also the decimal
+    mark, counts with and without decimals have a pattern each for this reason.
+    """
+    s, d = re.escape(dialect.separator), re.escape(dialect.decimal)
+    time = rf"(?P<time>[0-9]+[.,][0-9]{{9}}){s}" if dialect.is_timed else rf"(?:summary{s})?"
+    place = {
+        "": "",
+        "cpu": f"(?P<place>CPU[0-9]+){s}",
+        "aggregate": f"(?P<place>[SN][0-9]+(?:-[A-Z]+[0-9]+)*){s}(?P<n_cpus>[0-9]+){s}",
+        "thread": f"(?P<place>[^{s}0-9<][^{s}]*-[0-9]+){s}",
+    }[dialect.place]
+    unit = f"(?P<unit>(?:[^{s}0-9][^{s}]*)?)"
+    event = f"(?P<event>[^{s}]+)"
+    if dialect.separator == ",":  # cpu/event=0x43,umask=0x4/ has commas
+        event = "(?P<event>[^,/]+(?:/[^/]*/[^,/]*)*)"
+    elif dialect.separator == ":":  # cycles:u has a colon
+        event = "(?P<event>[^:]+(?::[^:0-9][^:]*)*)"
+    cgroup = f"(?P<cgroup>[^{s}]*[^{s}0-9.][^{s}]*){s}" if dialect.has_cgroup else ""
+    variation = rf"(?P<varies>[0-9]+{d}[0-9][0-9])%{s}" if dialect.has_variation else ""
+    share = f"(?P<share>[0-9]+{d}[0-9][0-9])"
+    metric = (
+        f"(?:{s}(?P<metric>-?(?:[0-9]+(?:{d}[0-9]*)?|nan|inf)?)(?:{s}(?P<metric_name>[^{s}]*)(?:{s}.*)?)?)?"
+    )
+    if dialect.decimal == ",":  # perf cuts metrics off at their decimal mark
+        metric = f"(?:{s}[^{s}]*(?:{s}(?P<metric_name>[^{s}]*)(?:{s}.*)?)?)?"
+    counts = [f"[0-9]+(?:{d}[0-9]+)?|<not counted>|<not supported>"]
+    if dialect.separator == dialect.decimal:
+        counts = ["[0-9]+|<not counted>|<not supported>", f"[0-9]+{d}[0-9]+"]
+    return [
+        rf"^ *{time}{place}(?P<count>{count}){s}{unit}{s}{event}{s}{cgroup}{variation}"
+        rf"(?P<on_counter_ns>[0-9]+){s}{share}{metric}$"
+        for count in counts
+    ]
+
+
+class _OtherLines:
+    """Reader of lines without a count: headings, metrics on lines of their own, and what is not perf's."""
+
+    def __init__(self, dialect: _Dialect, found: OtherLines):
+        self._dialect, self._found = dialect, found
+        self._metric_group, self._group_running, self._group_line = "", nan, 0
+        s = re.escape(dialect.separator)
+        place = {"": "", "cpu": rf"(?P<place>CPU[0-9]{{1,6}}+){s}"}.get(
+            dialect.place, rf"(?P<place>[^{s}0-9<][^{s}]{{0,80}}+){s}(?:[0-9]{{1,6}}+{s})?"
+        )
+        self._prefix = re.compile(
+            rf" *+(?:(?P<time>[0-9]{{1,12}}+[.,][0-9]{{9}}){s}|summary{s})?(?:{place})?"
+        )
+        self._row_begin = re.compile(rf"(?:[0-9]|<not )[^{s}]{{0,40}}+{s}")
+
+    def read(self, number: int, line: str, is_cut_off: bool) -> None:
+        """Read one line."""
+        if not line or line.isspace():
+            return
+        if line.startswith("#"):
+            if line.startswith(STARTED):
+                self._found.starts[number] = line.removeprefix(STARTED)
+            return
+        prefix = self._prefix.match(line)
+        rest = line[prefix.end() :] if prefix else line.lstrip(" ")
+        if rest.startswith(self._dialect.separator):
+            self._read_metric(number, prefix, rest)
+        elif self._row_begin.match(rest) or (prefix and prefix["time"]):
+            if is_cut_off:
+                self._found.notes.append(f"The last line is cut off and was left out: {quote_line(line)}.")
+            else:
+                raise_damaged(number, line, "a line of `perf stat -x`")
+        elif is_cut_off and rest[:1].isdigit():
+            self._found.notes.append(f"The last line is cut off and was left out: {quote_line(line)}.")
+        else:
+            self._found.n_passed += 1
+
+    def _read_metric(self, number: int, prefix: re.Match | None, rest: str) -> None:
+        """Read a metric without a count, such as ``,,,,,30.6,%  tma_backend_bound``, or the name of a group of them.
+
+        A group's name stands behind its time on the counter and share: ``,16067501860,100.00,,,,TopdownL1``.
+        """
+        if self._dialect.decimal == ",":
+            return
+        cells = [cell for cell in rest.split(self._dialect.separator) if cell.strip()]
+        running = nan
+        if len(cells) > 2 and cells[0].isdigit() and re.fullmatch(r"[0-9]{1,3}\.[0-9]{2}", cells[1]):
+            running = float(cells[1]) / 100
+            cells = cells[2:]
+        if len(cells) == 1 and not _METRIC_VALUE.fullmatch(cells[0]):
+            self._metric_group, self._group_running, self._group_line = cells[0].strip(), running, number
+            return
+        if len(cells) < 2 or not _METRIC_VALUE.fullmatch(cells[0]):
+            self._found.n_passed += 1
+            return
+        in_group = bool(self._metric_group) and number == self._group_line + 1
+        if in_group:
+            self._group_line = number
+        groups = prefix.groupdict() if prefix else {}
+        self._found.metrics.append(
+            {
+                "line": number,
+                "time_s": float(groups["time"].replace(",", ".")) if groups.get("time") else nan,
+                "place": groups.get("place") or "",
+                "event": self._metric_group if in_group else None,
+                "value": float(cells[0].rstrip("% ")),
+                "name": " ".join(cells[1].split()),
+                "running": self._group_running if in_group else running,
+            }
+        )
+
+
+def _find_metric_heading(text: str) -> tuple[str, str] | None:
+    """Return the heading of metrics without counts, and its separator; None if there is none."""
+    for match in itertools.islice(_METRIC_HEADING.finditer(text), _MOST_CANDIDATES):
+        line = text[match.start() : text.find("\n", match.end())].strip("\r")
+        separator = line.rstrip(" ")[-1:]
+        cells = line.rstrip(" ")[:-1].split(separator)
+        metrics = [cell for cell in cells if cell not in _PLACE_HEADINGS]
+        n_before = len(cells) - len(metrics)
+        is_markup = separator == "|" and line.lstrip().startswith("|")
+        if (
+            is_markup
+            or not re.fullmatch(f"[{_SEPARATORS}]", separator)
+            or not metrics
+            or metrics != cells[n_before:]
+        ):
+            continue
+        if all(re.fullmatch(r"[^\d\s<>(){}\"'][^<>(){}\"']{1,80}", cell) for cell in metrics):
+            return line, separator
+    return None
+
+
+def _read_metrics_alone(text: str) -> Readings:
+    """Read ``perf stat --metric-only -x,``: a heading with the metrics' names, and one line per interval and place."""
+    found = _find_metric_heading(text)
+    if found is None:
+        raise FormatError(
+            "no line counts an event, and none is a heading of metrics. Record with `perf stat -I 1000 -x, -o FILE`."
+        )
+    heading, separator = found
+    cells = heading.rstrip(" ")[:-1].split(separator)
+    names = [" ".join(cell.split()) for cell in cells if cell not in _PLACE_HEADINGS]
+    before = [cell for cell in cells if cell in _PLACE_HEADINGS]
+    others = OtherLines()
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith(STARTED):
+            others.starts[number] = line.removeprefix(STARTED)
+        elif line.strip() and not line.startswith("#") and line != heading:
+            _read_metric_row(number, line, separator, before, names, others)
+    return read_lines("", [], lambda *_: None, others)
+
+
+def _read_metric_row(
+    number: int, line: str, separator: str, before: list[str], names: list[str], others: OtherLines
+) -> None:
+    """Read one line of values below a heading of metrics."""
+    cells = [cell.strip() for cell in line.split(separator)]
+    if len(cells) <= len(before) + len(names) - 1:
+        others.n_passed += 1
+        return
+    columns = dict(zip(before, cells, strict=False))
+    values = cells[len(before) : len(before) + len(names)]
+    time = columns.get("time", "")
+    is_row = re.fullmatch(r"[0-9]{1,12}\.[0-9]{1,9}", time) or "time" not in columns
+    if not is_row or not all(_METRIC_VALUE.fullmatch(value) or not value for value in values):
+        raise_damaged(number, line, "a line of metrics of `perf stat -x --metric-only`")
+    places = [columns[name] for name in before if name not in ("time", "cpus")]
+    for name, value in zip(names, values, strict=True):
+        others.metrics.append(
+            {
+                "line": number,
+                "time_s": float(time) if time else nan,
+                "place": places[0] if places else "",
+                "event": "",
+                "value": float(value.rstrip("% ").replace(",", ".")) if value else nan,
+                "name": name,
+                "running": nan,
+            }
+        )

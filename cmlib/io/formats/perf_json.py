@@ -1,0 +1,156 @@
+"""JSON of `perf stat -j`: one object per line, by interval or as totals."""
+
+import itertools
+import json
+import re
+from math import nan
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cmlib.io.formats.perf_lines import STARTED, OtherLines, raise_damaged, read_lines, split_lines
+from cmlib.io.formats.perf_runs import quote_line
+from cmlib.io.formats.readings import Readings, ReadOptions
+
+_PLACES = "core|die|cluster|cache|socket|node|thread"
+_NUMBER = "[0-9]+(?:[.,][0-9]+)?"
+_MOST_CANDIDATES = 1000
+_LONGEST_LINE = 8192  # characters of a line without a count
+_METRIC_NUMBER = re.compile(r"-?[0-9]{1,20}(?:[.,][0-9]{0,20})?|-?nan|-?inf")
+_PLACE_KEYS = {"interval", "cpu", "cgroup", "aggregate-number", "counters", *_PLACES.split("|")}
+# perf 6.1 writes decimal commas into JSON in some locales: "pcnt-running" : 100,00
+_DECIMAL_COMMA = re.compile(r"(?<=[0-9]),(?=[0-9]+[,} ])")
+
+
+def _make_pattern(place: str, variation: str) -> str:
+    """Return the pattern of a line with a count."""
+    metric = '"metric-value" *: *"?(?P<metric>-?(?:[0-9]+(?:[.,][0-9]*)?|nan|inf))"? *, *'
+    metric += '"metric-unit" *: *"(?P<metric_name>[^"]*)" *'
+    return (
+        rf'^ *\{{ *(?:"interval" *: *(?P<time>{_NUMBER}) *, *)?{place}'
+        rf'"counter-value" *: *"(?P<count>{_NUMBER}|<not counted>|<not supported>)" *, *'
+        r'"unit" *: *"(?P<unit>[^"]*)" *, *"event" *: *"(?P<event>[^"]+)" *, *'
+        rf'(?:"cgroup" *: *"(?P<cgroup>[^"]*)" *, *)?{variation}'
+        rf'"event-runtime" *: *(?P<on_counter_ns>[0-9]+) *, *"pcnt-running" *: *(?P<share>{_NUMBER}) *'
+        rf'(?:, *{metric}(?:, *"metric-threshold" *: *"[^"]*" *)?)?\}} *$'
+    )
+
+
+def _make_patterns() -> tuple[str, ...]:
+    """Return the patterns of lines with counts: of programs, CPUs and other places, each with and without -r."""
+    places = (
+        "",
+        '"cpu" *: *"(?P<cpu>[^"]*)" *, *',
+        rf'"(?:{_PLACES})" *: *"(?P<place>[^"]*)" *, *(?:"(?:aggregate-number|counters)" *: *(?P<n_cpus>[0-9]+) *, *)?',
+    )
+    variations = ("", rf'"variance" *: *(?P<varies>{_NUMBER}) *, *')
+    return tuple(
+        _make_pattern(place, variation) for variation, place in itertools.product(variations, places)
+    )
+
+
+class PerfJson:
+    """``perf stat -j``: one JSON object per count and interval, or per total, also with metrics alone."""
+
+    name = "perf-json"
+    recorded_by = "perf stat -I 1000 -j -o FILE -- COMMAND"
+    sample = "tests/golden/formats/perf-json.json"
+
+    @classmethod
+    def sniff(cls, text: str) -> bool:
+        """Return True if a line of the text is an object as ``perf stat -j`` writes it."""
+        return bool(_find_patterns(text)) or _has_metrics_alone(text)
+
+    @classmethod
+    def read(cls, text: str, options: ReadOptions) -> Readings:
+        """Read all lines; raise FormatError for a line that begins as one of perf's and is none."""
+        text = split_lines(text)
+        others = OtherLines()
+        reader = _OtherLines(others)
+        return read_lines(text, _find_patterns(text), reader.read, others)
+
+
+def _find_patterns(text: str) -> list[str]:
+    """Return the patterns for lines as the first ones with counts are; none if there are no such lines."""
+    lines, position = [], 0
+    while len(lines) < _MOST_CANDIDATES and (position := text.find('"counter-value"', position)) >= 0:
+        start = text.rfind("\n", 0, position) + 1
+        position = text.find("\n", position)
+        position = len(text) if position < 0 else position
+        if position - start <= _LONGEST_LINE:
+            lines.append(text[start:position].rstrip("\r").encode(errors="replace").decode())
+    written = pa.array(lines, pa.string())
+    return [pattern for pattern in _PATTERNS if pc.extract_regex(written, pattern).null_count < len(lines)]
+
+
+def _has_metrics_alone(text: str) -> bool:
+    """Return True if an early line has metrics of perf and no count."""
+    for match in itertools.islice(
+        re.finditer(r'^ *\{[^\n]*"(?:metric-value"|% |[^"\n]*per cycle|GHz)', text, re.MULTILINE), 100
+    ):
+        end = text.find("\n", match.start())
+        line = text[match.start() : end if end >= 0 else len(text)]
+        if len(line) <= _LONGEST_LINE and _read_metrics(line):
+            return True
+    return False
+
+
+def _read_metrics(line: str) -> list[dict[str, object]]:
+    """Return the metrics of a line without a count; none if it has other values."""
+    try:
+        cells = json.loads(_DECIMAL_COMMA.sub(".", line))
+    except ValueError:
+        return []
+    if not isinstance(cells, dict):
+        return []
+    places = [
+        str(cells[key]) for key in cells if key in _PLACE_KEYS - {"interval", "aggregate-number", "counters"}
+    ]
+    metrics = {key: value for key, value in cells.items() if key not in _PLACE_KEYS}
+    if "metric-value" in metrics:
+        metrics = {str(metrics.get("metric-unit", "")): metrics["metric-value"]}
+    if not all(_METRIC_NUMBER.fullmatch(str(value)) for value in metrics.values()):
+        return []
+    place = places[0] if places else ""
+    return [
+        {
+            "time_s": float(cells.get("interval", nan)),
+            "place": f"CPU{place}" if "cpu" in cells else place,
+            "value": float(str(value).replace(",", ".")),
+            "name": " ".join(name.split()),
+            "running": nan,
+        }
+        for name, value in metrics.items()
+        if name.strip() and name != "(null)"
+    ]
+
+
+class _OtherLines:
+    """Reader of lines without a count: headings, metrics, and what is not perf's."""
+
+    def __init__(self, found: OtherLines):
+        self._found = found
+
+    def read(self, number: int, line: str, is_cut_off: bool) -> None:
+        """Read one line."""
+        if not line or line.isspace():
+            return
+        if line.startswith("#"):
+            if line.startswith(STARTED):
+                self._found.starts[number] = line.removeprefix(STARTED)
+            return
+        metrics = _read_metrics(line) if line.lstrip().startswith("{") and len(line) <= _LONGEST_LINE else []
+        if metrics:
+            is_beside = '"metric-value"' in line
+            for metric in metrics:
+                self._found.metrics.append({"line": number, "event": None if is_beside else "", **metric})
+        elif re.match(r' *\{ *"(?:interval|counter-value|cpu|core|socket|die|node|thread)"', line):
+            if is_cut_off:
+                self._found.notes.append(f"The last line is cut off and was left out: {quote_line(line)}.")
+            else:
+                raise_damaged(number, line, "a line of `perf stat -j`")
+        else:
+            self._found.n_passed += 1
+
+
+_PATTERNS = _make_patterns()

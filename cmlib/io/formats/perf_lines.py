@@ -1,0 +1,369 @@
+"""Read lines of `perf stat` that hold one count each, as CSV or JSON; shared by the readers of both.
+
+Lines are matched by RE2 in pyarrow, a chunk at a time: it takes linear time, whatever the line, and makes no Python
+object per field.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import nan
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cmlib.io.formats.perf_runs import (
+    Part,
+    leave_out_unnamed_kinds,
+    make_programs,
+    quote_line,
+    replace_surrogates,
+)
+from cmlib.io.formats.readings import FormatError, Readings, Run
+
+STARTED = "# started on "
+NOT_COUNTED = "<not counted>"
+NOT_SUPPORTED = "<not supported>"
+
+_CHUNK = 1 << 21  # characters
+_TEXT_FIELDS = ("place", "event", "unit", "cgroup", "metric_name")
+_DICTIONARY = pa.dictionary(pa.int32(), pa.string())
+_SCHEMA = pa.schema(
+    {
+        "line": pa.int64(),
+        "time_s": pa.float64(),
+        "place": _DICTIONARY,
+        "event": _DICTIONARY,
+        "value": pa.float64(),
+        "supported": pa.bool_(),
+        "running": pa.float64(),
+        "unit": _DICTIONARY,
+        "on_counter_s": pa.float64(),
+        "cgroup": _DICTIONARY,
+        "metric": pa.float64(),
+        "metric_name": _DICTIONARY,
+    }
+)
+
+
+@dataclass
+class OtherLines:
+    """What is found in lines that hold no count.
+
+    Attributes
+    ----------
+    starts : dict of int to str
+        Number of each line that begins a run, and when the run started.
+    metrics : list of dict
+        With the keys line, time_s, place, event, value, name and running; event is None for that of the row above.
+    n_passed : int
+        Lines of another tool.
+    notes : list of str
+    """
+
+    starts: dict[int, str] = field(default_factory=dict)
+    metrics: list[dict[str, object]] = field(default_factory=list)
+    n_passed: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def split_lines(text: str) -> str:
+    """Return the text with one kind of line ends and without characters that are no Unicode."""
+    return replace_surrogates(text).replace("\r\n", "\n")
+
+
+def read_lines(
+    text: str, patterns: Sequence[str], read_other: Callable[[int, str, bool], None], others: OtherLines
+) -> Readings:
+    """Read all lines of a text.
+
+    Parameters
+    ----------
+    text : str
+        As `split_lines` returns it.
+    patterns : sequence of str
+        For RE2, tried in order, with named groups: count, event, unit, on_counter_ns, share; and, if the lines have
+        them, time, place or cpu, n_cpus, cgroup, metric, metric_name, and varies: the variation over several runs.
+    read_other : callable
+        Called for each line that no pattern matches, in ascending order, with its number, its content and whether it
+        may be cut off.
+    others : OtherLines
+        Filled by `read_other`.
+
+    Returns
+    -------
+    Readings
+
+    Raises
+    ------
+    FormatError
+    """
+    frame, varies = _read_frame(text, patterns, read_other)
+    metrics = _make_metrics(frame, others.metrics)
+    notes = list(others.notes)
+    if frame["metric"].isna().all() and any(frame["metric_name"].cat.categories):
+        notes.append("Metrics were left out: perf cuts their decimals off in this locale.")
+    counts = frame.drop(columns=["metric", "metric_name"])
+    counts, metrics, parts, run_notes = _split_runs(text, counts, metrics, others.starts, varies)
+    counts, kind_notes = leave_out_unnamed_kinds(counts)
+    programs, program_notes = make_programs(parts, counts, metrics)
+    if others.n_passed == 1:
+        notes.append("1 line that is not perf's was left out.")
+    elif others.n_passed:
+        notes.append(f"{others.n_passed:,} lines that are not perf's were left out.")
+    return Readings(programs, notes=(*notes, *run_notes, *kind_notes, *program_notes))
+
+
+def _read_frame(
+    text: str, patterns: Sequence[str], read_other: Callable[[int, str, bool], None]
+) -> tuple[pd.DataFrame, bool]:
+    """Return a frame of all lines with counts, in order, and whether they are means of several runs."""
+    tables, varies = [_SCHEMA.empty_table()], False
+    start, number, is_sorted = 0, 1, True
+    while start < len(text):
+        end = text.find("\n", start + _CHUNK)
+        end = len(text) if end < 0 else end
+        lines = pa.array(text[start:end].split("\n"), pa.string())
+        numbers = np.arange(number, number + len(lines))
+        number += len(lines)
+        n_tables = len(tables)
+        for pattern in patterns:
+            fields = pc.extract_regex(lines, pattern)
+            matched = fields.is_valid().to_numpy(zero_copy_only=False)
+            if matched.any():
+                fields = fields.filter(pa.array(matched))
+                varies = varies or "?P<varies>" in pattern
+                tables.append(_convert_fields(fields, numbers[matched]))
+                lines, numbers = lines.filter(pa.array(~matched)), numbers[~matched]
+        is_sorted = is_sorted and len(tables) <= n_tables + 1
+        for line_number, line in zip(numbers.tolist(), lines.to_pylist(), strict=True):
+            is_cut_off = end == len(text) and line_number == number - 1
+            read_other(line_number, line, is_cut_off)
+        start = end + 1
+    table = pa.concat_tables(tables).unify_dictionaries()
+    del tables
+    if not is_sorted:
+        table = table.sort_by("line")
+    columns = {}
+    for name in _SCHEMA.names:  # one by one, so that table and frame are never in memory as a whole
+        columns[name] = table[name].combine_chunks().to_pandas()
+        table = table.drop_columns([name])
+    return pd.DataFrame(columns, copy=False), varies
+
+
+def _convert_fields(fields: pa.StructArray, numbers: np.ndarray) -> pa.Table:
+    """Convert fields as written to a table with the columns of _SCHEMA."""
+    written = {field.name: fields.field(field.name) for field in fields.type}
+    count, share = written["count"], _to_numbers(written["share"])
+    on_counter_s = _to_numbers(written["on_counter_ns"])
+    on_counter_s = pc.divide(on_counter_s, 1e9)
+    counted = pc.invert(pc.starts_with(count, "<"))
+    value = _to_numbers(pc.if_else(counted, count, "nan"))
+    # The program did not run: nothing happened, and nothing was missed.
+    slept = pc.and_(
+        pc.equal(count, NOT_COUNTED), pc.and_(pc.equal(on_counter_s, 0.0), pc.equal(share, 100.0))
+    )
+    value = pc.if_else(slept, 0.0, value)
+    supported = pc.not_equal(count, NOT_SUPPORTED)
+    if "n_cpus" in written:  # a place without a CPU on which the event can be counted
+        absent = pc.and_(pc.equal(written["n_cpus"], "0"), pc.invert(counted))
+        supported = pc.and_(supported, pc.invert(absent))
+        value = pc.if_else(absent, nan, value)
+    if "cpu" in written:
+        written["place"] = pc.binary_join_element_wise("CPU", written["cpu"], "")
+    columns = {
+        "line": pa.array(numbers),
+        "time_s": _to_numbers(written["time"]) if "time" in written else nan,
+        "value": value,
+        "supported": supported,
+        "running": pc.divide(share, 100.0),
+        "on_counter_s": on_counter_s,
+        "metric": _to_numbers(written["metric"]) if "metric" in written else nan,
+    }
+    for name in _TEXT_FIELDS:
+        column = pc.fill_null(written[name], "") if name in written else pa.repeat("", len(numbers))
+        columns[name] = column.dictionary_encode()
+    arrays = []
+    for column in _SCHEMA:
+        array = columns[column.name]
+        if isinstance(array, float):
+            array = pa.repeat(array, len(numbers))
+        arrays.append(array.cast(column.type))
+    return pa.table(arrays, _SCHEMA)
+
+
+def _to_numbers(column: pa.Array) -> pa.Array:
+    """Convert numbers as written, with either decimal mark; NaN for empty and missing ones."""
+    written = pc.replace_substring(pc.fill_null(column, "nan"), ",", ".")
+    return pc.cast(pc.if_else(pc.equal(written, ""), "nan", written), pa.float64())
+
+
+def _make_metrics(frame: pd.DataFrame, on_own_lines: list[dict[str, object]]) -> pd.DataFrame:
+    """Join the metrics beside counts and those on lines of their own, in the file's order, with a column ``line``."""
+    beside = frame[~frame["metric_name"].isin(["", "(null)"]) & frame["metric"].notna()]
+    columns = ["line", "time_s", "place", "event", "running", "cgroup"]
+    beside = beside[columns].assign(value=beside["metric"], name=beside["metric_name"])
+    beside["name"] = beside["name"].cat.rename_categories(lambda name: " ".join(name.split()))
+    if not on_own_lines:
+        return beside
+    own = pd.DataFrame(on_own_lines)
+    above = np.searchsorted(frame["line"].to_numpy(), own["line"].to_numpy()) - 1
+    rows = frame[["event", "cgroup", "running"]].reindex(above).reset_index(drop=True)  # none above: missing
+    own["event"] = own["event"].fillna(rows["event"].astype(object)).fillna("")
+    own["running"] = own["running"].fillna(rows["running"])
+    own["cgroup"] = rows["cgroup"].astype(object).fillna("")
+    for name in ("place", "event", "name", "cgroup"):
+        beside[name] = beside[name].astype(object)
+    joined = pd.concat([beside, own], ignore_index=True) if len(beside) else own
+    joined = joined.sort_values("line", kind="stable", ignore_index=True)
+    return joined.astype(dict.fromkeys(("place", "event", "name", "cgroup"), "category"))
+
+
+def _split_runs(
+    text: str, counts: pd.DataFrame, metrics: pd.DataFrame, starts: dict[int, str], varies: bool
+) -> tuple[pd.DataFrame, pd.DataFrame, list[Part], list[str]]:
+    """Number the parts of a text: runs of perf, and cgroups in them.
+
+    A run begins at perf's heading, where times begin anew, or where a list of events without times is repeated.
+    Totals in a run with intervals are left out.
+    """
+    run = _number_runs(counts, starts)
+    timed = counts["time_s"].notna().to_numpy()
+    notes = []
+    if not timed.all():
+        has_times = np.zeros(run[-1] + 1, bool)
+        has_times[run[timed]] = True
+        is_summary = ~timed & has_times[run]
+        if is_summary.any():
+            notes.append("Totals that perf printed beside the intervals were left out.")
+            counts, run = counts[~is_summary], run[~is_summary]
+        run = run + _number_repeats(counts, run, has_times)
+    lines = counts["line"].to_numpy()
+    first_rows = np.flatnonzero(np.diff(run, prepend=-1))
+    metrics = metrics.assign(run=_find_runs(metrics["line"].to_numpy(), lines[first_rows]))
+    if len(counts):
+        has_times = _have_times(counts, first_rows)[metrics["run"]]
+        metrics = metrics[metrics["time_s"].notna() | ~has_times]
+    elif metrics["time_s"].notna().any():
+        metrics = metrics[metrics["time_s"].notna()]
+    run = np.repeat(np.arange(len(first_rows)), np.diff(first_rows, append=len(run)))
+    counts = counts.assign(run=run)
+    return (*_number_parts(text, counts, metrics, lines[first_rows], starts, varies), notes)
+
+
+def _have_times(counts: pd.DataFrame, first_rows: np.ndarray) -> np.ndarray:
+    """Return whether each run has times, by its first row, shape (n_runs,)."""
+    return counts["time_s"].notna().to_numpy()[first_rows]
+
+
+def _number_runs(counts: pd.DataFrame, starts: dict[int, str]) -> np.ndarray:
+    """Return the number of each row's run, from 0, by headings and by times that begin anew."""
+    lines, times = counts["line"].to_numpy(), counts["time_s"].to_numpy()
+    begins = np.zeros(len(counts) + 1, bool)
+    begins[np.searchsorted(lines, list(starts))] = True
+    timed = np.flatnonzero(np.isfinite(times))
+    back = timed[1:][np.diff(times[timed]) < 0]
+    for row in back[~begins[back]]:
+        run_begin = np.flatnonzero(begins[: row + 1])
+        first = timed[np.searchsorted(timed, run_begin[-1] if len(run_begin) else 0)]
+        if times[row] > 2 * times[first]:
+            raise FormatError(
+                f"line {lines[row]}: the time goes back to {times[row]} s. Is the file damaged?"
+            )
+        begins[row] = True
+    begins[0] = False
+    return np.cumsum(begins[:-1])
+
+
+def _number_repeats(counts: pd.DataFrame, run: np.ndarray, has_times: np.ndarray) -> np.ndarray:
+    """Return what to add to the numbers of runs where lists of events without times are repeated."""
+    added = np.zeros(len(counts), np.int64)
+    keys = counts.groupby(["place", "cgroup", "event"], sort=False, observed=True).ngroup().to_numpy()
+    n_before = 0
+    bounds = np.searchsorted(run, np.arange(len(has_times) + 1))
+    for number, (begin, end) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
+        added[begin:end] = n_before
+        if begin < end and not has_times[number]:
+            length = _find_period(keys[begin:end])
+            added[begin:end] += np.arange(end - begin) // length
+            n_before += (end - begin) // length - 1
+    return added
+
+
+def _find_period(keys: np.ndarray) -> int:
+    """Return the length of the shortest list of which the keys are a whole number of repetitions."""
+    for length in np.flatnonzero(keys == keys[0])[1:].tolist():
+        if len(keys) % length == 0 and (keys.reshape(-1, length) == keys[:length]).all():
+            return length
+    return len(keys)
+
+
+def _find_runs(lines: np.ndarray, first_lines: np.ndarray) -> np.ndarray:
+    """Return the number of the run in which each line stands, by the runs' first lines."""
+    return np.maximum(np.searchsorted(first_lines, lines, side="right") - 1, 0)
+
+
+def _number_parts(
+    text: str,
+    counts: pd.DataFrame,
+    metrics: pd.DataFrame,
+    first_lines: np.ndarray,
+    starts: dict[int, str],
+    varies: bool,
+) -> tuple[pd.DataFrame, pd.DataFrame, list[Part]]:
+    """Number runs and cgroups together, and describe each."""
+    cgroups = list(dict.fromkeys([*counts["cgroup"].unique(), *metrics["cgroup"].unique()])) or [""]
+    n_runs = max(len(first_lines), 1)
+    offsets = _find_spans(text, first_lines) if n_runs > 1 else [(0, len(text))]
+    started = _find_starts(first_lines, starts) if len(first_lines) else [next(iter(starts.values()), "")]
+    repeats = 0 if varies and counts["time_s"].isna().any() else 1
+    parts = []
+    for cgroup in cgroups:
+        for run in range(n_runs):
+            parts.append(Part(cgroup, Run(started=started[run]), repeats, offsets[run]))
+    frames = []
+    for frame in (counts, metrics):
+        part = frame["run"].to_numpy()
+        if len(cgroups) > 1:
+            number = {cgroup: k for k, cgroup in enumerate(cgroups)}
+            part = part + n_runs * frame["cgroup"].map(number).to_numpy(np.int64)
+            order = np.argsort(part, kind="stable")
+            frame, part = frame.iloc[order], part[order]
+        frames.append(frame.drop(columns=["line", "cgroup"]).assign(part=part))
+    counts, metrics = frames
+    used = np.union1d(counts["part"], metrics["part"]).astype(int)
+    if len(used) < len(parts):
+        new_number = np.zeros(len(parts), np.int64)
+        new_number[used] = np.arange(len(used))
+        parts = [parts[number] for number in used]
+        counts["part"], metrics["part"] = new_number[counts["part"]], new_number[metrics["part"]]
+    return counts, metrics, parts
+
+
+def _find_spans(text: str, first_lines: np.ndarray) -> list[tuple[int, int]]:
+    """Return the start and end of each run in the text, by the runs' first lines."""
+    line_starts = np.fromiter((match.end() for match in re.finditer("\n", text)), np.int64)
+    line_starts = np.concatenate([[0], line_starts])
+    begins = line_starts[first_lines - 1]
+    begins[0] = 0
+    ends = [*begins[1:].tolist(), len(text)]
+    return list(zip(begins.tolist(), ends, strict=True))
+
+
+def _find_starts(first_lines: np.ndarray, starts: dict[int, str]) -> list[str]:
+    """Return when each run started: the last heading above its first line, below that of the run before."""
+    headings, before = np.array([0, *sorted(starts)]), np.array([0, *first_lines[:-1].tolist()])
+    last = headings[np.searchsorted(headings, first_lines) - 1]
+    return [
+        starts.get(line, "") if line > first_before else ""
+        for line, first_before in zip(last.tolist(), before.tolist(), strict=True)
+    ]
+
+
+def raise_damaged(number: int, line: str, what: str) -> None:
+    """Raise FormatError for a line that begins as one of perf's and is none."""
+    raise FormatError(
+        f"line {number} is not {what}: {quote_line(line)}. Keep perf's output apart from the program's: -o FILE."
+    )

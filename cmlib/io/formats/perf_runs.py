@@ -1,0 +1,235 @@
+"""Join what `perf stat` wrote to runs and programs; shared by the readers of its formats.
+
+A part is what one `perf stat` wrote about one program: a table, or the lines below a heading. All parts of a text are
+in one frame of counts and one of metrics, each with a column ``part``, because a file can hold thousands of them.
+"""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from cmlib.io.formats.readings import FormatError, Program, Run, make_counts, make_metrics
+
+LARGEST_RATIO = 1.25  # of counts or times of two runs of the same work
+MOST_PROGRAMS = 1000
+
+# What perf names instead of a command if it attaches to something that runs already; `sleep` only keeps time.
+_NO_COMMAND = re.compile(r"(?:process|thread) id\b|system wide|CPU\(s\)|(?:\S*/)?sleep\b", re.IGNORECASE)
+# cycles, cycles:u, cpu_core/cycles/u, cpu_atom/cpu-cycles:k/
+_WORK = re.compile(
+    r"(?:[^/:]{1,80}/)?(?:(?P<cycles>cycles|cpu-cycles)|instructions)(?:[:/][A-Za-z:/]{0,16})?"
+)
+_PMU = re.compile(r"(?P<pmu>[^/:]{1,80})/(?P<event>[^/]{1,400})/[A-Za-z]{0,16}")
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one `perf stat` wrote about one program.
+
+    Attributes
+    ----------
+    name : str
+        Command or cgroup; "" if unknown.
+    run : Run
+    repeats : int
+        As in `Program`.
+    span : tuple of int
+        Start and end of its text in the file [characters].
+    """
+
+    name: str
+    run: Run
+    repeats: int
+    span: tuple[int, int]
+
+
+def make_programs(
+    parts: list[Part], counts: pd.DataFrame, metrics: pd.DataFrame
+) -> tuple[tuple[Program, ...], tuple[str, ...]]:
+    """Join parts of one name and one list of events to programs with runs.
+
+    Where instructions, cycles or times of two such parts differ by more than `LARGEST_RATIO`, each part is a program
+    of its own. Several programs of one name are numbered: ``NAME#1``, ``NAME#2``.
+
+    Parameters
+    ----------
+    parts : list of Part
+    counts, metrics : DataFrame
+        As in `Program`, with a further column ``part``: the position of a row's part in `parts`, in ascending order.
+
+    Returns
+    -------
+    programs : tuple of Program
+    notes : tuple of str
+
+    Raises
+    ------
+    FormatError
+        If there are more than `MOST_PROGRAMS` programs.
+    """
+    groups, notes = _group_parts(parts, counts, metrics)
+    if len(groups) > MOST_PROGRAMS:
+        raise FormatError(
+            f"the file holds {len(groups):,} programs; {MOST_PROGRAMS:,} are read at most. Split it."
+        )
+    names = _number_names([parts[numbers[0]].name for numbers in groups])
+    programs = []
+    for numbers, name in zip(groups, names, strict=True):
+        some = [parts[number] for number in numbers]
+        programs.append(
+            Program(
+                make_counts(_select_parts(counts, numbers, len(parts))),
+                name=name,
+                runs=tuple(part.run for part in some),
+                metrics=make_metrics(_select_parts(metrics, numbers, len(parts))),
+                repeats=some[0].repeats,
+                span=(some[0].span[0], some[-1].span[1]),
+            )
+        )
+    return tuple(programs), notes
+
+
+def leave_out_unnamed_kinds(counts: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Leave out events that perf prints once per kind of core without naming the kind.
+
+    On hybrid processors, ``perf stat -ddd`` prints ``L1-dcache-loads`` twice beside ``cpu_core/cycles/`` and
+    ``cpu_atom/cycles/``. Which kind each count belongs to is unknown.
+
+    Parameters
+    ----------
+    counts : DataFrame
+        With the columns of `Program.counts`, and perhaps ``part``.
+
+    Returns
+    -------
+    counts : DataFrame
+    notes : tuple of str
+    """
+    events = counts["event"].cat.categories
+    pmus: dict[str, set[str]] = {}
+    for event in events:
+        if match := _PMU.fullmatch(event):
+            pmus.setdefault(match["event"], set()).add(match["pmu"])
+    if all(len(of_event) < 2 for of_event in pmus.values()):
+        return counts, ()
+    unnamed = counts[~counts["event"].isin([event for event in events if "/" in event])]
+    keys = [key for key in ("part", "run", "time_s", "place", "event") if key in unnamed]
+    repeated = unnamed[unnamed.duplicated(keys, keep=False)]
+    if repeated.empty:
+        return counts, ()
+    names = ", ".join(repeated["event"].unique())
+    note = f"Counts that do not name their kind of core were left out: {names}."
+    return counts.drop(repeated.index), (note,)
+
+
+def quote_line(line: str) -> str:
+    """Return the beginning of a line in quotation marks, for messages."""
+    return repr(line if len(line) <= 120 else f"{line[:117]}…")
+
+
+def replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which Python makes of bytes that are no UTF-8, by replacement characters."""
+    return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
+
+
+def _group_parts(
+    parts: list[Part], counts: pd.DataFrame, metrics: pd.DataFrame
+) -> tuple[list[list[int]], tuple[str, ...]]:
+    """Return lists of the positions of parts that are runs of one program, and notes."""
+    if len(parts) == 1:
+        return [[0]], ()
+    by_list: dict[tuple[str, object], list[int]] = {}
+    for number, events in enumerate(_list_events(len(parts), counts, metrics)):
+        by_list.setdefault((parts[number].name, events), []).append(number)
+    work = _measure_work(parts, counts)
+    groups, notes = [], []
+    for (name, _), numbers in by_list.items():
+        if _NO_COMMAND.match(name) or _largest_ratio(work[numbers]) <= LARGEST_RATIO:
+            groups.append(numbers)
+            continue
+        groups += [[number] for number in numbers]
+        notes.append(
+            f"{len(numbers)} runs of {name or 'an unnamed program'} differ by more than {LARGEST_RATIO} times in "
+            "instructions, cycles or time; each is a program of its own."
+        )
+    return sorted(groups), tuple(notes)
+
+
+def _list_events(
+    n_parts: int, counts: pd.DataFrame, metrics: pd.DataFrame
+) -> list[tuple[bool, bytes, bytes]]:
+    """Return what the parts list, for comparisons: whether by interval, and the places and names in their order."""
+    listed = []
+    columns = []
+    for frame, name in ((counts, "event"), (metrics, "name")):
+        codes = frame["place"].cat.codes.to_numpy(np.int64) * len(frame[name].cat.categories)
+        codes += frame[name].cat.codes.to_numpy(np.int64)
+        times = frame["time_s"].to_numpy()
+        starts = np.searchsorted(frame["part"].to_numpy(), np.arange(n_parts + 1))
+        columns.append((codes, times, starts))
+    for number in range(n_parts):
+        is_timed, lists = False, []
+        for codes, times, starts in columns:
+            rows = slice(starts[number], starts[number + 1])
+            part_is_timed = bool(np.isfinite(times[rows]).any())
+            lists.append((np.unique(codes[rows]) if part_is_timed else codes[rows]).tobytes())
+            is_timed = is_timed or part_is_timed
+        if lists[0]:  # metrics beside counts do not tell lists of events apart
+            lists[1] = b""
+        listed.append((is_timed, *lists))
+    return listed
+
+
+def _measure_work(parts: list[Part], counts: pd.DataFrame) -> np.ndarray:
+    """Return instructions, cycles and seconds of each part; NaN where unknown, shape (n_parts, 3)."""
+    work = np.full((len(parts), 3), np.nan)
+    work[:, 2] = [part.run.seconds for part in parts]
+    events = counts["event"].cat.categories
+    matches = {event: match for event in events if (match := _WORK.fullmatch(event))}
+    of_kind = [
+        [event for event, match in matches.items() if not match["cycles"]],
+        [event for event, match in matches.items() if match["cycles"]],
+    ]
+    for column, some in enumerate(of_kind):
+        rows = counts[counts["event"].isin(some) & counts["value"].notna()]
+        sums = rows.groupby("part")["value"].sum()
+        work[sums.index.to_numpy(int), column] = sums
+    return work
+
+
+def _largest_ratio(work: np.ndarray) -> float:
+    """Return the largest ratio of two values of a column; 1 if no two values above 0 are known."""
+    ratios = [1.0]
+    for column in work.T:
+        known = column[column > 0]
+        if len(known) > 1:
+            ratios.append(known.max() / known.min())
+    return max(ratios)
+
+
+def _number_names(names: list[str]) -> list[str]:
+    """Return the names, with ``#1``, ``#2`` behind those that occur several times."""
+    numbered, seen = [], {}
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        numbered.append(f"{name}#{seen[name]}" if names.count(name) > 1 else name)
+    return numbered
+
+
+def _select_parts(frame: pd.DataFrame, numbers: list[int], n_parts: int) -> dict[str, pd.Series]:
+    """Return the columns of the rows of some parts, with ``run`` numbered from 1 in the order of the parts."""
+    part = frame["part"].to_numpy()
+    run_of_part = np.zeros(n_parts, np.int64)
+    run_of_part[numbers] = np.arange(1, len(numbers) + 1)
+    if len(numbers) < n_parts:
+        chosen = run_of_part[part] > 0
+        frame, part = frame[chosen], part[chosen]
+    columns = {}
+    for name in frame.columns.drop("part"):
+        column = frame[name].reset_index(drop=True)
+        is_category = isinstance(column.dtype, pd.CategoricalDtype)
+        columns[name] = column.cat.remove_unused_categories() if is_category else column
+    columns["run"] = run_of_part[part]
+    return columns
