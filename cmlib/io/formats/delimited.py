@@ -41,7 +41,7 @@ _TIME_NAME = re.compile(
 )
 # elapsed, elapsed_time, duration_ms, wall time [s], runtime, seconds: how long a run took
 _DURATION_NAME = re.compile(
-    r"(?:(?:elapsed|duration|wall|real|run|exec(?:ution)?)(?:[ _-]?(?:clock|time))*|(?P<alone>seconds))"
+    r"(?:(?:elapsed|duration|wall|real)(?:[ _-]?(?:clock|time))*|(?:run|exec(?:ution)?)[ _-]?time|(?P<alone>seconds))"
     r"(?:[ _-]?elapsed)?(?:[ _-]*[\[(]?(?P<unit>s|sec|secs|seconds|ms|msec|milliseconds|us|usec|µs|microseconds|ns|nsec"
     r"|nanoseconds)[\])]?)?",
     re.IGNORECASE,

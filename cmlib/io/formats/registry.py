@@ -102,7 +102,14 @@ def read_counts(
         raise FormatError(
             f"--count and --level choose columns of a {WideTable.name}, and this file is {format}."
         )
-    return format, _FORMATS[format].read(text, options)
+    return format, _FORMATS[format].read(_replace_surrogates(text), options)
+
+
+def _replace_surrogates(text: str) -> str:
+    """Replace bytes that were not UTF-8, which Python keeps as surrogates and pandas refuses, by U+FFFD."""
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def recognize(text: str) -> str:
