@@ -1,0 +1,624 @@
+"""The table that `perf stat` prints for people: one line per count, as totals or by interval, in any locale."""
+
+import itertools
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import nan
+from typing import NamedTuple
+
+import pandas as pd
+
+from cmlib.io.formats.perf_lines import NOT_COUNTED, NOT_SUPPORTED, STARTED
+from cmlib.io.formats.perf_locale import Locale, find_locale
+from cmlib.io.formats.perf_runs import (
+    Part,
+    leave_out_unnamed_kinds,
+    make_programs,
+    quote_line,
+    replace_surrogates,
+)
+from cmlib.io.formats.readings import FormatError, Readings, ReadOptions, Run, make_counts, make_metrics
+
+_TITLE = "Performance counter stats for "
+_TITLE_LINE = re.compile(rf"[ \t]*{_TITLE}(?P<command>.*)")
+_TITLE_END = re.compile(r"(?P<command>.*?)(?: \((?P<repeats>[0-9]{1,9}) runs\))?:[ \t]*")
+_MOST_TITLE_LINES = 100
+# #           time             counts unit events        #           time      %  tma_retiring %  tma_backend_bound
+_INTERVAL_HEADING = re.compile(r"# {1,40}time (?P<columns>.*)")
+_METRIC_NAME = re.compile(r"%|per cycle|GHz|retiring|bound|of all |cycles idle")
+_PLACE_HEADINGS = re.compile(
+    r" *(?:(?:CPU|core|die|cluster|cache|socket|node|comm-pid)(?: +cpus)?(?= ))?", re.IGNORECASE
+)
+# 10.021000000 seconds time elapsed        0.60689 +- 0.00213 seconds time elapsed  ( +-  0.35% )
+_SECONDS = re.compile(
+    r"[ \t]*(?P<seconds>[0-9]{1,12}[.,][0-9]{1,12})(?: \+- [0-9.,]{1,24})? {1,8}seconds "
+    r"(?P<kind>time elapsed|user|sys)\b"
+)
+_TIME = re.compile(r"[0-9]{1,12}\.[0-9]{9} +")
+_PLACE = re.compile(
+    r"(?P<place>CPU[0-9]{1,6}|(?P<aggregate>[SN][0-9]{1,6}(?:-[A-Z]{1,4}[0-9]{1,6}){0,4})"
+    r"|[A-Za-z_<(:/][^ \t]{0,60}-[0-9]{1,10}) +(?(aggregate)(?P<n_cpus>[0-9]{1,6}) +)(?=[0-9<])"
+)
+_MARKS = ".,'\u00a0\u202f\u2019\ufffd"
+_COUNT = re.compile(
+    rf"{NOT_COUNTED}|{NOT_SUPPORTED}|[0-9]++(?:[{_MARKS}][0-9]++| [0-9]{{3}}(?![0-9]))*+(?=[ \t]|$)"
+)
+_UNIT = re.compile(r"[A-Za-z%/\u00b0\u00b5]{1,10}")
+_EVENT = re.compile(r"[A-Za-z_][^\s]{0,1000}")
+_SHARE = re.compile(r"(?:scaled from )?(?P<share>[0-9]{1,3}[.,][0-9]{1,6})%")
+_METRIC = re.compile(
+    r"(?P<value>-?[0-9]{1,30}(?:[.,][0-9]{1,30})?|-?nan|-?inf)[ \t]*(?P<percent>%?)[ \t]*(?P<name>.*)"
+)
+_VALUE = re.compile(r"(?P<value>-?[0-9]{1,30}(?:[.,][0-9]{1,30})?|-?nan|-?inf)(?P<percent>%?)")
+_ROW_BEGIN = re.compile(r"[0-9]|<not ")
+_METRIC_TAIL = re.compile(r"[a-z/]{1,20}(?: [a-z/]{1,20}){0,4}")
+_CLOCK = re.compile(r"(?:task|cpu)-clock(?:-msecs)?(?::[A-Za-z]{1,8})?")
+_INDIVIDUAL_TIMES, _END_OF_INDIVIDUAL_TIMES = "# Table of individual measurements", "# Final result"
+_LONGEST_LINE = 2000  # characters
+_COUNT_COLUMNS = ("time_s", "place", "event", "value", "supported", "running", "unit")
+_METRIC_COLUMNS = ("time_s", "place", "event", "value", "name", "running")
+
+
+class _Row(NamedTuple):
+    """One count, as written."""
+
+    line: int
+    time_s: float
+    place: str
+    is_absent: bool
+    count: str
+    unit: str
+    event: str
+    cgroup: str
+
+
+@dataclass
+class _Table:
+    """One table: rows and metrics as written.
+
+    The running shares of rows and metrics are in lists of their own, because a share can stand on a following line.
+    """
+
+    command: str = ""
+    repeats: int = 1
+    started: str = ""
+    first_line: int = 0
+    last_line: int = 0
+    is_timed: bool = False
+    seconds: dict[str, str] = field(default_factory=dict)
+    rows: list[_Row] = field(default_factory=list)
+    running: list[str] = field(default_factory=list)
+    metrics: list[dict[str, object]] = field(default_factory=list)
+    decimals: list[str] = field(default_factory=list)
+    names: list[str] | None = None
+
+
+class PerfTable:
+    """``perf stat``: the table for people, of totals or by interval, in any locale.
+
+    A file can hold several tables and other text. Tables of one command and one list of events are its runs. perf's
+    metrics are read beside counts, below them and alone.
+    """
+
+    name = "perf-table"
+    recorded_by = "perf stat -o FILE -- COMMAND"
+    sample = "tests/golden/formats/perf-table.txt"
+
+    @classmethod
+    def sniff(cls, text: str) -> bool:
+        """Return True if the text has a heading of perf's with a row below it."""
+        if (_TITLE not in text and "# " not in text) or "Wall-clock time elapsed" in text:
+            return False
+        lines = _split_lines(text)
+        return any(_has_row(lines, block) for block in _find_blocks(lines))
+
+    @classmethod
+    def read(cls, text: str, options: ReadOptions) -> Readings:
+        """Read all tables; raise FormatError for a line of one that begins as a row and is none."""
+        lines = _split_lines(text)
+        reader = _Reader(lines)
+        tables = [table for block in _find_blocks(lines) for table in reader.read_block(block)]
+        tables, notes = _leave_out_summaries([table for table in tables if table.rows or table.metrics])
+        if not tables:
+            raise FormatError(
+                "no table of perf stat has a row. Save perf's output in a file: perf stat -o FILE."
+            )
+        return _make_readings(lines, tables, notes)
+
+
+class _Block(NamedTuple):
+    """Lines of one table, without its heading, or of intervals below theirs."""
+
+    command: str
+    repeats: int
+    heading: int
+    begin: int
+    end: int
+    is_timed: bool
+
+
+def _split_lines(text: str) -> list[str]:
+    """Return the lines, with one replacement character for each run of bytes that are no UTF-8."""
+    return re.sub("\ufffd+", "\ufffd", replace_surrogates(text)).replace("\r\n", "\n").split("\n")
+
+
+def _find_blocks(lines: list[str]) -> Iterator[_Block]:
+    """Yield the lines of each table.
+
+    A table ends with its elapsed time; one that is cut off, at the first blank line below a row. Intervals end where
+    a table begins.
+    """
+    titles = _find_titles(lines)
+    intervals = [k for k, line in enumerate(lines) if line.startswith("# ") and _is_interval_heading(line)]
+    begins = sorted([*titles, *intervals])
+    for heading, next_heading in itertools.pairwise([*begins, len(lines)]):
+        if heading not in titles:
+            yield _Block("", 1, heading, heading, next_heading, is_timed=True)
+            continue
+        command, repeats, begin = titles[heading]
+        yield _Block(command, repeats, heading, begin, _find_end(lines, begin, next_heading), is_timed=False)
+
+
+def _find_titles(lines: list[str]) -> dict[int, tuple[str, int, int]]:
+    """Return the command, the number of runs and the line below for the line of each table's title."""
+    titles = {}
+    for number, line in enumerate(lines):
+        title = _TITLE_LINE.match(line) if _TITLE in line and len(line) <= 100 * _LONGEST_LINE else None
+        if not title:
+            continue
+        command, last = title["command"], number
+        if not _TITLE_END.fullmatch(command):
+            command, last = _join_title(lines, number, command)
+        end = _TITLE_END.fullmatch(command)
+        written = command[: end.end("command")] if end else command
+        repeats = int(end["repeats"]) if end and end["repeats"] else 1
+        titles[number] = (_unquote(written), repeats, last + 1)
+    return titles
+
+
+def _join_title(lines: list[str], number: int, command: str) -> tuple[str, int]:
+    """Return a command that may span several lines, and the number of its last line."""
+    for last in range(number + 1, min(number + _MOST_TITLE_LINES, len(lines))):
+        if not lines[last].strip() or len(lines[last]) > 100 * _LONGEST_LINE:
+            break
+        if re.fullmatch(r".*'(?: \([0-9]{1,9} runs\))?:[ \t]*", lines[last]):
+            return " ".join([command, *lines[number + 1 : last + 1]]), last
+    return command.rstrip().removesuffix(":"), number
+
+
+def _unquote(command: str) -> str:
+    """Return a command without the quotation marks around it."""
+    return command.removeprefix("'").removesuffix("'") if command.startswith("'") else command
+
+
+def _is_interval_heading(line: str) -> bool:
+    """Return True for the heading above counts or metrics by interval."""
+    heading = _INTERVAL_HEADING.match(line) if len(line) <= 100 * _LONGEST_LINE else None
+    if not heading:
+        return False
+    columns = heading["columns"].rstrip()
+    return columns.endswith((" events", "counts unit events")) or bool(_METRIC_NAME.search(columns))
+
+
+def _find_end(lines: list[str], begin: int, end: int) -> int:
+    """Return the end of a table's lines: behind its times, or where it is cut off."""
+    elapsed = [
+        k for k in range(begin, end) if "seconds time elapsed" in lines[k] and _SECONDS.match(lines[k])
+    ]
+    if elapsed:
+        last = elapsed[0]
+        for number in range(last + 1, min(last + 6, end)):
+            if _SECONDS.match(lines[number]):
+                last = number
+            elif lines[number].strip():
+                break
+        return last + 1
+    has_row = False
+    for number in range(begin, end):
+        has_row = has_row or _is_like_row(lines[number])
+        if has_row and not lines[number].strip():
+            return number
+    return end
+
+
+def _is_like_row(line: str) -> bool:
+    """Return True for a line that begins as a row of a table or of metrics."""
+    rest = line[:_LONGEST_LINE].strip()
+    place = _PLACE.match(rest)
+    return bool(_ROW_BEGIN.match(rest[place.end() :] if place else rest))
+
+
+def _has_row(lines: list[str], block: _Block) -> bool:
+    """Return True if a line of a block is a row of counts, or of metrics."""
+    for number in range(block.begin, block.end):
+        rest = lines[number][:_LONGEST_LINE].strip()
+        if block.is_timed:
+            time = _TIME.match(rest)
+            if time:
+                return True
+        elif _is_like_row(rest) and (_parse_row(number, nan, rest)[0] or _parse_values(rest)):
+            return True
+    return False
+
+
+class _Reader:
+    """Reader of the lines of blocks."""
+
+    def __init__(self, lines: list[str]):
+        self._lines = lines
+        self._last_read = 0
+
+    def read_block(self, block: _Block) -> Iterator[_Table]:
+        """Yield the table of a block, or the runs of its intervals."""
+        started = ""
+        for number in range(self._last_read, block.heading):
+            if self._lines[number].startswith(STARTED):
+                started = self._lines[number].removeprefix(STARTED)
+        self._last_read = block.end
+        table = self._start_table(block, started, block.heading)
+        is_individual = False
+        for number in range(block.begin, block.end):
+            line = self._lines[number]
+            rest = line.strip()
+            if _INDIVIDUAL_TIMES in line:
+                is_individual = True
+            elif is_individual:
+                is_individual = _END_OF_INDIVIDUAL_TIMES not in line
+            elif block.is_timed:
+                if line.startswith(STARTED):
+                    started = line.removeprefix(STARTED)
+                elif self._begins_anew(table, number, rest):
+                    yield table
+                    table = self._start_table(block, started, number)
+                self._read_timed_line(table, number, rest)
+            elif rest:
+                self._read_line(table, number, nan, rest)
+        yield table
+
+    def _start_table(self, block: _Block, started: str, first_line: int) -> _Table:
+        """Return an empty table."""
+        table = _Table(block.command, block.repeats, started, first_line, block.end, block.is_timed)
+        if block.is_timed:
+            columns = _INTERVAL_HEADING.match(self._lines[block.heading])["columns"]
+            if not columns.rstrip().endswith(" events"):
+                table.names = [columns[_PLACE_HEADINGS.match(columns).end() :]]
+        return table
+
+    def _begins_anew(self, table: _Table, number: int, rest: str) -> bool:
+        """Return True if the time of a line is before the last one, as where a second run follows."""
+        if not _TIME.match(rest) or not (table.rows or table.metrics):
+            return False
+        times = [row.time_s for row in (table.rows[:1] + table.rows[-1:])]
+        times = times or [float(metric["time_s"]) for metric in (table.metrics[0], table.metrics[-1])]
+        time = float(rest.split()[0])
+        if time >= times[-1]:
+            return False
+        if time > 2 * times[0]:
+            raise FormatError(f"line {number + 1}: the time goes back to {time} s. Is the file damaged?")
+        return True
+
+    def _read_timed_line(self, table: _Table, number: int, rest: str) -> None:
+        """Read a line below a heading of intervals."""
+        time = _TIME.match(rest)
+        if time:
+            self._read_line(table, number, float(time[0]), rest[time.end() :])
+        elif rest and (rest[0] == "(" or (rest[0] == "#" and table.rows)):
+            self._read_line(table, number, table.rows[-1].time_s if table.rows else nan, rest)
+
+    def _read_line(self, table: _Table, number: int, time_s: float, rest: str) -> None:
+        """Read a line of a table without its time."""
+        seconds = _SECONDS.match(rest)
+        if seconds:
+            table.seconds[seconds["kind"]] = seconds["seconds"]
+            table.decimals.append(seconds["seconds"])
+            return
+        if len(rest) <= _LONGEST_LINE:
+            if table.names is not None and self._read_values(table, number, time_s, rest):
+                return
+            row, metrics, share = _parse_row(number + 1, time_s, rest)
+            if row:
+                table.rows.append(row)
+                table.running.append(share)
+            if row or metrics or (share and rest[0] in "(["):
+                self._add_metrics(table, time_s, metrics, share)
+                return
+        if _is_like_row(rest):
+            raise FormatError(
+                f"line {number + 1} is not a row of perf's table: {quote_line(self._lines[number])}. Keep perf's "
+                "output apart from the program's: -o FILE."
+            )
+        self._check_wrapped(number, rest)
+        below = next((line for line in self._lines[number + 1 : number + 3] if line.strip()), "")
+        if not table.is_timed and _parse_values(below[:_LONGEST_LINE]):
+            table.names = [rest]
+
+    def _check_wrapped(self, number: int, rest: str) -> None:
+        """Raise FormatError for the end of a row that was wrapped, as mail programs do."""
+        is_below_metric = "#" in self._lines[number - 1] and _METRIC_TAIL.fullmatch(rest[:_LONGEST_LINE])
+        is_end = _peel_shares(rest[:_LONGEST_LINE])[0] != rest[:_LONGEST_LINE].rstrip()
+        if is_below_metric or is_end:
+            raise FormatError(
+                f"line {number + 1} is the end of a row that was wrapped: {quote_line(self._lines[number])}. Save "
+                "perf's own output: perf stat -o FILE."
+            )
+
+    def _add_metrics(
+        self, table: _Table, time_s: float, metrics: list[dict[str, object]], share: str
+    ) -> None:
+        """Add the metrics of a line; a share counts for the row and the metrics above it that have none."""
+        last_row = table.rows[-1] if table.rows else None
+        for metric in metrics:
+            metric["time_s"] = time_s
+            if metric["event"] is None:
+                metric["event"] = self._event_above(table)
+            if not metric["place"] and last_row and metric["event"] == last_row.event:
+                metric["place"] = last_row.place
+            metric["cgroup"] = last_row.cgroup if last_row else ""
+            metric["row"] = len(table.rows)
+            table.metrics.append(metric)
+            table.decimals.append(str(metric["value"]))
+        if not share:
+            return
+        table.decimals.append(share)
+        if table.running and not table.running[-1]:
+            table.running[-1] = share
+        for metric in reversed(table.metrics):
+            if metric["running"] or metric["row"] != len(table.rows):
+                break
+            metric["running"] = share
+
+    @staticmethod
+    def _event_above(table: _Table) -> str:
+        """Return the event or title of a group behind which the metrics begin that a metric continues; "" if none."""
+        is_continued = bool(table.metrics) and table.metrics[-1]["row"] == len(table.rows)
+        return str(table.metrics[-1]["event"]) if is_continued else ""
+
+    def _read_values(self, table: _Table, number: int, time_s: float, rest: str) -> bool:
+        """Read a line of metrics below their names; return False if it is none."""
+        values = _parse_values(rest)
+        if not values:
+            return False
+        place, cells = values
+        if len(table.names) == 1:
+            table.names = _split_names(table.names[0], len(cells))
+        if len(table.names) != len(cells):
+            raise FormatError(
+                f"line {number + 1} has {len(cells)} metrics, and its heading {len(table.names)}: "
+                f"{quote_line(self._lines[number])}."
+            )
+        for name, cell in zip(table.names, cells, strict=True):
+            value = _VALUE.fullmatch(cell)
+            is_named = name.startswith("%") or not value["percent"]
+            table.metrics.append(
+                {
+                    "time_s": time_s,
+                    "place": place,
+                    "cgroup": "",
+                    "event": "",
+                    "value": value["value"],
+                    "name": name if is_named else f"% {name}",
+                    "running": "",
+                    "row": -1,
+                }
+            )
+            table.decimals.append(value["value"])
+        return True
+
+
+def _parse_row(number: int, time_s: float, rest: str) -> tuple[_Row | None, list[dict[str, object]], str]:
+    """Return the row in a line, the metrics behind it and the running share; None, [] and "" for what it lacks.
+
+    [place [number of CPUs]] count [unit] event [cgroup] [# metric] [( +- variation )] [(share%)]
+    """
+    rest, share = _peel_shares(rest)
+    left, *notes = rest.split("#")
+    metrics = []
+    for note in notes:
+        metric = _METRIC.fullmatch(note.strip())
+        name = " ".join(metric["name"].split()) if metric else ""
+        if metric and not name:  # a line that was wrapped
+            return None, [], ""
+        if metric:
+            name = f"% {name}" if metric["percent"] else name
+            metrics.append(
+                {"event": None, "place": "", "value": metric["value"], "name": name, "running": ""}
+            )
+    left = left.rstrip()
+    place = _PLACE.match(left)
+    written = left[place.end() :] if place else left
+    count = _COUNT.match(written)
+    if not count:
+        title = " ".join(left.split())
+        place = _PLACE.match(f"{title} 0") if title else None
+        for metric in metrics:
+            metric["event"] = None if place else title or None
+            metric["place"] = place["place"] if place else ""
+        is_title = not title or not _ROW_BEGIN.match(written)
+        return None, metrics if is_title else [], share
+    words = _split_words(written[count.end() :])
+    if words is None or (place and place["aggregate"] and not place["n_cpus"]):
+        return None, [], ""
+    unit, event, cgroup = words
+    for metric in metrics:
+        metric["event"] = event
+        metric["place"] = place["place"] if place else ""
+    is_absent = bool(place and place["n_cpus"] == "0" and count[0].startswith("<"))
+    row = _Row(number, time_s, place["place"] if place else "", is_absent, count[0], unit, event, cgroup)
+    return row, metrics, share
+
+
+def _peel_shares(rest: str) -> tuple[str, str]:
+    """Return a line without the running share and the variation at its end, and the share."""
+    share = ""
+    rest = rest.rstrip()
+    while rest.endswith((")", "]")):
+        start = max(rest.rfind("("), rest.rfind("["))
+        content = rest[start + 1 : -1].strip()
+        match = _SHARE.fullmatch(content)
+        if match and not share:
+            share = match["share"]
+        elif not content.startswith("+-"):
+            break
+        rest = rest[: max(start, 0)].rstrip()
+    return rest, share
+
+
+def _split_words(behind: str) -> tuple[str, str, str] | None:
+    """Return unit, event and cgroup of what stands behind a count; None if it is something else.
+
+    A unit follows after one blank; an event, after several.
+    """
+    words = behind.split()
+    if len(words) > 1 and re.fullmatch(r"\[[a-z_0-9]{1,40}\]", words[-1]):  # task-clock [software]
+        words[-2:] = [f"{words[-2]} {words[-1]}"]
+    is_unit_next = behind.startswith(" ") and not behind.startswith("  ")
+    unit, cgroup = "", ""
+    if len(words) == 2 and re.fullmatch(r"\([A-Za-z%/]{1,10}\)", words[1]):  # task-clock (msec)
+        unit = words.pop()[1:-1]
+    elif len(words) in (2, 3) and is_unit_next and _UNIT.fullmatch(words[0]):
+        unit = words.pop(0)
+    if len(words) == 2:
+        cgroup = words.pop()
+    if len(words) != 1 or not _EVENT.fullmatch(words[0]):
+        return None
+    return unit, words[0], cgroup
+
+
+def _parse_values(line: str) -> tuple[str, list[str]] | None:
+    """Return the place and the values of a line of metrics alone; None for another line."""
+    rest = line.strip()
+    place = _PLACE.match(rest)
+    cells = (rest[place.end() :] if place else rest).split()
+    if not cells or not all(_VALUE.fullmatch(cell) for cell in cells):
+        return None
+    return (place["place"] if place else ""), cells
+
+
+def _split_names(heading: str, n_names: int) -> list[str]:
+    """Return the names in a heading of metrics: they stand between several blanks, or each behind ``%``."""
+    heading = re.sub(r"%[ \t]*", "  %", heading).strip()
+    names = [" ".join(name.replace("%", "% ").split()) for name in re.split(r"[ \t]{2,}", heading)]
+    if len(names) != n_names and len(heading.split()) == n_names:
+        return heading.split()
+    return names
+
+
+def _leave_out_summaries(tables: list[_Table]) -> tuple[list[_Table], list[str]]:
+    """Leave out tables of totals that perf printed below the intervals of the same events (``--summary``)."""
+    kept, n_left_out = [], 0
+    for table in tables:
+        before = kept[-1] if kept else None
+        is_summary = (
+            before is not None
+            and before.is_timed
+            and not table.is_timed
+            and not table.started
+            and {row.event for row in table.rows} == {row.event for row in before.rows}
+        )
+        if is_summary:
+            before.command = before.command or table.command
+            before.seconds = before.seconds or table.seconds
+            n_left_out += 1
+        else:
+            kept.append(table)
+    notes = ["Totals that perf printed beside the intervals were left out."] if n_left_out else []
+    return kept, notes
+
+
+def _make_readings(lines: list[str], tables: list[_Table], notes: list[str]) -> Readings:
+    """Convert tables to readings."""
+    starts = [0, *itertools.accumulate(len(line) + 1 for line in lines)]
+    parts, count_rows, metric_rows = [], [], []
+    for table in tables:
+        locale = find_locale([(row.line, row.count, bool(row.unit)) for row in table.rows], table.decimals)
+        cgroups = list(dict.fromkeys([row.cgroup for row in table.rows])) or [""]
+        seconds = {kind: locale.read_decimal(written) for kind, written in table.seconds.items()}
+        run = Run(
+            seconds.get("time elapsed", nan), seconds.get("user", nan), seconds.get("sys", nan), table.started
+        )
+        span = (starts[table.first_line], min(starts[table.last_line], starts[-1] - 1))
+        for cgroup in cgroups:
+            number = len(parts)
+            name = cgroup if len(cgroups) > 1 or cgroup else table.command
+            parts.append(Part(name, run, table.repeats, span))
+            slept = _find_sleep(table) if table.is_timed else set()
+            for row, share in zip(table.rows, table.running, strict=True):
+                if row.cgroup == cgroup:
+                    count_rows.append(
+                        _convert_row(row, share, locale, number, (row.time_s, row.place) in slept)
+                    )
+            for metric in table.metrics:
+                if metric["cgroup"] == cgroup or len(cgroups) == 1:
+                    metric_rows.append(_convert_metric(metric, locale, number))
+    counts = _make_frame(count_rows, make_counts, _COUNT_COLUMNS)
+    metrics = _make_frame(metric_rows, make_metrics, _METRIC_COLUMNS)
+    counts, kind_notes = leave_out_unnamed_kinds(counts)
+    programs, run_notes = make_programs(parts, counts, metrics)
+    n_outside = _count_lines_outside(lines, tables)
+    if n_outside:
+        notes.append(f"Lines outside of perf's tables were left out: {n_outside:,}.")
+    return Readings(programs, notes=(*notes, *kind_notes, *run_notes))
+
+
+def _count_lines_outside(lines: list[str], tables: list[_Table]) -> int:
+    """Return the number of lines outside of all tables, without blank lines and comments."""
+    n_lines, end = 0, 0
+    bounds = [(table.first_line, table.last_line) for table in tables]
+    for begin, next_end in [*bounds, (len(lines), len(lines))]:
+        n_lines += sum(1 for line in lines[end:begin] if line.strip() and line[0] != "#")
+        end = max(end, next_end)
+    return n_lines
+
+
+def _find_sleep(table: _Table) -> set[tuple[float, str]]:
+    """Return the intervals and places in which nothing ran: no event was counted, and none waited for a counter."""
+    rows = list(zip(table.rows, table.running, strict=True))
+    counted = {(row.time_s, row.place) for row, share in rows if share or not row.count.startswith("<")}
+    missing = {(row.time_s, row.place) for row, _ in rows if row.count == NOT_COUNTED}
+    return missing - counted
+
+
+def _convert_row(row: _Row, share: str, locale: Locale, part: int, slept: bool) -> dict[str, object]:
+    """Convert a row as written to a row of counts."""
+    unit, value = row.unit, nan
+    event = row.event.removesuffix("-msecs")
+    if not row.count.startswith("<"):
+        value, has_decimals = locale.read_count(row.count, row.line)
+        if _CLOCK.fullmatch(row.event) and not unit:
+            # Up to perf 3.14 in ms with decimals, in some versions of perf 6 in ns; both without saying so.
+            value, unit = (value if has_decimals else value / 1e6), "msec"
+    elif slept and row.count == NOT_COUNTED:
+        value = 0.0
+    return {
+        "time_s": row.time_s,
+        "place": row.place,
+        "event": event,
+        "value": value,
+        "supported": row.count != NOT_SUPPORTED and not row.is_absent,
+        "running": locale.read_decimal(share) / 100 if share else 1.0,
+        "unit": unit,
+        "part": part,
+    }
+
+
+def _convert_metric(metric: dict[str, object], locale: Locale, part: int) -> dict[str, object]:
+    """Convert a metric as written to a row of metrics."""
+    return {
+        "time_s": metric["time_s"],
+        "place": metric["place"],
+        "event": metric["event"] or "",
+        "value": locale.read_decimal(str(metric["value"])),
+        "name": metric["name"],
+        "running": locale.read_decimal(str(metric["running"])) / 100 if metric["running"] else nan,
+        "part": part,
+    }
+
+
+def _make_frame(
+    rows: list[dict[str, object]], make: Callable[[dict[str, object]], pd.DataFrame], columns: Sequence[str]
+) -> pd.DataFrame:
+    """Make a frame of counts or metrics with a column ``part``."""
+    frame = pd.DataFrame(rows, columns=[*columns, "part"])
+    part = frame.pop("part").to_numpy(int)
+    return make(dict(frame.items())).assign(part=part)
