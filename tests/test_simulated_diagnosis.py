@@ -27,6 +27,7 @@ from cmlib.experiments.diagnosis import (
 )
 from cmlib.experiments.first_page import describe_estimate
 from cmlib.fingerprint.diagnosis import advice
+from cmlib.fingerprint.emulation import is_emulated_float
 from cmlib.fingerprint.phases import contributions, simulated_phases
 from cmlib.fingerprint.segments import segment_starts
 from cmlib.io import events
@@ -181,9 +182,63 @@ def test_what_is_not_recorded_is_told(tmp_path, monkeypatch):
     assert done.exit_code == 2 and "it is for --simulate" in done.stderr
 
 
-def test_a_class_is_explained_by_what_a_simulation_tells_and_a_healthy_one_not_at_all():
-    told = {row["name"]: row["meaning"] for row in explain_simulated(["P_CPU", "instructions only", "N"])}
-    assert list(told) == ["P_CPU", "instructions only"] and told["P_CPU"] == advice("mispredictions")[0]
+def test_a_class_is_explained_by_what_a_simulation_tells_and_a_healthy_one_by_what_it_does_not():
+    told = {row["name"]: row for row in explain_simulated(["P_CPU", "N"])}
+    assert list(told) == ["P_CPU", "instructions only"]
+    assert told["P_CPU"]["meaning"] == advice("mispredictions")[0]
+    assert "chains of dependent instructions" in told["instructions only"]["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("function", "emulated"),
+    [
+        ("__multf3", True),
+        ("__adddf3", True),
+        ("__divsf3", True),
+        ("__lttf2", True),
+        ("__extenddftf2", True),
+        ("__trunctfdf2", True),
+        ("__floatsitf", True),
+        ("__fixtfdi", True),
+        ("__bid_adddd3", True),
+        ("__aeabi_dmul", True),
+        ("__powidf2", False),  # a loop of the hardware's multiplications
+        ("__muldc3", False),  # of complex numbers, by the hardware's
+        ("__udivti3", False),  # of integers
+        ("__fixdfti", False),  # to a 128-bit integer
+        ("add", False),
+        ("my__multf3", False),
+    ],
+)
+def test_emulated_floating_point_is_known_by_its_names(function, emulated):
+    assert is_emulated_float(function) == emulated
+
+
+EMULATED = """int main(int count, char **words) {
+    volatile __float128 sum = count;
+    for (int i = 0; i < 4000; i++) sum = sum * 1.0000001q + 1.5q;
+    return sum < 0;
+}"""
+DEPENDENT = """int main(int count, char **words) {
+    double sum = count;
+    for (int i = 0; i < 400000; i++) sum = sum * 1.0000001 + 1.5;
+    return sum < 0;
+}"""
+
+
+@pytest.mark.needs("cc", "valgrind")
+def test_emulated_floating_point_is_named_and_a_chain_is_not_called_healthy(tmp_path):
+    emulated = build(tmp_path, name="emulated", source=EMULATED)
+    done = CliRunner().invoke(main, ["diagnose", "--simulate", "--json", "--", emulated])
+    answer = json.loads(done.stdout)
+    first = answer["classes"][0]
+    assert first["name"] == answer["limited_by"] == "emulated floating point"
+    assert "__multf3" in first["functions"]
+    assert "double in place of __float128" in answer["advice"][0]["remedy"]
+    dependent = build(tmp_path, name="dependent", source=DEPENDENT)
+    shown = CliRunner().invoke(main, ["diagnose", "--simulate", "--", dependent]).stdout
+    assert "nothing that a simulation shows stands out" in shown
+    assert "does not show chains of dependent instructions" in shown
 
 
 @pytest.mark.slow
@@ -247,7 +302,8 @@ def test_a_stream_is_healthy_and_scattered_accesses_are_not(tmp_path, step, expe
     options = ["--simulate", "--every-blocks", "100000", "--cache-ll", "256K,8,64"]
     done = CliRunner().invoke(main, ["diagnose", *options, "--", program])
     assert re.search(rf"\n *(9\d|100) % of the estimated cycles in phases of {expected} \(walk", done.stdout)
-    assert ("→" in done.stdout) == (expected != "N")
+    advised = "instructions only: " if expected == "N" else "P_Mem_M: "
+    assert f"\n{advised}" in done.stdout and "→" in done.stdout
 
 
 SCRIPT = """

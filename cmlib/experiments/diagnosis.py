@@ -20,7 +20,15 @@ from cmlib.collect.simulate import read_parts
 from cmlib.collect.simulate.valgrind import PREFETCHING, cache_options, simulate
 from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.fingerprint.diagnosis import advice, label_slices, phases
-from cmlib.fingerprint.phases import FIRST_LEVEL, INSTRUCTIONS, NAMED_FROM, added_shares, simulated_phases
+from cmlib.fingerprint.emulation import is_emulated_float
+from cmlib.fingerprint.phases import (
+    FIRST_LEVEL,
+    INSTRUCTIONS,
+    NAMED_FROM,
+    NOTHING_ELSE,
+    added_shares,
+    simulated_phases,
+)
 from cmlib.io.archive.programs import read_raw, readable_runs
 from cmlib.io.archive.runs import VALGRIND, source_of
 from cmlib.io.callgrind import CallgrindError, display_name, read_intervals
@@ -33,6 +41,7 @@ _LINE = re.compile(r"([1-9][0-9]{0,8}) B,[^,]*$")
 _INTERPRETER = re.compile(r"(lib)?(python|perl|ruby|lua|php|node|mono|jvm|R\b|bash|dash|gawk|mawk)")
 HEALTHY = "N"  # class of all healthy forms in simulations, where prefetching makes all cache levels alike
 _CACHED = "P_Mem_L2/L3"
+_EMULATED = "emulated floating point"  # label of phases that spend cycles in functions which emulate it
 _IN_ORDER = "data misses in order"  # label of first-level misses that a processor prefetches
 SLICE_S = 0.4  # length of a slice
 # Basic blocks in an interval of a simulation: some 3 million instructions, which take 0.05 s.
@@ -214,6 +223,7 @@ def simulated_profile(text, prefetched=False, in_order=None, *, classify=None):
         lines = in_order * _line(parts.caches, "LL") / _line(parts.caches, "D1")
         misses = by_phase[["sim.l1d_load_misses", "sim.l1d_store_misses"]].sum(axis=1)
         table = _without_streams(table, misses, lines)
+    table = _label_emulation(table, cycles)
     kinds = _together(table, cycles, ["class", "label", "main"])
     named = table.assign(name=table["class"].where(table["class"] != "", table["label"]))
     classes = _together(named, cycles, ["name"])
@@ -222,6 +232,20 @@ def simulated_profile(text, prefetched=False, in_order=None, *, classify=None):
     sentences = template("cmlib.experiments", "simulated.j2").module
     about = sentences.about(parts, executed, len(counts), prefetched, interpreter, python)
     return SimulatedProfile(counts, table, kinds, classes, about)
+
+
+def _label_emulation(table, cycles):
+    """Name the phases in which nothing else stands out by emulated floating point, if it has a tenth of the cycles.
+
+    `table` has one row per phase, `cycles` the estimated cycles by phase (row) and function (column).
+    """
+    emulated = [name for name in cycles if is_emulated_float(name)]
+    shares = cycles[emulated].sum(axis=1) / cycles.sum(axis=1)
+    healthy = table["class"].isin(["", HEALTHY]) & (table["label"] == NOTHING_ELSE)
+    named = healthy & (shares >= NAMED_FROM).to_numpy()
+    labels = table["label"].mask(named, _EMULATED)
+    classes = table["class"].mask(named, "")
+    return table.assign(**{"label": labels, "class": classes})
 
 
 def _interpreter(functions):
@@ -235,9 +259,11 @@ def _interpreter(functions):
 def explain_simulated(names):
     """Explain names of classes or labels of simulated phases: a list of dicts of name, meaning, remedy.
 
-    The healthy class is left out. A ValueError for another name.
+    The healthy class is explained as "instructions only", with what a simulation does not see. A ValueError for an
+    unknown name.
     """
-    texts = {name: advice(_OF_CLASS.get(name, name)) for name in names if name != HEALTHY}
+    shown = dict.fromkeys(NOTHING_ELSE if name == HEALTHY else name for name in names)
+    texts = {name: advice(_OF_CLASS.get(name, name)) for name in shown}
     return [{"name": name, "meaning": meaning, "remedy": remedy} for name, (meaning, remedy) in texts.items()]
 
 
@@ -253,6 +279,8 @@ def answer_simulated(name, profile):
     split = {INSTRUCTIONS: 100 - shares.sum()} | shares[shares >= 1].sort_values(ascending=False).to_dict()
     kinds = profile.kinds.drop(columns=["main", "share"]).assign(percent=100 * profile.kinds["share"])
     charged = shares.idxmax() if shares.max() >= 100 * NAMED_FROM else INSTRUCTIONS
+    if charged == INSTRUCTIONS and profile.classes["name"].iloc[0] == _EMULATED:
+        charged = _EMULATED
     classes = profile.classes.assign(percent=100 * profile.classes["share"])[["name", "percent", "functions"]]
     sentences = template("cmlib.experiments", "simulated.j2").module
     answer = {
