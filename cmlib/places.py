@@ -42,7 +42,8 @@ def results_dir():
 def shipped(name):
     """Folder (Path) of data that cmlib comes with, by its name (str) under ``data``.
 
-    Such are events (tables of events, one CSV a microarchitecture), papers (what they print, one YAML a paper), cost
+    Such are events (tables of events, one CSV a microarchitecture), fingerprint (a trained tree),
+    papers (what they print, one YAML a paper), cost
     (how much fewer misses changed run times), programs (tables that describe the recorded programs), topdown (tables
     of categories, one YAML a microarchitecture), processors (what vendors publish, one file a microarchitecture),
     public (list of public recordings, and those that are shipped) and recordings (those that are examples).

@@ -42,7 +42,7 @@ from cmlib.io.archive import readable
 from cmlib.io.recording import INSTRUCTIONS, by_instructions
 from cmlib.plot.style import card
 from cmlib.report.notebook import begin
-from cmlib_workloads.micro.fingerprint import classes_of_phases
+from cmlib.experiments.simulated_classes import classify_phases
 
 # %%
 notebook = begin("01a_first_look", settings, program=program)
@@ -208,7 +208,7 @@ if found:
 
 # %%
 profiles = readable(lambda name: diagnosis.simulated_profile(*diagnosis.simulated_text(name),
-                                                             classify=classes_of_phases),
+                                                             classify=classify_phases),
                     programs if first.simulated else [])
 estimates = {name: by_instructions(contributions(profile.counts, WEIGHTS))
              for name, profile in profiles.items()}

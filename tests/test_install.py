@@ -1,6 +1,7 @@
 """A wheel has in it whatever the package reads, works from any folder, and keeps its own folder clean."""
 
 import email
+import json
 import os
 import re
 import subprocess
@@ -22,6 +23,7 @@ EXAMPLES = [
 SHIPPED = {
     "data/cost": "cmlib/_shipped/cost",
     "data/events": "cmlib/_shipped/events",
+    "data/fingerprint": "cmlib/_shipped/fingerprint",
     "data/papers": "cmlib/_shipped/papers",
     "data/processors": "cmlib/_shipped/processors",
     "data/programs": "cmlib/_shipped/programs",
@@ -122,3 +124,20 @@ def test_without_recordings_it_says_where_they_come_from_and_leaves_its_own_fold
     assert f"nothing recorded yet under {tmp_path}/data/recordings: run `cmlib record NAME" in told
     assert "CMLIB_DATA" in told
     assert files_under(installed, "") == before
+
+
+@pytest.mark.needs("cc", "valgrind")
+def test_diagnose_has_its_tree_in_any_folder(installed, tmp_path):
+    (tmp_path / "work.c").write_text(
+        "int main(void) { volatile int n = 0; while (n < 300000) n++; return 0; }"
+    )
+    subprocess.run(["cc", "-o", "work", "work.c"], cwd=tmp_path, check=True)
+    main = "from cmlib.cli import main; main()"
+    diagnose = ["diagnose", "--simulate", "--json", "--keep", "work", "--", "./work"]
+    done = in_folder(tmp_path, installed, "-c", main, *diagnose)
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert {phase["class"] for phase in answer["phases"]} == {"N"}
+    again = in_folder(tmp_path, installed, "-c", main, "diagnose", "--json", "--recorded", "work")
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["phases"] == answer["phases"]

@@ -26,6 +26,7 @@ from cmlib.experiments.diagnosis import (
     simulated_text,
 )
 from cmlib.experiments.first_page import describe_estimate
+from cmlib.experiments.simulated_classes import classify_phases
 from cmlib.fingerprint.diagnosis import advice
 from cmlib.fingerprint.emulation import is_emulated_float
 from cmlib.fingerprint.phases import contributions, simulated_phases
@@ -33,7 +34,6 @@ from cmlib.fingerprint.segments import segment_starts
 from cmlib.io import events
 from cmlib.io.callgrind import read_intervals
 from cmlib.report.diagnosis import simulated_page
-from cmlib_workloads.micro.fingerprint import classes_of_phases
 from tests.naive import segments
 from tests.simulated_runs import build
 
@@ -150,7 +150,7 @@ def test_the_command_runs_once_and_shows_what_is_kept(tmp_path, monkeypatch):
     assert re.search(r"first-level data misses: fill (9\d|100) %", done.stdout)
     assert re.search(r": sum (9\d|100) %", done.stdout)
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
-    again = CliRunner().invoke(main, ["diagnose", "--simulate", "--recorded", "app"])
+    again = CliRunner().invoke(main, ["diagnose", "--recorded", "app"])  # whether it says --simulate or not
     assert again.exit_code == 0 and "as measured" not in again.stderr
     assert done.stdout.split("Simulated by")[1].rpartition("\n\n")[0] in again.stdout
     told = json.loads(
@@ -168,7 +168,7 @@ def test_the_command_runs_once_and_shows_what_is_kept(tmp_path, monkeypatch):
     options = ["--runs", "1", "--every-blocks", "50000"]
     recorded = CliRunner().invoke(main, ["record", "same", "--simulate", *options, "--", program, "1000000"])
     assert recorded.exit_code == 0
-    other = answer_simulated("same", simulated_profile(*simulated_text("same"), classify=classes_of_phases))
+    other = answer_simulated("same", simulated_profile(*simulated_text("same"), classify=classify_phases))
     assert other["split"] == pytest.approx(told["split"], abs=0.5) and other["advice"] == told["advice"]
     without = CliRunner().invoke(main, ["diagnose", "--simulate", "--", program, "20000"])
     assert without.exit_code == 0 and "as measured" in without.stderr
@@ -241,11 +241,10 @@ def test_emulated_floating_point_is_named_and_a_chain_is_not_called_healthy(tmp_
     assert "does not show chains of dependent instructions" in shown
 
 
-@pytest.mark.slow
 def test_phases_have_a_class_where_streams_are_prefetched():
     assert set(simulated_profile(GOLDEN).phases["class"]) == {""}
-    assert set(simulated_profile(GOLDEN, classify=classes_of_phases).phases["class"]) == {""}
-    classes = simulated_profile(GOLDEN, prefetched=True, classify=classes_of_phases).phases["class"]
+    assert set(simulated_profile(GOLDEN, classify=classify_phases).phases["class"]) == {""}
+    classes = simulated_profile(GOLDEN, prefetched=True, classify=classify_phases).phases["class"]
     assert set(classes) <= {"N", "P_CPU", "P_Mem_M", "P_Mem_L2/L3"} and len(classes)
 
 

@@ -10,15 +10,19 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cmlib import places
 from cmlib.cli import main
 from cmlib.errors import NothingRecordedError
+from cmlib.experiments.simulated_classes import TREE_FILE, rates_of_one_run
+from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.diagnosis import score_programs
+from cmlib.fingerprint.simulated_rates import EXACT_RATES, MODELLED_RATES, simulated_counts
 from cmlib.fingerprint.slices import slice_rates
+from cmlib.fingerprint.stored_tree import tree_from_json, tree_to_json
 from cmlib.io import events
 from cmlib_workloads.micro import build, fingerprint
 from cmlib_workloads.micro import simulated as recorded
 from cmlib_workloads.micro.recordings import cut, read_simulated_series
-from cmlib_workloads.micro.simulated_rates import EXACT_RATES, MODELLED_RATES, simulated_counts
 from tests.naive import simulated as naive
 
 EVENTS = list(events.simulated_events().index)
@@ -109,12 +113,35 @@ def test_one_run_tells_memory_from_caches(found):
     tree = fingerprint.train_for_one_run()
     assert set(tree.classes_) == {"P_Mem_L2/L3", "P_Mem_M", "P_CPU", "N"}
     said = {
-        one.program: set(tree.predict(fingerprint.rates_of_one_run(one.counts.iloc[_SETTLED:-1][EVENTS])))
+        one.program: set(tree.predict(rates_of_one_run(one.counts.iloc[_SETTLED:-1][EVENTS])))
         for one in found.key["unseen"]
     }
     assert said["unseen-binary_search-P-M-2"] == said["unseen-hash_join-P-M-2"] == {"P_Mem_M"}
     assert said["unseen-hash_join-P-L3-2"] == {"P_Mem_L2/L3"} and said["unseen-filter-P"] == {"P_CPU"}
     assert said["unseen-filter-N"] == said["unseen-binary_search-N-M-2"] == {"N"}
+
+
+@pytest.mark.slow
+def test_the_shipped_tree_is_made_again_of_the_recordings():
+    """By `python tools/simulated_tree.py`."""
+    stored = json.loads((places.shipped("fingerprint") / TREE_FILE).read_text(encoding="utf-8"))
+    made = tree_to_json(fingerprint.train_for_one_run())
+    assert made.keys() == stored.keys()
+    assert {key: value for key, value in made.items() if key != "threshold_"} == {
+        key: value for key, value in stored.items() if key != "threshold_"
+    }
+    assert made["threshold_"] == [value and pytest.approx(value) for value in stored["threshold_"]]
+
+
+def test_a_stored_tree_is_the_same_classifier():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((200, 3)), columns=["a", "b", "c"])
+    y = np.where(X["a"] > 0.5, "high", np.where(X["b"] > 0.5, "left", "low"))
+    tree = C45Classifier(min_leaf=3).fit(X, y)
+    restored = tree_from_json(json.loads(json.dumps(tree_to_json(tree))))
+    npt.assert_array_equal(restored.predict(X), tree.predict(X))
+    pd.testing.assert_frame_equal(restored.rules(), tree.rules())
+    assert restored.get_params() == tree.get_params()
 
 
 def test_where_nothing_is_simulated_the_command_is_told(tmp_path):

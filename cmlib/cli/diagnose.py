@@ -49,7 +49,8 @@ def diagnose(context, command, recorded, keep, html, every_blocks, as_json, simu
         raise click.UsageError("give either a command after --, or --recorded NAME.")
     if keep and recorded:
         raise click.UsageError("--keep belongs to a command.")
-    if choose_source(context, {SIMULATED: simulated is not None}) == SIMULATED:
+    source = choose_source(context, {SIMULATED: simulated is not None})
+    if source == SIMULATED or (recorded and _is_simulated(recorded)):
         # `simulated` maps caches to the shapes that the options name (None: this machine's).
         shown = {"html": html, "as_json": as_json}
         _simulated(list(command), recorded, keep, every_blocks=every_blocks, caches=simulated, **shown)
@@ -73,6 +74,13 @@ def diagnose(context, command, recorded, keep, html, every_blocks, as_json, simu
     _show(answer, as_json, html, lambda: diagnosis_page(answer, profiled, trained))
 
 
+def _is_simulated(name):
+    """Return True if a recorded program (name) has a simulated run."""
+    from cmlib.experiments.diagnosis import first_simulated
+
+    return first_simulated(name) is not None
+
+
 def _simulated(command, recorded, keep, *, every_blocks, caches, html, as_json):
     """Diagnose a command (list of str), or a recorded run, by simulated counts, and print the answer.
 
@@ -81,9 +89,9 @@ def _simulated(command, recorded, keep, *, every_blocks, caches, html, as_json):
     """
     from cmlib.collect.simulate import record_simulated
     from cmlib.experiments import diagnosis
+    from cmlib.experiments.simulated_classes import classify_phases
     from cmlib.io.archive import in_recording
     from cmlib.report.diagnosis import simulated_page
-    from cmlib_workloads.micro.fingerprint import classes_of_phases
 
     if not recorded:
         say(_TAKES, err=True)
@@ -100,7 +108,7 @@ def _simulated(command, recorded, keep, *, every_blocks, caches, html, as_json):
             settings = {"progress": lambda done: bar.update(done - bar.n), "every_blocks": every_blocks}
             run = diagnosis.simulate_once(command, caches=caches, **settings)
     shown = recorded or shlex.join(command)
-    profile = in_recording(shown, diagnosis.simulated_profile, *run, classify=classes_of_phases)
+    profile = in_recording(shown, diagnosis.simulated_profile, *run, classify=classify_phases)
     answer = diagnosis.answer_simulated(shown, profile)
     _show(answer, as_json, html, lambda: simulated_page(answer, profile))
 

@@ -17,15 +17,16 @@ from sklearn.model_selection import StratifiedGroupKFold
 from cmlib import places
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments.diagnosis import HEALTHY
+from cmlib.experiments.simulated_classes import rates_of_one_run
 from cmlib.fingerprint import key_events
 from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.phases import NAMED_FROM, added_shares
+from cmlib.fingerprint.simulated_rates import MODELLED_RATES
 from cmlib.fingerprint.unknown import UnknownRejector
 from cmlib.io.archive.programs import readable_runs
 from cmlib.io.archive.runs import VALGRIND, source_of
 from cmlib.io.events import simulated_events
 from cmlib_workloads.micro import recordings, validation
-from cmlib_workloads.micro.simulated_rates import EXACT_RATES, MODELLED_RATES, simulated_counts
 
 KINDS = ("micro", "unseen", "CPU", "parallel", "own")
 # A simulation distinguishes the forms of a program if a cause of estimated cycles has at least this many times the
@@ -223,27 +224,6 @@ def train_for_one_run():
     rates = [rates_of_one_run(run.counts.iloc[:-1]) for run in series]
     labels = [_OF_ONE_RUN.get(run.about["label"], run.about["label"]) for run in series]
     return C45Classifier(midpoints=True).fit(pd.concat(rates), np.repeat(labels, list(map(len, rates))))
-
-
-def rates_of_one_run(counts):
-    """Rates of modelled events (misses, mispredictions) per 1,000 estimated cycles: a DataFrame, a row an interval.
-
-    `counts` is a DataFrame of Callgrind's events of a simulation with two cache levels, a row an interval. A
-    KeyError if one is missing.
-    """
-    events = simulated_events()
-    counts = simulated_counts(counts[events.index], events["weight"])
-    return counts.drop(columns=["instructions", "cycles", *EXACT_RATES]).div(counts["cycles"], axis=0)
-
-
-def classes_of_phases(counts):
-    """Class of each row of counts (DataFrame of simulated events, a row a phase) by the tree of
-    :func:`train_for_one_run`; "" if the micro-benchmarks are not recorded.
-    """
-    try:
-        return train_for_one_run().predict(rates_of_one_run(counts))
-    except NothingRecordedError:
-        return ""
 
 
 def _one_healthy(run):

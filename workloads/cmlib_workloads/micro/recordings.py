@@ -18,18 +18,18 @@ import pandas as pd
 
 from cmlib.collect.simulate import read_series as read_simulation
 from cmlib.errors import CmlibError, NothingRecordedError
+from cmlib.fingerprint.simulated_rates import (
+    ESTIMATED_CYCLES,
+    EXACT_RATES,
+    MODELLED_RATES,
+    simulated_counts,
+)
 from cmlib.fingerprint.slices import slice_rates
 from cmlib.io import perf
 from cmlib.io.archive import parse_csv, read_file, readable
 from cmlib.io.archive.programs import read_raw, readable_runs
 from cmlib.io.archive.runs import read_run_metadata
 from cmlib.io.events import second_level_events, simulated_events
-from cmlib_workloads.micro.simulated_rates import (
-    ESTIMATED_CYCLES,
-    EXACT_RATES,
-    MODELLED_RATES,
-    simulated_counts,
-)
 
 ALL, KEY = "all", "key"
 FOLDER = "fingerprint"  # among the recordings: hundreds of runs that no other notebook is asked about
