@@ -24,6 +24,9 @@
 # **MLPX** (multiplexing) lets groups of events take turns on the counters every few milliseconds, and perf extrapolates each count by the share of time its group was on (CounterMiner, §II-A).
 # Three values stay apart everywhere: `<not counted>` (nothing was measured), `<not supported>` (it can't be), and `0` (it was measured and did not happen).
 
+# %% [markdown] tags=["answer"]
+# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, default parameters). **231** events were counted beside instructions and cycles, in **116** runs; **225** of them happened at least once. The paper measured 229 events of its Haswell processor. Counts that can be checked are consistent: an event that is the sum of others differs from that sum by at most **0.00043 %** if all were counted in one group, and by at most **6.8 %** if they were in groups that took turns.
+
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
 settings: dict = {}  # database, profile, results_folder
@@ -307,6 +310,9 @@ n_counted = n_events - len(lacking)
 counted = int(counting.query("happened > 0").index.nunique())
 if len(sums):
     results.number("sums measured in one group", int(sums["same group"].sum()), "sums")
+for same, one in off.iterrows():
+    where = "one group" if same else "groups that took turns"
+    results.number(f"largest difference of a sum, {where}", one["difference [%]"], "%")
 results.number("runs in the store", len(recordings), "runs")
 note = f"{len(lacking)} more were asked for and gave no count" if lacking else ""
 if not notebook.of_program:

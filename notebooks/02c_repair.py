@@ -24,6 +24,9 @@
 #
 # Three kinds of truth are kept apart. **Replayed**: runs that counted every event all the time, of which a rotation made here hides a part: time is cut into *slots* (the intervals of the file, 0.1 to 10 s), in each of which one group is on the counters, and one or several slots are added up to an interval; the truth is exact. **Second reading**: one event counted twice at different times; one reading is repaired without the other and without all events that shared its time, and compared with the other as printed, which errs as well (of two errors alike a perfect repair takes one away, and leaves $1 / \sqrt 2$, 71 %, of their difference). **Few events**: the same program in other runs, which counted few events at a time; runs differ as well.
 
+# %% [markdown] tags=["answer"]
+# > **Answer** (the *judging* list: recordings by others and our own, default parameters). No repair is much nearer to the truth than what perf prints. Where the truth is exact, shrinkage leaves **0.99** of perf's error, straight lines **0.98** and CounterMiner's cleaning **1.12**. Judged by a second reading of the same event they leave **0.96**, **1.00** and **1.00**; judged by other runs, **0.91**, **0.95** and **1.00**. The 90 % intervals hold **93** to **95 %** of the true counts on average, but fewer in some files. The form of shrinkage was chosen with these files in sight.
+
 # %% tags=["parameters"]
 which: str = "judging"  # list of files: judging, or tuning, on which constants were set
 seed: int = 0  # of the intervals
@@ -283,6 +286,9 @@ for kind in ratios.index.unique("kind"):
     results.number(f"{kind}: error of shrinkage / what perf prints", row["ratio"],
                    note=f"90 % interval {row['low']:.3f} to {row['high']:.3f}, {row['files']:.0f} "
                         f"files, worst {row['worst']:.3f}; straight lines {line['ratio']:.3f}")
+    for name, way in [("lines", "straight lines"), ("counterminer", "CounterMiner's cleaning")]:
+        results.number(f"{kind}: error of {way} / what perf prints",
+                       ratios.at[(kind, name), "ratio"])
     results.number(f"{kind}: counts in intervals of 90 %", row["covered"], "%",
                    note=f"in the worst file {row['least']:.0f} %")
 

@@ -22,6 +22,9 @@
 #
 # perf itself tells three things apart: `<not counted>` (the event had no turn on a counter), `<not supported>`, and 0 (it had a turn and did not happen). Where it prints running shares, the share of time on a counter, a zero beside a share above 0 was counted: nothing happened while the event had its turn. CounterMiner (§III-B) takes zeros for missing values wherever an event's largest count is above 0.01, that is, wherever the event happens at all, and fills them from the five nearest samples (Eq. 8); the rest of its cleaning replaces peaks by a median (Eq. 6, 7). *Shrinkage*, cmlib's default (notebook 02c), moves each count towards its neighbours in time by as much as multiplexing may have added.
 
+# %% [markdown] tags=["answer"]
+# > **Answer** (recordings by others: `nfv-haswell`, and `mlpx-ocoe` where it was fetched; default parameters). If perf prints running shares, a zero is a count: the event was on a counter and did not happen. Filling such zeros by Eq. 8 inflates the total of `node-stores` to **173 %** of what perf printed; shrinkage leaves it at **100 %**. Without running shares a zero can mean that nothing was counted. A rule by the order of the events recognizes **100 %** of these zeros in `mlpx-ocoe`, but that file has no true zeros, so its false alarms are unknown.
+
 # %% tags=["parameters"]
 file: str = "1-vnf-collocated-core-freq-1-all-fastclick"  # recording of nfv-haswell
 event: str = ""  # drawn; empty: of the multiplexed events the one with most zeros
@@ -35,8 +38,8 @@ import pandas as pd
 from IPython.display import Markdown
 
 from cmlib import clean, plot
-from cmlib.intervals import zeros_without_turn
 from cmlib.experiments import published
+from cmlib.intervals import zeros_without_turn
 from cmlib.io import public
 from cmlib.report.notebook import begin
 
@@ -157,6 +160,9 @@ if runs:
 
 # %%
 if runs:
+    for way in ("Eq. 8 alone", "shrinkage"):
+        results.number(f"total of {event} with its zeros filled, {way}", by_way[way],
+                       "% of what perf printed")
     display(results.finding(
         f"Where perf prints running shares a zero is a count: `{event}` was on a counter in all "
         f"{zeros.at[event, 'zeros']:.0f} of {len(counts)} intervals that read 0, for "

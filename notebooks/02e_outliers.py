@@ -22,6 +22,9 @@
 #
 # A program is run with every event on a counter all the time (one counter, one event: OCOE), and with events that take turns on the counters (multiplexing: MLPX), of which perf extrapolates each count. A burst that both show is the program's. *CounterMiner's cleaning* replaces peaks by the median of the time around them (Eq. 6, 7; Eq. 7 is printed otherwise, see below) and fills what was not counted from its neighbours (Eq. 8). How near cleaning brings whole series to OCOE is the question of notebook 02; what becomes of zeros, that of notebook 02d.
 
+# %% [markdown] tags=["answer"]
+# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, default parameters). Most samples that the paper's cleaning takes for outliers are bursts of the program. It replaces the greatest sample of **22** series; **82 %** of these samples are at most 1.5 times what the event also reaches when it is counted all the time. Of the greatest samples that it leaves, **100 %** pass the same test. In all, it replaces **27** of **13,209** multiplexed samples.
+
 # %% tags=["parameters"]
 program: str = "all"  # programs recorded both ways, separated by commas, or all
 settings: dict = {}  # database, profile, results_folder
@@ -398,6 +401,9 @@ if len(cut):
     results.number("greatest samples cut that are there without multiplexing",
                    100 * len(true) / len(cut), "%",
                    note=f"at most 1.5 times as high; of {len(cut)}")
+    results.number("greatest samples cut", len(cut), "samples")
+    results.number("greatest samples left that are there without multiplexing",
+                   100 * passed / len(uncut), "%", note=f"the same test; of {len(uncut)}")
     mostly = "Mostly bursts of the program" if 2 * len(true) > len(cut) else "Mostly not bursts"
     display(results.finding(
         f"{mostly}: of {len(cut)} greatest samples (one an event and multiplexed run; own "
@@ -411,6 +417,8 @@ if len(cut):
         + f" After cleaning {(cut['cleaned'] < cut['ocoe']).sum()} are below what the event "
         f"reaches, at {(cut['cleaned'] / cut['ocoe']).median():.2f} of it in the median."))
 display(results.finding(few))
+results.number("samples replaced", by_program["replaced"].sum(), "samples")
+results.number("multiplexed samples", by_program["samples"].sum(), "samples")
 
 # %% [markdown]
 # ## What the paper printed, and what was measured here

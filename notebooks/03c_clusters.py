@@ -22,6 +22,9 @@
 #
 # The order of single events (notebook [03](03_ranking.ipynb)) is unstable, because many events are strongly correlated: which of them leads is decided by noise. Here events of one kind that rise and fall together are one *cluster*, which is weighed as a whole. This is no method of the papers; whether the grouping says more than clusters drawn at random is asked in notebook [03f](03f_grouping.ipynb).
 
+# %% [markdown] tags=["answer"]
+# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, default parameters). A linear model of clusters of events predicts cycles per instruction on unseen parts of a program with an error of **2.2 %**; the mean errs by **20.1 %**. In **1** of 4 programs (bzip2) the first cluster explains surely more than its share of all events: mispredicted branches, with dispatched and wrong-path operations. Notebook 03f shows that clusters drawn at random are as stable, so the clusters themselves prove little.
+
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
 target: str = ""  # other than IPC leaves this notebook out: clusters are of cycles per instruction
@@ -426,6 +429,10 @@ shares = {name: 100 * first["n_events"] / clusters[name]["table"]["n_events"].su
           for name, first in firsts.items()}
 more = [name for name, first in firsts.items() if first["low"] > shares[name]]
 errors = pd.DataFrame([c["errors"] for c in clusters.values()]).mean()
+results.number("CPI error on held-out stretches, linear model", errors["linear"], "%")
+results.number("CPI error on held-out stretches, the mean", errors["mean"], "%")
+results.number("programs whose first cluster has more than its share of events", len(more),
+               "programs", note=f"of {len(clusters)}")
 display(results.finding(
     f"What a linear model adds to cycles per instruction and takes away goes most with: {leading}. "
     f"{'Only in ' + ' and '.join(more) if more else 'In none'} is that surely more than "

@@ -22,6 +22,9 @@
 #
 # Notebook [03c](03c_clusters.ipynb) weighs groups of events that rise and fall together. That their order hardly changes on other rows is no proof that they belong together: any groups of these sizes may do as well. Here their members are shuffled to see. This is no method of the papers.
 
+# %% [markdown] tags=["answer"]
+# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, default parameters). Grouping events proves little. Two models of resampled rows have **84 %** of their first five clusters in common; with members drawn at random they have **83 %**. In **0** of 4 programs the grouping is more stable than 95 % of the random draws. The linear model behind the clusters errs by **2.2 %** of CPI on unseen parts, boosted trees by **3.7 %**, the mean by **20.1 %**.
+
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
 target: str = ""  # other than IPC leaves this notebook out: clusters are of cycles per instruction
@@ -235,7 +238,13 @@ display(results.finding(
     f"clusters errs by {judged['linear'].mean():.1f} % of CPI on stretches that it never saw, "
     f"boosted trees by {judged['boosted'].mean():.1f} %, the mean by "
     f"{judged['mean'].mean():.1f} %.{again}"))
-results.number("overlap of the first five clusters", judged["overlap"].mean(),
+results.number("overlap of the first five clusters, members shuffled",
+               100 * judged[shuffled].mean(), "%")
+results.number("programs where grouping is more stable than 95 % of random draws", better.sum(),
+               "programs", note=f"of {len(judged)}")
+for model, label in MODELS.items():
+    results.number(f"CPI error on held-out stretches, {label}", judged[model].mean(), "%")
+results.number("overlap of the first five clusters", 100 * judged["overlap"].mean(), "%",
                note=f"share in common; members shuffled: {judged[shuffled].mean():.2f}")
 
 # %% [markdown]

@@ -22,6 +22,9 @@
 #
 # IPC is instructions per cycle. CounterMiner (§III-D) trains a linear regression on each pair of important events, and takes what it leaves over for their interaction. Two readings of this and a third measure, Friedman's H, are computed here on one model of IPC (notebook 03).
 
+# %% [markdown] tags=["answer"]
+# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, default parameters). No interacting pair is certain. The first pair by Friedman's H stays first with five other seeds in **0** of 4 programs; in **3** it exceeds the strongest pair of a model without interactions; **0** do both. On synthetic data with planted pairs, H finds them in **10** of 10 data sets, the residual variance in **3**, and the paper's Eq. 12 as printed in **0**.
+
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
 target: str = ""  # explained: IPC, EVENT (per second), or EVENT per EVENT; empty: IPC if known
@@ -349,6 +352,10 @@ if of_paper:
                    paper=counterminer["branch_share_percent"],
                    note=f"mean of {', '.join(of_paper)} here; of all their pairs "
                         f"{of_printed['of all pairs [%]'].mean():.0f} %; the paper's as printed")
+results.number("programs whose first pair by H stays first with other seeds", same_first.sum(),
+               note=f"of {len(sure)}")
+results.number("programs whose first pair by H exceeds a model without interactions",
+               above.sum(), note=f"of {len(sure)}")
 results.number("programs whose first pair by H is sure", len(steady), note=f"of {len(sure)}")
 for measure, n in planted.items():
     results.number(f"synthetic data with planted pairs first by {measure}", n, f"of {n_planted}")

@@ -22,6 +22,9 @@
 #
 # Each micro-benchmark has a pathological form (P) and a non-pathological form (N). Their runs are cut into time slices of equal length; counts are divided by the slice's cycles; the few events that tell the classes apart are selected; a C4.5 tree learns the classes (Yoo et al. 2012).
 
+# %% [markdown] tags=["answer"]
+# > **Answer** None yet. This notebook needs micro-benchmarks recorded with hardware counters, and no such recording comes with cmlib; `cmlib record-micro` makes one. Notebook 05a trains the same tree on simulated counts.
+
 # %% tags=["parameters"]
 program: str = "all"  # recording whose timeline is drawn; all: the one of most kinds of phases
 slice_s: float = 0.4  # length of a time slice [s]

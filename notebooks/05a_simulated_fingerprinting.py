@@ -22,6 +22,9 @@
 #
 # Yoo et al. (2012, "the paper" below) record small programs with one known bottleneck each (*micro-benchmarks*, each in a pathological form **P** and a healthy form **N**), cut the runs into slices, choose the few events that tell the classes apart, and train a C4.5 tree on them; the tree then names each slice of another program. [Notebook 05](05_fingerprinting.ipynb) does so with a processor's counters, this one with counts by Valgrind's Callgrind. Classes: `P_Mem_L2`, `P_Mem_L3`, `P_Mem_M` wait for data from that level (M: memory; the third level is the last, LL below), `P_CPU` is bound by the core (the only cause of this kind that the tree learns is mispredicted branches; among the other programs are long chains of arithmetic, too), `N` is healthy. A slice whose nearest training slice is too far off gets no class: it is *unknown*.
 
+# %% [markdown] tags=["answer"]
+# > **Answer** (micro-benchmarks and 19 other programs of this project, simulated by Valgrind, default parameters). The tree names the bottleneck in at least 90 % of the slices for **18** of **23** cases; always giving the most frequent class would do so for **12**. It calls **5** of 23 healthy cases pathological in more than 5 % of their slices. On the micro-benchmarks themselves it is right in **100.00 %** of the slices (paper: 99.96 %), and in **91 %** if the whole micro-benchmark is left out of the training.
+
 # %% tags=["parameters"]
 program: str = "all"  # all: this notebook is about the micro-benchmarks, and refuses any other
 quantile: float = 0.99  # of training slices that must not be unknown to the other programs
@@ -349,6 +352,13 @@ distinguished = named[apart[~healthy]]
 programs = named.index.str.split("-").str[1].nunique()
 alarms = accused[accused.gt(5)].index.str.split("-").str[1].unique()
 frequent = scores.loc[~healthy, "expected"].value_counts()
+results.number("cases with a bottleneck", len(named), "cases", note="simulated")
+results.number("cases with a bottleneck named in 90 % of the slices", named.ge(90).sum(), "cases",
+               note=f"of {len(named)}, simulated")
+results.number("cases that the most frequent class would name", frequent.iloc[0], "cases",
+               note="baseline")
+results.number("healthy cases called pathological in more than 5 % of the slices",
+               accused.gt(5).sum(), "cases", note=f"of {len(accused)}, simulated")
 always = (scores.loc[~healthy, "expected"] == frequent.index[0]).to_numpy()
 results.finding(
     f"In simulation, in {named.ge(90).sum()} of {len(named)} cases with a bottleneck, of "

@@ -22,6 +22,9 @@
 #
 # The detector is that of [notebook 06](06_anomaly_detection.ipynb): an autoencoder, a network that sends the counts of one invocation (a *sample*) through fewer neurons and back, learns good runs; what comes back with a large error is strange. The program with seven functions is put together here: its run $i$ is run $i$ of each of seven kernels, as many as the paper's figure has functions (`parallel_scalar_sum`, `parallel_vector_sum`, `parallel_dot_product`, `parallel_matrix_mult`, `parallel_matrix_comp`, `histogram` and `linear_regression`). In a bad run one function is in its bad form and the six others are good.
 
+# %% [markdown] tags=["answer"]
+# > **Answer** (7 kernels of this project put together, by software events; default parameters). One autoencoder for all functions is not enough, and the paper's criterion does not choose the right number. It chooses one cluster, with an F1 over all runs of **0.34**; seven clusters, one per function, reach **0.83**. Neither beats the baselines: calling every run anomalous gives **0.93**, time alone **0.95**.
+
 # %% tags=["parameters"]
 program: str = "all"  # kernels to put together, by their names here, separated by commas, or all
 folder: str = ""  # of the recordings; empty: data/regions, by hardware events if there are any

@@ -22,6 +22,9 @@
 #
 # The *calibrated* rule is this project's, not AutoPerf's. It takes of every sample its distance from what was learned, $d = \sqrt{RE / RE_{threshold}}$ (below), and calls a run anomalous if the median or the 90th percentile of its samples' distances is one that a good run reaches with a probability of 0.5 % at most. [Notebook 06](06_anomaly_detection.ipynb) has the detector, its threshold and its rules. A *kernel* is a small program with one function, in a good form and in a bad one, whose threads contend for a cache line or a lock; a *sample* is the counts of one invocation, a *run* one execution of many.
 
+# %% [markdown] tags=["answer"]
+# > **Answer** (13 kernels of this project, by software events; default parameters). No model beats comparing the times. The mean F1 is **0.89** for time alone, **0.86** for AutoPerf's autoencoder, **0.66** for a decision tree, **0.45** for principal components and **0.11** for an isolation forest; calling every run anomalous gives **0.65**. In 30 topologies on one kernel, the reconstruction error does not predict F1: their rank correlation is **0.30** (paper's data: −0.92).
+
 # %% tags=["parameters"]
 program: str = "all"  # kernels to study, by their names here, separated by commas, or all
 folder: str = ""  # of the recordings; empty: data/regions, by hardware events if there are any
@@ -231,6 +234,8 @@ means = pd.DataFrame({"mean F1": f1.mean(), FOUND: {name: n[1] for name, n in hi
                       "mean F1 by median distance": by_medians}).rename_axis("detector")
 means = means.sort_values("mean F1", ascending=False, kind="stable")
 every_run, more = means.at[EVERY, "mean F1"], means["mean F1"]
+for name, value in more.items():
+    results.number(f"mean F1, {name}", value, note=f"{len(f1)} kernels")
 display(results.table(
     means.reset_index(), "means",
     f"**Table.** The detectors over the test runs of {len(f1)} kernels. *See:* "

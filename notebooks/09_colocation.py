@@ -22,6 +22,9 @@
 #
 # Both programs of a pair are counted together: counters do not tell them apart, as in the paper (CounterMiner, §V-E). The paper compares its pairs with "Figure 9", where DataCaching is not; it means Figure 10.
 
+# %% [markdown] tags=["answer"]
+# > **Answer** None yet. This notebook needs programs recorded together on one machine, and no such recording comes with cmlib; `cmlib record --program datacaching-datacaching` makes one.
+
 # %% tags=["parameters"]
 # Pairs: datacaching-datacaching, datacaching-graphanalytics.
 pairs: str = "all"  # pairs to study, separated by commas, or all that are recorded

@@ -22,6 +22,9 @@
 #
 # Eight programs of CloudSuite, seven of which CounterMiner studied, on servers with Intel's Westmere (X5650) and Sandy Bridge (E5-2640, E5-2650) and AMD's Opteron 6234, recorded by M. Canuto for models of power (`maurocanuto/power-modelling`, Apache-2.0): about twenty events, 2 s or 10 s an interval.
 
+# %% [markdown] tags=["answer"]
+# > **Answer** (23 recordings of CloudSuite on four processors, by others; default parameters). No: the rankings of one program on two processors hardly agree (rank correlation **0.07**, and **0.04** for two different programs). Within one recording, a model by events errs by **7.6 %** on unseen parts in the median; the previous row errs by **8.8 %** and the best constant by **30 %**. Another processor's model, even with its mean corrected, is no better than that constant (**30 %**).
+
 # %% tags=["parameters"]
 program: str = "all"  # programs of CloudSuite to study, separated by commas, or all
 n_seeds: int = 4  # models behind the spread of an importance
@@ -263,6 +266,7 @@ if "program" in by_kind.index and "neither" in by_kind.index:
     same, apart = by_kind.loc["program", "kendall"], by_kind.loc["program", "kendall"] - real
     name = "CloudSuite: rank correlation of a program's events on two processors"
     results.number(name, same, note=f"of two programs: {apart:.2f}; p = {p:.2f}")
+    results.number("CloudSuite: rank correlation of two programs' events on two processors", apart)
     yes = "Yes, to a degree" if p < 0.05 else "Not visibly"
     text = (f"{yes}: the rankings of one program's events on two processors correlate by "
             f"{same:.2f} (Kendall), those of two programs by {apart:.2f} (p = {p:.2f}; "

@@ -24,6 +24,9 @@
 #
 # **On your own program.** Record it first, `cmlib record NAME -- COMMAND`; then `cmlib run live -p program=NAME` makes this page, too, of it. `profile` (in `settings`) says of which run the results are read: `smoke`, `paper`, `live`.
 
+# %% [markdown] tags=["answer"]
+# > **Answer** (paper profile, all public recordings fetched). Most tables and figures of the five papers are reproduced in part: the method runs, on other programs and often on other events than the paper's. Few of the numbers that a paper also prints agree with those measured here. The tables below name the data of each item and every number beside the paper's.
+
 # %% tags=["parameters"]
 settings: dict = {}  # profile: smoke, paper or live; results_folder
 

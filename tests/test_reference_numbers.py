@@ -129,6 +129,17 @@ def test_a_notebook_is_not_compared_with_numbers_of_other_public_sets(results, m
     assert "mlpx-ocoe" in line
 
 
+def test_times_measured_in_the_run_are_not_compared(results):
+    kept = Results(NOTEBOOK, title="T", question="Q", profile="tiny", folder=results)
+    for name, value, unit in (("error", 3.4, "%"), ("events", 12, "events")):
+        kept.number(name, value, unit)
+    kept.number("overhead", 0.04, "%", timed=True)
+    kept.save()
+    assert differences(results) == []
+    assert tool.main(["make", "tiny"]) == 0
+    assert "overhead" not in (tool.REFERENCE / f"tiny/{NOTEBOOK}.csv").read_text()
+
+
 def test_nothing_to_compare_is_no_success(results):
     assert tool.main(["check", "other"]) == 1
     assert tool.main(["make", "other"]) == 1

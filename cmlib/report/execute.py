@@ -23,7 +23,7 @@ from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.io.archive import atomic_replace, write_whole
 from cmlib.report.formulas import FormulaExporter
 from cmlib.report.inline import to_html
-from cmlib.report.manifests import failed_notebook, remove_drafts
+from cmlib.report.manifests import BY_PROGRAM, failed_notebook, remove_drafts
 from cmlib.report.overview import answers_of
 from cmlib.report.parameters import for_papermill
 from cmlib.report.run import NotebookError
@@ -48,6 +48,8 @@ def execute(notebook, parameters, folder):
     draft, unfinished = folder / f"{notebook.stem}.partial.ipynb", failed_notebook(folder, notebook.stem)
     try:
         _execute_with_kernel(notebook, draft, for_papermill(notebook, parameters), folder)
+        if parameters.get("profile", "").partition("/")[0] == BY_PROGRAM:
+            remove_answer(draft)
         _settle_with_page(notebook, draft, folder)
         unfinished.unlink(missing_ok=True)
     except PapermillExecutionError as error:
@@ -67,6 +69,18 @@ def execute(notebook, parameters, folder):
         raise NotebookError(f"{notebook.name}: could not write to {folders}: {error}") from None
 
 
+def remove_answer(notebook):
+    """Remove the cells tagged ``answer`` from a notebook's file (path): they are about cmlib's own recordings."""
+    node = nbformat.read(notebook, as_version=4)
+    node.cells = [cell for cell in node.cells if not _is_answer(cell)]
+    nbformat.write(node, notebook)
+
+
+def _is_answer(cell):
+    """Whether a cell is tagged ``answer``."""
+    return "answer" in cell.metadata.get("tags", [])
+
+
 def _settle_with_page(notebook, draft, folder):
     """Move the executed notebook `draft` (path) to its results, and write its page beside it.
 
@@ -77,9 +91,12 @@ def _settle_with_page(notebook, draft, folder):
         raise NotebookError(f"{notebook.name} did not save its results; its last cell calls results.save().")
     atomic_replace(draft, target)
     manifest = json.loads(target.with_name("manifest.json").read_text(encoding="utf-8"))
-    answers = [answer | {"html": to_html(answer["text"])} for answer in answers_of(manifest)]
+    node = nbformat.read(target, as_version=4)
+    answers = []
+    if not any(_is_answer(cell) for cell in node.cells):
+        answers = [answer | {"html": to_html(answer["text"])} for answer in answers_of(manifest)]
     with _exporting:
-        page, _ = _exporter().from_notebook_node(nbformat.read(target, as_version=4), {"answers": answers})
+        page, _ = _exporter().from_notebook_node(node, {"answers": answers})
     write_whole(target.with_suffix(".html"), page)
 
 

@@ -147,11 +147,26 @@ class Results:
         note = f"<p><small>{' and '.join(cut).capitalize()}; all are in <code>{name}.csv</code>.</small></p>"
         return HTML(_html(table, decimals) + note * bool(cut))
 
-    def number(self, name, value, unit="", *, paper=None, note=""):
-        """Keep one number with its unit, the paper's number, and a note on why they differ; nothing is returned.
+    def number(self, name, value, unit="", *, paper=None, note="", timed=False):
+        """Keep one number with its unit, the paper's number, and a note on why they differ.
 
-        `name` and `unit` are str, `value` and `paper` numbers (None: the paper prints none), `note` is in Markdown.
-        ValueError if the value is not finite, or another number has the name.
+        Parameters
+        ----------
+        name : str
+        value : float
+        unit : str, optional
+        paper : float, optional
+            The number that the paper prints; None if it prints none.
+        note : str, optional
+            Markdown.
+        timed : bool, default False
+            True for a time that was measured while the notebook ran: it differs from run to run, and is not compared
+            with the reference numbers.
+
+        Raises
+        ------
+        ValueError
+            If the value is not finite, or another number has the name.
         """
         value = float(value)
         if not math.isfinite(value):
@@ -161,6 +176,8 @@ class Results:
             )
         paper = None if paper is None else float(paper)
         entry = {"name": name, "value": value, "unit": unit, "paper": paper, "note": note}
+        if timed:
+            entry["timed"] = True
         self._add("numbers", name, entry)
 
     def finding(self, text, *, program=""):
