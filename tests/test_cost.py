@@ -189,7 +189,7 @@ def test_on_another_processor_what_other_programs_cost_tells_nothing():
 
 
 def test_the_notebook_foretells_better_than_what_is_simpler(smoke):
-    found = numbers(smoke, "09f_cost")
+    found = numbers(smoke, "cost_of_misses")
     error = {name.split("by ")[1].split(",")[0]: value for name, value in found.items() if "error by" in name}
     assert error["pooled"] <= 2
     assert all(error["pooled"] < value for name, value in error.items() if name != "pooled")
