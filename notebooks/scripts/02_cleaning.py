@@ -34,7 +34,7 @@ import seaborn as sns
 from IPython.display import Markdown
 
 from cmlib import clean, experiments, explore, plot
-from cmlib.clean import DISTINCT_METHODS, accuracy, uncounted
+from cmlib.clean import DISTINCT_METHODS, accuracy
 from cmlib.clean.distance import dtw
 from cmlib.clean.methods import REGISTERED
 from cmlib.collect.schedule import PINNED
@@ -42,6 +42,7 @@ from cmlib.errors import UnfitRecordingError
 from cmlib.experiments import repair
 from cmlib.experiments.data import describe_data, knows_ipc
 from cmlib.experiments.event_tables import known_sums
+from cmlib.intervals import whole_intervals
 from cmlib.io import store
 from cmlib.plot.style import GREY, PAPER, legend_right, single
 from cmlib.report import paper
@@ -386,7 +387,7 @@ def clean_one(program, event, method, **options):
 def draw_cleaned(program, event, method, n, k):
     """OCOE, what perf prints and what cleaning makes of it, with the errors of the last two."""
     run, cleaned = clean_one(program, event, method, n_gaussian=n, n_long_tail=n, k=k)
-    whole, reference = uncounted.whole_intervals(run.interval_s), references[program][event]
+    whole, reference = whole_intervals(run.interval_s), references[program][event]
     before, after = run.counts.loc[whole, event], cleaned[whole]
     changed = ((after - before).abs() > 0.1 * before.mean()) | (before.isna() & after.notna())
     lines = {f"OCOE, run {number}": one for number, one in enumerate(reference.series, 1)}
