@@ -34,7 +34,7 @@ import pandas as pd
 import seaborn as sns
 from IPython.display import Markdown
 
-from cmlib import plot
+from cmlib import places, plot
 from cmlib.collect import machine
 from cmlib.experiments import data, published
 from cmlib.experiments.event_tables import event_table, known_sums
@@ -301,6 +301,29 @@ if True in off.index:
 
 # %% [markdown]
 # Sums within one group should agree but for rounding, or a counter, or our list of sums, is wrong.
+#
+# ## Do counters count what their names say?
+#
+# Sums only show whether counts fit together. V. Weaver counted the events of one assembly program by hand, and ran it ten times on each of several machines (others' hardware, user mode; `totals/deterministic` in the folder that `CMLIB_PUBLIC` names, if it is there). An event is *exact* on a machine if all ten counts equal the count by hand, and *repeatable* if they differ by at most a millionth of it.
+
+# %%
+folder = places.external_data_dir()
+files = sorted((folder / "totals/deterministic").glob("expected.csv*")) if folder else []
+if files and not notebook.of_program:
+    by_hand = pd.read_csv(files[0]).query("expected > 0").rename(columns={"section": "event"})
+    values = by_hand["all_values"].str.split(";", expand=True).astype(float)
+    spread = values.max(axis=1) - values.min(axis=1)
+    by_hand["exact"] = (by_hand["raw_average"] == by_hand["expected"]) & (spread == 0)
+    by_hand["repeatable"] = spread <= 1e-6 * by_hand["expected"]
+    by_hand["off"] = 100 * (by_hand["raw_average"] / by_hand["expected"] - 1).abs()
+    by_event = by_hand.groupby("event")
+    right = by_event[["exact", "repeatable"]].sum().assign(machines=by_event.size())
+    right["off by, median [%]"] = by_event["off"].median()
+    right["off by, most [%]"] = by_event["off"].max()
+    display(results.table(
+        right.sort_values("off by, median [%]").reset_index(), "counting",
+        "**Table.** On how many machines an event is exact, or at least repeatable, and how far "
+        "it is off the count by hand [%].", decimals=3))
 
 # %%
 n_counted = n_events - len(lacking)
