@@ -89,7 +89,8 @@ OTHERS = {
     "--size",
 }
 OTHERS |= {"--cache-sim", "--branch-sim", "--dump-every-bb", "--dump-instr", "--collect-jumps"}
-OTHERS |= {"--benchmark_perf_counters", "--benchmark_format", "--per-…", "--cap-add"}
+OTHERS |= {"--benchmark_perf_counters", "--benchmark_format", "--benchmark_out", "--per-…", "--cap-add"}
+OTHERS |= {"--per-core", "--summary", "--format"}
 
 
 def test_messages_and_help_name_options_that_exist():

@@ -379,6 +379,10 @@ def test_perf_before_3_19_without_times_is_totals():
     assert counts["time_s"].isna().all()
 
 
+def test_the_start_of_a_recording_before_3_19_is_known():
+    assert read_text(read_sample("perf-csv-old")).begin_ns == 1481219964017747737
+
+
 # Refusals
 
 
