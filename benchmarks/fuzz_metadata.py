@@ -27,7 +27,7 @@ from cmlib.io import events, regions, samples, store
 from cmlib.io.archive import digest, read_object
 from cmlib.io.archive.programs import readable_runs
 from cmlib.io.imports import import_notes
-from cmlib.topdown.answers import summarize
+from cmlib.topdown.summary import summarize
 from cmlib_workloads.kernels.recordings import recorded_programs
 from cmlib_workloads.micro import recordings as micro_recordings
 from cmlib_workloads.micro.case_runs import recorded_events

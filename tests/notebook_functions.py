@@ -3,13 +3,12 @@
 import ast
 from pathlib import Path
 
-SCRIPTS = Path(__file__).parents[1] / "notebooks/scripts"
+NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 
 
 def functions_of(notebook, /, **given):
     """All functions of a notebook by name; they see its imports and colours, one another, and what is given."""
-    (script,) = SCRIPTS.rglob(f"{notebook}.py")
-    source = script.read_text(encoding="utf-8")
+    source = (NOTEBOOKS / f"{notebook}.py").read_text(encoding="utf-8")
     kept = [
         node
         for node in ast.parse(source).body

@@ -23,9 +23,11 @@ def test_the_card_begins_with_levels_and_draws_bounds_unless_a_picture_shows_wha
     results.overview("x", limits=told["account"]["text"], varies="nothing")
     results.save()
     page = build_index(tmp_path / "live").read_text()
-    assert "IPC 1" in page and page.count('<div class="bar"') == len(told["account"]["categories"])
+    assert "IPC 1" in page and page.count('<div class="bar"') == len(told["cycles"]) == 2
     assert page.index("What limits it") < page.index("What its speed varies with")
-    told["account"]["how"] = "counted"
+    shares = {"front end": 0.2, "back end": 0.3, "bad speculation": 0.1, "retired": 0.4}
+    told = topdown.summarize("x", [(counts, counts * 0 + 1.0)], printed=shares)
+    assert told["account"]["how"] == "counted"
     results = Results("01_c", title="C", question="?", profile="live", folder=tmp_path)
     results.overview_summary("x", told)
     results.overview_picture("x", plt.figure(), "the account over time")

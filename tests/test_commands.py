@@ -14,7 +14,7 @@ from cmlib.experiments.commands import command_again, command_to_count
 from cmlib.io.events import encode, table
 from cmlib.report.inline import strip_markup
 from cmlib.shell import as_code, command_line, perf_stat
-from cmlib.topdown.answers import summarize
+from cmlib.topdown.summary import summarize
 
 EVENTS = ["ex_div_busy", "ls_stlf", "bp_redirects", "ic_fetch_stall"]
 GROUPS, PINNED = [EVENTS[:3], EVENTS[3:]], ["instructions", "cycles"]

@@ -2,15 +2,16 @@
 
 import json
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
 
-from cmlib import places, report
+from cmlib import report
 from cmlib.report.formulas import draw_formulas
 
-NOTEBOOKS = list(places.notebook_files().values())
+NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.ipynb"))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

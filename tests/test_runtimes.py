@@ -105,7 +105,8 @@ def test_the_terminal_names_the_runtime_of_a_recorded_program(told):
     text = CliRunner().invoke(main, ["summarize", "kmeans"]).stdout
     assert (
         told["runtime"] == "JVM"
-        and f"To try (JVM, by its command): {told['account']['advice'][0]['text']}" in text
+        and f"Try first (JVM, by its command): {told['account']['advice'][0]['text']}".replace("`", "")
+        in text
     )
 
 

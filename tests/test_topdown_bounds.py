@@ -215,6 +215,9 @@ def test_bounds_are_never_narrower_than_a_linear_program_s(seed, kept):
             inside = [float(name in categories.split(" + ")) for name in names]
             rows += [inside, [-one for one in inside]]
             limits += [min(1, rate * ZEN5.cycles(most)[1]), -rate * ZEN5.cycles(least)[0]]
+            if ZEN5.kind(event) == "misprediction":
+                rows.append([-float(name in ("mispredicted branches", "branch resteers")) for name in names])
+                limits.append(-rate * ZEN5.restart[0])
     for category in LEVEL_1:
         for sign, column in ((1, "low"), (-1, "high")):
             cost = [sign * (name == category) for name in names]

@@ -19,6 +19,8 @@ from cmlib.shell import command_of_report
 from cmlib.terminal import one_line, progress_bar, say
 
 _PATIENCE_S = 2.0  # before the time so far is shown
+# "   0.112000000 seconds user", also with a decimal comma and with "+- 0.01" before the unit
+_SECONDS = re.compile(r"^ *([0-9]+[.,][0-9]+)(?: \+- [0-9.,]+)? seconds (user|sys)\b", re.MULTILINE)
 _WIDTH = 40  # characters of a bar that stands for all slots
 
 
@@ -100,9 +102,23 @@ def _from_file(file, machine, interval_ms):
     for source in read_sources([file], machine, interval_ms=interval_ms, columns=None):
         programs.setdefault(source.mark, []).append(source)
     for mark, of_program in programs.items():
-        metas = [source.facts | {"note": source.remark, "imported": True} for source in of_program]
+        metas = [
+            _seconds_by_mode(source.raw) | source.facts | {"note": source.remark, "imported": True}
+            for source in of_program
+        ]
         name = " ".join(filter(None, [Path(file).name, mark]))
         yield name, metas, [(source.counts, source.running) for source in of_program]
+
+
+def _seconds_by_mode(raw):
+    """Return the times in user mode and in the kernel below the tables of perf (dict of lists [s]).
+
+    Readers are to put them into the metadata; until then they are taken from the text.
+    """
+    found = {"user_s": [], "system_s": []}
+    for number, mode in _SECONDS.findall(raw.decode(errors="replace")):
+        found["user_s" if mode == "user" else "system_s"].append(float(number.replace(",", ".")))
+    return {key: values for key, values in found.items() if values}
 
 
 def _from_recordings(name):
@@ -136,7 +152,15 @@ def _text(answer):
     remarks = " ".join(answer["remarks"])
     means = re.search(r"(?<=Counts are )means of [^.]*runs|one operation(?=, in the mean)", remarks)
     shown = answer | {"phases_table": phases, "bars": bars, "totals": totals, "means": means and means[0]}
-    return template("cmlib.cli", "summarize.txt.j2").render(shown).rstrip()
+    shown["cycles_table"] = [row | {"bar": _bar(row)} for row in answer["cycles"]]
+    text = template("cmlib.cli", "summarize.txt.j2").render(shown)
+    return re.sub(r"\n{3,}", "\n\n", text).rstrip()
+
+
+def _bar(row):
+    """A bar (str): full up to the lower bound of a share (dict of low and high [%]), hatched up to the upper one."""
+    least, most = (round(_WIDTH * row[end] / 100) for end in ("low", "high"))
+    return "█" * least + "░" * (most - least)
 
 
 def _bars(categories):
@@ -148,7 +172,5 @@ def _bars(categories):
     rows = []
     for row in categories:
         depths[row["name"]] = depth = depths.get(row["parent"], -1) + 1
-        least, most = (round(_WIDTH * row[end] / 100) for end in ("low", "high"))
-        bar = "█" * least + "░" * (most - least)
-        rows.append(row | {"name": "  " * depth + row["name"], "bar": bar})
+        rows.append(row | {"name": "  " * depth + row["name"], "bar": _bar(row)})
     return rows

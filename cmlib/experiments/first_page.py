@@ -16,11 +16,23 @@ from cmlib.io.events import simulated_events
 from cmlib.shell import as_code, command_code, command_line, recorded_words
 from cmlib.templates import template
 from cmlib.topdown import describe_misses, series_phases
+from cmlib.units import unit_of
 
 _OFTEN = 10  # intervals from which on rates are cut into phases
 _CHANGED, _MOST_NAMED = 1.25, 3
 _SENTENCES = template("cmlib.experiments", "first_page.j2").module
 _MUCH = 0.1  # share of the estimated cycles from which on there is something to do
+
+
+def _unit(event):
+    """Return the unit of an event's counts with a blank before it (str); "" for a plain number."""
+    unit = unit_of(event)
+    return f" {unit}" if unit else ""
+
+
+def _format_rate(event, rate, per):
+    """Return a rate as text: ``61 ms a second`` for a clock, ``1,200 times a second`` for a plain number."""
+    return f"{rate:,.0f}{_unit(event) or ' times'} {per}"
 
 
 def _describe_change(event, rate):
@@ -33,7 +45,7 @@ def _describe_change(event, rate):
     change = np.log(phases["level"] / phases.at[longest, "level"]).abs()
     compared = phases.loc[sorted({longest, change.idxmax()})]
     spans = [
-        f"{row.level:,.3g} a second from {row.start:,.0f} to {row.end:,.0f} s"
+        f"{row.level:,.3g}{_unit(event)} a second from {row.start:,.0f} to {row.end:,.0f} s"
         for row in compared.itertuples()
     ]
     return {"change": change.max(), "text": f"`{event}` {', then '.join(spans)}"}
@@ -80,8 +92,8 @@ def summarize_rates(often, by_event, runs, untold):
     dict from run to the event's rate (Series); `runs` the program's runs (list of
     :class:`cmlib.io.recording.Recording`, counts with metadata); `untold` says why they conclude nothing, or is "".
     """
-    times = runs[0].axis.rate.replace("per", "times a")
-    named = ", ".join(f"`{event}` {rate:,.0f} {times}" for event, rate in often.items())
+    per = runs[0].axis.rate.replace("per", "a")
+    named = ", ".join(f"`{event}` {_format_rate(event, rate, per)}" for event, rate in often.items())
     changes = _describe_changes(runs) if not runs[0].holds_totals else ""
     return {
         "varies": untold or changes or f"nothing stands out; most often: {named or 'nothing'}",
@@ -91,18 +103,22 @@ def summarize_rates(often, by_event, runs, untold):
 
 
 def describe_account(answer):
-    """Sentences on a measured program: a dict of limits, sure, advice and lacking ("" where there is nothing to say).
+    """Describe a measured program: a dict of limits, sure, advice and lacking ("" where there is nothing to say).
 
-    `answer` is a dict as of :func:`cmlib.topdown.summarize`, whose ``account`` (shares of the slots by category) is not
-    None.
+    `answer` is a summary (dict) of :func:`cmlib.topdown.summarize` with an ``account`` (shares of the slots by
+    category) that is not None. All sentences are those of its ``first`` answer, which the terminal prints.
     """
-    account, decide = answer["account"], answer["account"]["decide"]
+    account, first = answer["account"], answer["first"]
     widest = max(row["high"] - row["low"] for row in account["categories"] if not row["parent"])
+    separate = first["separate"]
+    lacking = f"to separate the rest: {as_code(separate)}" if separate else ""
+    if lacking and first["hint"]:
+        lacking += f". {first['hint'].rstrip('.')}"
     return {
-        "limits": account["text"].rstrip("."),
+        "limits": " ".join([first["headline"], *first["details"]]).rstrip("."),
         "sure": _SENTENCES.sure(account, np.ceil(round(5 * widest, 6)) / 10),
-        "advice": "; ".join(entry["text"] for entry in account["advice"]),
-        "lacking": f"what would decide it: {as_code(decide)}" if decide else "",
+        "advice": "; ".join(entry["text"] for entry in first["advice"]),
+        "lacking": lacking,
     }
 
 

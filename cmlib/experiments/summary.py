@@ -1,8 +1,11 @@
 """Summarize a program's runs with their metadata, for the command line and the report's first page.
 
-:func:`summarize_runs` takes the counts and metadata of the runs, and gives a dict that says what limits the
-program. What the recording does not tell is None in it; there must be a run, which is not checked.
+:func:`summarize_runs` takes the counts and metadata of the runs and returns a dict that says what limits the program.
+What the recording does not contain is None in it. There must be at least one run, which is not checked.
 """
+
+import math
+import statistics
 
 from cmlib import processors, topdown
 from cmlib.io import events
@@ -34,9 +37,9 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
     Returns
     -------
     dict
-        As :func:`cmlib.topdown.summarize`, which is called, returns it: name, processor, ``levels`` (dict of rates
-        and clock), ``limited_by`` (category of lost slots, or None), ``account`` (dict of bounds by category [%],
-        or None), ``misses``, ``phases``, ``remarks`` and more; all keys are in `docs/summary.md`.
+        As :func:`cmlib.topdown.summarize` returns it: name, processor, ``first`` (what is said first, and what to try),
+        ``levels`` (dict of rates and clock), ``limited_by`` (category of lost slots, or None), ``account`` (dict of
+        bounds by category [%], or None), ``misses``, ``phases``, ``remarks`` and more; docs/summary.md has all keys.
     """
     first, names = metas[0], list(dict.fromkeys(event for counts, _ in runs for event in counts))
     known = [machine for machine in machines if machine] or [first.get("machine", {})]
@@ -59,6 +62,8 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
         metric_group=metric_group,
         command=first.get("command") or "",
         written=first.get("encodings"),
+        user_s=_median_seconds(metas, "user_s"),
+        system_s=_median_seconds(metas, "system_s"),
     )
     alike = () if any(map(events.processor_of, known)) else events.recognise(spelled).tables
     if processor in alike and len(alike) > 1:
@@ -66,6 +71,18 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
         if len({read_costs(name).width for name in alike}) > 1:
             answer["slots_a_cycle"] = None
     return answer
+
+
+def _median_seconds(metas, key):
+    """Return the median over the runs of a time in their metadata [s], a number or a list; None if not known."""
+    known = []
+    for meta in metas:
+        values = meta.get(key)
+        for value in values if isinstance(values, list) else [values]:
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if is_number and 0 <= value < math.inf:
+                known.append(value)
+    return statistics.median(known) if known else None
 
 
 def _without_odd_parts(printed):

@@ -50,6 +50,9 @@ def gather_cards(manifests):
             card["notebooks"].append(manifest)
     wanting = [entry["message"].rstrip(".") for entry in manifests.left_out if entry["for_overview"]]
     for program, card in cards.items():
+        if first := card["summary"].get("first"):  # the same sentences as the terminal's
+            card["limits"] = " ".join([first["headline"], *first["details"]]).rstrip(".") or card["limits"]
+            card["advice"] = "; ".join(entry["text"] for entry in first["advice"]) or card["advice"]
         card["findings"] = [
             {"notebook": manifest["notebook"]} | finding
             for manifest in manifests.sections

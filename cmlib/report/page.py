@@ -20,7 +20,8 @@ from cmlib.report.overview import answers_of, gather_cards, opening
 from cmlib.report.reproduction import reproduction
 from cmlib.shell import command_code
 from cmlib.templates import template
-from cmlib.topdown.answers import describe_misses, format_number
+from cmlib.topdown.cycle_costs import format_number
+from cmlib.topdown.summary import describe_misses
 
 ANSWERS = "answers.json"
 _ROWS_SHOWN = 60  # of a table

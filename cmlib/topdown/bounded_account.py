@@ -9,6 +9,7 @@ other are told in its `contradiction`.
 """
 
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -110,48 +111,149 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     Pipeline restarts that no event counts are taken as 2 % at most, and slots of a sibling thread as none, which are
     then part of the back end's upper bound.
     """
-    printed = printed or {}
     doubtful = _doubtful(totals, costs)
     totals = totals.drop(index=list(doubtful))
+    counted, stated = _state(totals, costs, printed or {}, savings, ghz)
+    low, high, contradiction = _tighten(stated, abs(counted.gap))
+    tool = _compare_printed(printed or {}, low, high, counted.gap)
+    is_open = not counted.exact or (tool.lead > _LIKE and _is_open(low, high))
+    if is_open and tool.decides():
+        return _bounds_by_tool(tool, stated, counted, doubtful)
+    restarts = [] if counted.exact else _restarts(totals, costs)
+    if restarts:
+        tighter = _tighten([*stated, *restarts], abs(counted.gap))
+        if tighter[-1] <= contradiction:  # penalties are nominal, and do not contradict what was counted
+            low, high, contradiction = tighter
+    is_refused = is_open and (tool.is_off or tool.disputed)
+    return Bounds(
+        shares=_frame(low, high, stated),
+        exact=counted.exact,
+        gap=_beyond_errors(counted.gap, counted.error),
+        contradiction=contradiction,
+        doubtful=doubtful,
+        printed_gap=-tool.missing if is_refused and tool.is_off else 0.0,
+        disputed=tool.level | tool.disputed if is_refused else tool.disputed,
+    )
+
+
+class _Counted(NamedTuple):
+    """Categories that tables compute from the counts: their bounds, whether all of level 1 was counted, by how much its
+    sum differs from 1, and the error of that."""
+
+    bounds: list
+    exact: bool
+    gap: float
+    error: float
+
+
+class _Tool(NamedTuple):
+    """What the recording tool printed of the slots, compared with the bounds by the counts.
+
+    `shares` are those of known categories, `level` those of level 1; `missing` is 1 minus their sum; `is_whole` says
+    whether all four were printed, `is_off` whether they do not add up; `lead` is by how much the largest loss exceeds
+    the next; `disputed` are the shares outside the bounds, `beyond` by how much, and `is_clear` says that the largest
+    loss is the same whatever is disputed.
+    """
+
+    shares: dict
+    level: dict
+    missing: float
+    is_whole: bool
+    is_off: bool
+    lead: float
+    disputed: dict
+    beyond: float
+    is_clear: bool
+
+    def decides(self):
+        """Whether the printed shares decide where the counts leave the largest loss open."""
+        adds_up = not self.is_off or abs(self.missing) < min(_MOST_OFF, self.lead - 2 * _ROUNDED)
+        return bool(self.level) and adds_up and (self.is_clear or not self.disputed)
+
+
+def _state(totals, costs, printed, savings, ghz):
+    """State what the counts say of the shares: a :class:`_Counted`, and a list of all :class:`Bound`."""
     core = _core_cycles(totals["rate"])
     costs = replace(costs, width=tuple(core * slots for slots in costs.width))
-    counted, exact, gap, error = _counted(totals.assign(rate=totals["rate"] / core), costs, printed)
-    unused = totals.drop(index=[*{event for bound in counted for event in bound.events if core < 1}])
-    stated = [*counted, *_instructions(totals, costs), *_costs(unused, costs, ghz)]
-    if not exact:
+    counted = _counted(totals.assign(rate=totals["rate"] / core), costs, printed)
+    # Where two threads share the core, the events of its slots say nothing of one thread's cycles.
+    of_slots = {event for bound in counted.bounds for event in bound.events} if core < 1 else set()
+    others = totals.drop(index=list(of_slots))
+    stated = [*counted.bounds, *_instructions(totals, costs), *_costs(others, costs, ghz)]
+    if not counted.exact:
         stated += [Bound(("back end",), low, 1.0, (event,)) for event, low in surely_saved(savings)]
-    low, high, contradiction = _tighten(stated, abs(gap))
-    known = {name: share for name, share in printed.items() if name in low}
-    disputed = _disputed(known, low, high, gap)
+    return counted, stated
+
+
+def _compare_printed(printed, low, high, gap):
+    """Compare the shares that the tool printed (dict) with bounds by category (dicts): a :class:`_Tool`."""
+    shares = {name: share for name, share in printed.items() if name in low}
     level = {name: printed[name] for name in (*LOSSES, "retired") if name in printed}
-    untold, whole = 1 - sum(level.values()), len(level) == 1 + len(LOSSES)
-    is_off = untold <= -_LIKE or (whole and untold - printed.get(SIBLING, 0.0) >= _LIKE)
+    disputed = _disputed(shares, low, high, gap)
+    missing = 1 - sum(level.values())
+    is_whole = len(level) == 1 + len(LOSSES)
+    is_short = is_whole and missing - printed.get(SIBLING, 0.0) >= _LIKE
     *_, second, first = sorted(LOSSES, key=lambda name: level.get(name, 0.0))
-    lead = (level.get(first, 0.0) - level.get(second, 0.0)) * whole
+    lead = level.get(first, 0.0) - level.get(second, 0.0) if is_whole else 0.0
     beyond = sum(share - high[name] for name, share in disputed.items())
-    # Which loss is the largest is no matter of what is disputed, which is too much of another.
-    is_clear = {*disputed} <= {*LOSSES} - {first} and 0 < beyond < lead
-    is_open = not exact or (lead > _LIKE and _is_open(low, high))
-    decide = not is_off or abs(untold) < min(_MOST_OFF, lead - 2 * _ROUNDED)
-    taken, printed_gap = bool(level and is_open and decide and (is_clear or not disputed)), 0.0
-    if is_open and not taken and (is_off or disputed):
-        printed_gap, disputed = -untold * is_off, level | disputed
-    if taken:
-        exact, gap = whole, -untold if whole else _LIKE  # what was not printed is not all that is left
-        off = _WHOLE if all(abs(100 * of - round(100 * of)) < 1e-6 for of in known.values()) else _ROUNDED
-        stated = [] if disputed else stated
-        stated = [*(Bound((name,), of - off, of + off, ()) for name, of in known.items()), *stated]
-        low, high, contradiction = _tighten(stated, abs(gap))
-        contradiction = max(contradiction, beyond)
+    return _Tool(
+        shares=shares,
+        level=level,
+        missing=missing,
+        is_whole=is_whole,
+        is_off=missing <= -_LIKE or is_short,
+        lead=lead,
+        disputed=disputed,
+        beyond=beyond,
+        # Which loss is the largest does not depend on what is disputed, if that is too much of another one.
+        is_clear={*disputed} <= {*LOSSES} - {first} and 0 < beyond < lead,
+    )
+
+
+def _bounds_by_tool(tool, stated, counted, doubtful):
+    """The bounds where the printed shares decide: these shares with their rounding, and what agrees with them."""
+    gap = -tool.missing if tool.is_whole else _LIKE  # what was not printed is not all that is left
+    are_whole_percent = all(abs(100 * share - round(100 * share)) < 1e-6 for share in tool.shares.values())
+    rounding = _WHOLE if are_whole_percent else _ROUNDED
+    by_tool = [Bound((name,), share - rounding, share + rounding, ()) for name, share in tool.shares.items()]
+    stated = by_tool if tool.disputed else [*by_tool, *stated]
+    low, high, of_parts = _tighten(stated, abs(gap))
+    return Bounds(
+        shares=_frame(low, high, stated),
+        exact=tool.is_whole,
+        gap=_beyond_errors(gap, counted.error) if tool.is_off else 0.0,
+        contradiction=max(of_parts, tool.beyond),
+        doubtful=doubtful,
+        printed=True,
+        disputed=tool.disputed,
+    )
+
+
+def _frame(low, high, stated):
+    """Bounds by category (dicts) as a DataFrame with each category's parent and the events that bound it directly."""
     parents = _parents()
-    direct = {
-        name: [e for bound in stated if bound.categories == (name,) for e in bound.events] for name in parents
-    }
-    events = {name: tuple(dict.fromkeys(named)) for name, named in direct.items()}
+    events = {name: () for name in parents}
+    for bound in stated:
+        if len(bound.categories) == 1:
+            (name,) = bound.categories
+            events[name] = tuple(dict.fromkeys([*events[name], *bound.events]))
     shares = pd.DataFrame({"parent": parents, "low": low, "high": high, "events": events})
-    gap = 0.0 if (taken and not is_off) or abs(gap) <= max(_LIKE, error) else gap
-    shares = shares.loc[list(parents)]
-    return Bounds(shares, exact, gap, contradiction, doubtful, taken, printed_gap, disputed)
+    return shares.loc[list(parents)]
+
+
+def _beyond_errors(gap, error):
+    """The gap of level 1, or 0 if it is within the errors of the counts."""
+    return 0.0 if abs(gap) <= max(_LIKE, error) else gap
+
+
+def _restarts(totals, costs):
+    """List the lower bound that mispredictions set: in the cycles of a restart no useful operation begins."""
+    bounds_of_events = []
+    for event, rate, error in totals[["rate", "error"]].itertuples():
+        if costs.kind(event) == "misprediction":
+            low = min(rate * costs.restart[0] * max(0.0, 1 - error), 1.0)
+            bounds_of_events.append(Bound(("mispredicted branches", "branch resteers"), low, 1.0, (event,)))
+    return bounds_of_events
 
 
 def _disputed(printed, low, high, gap):
@@ -214,7 +316,7 @@ def _doubtful(totals, costs):
 
 
 def _counted(totals, costs, printed):
-    """Categories that tables compute from the counts: (bounds, exact, gap, error of level 1), as of :class:`Bounds`.
+    """Compute the categories of tables from the counts: a :class:`_Counted`.
 
     Each bound is the share with the errors of its events. Where several tables fit equally well, a bound spans theirs.
     """
@@ -226,7 +328,7 @@ def _counted(totals, costs, printed):
     accounts = [account(steps, table) for table in fitting if table.of_slots]
     tables = [_known_shares(computed, rates) for computed in accounts]
     if not tables:
-        return [], False, 0.0, 0.0
+        return _Counted([], exact=False, gap=0.0, error=0.0)
     same = [name for name in tables[0] if all(name in table for table in tables)]
     counted = []
     for name in same:
@@ -238,7 +340,8 @@ def _counted(totals, costs, printed):
     counts = [account(steps, table) for table in linux_tables(rates.index)]
     gap = max(map(sum_gap, [*accounts, *counts]), key=abs) if exact else 0.0
     level = [bound for bound in counted if bound.categories[0] in (*LOSSES, "retired")]
-    return counted, exact, gap, float(np.sqrt(sum((bound.high - bound.low) ** 2 for bound in level))) / 2
+    error = float(np.sqrt(sum((bound.high - bound.low) ** 2 for bound in level))) / 2
+    return _Counted(counted, exact, gap, error)
 
 
 def _with_slots_of_sum(steps):

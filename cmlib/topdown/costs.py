@@ -32,6 +32,8 @@ class Costs:
         The fastest clock [GHz], used if the recording does not tell its clock.
     latency : dict of str to (float, float)
         By name, such as ``L2`` or ``memory``: cycles, and nanoseconds to be added.
+    restart : tuple of float
+        Least and most cycles that a mispredicted branch costs until the right instructions arrive.
     fused : bool
         True if an instruction and a branch can become one op.
     kinds : dict of str to str
@@ -50,6 +52,7 @@ class Costs:
     width: tuple
     ghz: float
     latency: dict
+    restart: tuple
     fused: bool
     kinds: dict
     decide: dict
@@ -128,6 +131,7 @@ def read_costs(name=UNKNOWN):
         width=tuple(width) if isinstance(width, list) else (width, width),
         ghz=read["GHz"],
         latency={key: tuple(cost) if isinstance(cost, list) else (cost, 0) for key, cost in latency.items()},
+        restart=_restart_of(name),
         fused=read["fused"],
         kinds={spelling(event): kind for event, kind in kinds.items()},
         decide=read["decide"],
@@ -135,12 +139,21 @@ def read_costs(name=UNKNOWN):
     )
 
 
+def _restart_of(name):
+    """Return the restart penalty of the processor whose name begins with the longest key in common.yaml."""
+    penalties = common()["restart"]
+    beginnings = [beginning for beginning in penalties if name.startswith(beginning)]
+    return tuple(penalties[max(beginnings, key=len)])
+
+
 @cache
 def common():
     """Contents (dict) of data/topdown/costs/common.yaml, which hold for all processors.
 
     Keys: parts and more (by category its parts), kinds (by kind of event, what it costs which categories), events
-    (kinds of perf's own events by name or pattern) and rare (the most that categories take where nothing bounds them).
+    (kinds of perf's own events by name or pattern), restart (cycles that a misprediction costs, by the beginning of a
+    processor's name), kernel (microseconds that a fault or a switch takes) and rare (the most that categories take
+    where nothing bounds them).
     """
     return _read("common")
 

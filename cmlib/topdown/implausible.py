@@ -27,7 +27,10 @@ def implausible(runs, printed, costs):
     sums = pd.concat([counts for counts, _ in runs]).sum(min_count=1)
     rates = totals(runs)["rate"]
     most = min(_MOST_IPC, costs.width[1] + _FUSED * costs.fused)
-    usual, ipc = min(most, _MOST_WITH_STALLS), rates.get("instructions", printed.get(IPC, 0.0))
+    usual = min(most, _MOST_WITH_STALLS)
+    ipc = rates.get("instructions", printed.get(IPC, 0.0))
+    if "instructions" not in rates and sums.get("instructions", 0.0) > 0 < sums.get("cycles", 0.0):
+        ipc = sums["instructions"] / sums["cycles"]  # rates leave out intervals with an impossible count
 
     def side_by_side(event, other):
         return f"{sums[event]:,.0f} {event} beside {sums[other]:,.0f} {other}"
@@ -36,7 +39,8 @@ def implausible(runs, printed, costs):
     is_of_these = not 0 < printed.get(IPC, 0.0) <= most < ipc
     cycles, odd = ("cycles", *([IPC] if is_of_these else ())), {}
     if ipc > most:
-        counted = f"{side_by_side('instructions', 'cycles')}, " if "instructions" in rates else ""
+        is_counted = {"instructions", "cycles"} <= set(sums.index)
+        counted = f"{side_by_side('instructions', 'cycles')}, " if is_counted else ""
         why = f"{counted}an IPC of {ipc:.3g} where {most} is the most"
         odd = dict.fromkeys(("instructions", *cycles) if counted else (IPC,), why)
     for event, rate in rates.items():

@@ -399,6 +399,8 @@ def _by_mode(counted, quotient):
     if "cycles" not in kernel:
         return {}
     cycles, all_cycles = kernel["cycles"], counted["cycles"]
+    if np.nansum(cycles) > np.nansum(all_cycles):  # what is called cycles excludes the kernel
+        return {}
     shares = {"kernel cycles": 100 * quotient(cycles, all_cycles)}
     if "instructions" in kernel:
         inside = (shares["kernel cycles"] > 0) & (shares["kernel cycles"] < 100)

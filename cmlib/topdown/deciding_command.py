@@ -1,0 +1,65 @@
+"""Write the command of perf that would decide what limits a program.
+
+:func:`command_to_decide` names events, or a metric group from which perf computes level 1 of the top-down account.
+:func:`command_to_separate` is the short form for whole runs.
+"""
+
+from cmlib.shell import command_line, perf_stat, recorded_words
+
+
+def command_to_decide(verdict, metrics, are_listed, modifier, interval_ms, core):
+    """The command line of perf whose recording would decide what limits the program; "" if there is nothing to decide.
+
+    It names the events that `verdict` lacks; or a metric group, from which perf computes level 1, if `are_listed` (the
+    recording machine's perf has it) or if no deciding events are known.
+    """
+    if verdict.decide and not are_listed:
+        spelled = [_spelled(event, modifier, core) for event in ("instructions", "cycles", *verdict.decide)]
+        return perf_stat(spelled, interval_ms)
+    if verdict.certainty not in ("open", "likely") or not metrics:
+        return ""
+    group = next(iter(metrics.values())) if len(metrics) == 1 else "GROUP"
+    counted = ["-e", "instructions,cycles", "-o", "FILE", "--", "COMMAND"]
+    words = ["-I", f"{interval_ms:.0f}", "-x,", "-M", group, *counted]
+    which = ", ".join(f"{name} on {where}" for where, name in metrics.items())
+    return command_line("perf", "stat", *words) + f"  # GROUP: {which}" * (len(metrics) > 1)
+
+
+def command_to_separate(verdict, metrics, recording):
+    """Return the short command line that separates what the counts do not, for a whole run; "" if there is none.
+
+    Parameters
+    ----------
+    verdict : cmlib.topdown.verdict.Bottleneck
+    metrics : dict of str to str
+        Perf's metric groups that compute level 1, by the processors that have them.
+    recording : cmlib.topdown.slot_summary.Recording
+        Its command line, modifier and kind of core are used.
+
+    Returns
+    -------
+    str
+        Such as ``perf stat -M TopdownL1 -- ./app``; where several groups may be meant, the others stand behind it.
+    """
+    words = recorded_words(recording.command)
+    if metrics:
+        (_, group), *others = metrics.items()
+        line = command_line("perf", "stat", "-M", group, "--", *words)
+        remark = "; ".join(f"{where}: -M {name}" for where, name in others)
+        return f"{line}   ({remark})" if line and remark else line
+    if not verdict.decide:
+        return ""
+    pmu = recording.core
+    names = [
+        _spelled(event, recording.modifier, pmu) for event in ("instructions", "cycles", *verdict.decide)
+    ]
+    return command_line("perf", "stat", "-e", ",".join(names), "--", *words)
+
+
+def _spelled(event, modifier, core):
+    """An event as ``perf stat -e`` takes it: a name, or a dict of ``code`` and ``name`` where perf lacks the name."""
+    if isinstance(event, str) and core:
+        return f"{core}/{event}/{modifier}"
+    if isinstance(event, str):
+        return f"{event}:{modifier}" if modifier else event
+    return f"{core or 'cpu'}/{event['code']},name={event['name']}/{modifier}"

@@ -1,0 +1,238 @@
+"""Decide what to say first of a program, and what to try first.
+
+The order is that of an experienced engineer: does the program compute at all, what has a known cost, and what is not
+separated by the counts, with the command that separates it. :func:`find_first_answer` returns a :class:`FirstAnswer`,
+from which the terminal, the page and `answers.json` are rendered.
+"""
+
+from dataclasses import dataclass
+
+from cmlib.shell import as_code, command_code
+from cmlib.topdown.utilization import IN_KERNEL, WAITS
+
+KNOWN_COST, SLOTS, USEFUL_WORK, NOT_SEPARATED, NOT_KNOWN = (
+    "known cost",
+    "slots",
+    "useful work",
+    "not separated",
+    "not known",
+)
+_LARGE = 0.15  # weight [share of the cycles] from which on a known cost is looked at first
+_NOTABLE = 0.01  # upper bound [share of the cycles] from which on a known cost is explained
+_ADVISED = 0.05  # upper bound [share of the cycles] from which on there is advice on a known cost
+_MOST_OF_IT = 0.55  # middle of the range of useful work from which on it is the first thing to reduce
+_MOSTLY = 0.5  # share of the kernel's time from which on a cost of the kernel is its likely cause
+
+_KERNEL_ADVICE = {
+    "page faults": (
+        "cause fewer page faults: reuse memory instead of returning it to the system, and use huge pages "
+        "(madvise MADV_HUGEPAGE, MAP_POPULATE)"
+    ),
+    "context switches": "cause fewer context switches: larger batches, fewer locks, fewer threads",
+}
+
+
+@dataclass(frozen=True)
+class FirstAnswer:
+    """What is said first of a program.
+
+    Attributes
+    ----------
+    kind : str
+        ``waits``, ``kernel``, ``known cost``, ``slots`` (the top-down account decides), ``useful work``,
+        ``not separated`` or ``not known``.
+    headline : str
+        One sentence.
+    details : list of str
+        Sentences that explain it.
+    advice : list of dict
+        What to try, the first thing first: category, action, at_most [% of the cycles, or of the time if it waits; None
+        if not known] and text.
+    separate : str
+        The command that separates what the counts do not; "" if nothing remains or it is not the next step.
+    hint : str
+        How to get tighter bounds; "" if there is no way.
+    """
+
+    kind: str
+    headline: str
+    details: list
+    advice: list
+    separate: str
+    hint: str
+
+
+def find_first_answer(utilization, cycles, account, separate, *, texts, words, lacks_cycles, hint):
+    """Find what to say first of a program.
+
+    Parameters
+    ----------
+    utilization : cmlib.topdown.utilization.Utilization
+    cycles : list of cmlib.topdown.cycle_costs.CycleShare
+        The cycles, split; empty where they can't be.
+    account : dict or None
+        Account of the slots, as in the summary.
+    separate : str
+        The command that separates what the counts do not; may be "".
+    texts : dict of str to str
+        Advice by category.
+    words : list of str
+        Words of the program's command line, or ``["COMMAND"]``.
+    lacks_cycles : bool
+        True if cycles were not counted, as on a machine without counters.
+    hint : str
+        How to get tighter bounds; "" if there is no way.
+
+    Returns
+    -------
+    FirstAnswer
+    """
+    if utilization.state == WAITS:
+        return _answer_waiting(utilization)
+    if utilization.state == IN_KERNEL:
+        return _answer_in_kernel(utilization, words)
+    if account and account["how"] != "open":
+        details = [*_utilization_details(utilization), *_known_costs(cycles)]
+        hint = hint if account["decide"] else ""
+        return FirstAnswer(SLOTS, account["text"], details, account["advice"], account["decide"], hint)
+    if cycles:
+        return _answer_by_costs(utilization, cycles, account, separate, texts, hint)
+    if account:
+        advice = account["advice"] or _advise_separation("what limits it", separate)
+        details = _utilization_details(utilization)
+        return FirstAnswer(NOT_SEPARATED, account["text"], details, advice, separate, hint)
+    return _answer_without_cycles(utilization, words, lacks_cycles)
+
+
+def _answer_waiting(utilization):
+    """Answer for a program that was on a CPU for less than half of the time."""
+    action = "find what it waits for (`perf trace -s`, `perf sched timehist`, or offcputime of BCC)"
+    at_most = 100 * utilization.cpus
+    entry = {
+        "category": "waiting",
+        "action": action,
+        "at_most": None,
+        "text": f"{action}; faster code saves at most {at_most:.0f} % of the time",
+    }
+    return FirstAnswer(WAITS, utilization.describe(), utilization.describe_costs(), [entry], "", "")
+
+
+def _answer_in_kernel(utilization, words):
+    """Answer for a program with much system time: page faults or switches if they explain most of it."""
+    likely = [cost for cost in utilization.costs if cost.high >= _MOSTLY * utilization.kernel]
+    actions = [_KERNEL_ADVICE[cost.name] for cost in likely]
+    trace = command_code("perf", "trace", "-s", "--", *words)
+    record = command_code("perf", "record", "-g", "-e", "cycles:k", "--", *words)
+    actions.append(f"find the system calls and kernel functions that take it ({trace}, {record})")
+    most = {cost.name: cost.high for cost in likely}
+    limits = [*most.values(), utilization.kernel]
+    advice = [
+        {
+            "category": "kernel",
+            "action": action,
+            "at_most": round(limit, 2),
+            "text": f"{action}; at most {limit:.0f} % less CPU time",
+        }
+        for action, limit in zip(actions, limits, strict=True)
+    ]
+    return FirstAnswer(IN_KERNEL, utilization.describe(), utilization.describe_costs(), advice, "", "")
+
+
+def _answer_by_costs(utilization, cycles, account, separate, texts, hint):
+    """Answer where the slots decide nothing: by the largest known cost, useful work, or what is not separated."""
+    useful, *known, rest = cycles
+    names = _enumerate(rest.contains)
+    large = [share for share in known if share.weight() >= _LARGE]
+    details = [*_utilization_details(utilization), *_known_costs(cycles)]
+    bounded = [entry for entry in (account or {}).get("advice", []) if entry["at_most"] is not None]
+    advice = _advise_on_costs(known, texts, bounded)
+    if large:
+        largest = max(large, key=lambda share: share.high)
+        headline = f"Largest known cost: {largest.name}, {_range(largest)} of the cycles."
+        return FirstAnswer(KNOWN_COST, headline, details, advice, separate, hint)
+    if (useful.low + useful.high) / 2 >= _MOST_OF_IT:
+        headline = f"Mostly useful work: {_range(useful)} of what the processor can begin per cycle."
+        first = _advise("retired", texts, None)
+        return FirstAnswer(USEFUL_WORK, headline, details, [first, *advice], separate, hint)
+    headline = f"Not separated: {names} take {_range(rest)} of the cycles."
+    first = _advise_separation(names, separate)
+    return FirstAnswer(NOT_SEPARATED, headline, details, [*first, *advice], separate, hint)
+
+
+def _answer_without_cycles(utilization, words, lacks_cycles):
+    """Answer where neither cycles nor slots were counted."""
+    details = utilization.describe_costs()
+    if not lacks_cycles:
+        return FirstAnswer(NOT_KNOWN, utilization.describe(), details, [], "", "")
+    headline = "Cycles were not counted, so what limits the program is not known."
+    details = [*_utilization_details(utilization)]
+    count = command_code("perf", "stat", "--", *words)
+    simulate = command_code("cmlib", "diagnose", "--simulate", "--", *words)
+    action = f"count on a machine with hardware counters ({count}), or simulate: {simulate}"
+    entry = {"category": "not known", "action": action, "at_most": None, "text": action}
+    return FirstAnswer(NOT_KNOWN, headline, details, [entry], "", "")
+
+
+def _utilization_details(utilization):
+    """Sentences on the kernel's share and its costs, where these are notable."""
+    sentence = utilization.describe()
+    return [*filter(None, [sentence]), *utilization.describe_costs()]
+
+
+def _known_costs(cycles):
+    """One sentence on each kind of event with a known cost."""
+    return [event.describe() for share in cycles for event in share.events if event.high >= _NOTABLE]
+
+
+def _advise_on_costs(known, texts, bounded):
+    """Advice on known costs that are not surely small, the largest upper bound first.
+
+    `bounded` are entries of the account's advice, which name other losses with an upper bound.
+    """
+    large = [share for share in known if share.high >= _ADVISED]
+    entries = [_advise(share.category, texts, 100 * share.high, cause=share.name) for share in large]
+    named = {entry["category"] for entry in entries}
+    entries += [entry for entry in bounded if entry["category"] not in named]
+    return sorted(entries, key=lambda entry: -entry["at_most"])
+
+
+def _advise(category, texts, at_most, cause=""):
+    """One entry of advice on a category, with the most that it can bring."""
+    text = texts[category]
+    action = text[0].lower() + text[1:].rstrip(".")
+    sentence = f"{cause or category}: {action}"
+    if at_most is not None:
+        sentence += f"; at most {at_most:.0f} % fewer cycles"
+        at_most = round(at_most, 2)
+    return {"category": category, "action": action, "at_most": at_most, "text": sentence}
+
+
+def _advise_separation(names, separate):
+    """Advice to run the command that separates losses; empty if there is none."""
+    if not separate:
+        return []
+    action = f"separate {names}"
+    return [
+        {
+            "category": NOT_SEPARATED,
+            "action": action,
+            "at_most": None,
+            "text": f"{action}: {as_code(separate)}",
+        }
+    ]
+
+
+def _enumerate(names):
+    """Return names as text: ``memory, core and instruction supply``."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _range(share):
+    """Return a share of the cycles as text, such as ``34 to 46 %``."""
+    low, high = 100 * share.low, 100 * share.high
+    if low < 1:
+        return f"at most {high:.0f} %"
+    if round(low) == round(high):
+        return f"{high:.0f} %"
+    return f"{low:.0f} to {high:.0f} %"

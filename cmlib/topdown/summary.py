@@ -1,0 +1,464 @@
+"""Summarize a program: whether it computes, what has a known cost, where its slots went, and what to try first.
+
+:func:`build_summary` takes the counts of a program's runs and returns a :class:`Summary`, from which the text of
+``cmlib summarize``, the page and `answers.json` are rendered; :func:`summarize` returns it as a dict. There must be at
+least one run, which is not checked.
+"""
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import pandas as pd
+
+from cmlib.intervals import lengths_by_ends, zeros_without_turn
+from cmlib.shell import recorded_words
+from cmlib.templates import template
+from cmlib.topdown.bounded_account import LOSSES, bounds
+from cmlib.topdown.costs import UNKNOWN, read_costs
+from cmlib.topdown.cycle_costs import format_number, split_cycles
+from cmlib.topdown.first_answer import FirstAnswer, find_first_answer
+from cmlib.topdown.implausible import IPC, implausible
+from cmlib.topdown.phase_contrast import compare_phases
+from cmlib.topdown.remarks import describe_doubts
+from cmlib.topdown.run_levels import counts_besides, levels_of_runs, phases, totals
+from cmlib.topdown.runtimes import runtime_of
+from cmlib.topdown.slot_summary import Recording, SlotSummary, percent, summarize_slots
+from cmlib.topdown.utilization import Utilization, measure_utilization
+from cmlib.units import unit_of
+
+SCHEMA = 1
+_SENTENCES = template("cmlib.topdown", "sentences.j2").module  # macros that turn numbers into sentences
+_THIN = 0.05  # mean running share below which a kind of core hardly ran
+_ALWAYS = 0.995  # running share from which an event was counted all the time
+_SLOWEST = 1e-3  # clock [GHz] below which cycles and task-clock are of different things
+_IN_KERNEL = ("switches", "migrations")  # 0 where only user mode is counted
+_DECIDED = ("counted", "decided", "likely")  # certainties of a verdict that name one limit
+_TIGHTER = "Tighter bounds: name the processor with --processor."
+
+
+@dataclass(frozen=True)
+class CountedRuns:
+    """The runs of a program without what was not counted.
+
+    Attributes
+    ----------
+    runs : list of (DataFrame, DataFrame)
+        Counts and running shares of each run, without events that were never counted.
+    events : set of str
+        Events that were counted in at least one run.
+    hidden, uncounted : set of str
+        Events with zeros that had no turn on a counter; events that were not counted at all.
+    taking_turns : Series
+        Mean running share of each event that was not counted all the time.
+    knows_shares : bool
+        True if all running shares are known.
+    """
+
+    runs: list
+    events: set
+    hidden: set
+    uncounted: set
+    taking_turns: pd.Series
+    knows_shares: bool
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Rates and clock of a program: the medians over its runs.
+
+    Attributes
+    ----------
+    levels, ratios, counts : dict of str to float
+        Levels, miss ratios [%] and all counts.
+    is_user : bool
+        True if only user mode was counted.
+    ghz : float or None
+        Clock [GHz]; None if not known.
+    """
+
+    levels: dict
+    ratios: dict
+    counts: dict
+    is_user: bool
+    ghz: float | None
+
+
+@dataclass(frozen=True)
+class Phases:
+    """Phases of a run: a row each, events whose rates changed, and a sentence on the difference."""
+
+    rows: pd.DataFrame
+    changed: list
+    text: str
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What is known of a program, in parts.
+
+    Attributes
+    ----------
+    name : str
+    recording : cmlib.topdown.slot_summary.Recording
+    counted : CountedRuns
+    level : Levels
+    utilization : cmlib.topdown.utilization.Utilization
+    cycles : list of cmlib.topdown.cycle_costs.CycleShare
+        The cycles, split by known costs; empty where slots were counted, or cycles were not.
+    slots : cmlib.topdown.slot_summary.SlotSummary or None
+        None if the kind of core hardly ran.
+    first : cmlib.topdown.first_answer.FirstAnswer
+    phases : Phases
+    shown_counts : dict of str to float
+        Counts that neither levels nor ratios contain.
+    impossible : dict of str to str
+        Events that can't be true, with the reason.
+    hardly_ran : bool
+        True if this kind of core was counted for less than 5 % of the time.
+    remarks : list of str
+    """
+
+    name: str
+    recording: Recording
+    counted: CountedRuns
+    level: Levels
+    utilization: Utilization
+    cycles: list
+    slots: SlotSummary | None
+    first: FirstAnswer
+    phases: Phases
+    shown_counts: dict
+    impossible: dict
+    hardly_ran: bool
+    remarks: list
+
+    def to_dict(self):
+        """Return the summary as a dict, which JSON can hold; docs/summary.md lists its keys."""
+        return {
+            **self._describe_recording(),
+            **self._describe_levels(),
+            **self._describe_answer(),
+            "phases": self.phases.rows.to_dict("records"),
+            "phases_changed": self.phases.changed,
+            "phases_text": self.phases.text,
+            "misses": self.recording.misses,
+            "misses_text": describe_misses(self.recording.misses),
+            "remarks": self.remarks,
+        }
+
+    def _describe_recording(self):
+        recording, counted = self.recording, self.counted
+        n_rows = sum(len(counts) for counts, _ in counted.runs)
+        turns = counted.taking_turns if counted.knows_shares else None
+        least_width, most_width = recording.costs.width
+        knows_width = recording.processor and least_width == most_width
+        return {
+            "schema": SCHEMA,
+            "name": self.name,
+            "processor": recording.processor,
+            "processors_alike": [],
+            "slots_a_cycle": int(least_width) if knows_width else None,
+            "core": recording.core,
+            "runtime": recording.runtime or None,
+            "runs": n_rows if recording.whole_runs else len(counted.runs),
+            "intervals": n_rows,
+            "events": len(counted.events),
+            "took_turns": len(turns) if turns is not None else None,
+            "counted": round(float(turns.mean()), 3) if turns is not None and len(turns) else None,
+        }
+
+    def _describe_levels(self):
+        levels, ratios = self.level.levels, self.level.ratios
+        instructions = levels.get("instructions")
+        return {
+            "levels": levels,
+            "levels_text": _SENTENCES.levels(levels, format_number),
+            "counts": self.shown_counts,
+            "counts_text": _SENTENCES.counts(self.shown_counts, instructions, format_number, unit_of),
+            "miss_ratios": ratios,
+            "miss_ratios_text": _SENTENCES.miss_ratios(ratios, format_number) if ratios else "",
+        }
+
+    def _describe_answer(self):
+        account = self.slots.account if self.slots else None
+        limits_nothing = account is None and (self.impossible or self.hardly_ran)
+        is_decided = account is not None and account["how"] in _DECIDED
+        return {
+            "first": asdict(self.first),
+            "utilization": asdict(self.utilization),
+            "cycles": [_describe_share(share) for share in self.cycles],
+            "limited_by": account["limits"][0] if is_decided else None,
+            "account": account,
+            "conclusive": not (self.impossible or self.hardly_ran),
+            "untold_text": _SENTENCES.untold(self.hardly_ran) if limits_nothing else "",
+        }
+
+
+def summarize(name, runs, **settings):
+    """Summarize a recording and return the summary as a dict.
+
+    Parameters
+    ----------
+    name : str
+        Name of the program.
+    runs : sequence of (DataFrame, DataFrame)
+        Counts and running shares, as for :func:`build_summary`.
+    **settings
+        Passed to :func:`build_summary`.
+
+    Returns
+    -------
+    dict
+        What ``cmlib summarize --json`` prints; `docs/summary.md` lists all keys. Among them are ``first`` (what is said
+        first: kind, headline, advice and the command that separates the rest), ``utilization``, ``cycles`` (list of
+        shares of the cycles [%]), ``levels`` (dict of rates and clock), ``account`` (dict of ``categories`` with bounds
+        ``low`` and ``high`` [% of the slots], ``how`` certain the limit is, ``advice``, ``decide``: the next command,
+        and more; None if the events say nothing of the slots), ``limited_by`` (name of the limiting category, or None
+        if that is open), ``phases`` and ``misses`` (lists of dicts) and ``remarks`` (list of sentences).
+    """
+    return build_summary(name, runs, **settings).to_dict()
+
+
+def build_summary(
+    name,
+    runs,
+    *,
+    processor=None,
+    modifier="",
+    whole_runs=False,
+    core="",
+    notes=(),
+    printed=None,
+    metric_group="",
+    command="",
+    written=None,
+    user_s=None,
+    system_s=None,
+):
+    """Summarize a recording: whether the program computes, what its cycles and slots were used for, what to try first.
+
+    Parameters
+    ----------
+    name : str
+        Name of the program.
+    runs : sequence of (DataFrame, DataFrame)
+        Of each run its counts, one row per interval [index: its end, s], one column per event, and their running shares
+        (0–1), NaN where these are not known.
+    processor : str, optional
+        Name as :func:`cmlib.io.events.processor_of` returns it. Default: not known.
+    modifier : str, default ""
+        Modifier of the recorded events, such as ``u``; the command that is proposed has it too.
+    whole_runs : bool, default False
+        True if a row is a whole run and not an interval of one. Its length is known if ``duration_time`` is counted.
+    core : str, default ""
+        PMU of the one kind of core of the counts, where the processor has several, such as ``cpu_atom``.
+    notes : sequence of str, default ()
+        Sentences on the recording that its import wrote; added to the remarks.
+    printed : dict of str to float, optional
+        Shares and IPC that the recording tool itself printed.
+    metric_group : str, default ""
+        Metric group with which the recording machine's perf computes level 1, such as ``TopdownL1``; the command that
+        is proposed uses it.
+    command : str, default ""
+        Command line that was recorded; advice is for the language runtime that it starts, if there is any.
+    written : dict of str to str, optional
+        Events as they stand in the file, by column, where these name kinds of core or modes.
+    user_s, system_s : float, optional
+        CPU time of a run in user mode and in the kernel [s]. Default: not known.
+
+    Returns
+    -------
+    Summary
+    """
+    counted = _leave_out_uncounted(runs)
+    costs = read_costs(processor or UNKNOWN)
+    impossible = implausible(counted.runs, printed or {}, costs)
+    possible = [_drop_events(run, impossible) for run in counted.runs]
+    printed = {key: value for key, value in (printed or {}).items() if key not in impossible}
+    level = _measure_levels(possible, printed, written or {}, modifier, whole_runs)
+    recording = Recording(
+        processor=processor,
+        modifier=modifier,
+        core=core,
+        metric_group=metric_group,
+        runtime=runtime_of(command),
+        command=command,
+        interval_ms=1000 if whole_runs else _median_interval_ms(possible),
+        whole_runs=whole_runs,
+        ghz=level.ghz,
+        printed=printed,
+        misses=[] if whole_runs else _savings(possible, costs, level.ghz),
+    )
+    # Elsewhere such events took turns all over the program. No event that was counted was counted for none of the time.
+    hardly_ran = bool(core and 0 < counted.taking_turns.mean() < _THIN)
+    slots = None if hardly_ran else summarize_slots(possible, recording)
+    account = slots.account if slots else None
+    utilization = measure_utilization(level.levels, user_s=user_s, system_s=system_s)
+    cycles = _split_cycles(slots, level, recording)
+    first = _find_first(
+        utilization, cycles, slots, recording, level, conclusive=not (impossible or hardly_ran)
+    )
+    is_bounded = bool(account or {*printed, *impossible} & {*LOSSES, "retired"})
+    shown_counts = counts_besides(level.counts, level.levels, level.ratios, is_bounded=is_bounded)
+    levels = _with_clock(level.levels, is_user=level.is_user)
+    remarks = describe_doubts(
+        possible,
+        counted.hidden,
+        counted.uncounted,
+        core,
+        level.is_user,
+        processor,
+        levels,
+        printed,
+        account,
+        impossible,
+    )
+    return Summary(
+        name=name,
+        recording=recording,
+        counted=counted,
+        level=Levels(levels, level.ratios, level.counts, level.is_user, level.ghz),
+        utilization=utilization,
+        cycles=cycles,
+        slots=slots,
+        first=first,
+        phases=_find_phases(possible, level, recording),
+        shown_counts=shown_counts,
+        impossible=impossible,
+        hardly_ran=hardly_ran,
+        remarks=[*remarks, *notes],
+    )
+
+
+def describe_misses(savings, of="cycles"):
+    """Say what would be saved without the misses of each cache, or why that is not known.
+
+    Parameters
+    ----------
+    savings : list of dict
+        An entry for each cache, as :func:`cmlib.cost.savings_without_misses` describes it: without, percent,
+        low, high, reason and more.
+    of : str, default "cycles"
+        Noun for what is saved.
+
+    Returns
+    -------
+    list of str
+        Clauses: one for each estimate, then one for all caches that share a reason why there is none.
+    """
+    return _SENTENCES.misses(savings, of).split("\n")[:-1]
+
+
+def _leave_out_uncounted(runs):
+    """Leave out zeros of events without a turn on a counter, and events that were never counted."""
+    hidden = [zeros_without_turn(counts, running) for counts, running in runs]
+    masked = [counts.mask(zeros) for (counts, _), zeros in zip(runs, hidden, strict=True)]
+    counted = [counts.dropna(axis=1, how="all") for counts in masked]
+    kept = [(counts, running[counts.columns]) for counts, (_, running) in zip(counted, runs, strict=True)]
+    shares = pd.concat([running for _, running in kept]).mean()
+    named = {event for counts, _ in runs for event in counts}
+    without_turn = {event for zeros in hidden for event in zeros if zeros[event].any()}
+    events = set().union(*counted)
+    return CountedRuns(
+        runs=kept,
+        events=events,
+        hidden=without_turn,
+        uncounted=named - without_turn - events,
+        taking_turns=shares[shares < _ALWAYS],
+        knows_shares=not any(running.isna().any(axis=None) for _, running in kept),
+    )
+
+
+def _drop_events(run, events):
+    counts, running = run
+    return counts.drop(columns=events, errors="ignore"), running.drop(columns=events, errors="ignore")
+
+
+def _measure_levels(runs, printed, written, modifier, whole_runs):
+    """Measure the levels of the runs; without a clock where only user mode was counted."""
+    levels, ratios, counts = levels_of_runs(runs, printed, written, whole_runs=whole_runs)
+    is_user = "u" in modifier and "k" not in modifier and "kernel cycles" not in levels
+    has_clock = not is_user and levels.get("GHz", 1.0) >= _SLOWEST
+    return Levels(levels, ratios, counts, is_user, levels.get("GHz") if has_clock else None)
+
+
+def _with_clock(levels, *, is_user):
+    """Return the levels that are shown: with a clock if it follows from them, without what user mode can't have."""
+    levels = dict(levels)
+    parts = [levels.get(name, 0) for name in ("instructions a second", IPC, "CPUs")]
+    if all(parts) and "GHz" not in levels:
+        levels["GHz"] = parts[0] / parts[1] / parts[2] / 1e9
+    if is_user or levels.get("GHz", 1.0) < _SLOWEST:
+        levels.pop("GHz", None)
+    for name in _IN_KERNEL:
+        if is_user and not levels.get(name):
+            levels.pop(name, None)
+    return levels
+
+
+def _median_interval_ms(runs):
+    """Return the median length of all intervals, for the command that is proposed [ms, at least 1]."""
+    steps = np.concatenate([lengths_by_ends(counts.index) for counts, _ in runs])
+    return max(1, round(1000 * float(np.median(steps)))) if len(steps) else 1000
+
+
+def _savings(runs, costs, ghz):
+    """Estimate the cycles that would be saved without misses of each cache, within the bounds of the other events."""
+    from cmlib.cost import savings_without_misses  # not needed for totals, and slow to import
+
+    counted = [(counts, running) for counts, running in runs if {"instructions", "cycles"} <= set(counts)]
+    shares = bounds(totals(counted), costs, ghz=ghz).shares if counted else None
+    return savings_without_misses(runs, costs, ghz=ghz, shares=shares)
+
+
+def _split_cycles(slots, level, recording):
+    """Split the cycles by known costs, where slots were not counted."""
+    if slots is None or slots.counts_slots or slots.verdict.certainty != "open":
+        return []
+    return split_cycles(slots.totals, recording.costs, slots.bounded.shares, level.counts, ghz=recording.ghz)
+
+
+def _find_first(utilization, cycles, slots, recording, level, *, conclusive):
+    """Find what to say first, with the command that separates what the counts do not."""
+    account = slots.account if slots else None
+    separate = ""
+    if account and account["how"] == "open":
+        uses_events = slots.counts_slots or not slots.separate
+        separate = account["decide"] if uses_events else slots.separate
+    knows_width = recording.processor and recording.costs.width[0] == recording.costs.width[1]
+    lacks_cycles = conclusive and account is None and "cycles" not in level.levels
+    return find_first_answer(
+        utilization,
+        cycles,
+        account,
+        separate,
+        texts=slots.texts if slots else {},
+        words=recorded_words(recording.command),
+        lacks_cycles=lacks_cycles,
+        hint="" if knows_width else _TIGHTER,
+    )
+
+
+def _find_phases(runs, level, recording):
+    """Cut the only run into phases and compare them; no phases of several runs, or of whole runs."""
+    if len(runs) > 1 or recording.whole_runs:
+        return Phases(pd.DataFrame(), [], "")
+    rows = phases(runs[0][0])
+    if level.is_user:
+        rows = rows.drop(columns="GHz", errors="ignore")
+    return Phases(*compare_phases(rows, runs[0], recording.costs, recording.ghz))
+
+
+def _describe_share(share):
+    """Return a share of the cycles as a dict, in percent."""
+    return {
+        "name": share.name,
+        "label": share.label(),
+        "low": percent(share.low),
+        "high": percent(share.high),
+        "events": [asdict(event) | _percent_ends(event) for event in share.events],
+    }
+
+
+def _percent_ends(event):
+    return {"low": percent(event.low), "high": percent(event.high)}
