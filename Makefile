@@ -55,6 +55,7 @@ lab: setup
 notebooks: setup  # are stored with the outputs of the paper profile; CMLIB_PUBLIC names a folder of public sets
 	$(BIN)/cmlib run paper
 	$(BIN)/python docs/site/store_outputs.py data/results/paper
+	$(BIN)/python tools/pair_notebooks.py || true  # 1: it changed files
 
 docs: $(VENV)/docs  # from the executed notebooks of a profile: make docs PROFILE=smoke
 	@test -d data/results/$(PROFILE) || { echo "no results of $(PROFILE): make run PROFILE=$(PROFILE)" >&2; exit 1; }

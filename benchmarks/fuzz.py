@@ -2,10 +2,10 @@
 
 python benchmarks/fuzz.py [--mutants 20000] [--seed 0] [--seconds 20] [--megabytes 700] [--keep FOLDER] [SEED_FILE…]
 
-Mutants are made of the real files under tests/golden and in CMLIB_PUBLIC (../shared/public if not set), or of files
-that are named; as many of each dialect. A worker process reads each as `cmlib import` and the stored recording's
-reader do, with limits that the kernel holds. What ends otherwise than read or refused, or exceeds a limit, is kept in
-FOLDER (a new temporary one), and the exit code is 1.
+Mutants are made of each format's sample, of the real files under tests/golden and in CMLIB_PUBLIC (../shared/public if
+not set), or of files that are named; as many of each dialect. A worker process reads each as `cmlib import` and the
+stored recording's reader do, with limits that the kernel holds. What ends otherwise than read or refused, or exceeds a
+limit, is kept in FOLDER (a new temporary one), and the exit code is 1.
 """
 
 import argparse
@@ -32,8 +32,8 @@ from mutants import LONGEST_SEED, mutant
 from cmlib.errors import CmlibError
 from cmlib.io import callgrind, histories, perf, regions
 from cmlib.io.archive import in_recording
+from cmlib.io.formats import registry
 from cmlib.io.perf.cutting import read_marks
-from cmlib.io.perf.formats import find_format
 from cmlib.io.samples import SampleReader
 from cmlib.io.samples.perf_script import read_text
 from cmlib.io.sources import read_sources
@@ -203,6 +203,7 @@ def _is_told(cause):
 
 
 def _read_perf(file):
+    registry.read_counts(file.read_bytes().decode("utf-8", "surrogateescape"))
     sources = read_sources([file], {}, interval_ms=None, columns=None)
     for source in sources:
         perf.read_run(source.raw.decode(errors="replace"), source.facts)
@@ -266,10 +267,13 @@ def _seeds(files):
             found[dialect].append(content)
         if dialect == "history":  # of a row a value; also as a row a commit
             found[dialect].append(histories.read_history(file)[0].iloc[:50, :20].to_csv().encode())
-    return {
+    seeds = {
         dialect: [contents[k] for k in np.unique(np.linspace(0, len(contents) - 1, _PER_DIALECT).astype(int))]
         for dialect, contents in found.items()
     }
+    for name, known in registry.formats().items():
+        seeds.setdefault(name, []).append(_content(Path(known.sample)))
+    return seeds
 
 
 def _content(file):
@@ -294,7 +298,8 @@ def _dialect(file, content):
         return "Callgrind"
     if file.suffix in (".md", ".py", ".c", ".h", ".xlsx", ".msgpack"):
         return None
-    return find_format(content.decode("utf-8", "surrogateescape")).name
+    text = content.decode("utf-8", "surrogateescape")
+    return next((name for name, known in registry.formats().items() if known.sniff(text)), "no format")
 
 
 if __name__ == "__main__":

@@ -61,6 +61,13 @@ def notebooks_dir():
     return _HOME / "notebooks"
 
 
+def notebook_files():
+    """Files (dict of str to Path) of the notebooks by name: the numbered ones, then the studies, each in order."""
+    folder = notebooks_dir()
+    files = [*sorted(folder.glob("[0-9]*_*.ipynb")), *sorted(folder.glob("studies/*.ipynb"))]
+    return {file.stem: file for file in files}
+
+
 def params_dir():
     """Folder (Path) of the notebooks' parameter files, one sub-folder a profile (such as ``smoke``)."""
     return _HOME / "params"

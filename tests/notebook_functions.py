@@ -3,12 +3,13 @@
 import ast
 from pathlib import Path
 
-NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
+SCRIPTS = Path(__file__).parents[1] / "notebooks/scripts"
 
 
 def functions_of(notebook, /, **given):
     """All functions of a notebook by name; they see its imports and colours, one another, and what is given."""
-    source = (NOTEBOOKS / f"{notebook}.py").read_text(encoding="utf-8")
+    (script,) = SCRIPTS.rglob(f"{notebook}.py")
+    source = script.read_text(encoding="utf-8")
     kept = [
         node
         for node in ast.parse(source).body

@@ -1,4 +1,4 @@
-"""Notebooks 06 to 06f and what they read: recordings of made-up counts, written by the code that records real ones."""
+"""Notebooks on AutoPerf's kernels and what they read: recordings of made-up counts, written as real ones are."""
 
 import json
 import re
@@ -106,12 +106,12 @@ def samples():
 
 def test_plots_show_what_they_are_given(samples):
     means = pd.Series([3.0, 2.0, 1.0, 1.0, 1.0], range(1, 6))
-    draw = functions_of("06f_training_runs")["draw_stops"]
+    draw = functions_of("training_runs")["draw_stops"]
     figure, axes = draw({"a": means}, {"a": 4}, "error")
     assert axes[0].get_title("left") == "a: stops at 4" and axes[0].lines[1].get_xdata()[0] == 4
     detector = SimpleNamespace(models_=[SimpleNamespace(threshold=0.5)])
     one = SimpleNamespace(samples=samples, detector=detector, program=SimpleNamespace(label="a"))
-    _, axes = functions_of("06e_other_models")["draw_samples"]([one])
+    _, axes = functions_of("other_detectors")["draw_samples"]([one])
     assert sum(len(line.get_xdata()) for line in axes[0].lines[:3]) == len(samples)
     assert axes[0].get_yscale() == "log" and axes[0].lines[3].get_ydata()[0] == 0.5
     _, axes = draw({"a": means}, {}, "error")
@@ -146,13 +146,13 @@ def test_the_lock_is_found_in_the_committed_recordings_and_named(smoke):
     assert row["F1"] == 1 and row["time, bad / good"] > 2 and row["missed"] == 0
     assert row["named first"] in ("syscalls:sys_enter_futex", "raw_syscalls:sys_enter")
     assert row["runs learned"] <= 12
-    others = pd.read_csv(smoke / "06e_other_models/detectors.csv").set_index("program")
+    others = pd.read_csv(smoke / "other_detectors/detectors.csv").set_index("program")
     others = others.loc["hash_table_lock (for dedup)"]
     assert others["autoencoder"] == 1 and others["time alone"] == row["F1, time alone"]
     # There is no other kernel to learn an anomaly from.
     assert {"PCA", "isolation forest"} <= set(others.index) and "decision tree" not in others.index
     assert others["paper, tree finds it"] == "no"
-    many = pd.read_csv(smoke / "06b_many_functions/clusters.csv").set_index("K")
+    many = pd.read_csv(smoke / "many_functions/clusters.csv").set_index("K")
     assert many.index.tolist() == ["1", "one each"] and (many["autoencoders"] == 1).all()
     assert (many["F1, calibrated"] > 0.5).all()
     assert (many["false alarms, paper's rule"] >= many["false alarms, calibrated"]).all()
@@ -163,21 +163,21 @@ def test_the_notebook_has_the_papers_figures_tables_and_numbers(smoke):
     figures = {figure["name"]: figure["caption"] for figure in manifest["figures"]}
     wanted = {"fig03", "fig11"}
     assert wanted <= set(figures) and not any("nothing was measured" in text for text in figures.values())
-    training = json.loads((smoke / "06f_training_runs/manifest.json").read_text())
+    training = json.loads((smoke / "training_runs/manifest.json").read_text())
     assert {"algorithm1", "fig04"} == {figure["name"] for figure in training["figures"]}
     numbers = {number["name"]: number for number in training["numbers"]}
     assert numbers["stopping run of the paper's MySQL series"]["value"] == 58
     assert numbers["stopping run of the paper's Boost series"]["value"] == 100
     assert {"fig01", "table2", "recorded"} <= {table["name"] for table in manifest["tables"]}
-    others = json.loads((smoke / "06e_other_models/manifest.json").read_text())
+    others = json.loads((smoke / "other_detectors/manifest.json").read_text())
     assert {table["name"] for table in others["tables"]} == {"means", "detectors", "table3"}
     assert [figure["name"] for figure in others["figures"]] == ["fig02", "fig05", "fig10"]
     table = pd.read_csv(smoke / "06_anomaly_detection/table2.csv").set_index("program")
     assert table.at["histogram", "runs, paper"] == 20
     recorded = pd.read_csv(smoke / "06_anomaly_detection/recorded.csv").set_index("program here")
     assert len(recorded) == 15 and recorded.at["streamcluster", "why not"] == "needs 2 NUMA nodes"
-    sensitivity = json.loads((smoke / "06d_sensitivity/manifest.json").read_text())
+    sensitivity = json.loads((smoke / "small_slowdowns/manifest.json").read_text())
     assert "fig12" in {figure["name"] for figure in sensitivity["figures"]}
     assert "false alarms between recordings of one version" in {one["name"] for one in sensitivity["numbers"]}
-    many = json.loads((smoke / "06b_many_functions/manifest.json").read_text())
+    many = json.loads((smoke / "many_functions/manifest.json").read_text())
     assert {"fig06", "fig07", "fig08-fig09"} <= {figure["name"] for figure in many["figures"]}

@@ -1,4 +1,4 @@
-"""Randomized parameters tell events that cause from events that go along, as notebook 08b judges."""
+"""Randomized parameters tell events that cause from events that go along, as notebook studies/causes judges."""
 
 import itertools
 
@@ -12,7 +12,7 @@ from tests.notebook_functions import functions_of
 
 CAUSES, CORRELATES, NOT_SHOWN = VERDICTS = "causes", "correlates only", "not shown"
 NAMES = dict(zip(("CAUSES", "CORRELATES", "NOT_SHOWN"), VERDICTS, strict=True))
-NOTEBOOK = functions_of("08b_causes", seed=0, **NAMES)
+NOTEBOOK = functions_of("causes", seed=0, **NAMES)
 find_causes, moves = NOTEBOOK["find_causes"], NOTEBOOK["moves"]
 EVENTS = ["cause", "along", "untouched"]
 

@@ -238,8 +238,8 @@ def test_gaussian_statistic_is_its_definition_and_scipys(values):
 
 @pytest.fixture(scope="module")
 def outliers():
-    """What notebook 02e defines."""
-    return functions_of("02e_outliers")
+    """What notebook studies/outliers defines."""
+    return functions_of("outliers")
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ from cmlib.rank import blocks, clusters, relative_error
 from cmlib.rank.clusters import ClusterRegression
 from tests.notebook_functions import functions_of
 
-WEIGHED = functions_of("03c_clusters", table=events.table(), n_models=6, seed=0)
-JUDGED = functions_of("03f_grouping", table=events.table(), n_models=6, n_shuffles=30, seed=0)
+WEIGHED = functions_of("clusters", table=events.table(), n_models=6, seed=0)
+JUDGED = functions_of("grouping", table=events.table(), n_models=6, n_shuffles=30, seed=0)
 DRIVERS = {"a": 4, "b": 3}
 COSTS = {"a": 0.3, "b": 0.15}
 # Real names in place of the planted ones, so that kinds and topics are known.
@@ -159,8 +159,8 @@ def matrix():
 
 
 def explain(data, table=None, costs=None):
-    """What notebook 03c finds in a matrix; its table has the cycles that go with the clusters."""
-    functions = WEIGHED if table is None else functions_of("03c_clusters", table=table, n_models=4, seed=0)
+    """What notebook studies/clusters finds in a matrix; its table has the cycles that go with the clusters."""
+    functions = WEIGHED if table is None else functions_of("clusters", table=table, n_models=4, seed=0)
     found = functions["explain"](data)
     return found | {"table": functions["add_cycles"](found, costs or topdown.read_costs())}
 
@@ -187,7 +187,7 @@ def test_the_planted_clusters_are_named_by_what_they_count(found):
 def test_the_closest_category_is_the_one_most_correlated_with_what_a_cluster_adds(found, matrix):
     cpi = 1 / matrix.ipc
     level = pd.DataFrame({"bad speculation": cpi - 1.9, "retired": 0.1 * np.sin(np.arange(100.0))})
-    closest = functions_of("03c_clusters")["closest_category"]
+    closest = functions_of("clusters")["closest_category"]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(topdown, "merge_steps", lambda steps: (level, pd.Series(1.0, level.index)))
         patched.setattr(topdown, "choose_table", lambda events, known: "table")

@@ -1,4 +1,4 @@
-"""Notebooks 07 to 07c, run as a user runs them; streams of others; series read back from lines; the widgets."""
+"""Notebooks on compression, run as a user runs them; streams of others; series read back from lines; the widgets."""
 
 import json
 import lzma
@@ -45,15 +45,8 @@ def test_on_kernel_events_the_notebook_ends_with_its_numbers(smoke):
     assert (fits.xs("bounded", level="method") <= 0.01 + 1e-9).all()
 
 
-def test_lines_with_a_bound_stay_nearer_than_swinging_door(smoke):
-    found = numbers(smoke / "07c_other_compression")
-    assert found["cases in which lines with a bound stay nearer than swinging door at equal size"] > 50
-    gap = pd.read_csv(smoke / "07c_other_compression/equal-size.csv").set_index("case")
-    assert set(gap.index) == {"gcc-2", "perl-2"} and (gap > 0).all(axis=None)
-
-
 def test_lines_cost_less_than_the_paper_has(smoke):
-    found = numbers(smoke / "07a_recording_lines")
+    found = numbers(smoke / "recording_lines")
     assert 0 < found["overhead of the regression, replayed, greatest"] < 1.7
     assert 0 < found["overhead of the recording process, greatest"] < 0.5
     assert -1 <= found["rank correlation of events by lines with events by intervals, mean"] <= 1
@@ -81,14 +74,6 @@ def test_other_streams_of_this_form_are_studied_as_well(tmp_path, monkeypatch):
     assert (folder / "fig03-fig09.svg").is_file()
     fits = pd.read_csv(folder / "fits.csv")
     assert set(fits["case"]) == {"400.perlbench.1", "456.hmmer.2"} and set(fits["n_samples"]) == {300}
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not PUBLIC or not (PUBLIC / "dnn-layers").is_dir(), reason="takes CMLIB_PUBLIC")
-def test_lines_end_at_the_edges_of_layers(tmp_path):
-    page = report.run_profile("paper", ["07b_phases"], {}, results=tmp_path / "results")
-    edges = pd.read_csv(page.parent / "07b_phases/edges.csv").set_index("method").loc["printed"]
-    assert edges["found"] > 90 > 60 > edges["found, largest jumps"] > edges["found, equal steps"]
 
 
 # --- streams of others --------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 """What a miss costs: planted truth, the formula in loops, laws, and what was measured on programs left out."""
 
+import importlib.util
 import itertools
+from pathlib import Path
 
 import numpy as np
 import numpy.testing as npt
@@ -8,16 +10,17 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.base import clone
 
-from cmlib import cost
-from cmlib.cost import change, pooled
+from cmlib import cost, places
+from cmlib.cost import calibration, change, pooled
 from cmlib.cost.savings import _enforce_cache_inclusion
 from cmlib.topdown import bounds, read_costs
 from cmlib.topdown.bounded_account import surely_saved
 from cmlib.topdown.summary import describe_misses
 from tests.naive import cost as naive
 from tests.test_notebooks import numbers
+
+_TOOL = Path(__file__).resolve().parents[1] / "tools/make_cost_tables.py"
 
 SAYS_NOTHING = ["436.cactusADM.1", "437.leslie3d.1", "470.lbm.1", "481.wrf.1"]
 
@@ -41,9 +44,9 @@ def test_a_planted_cost_is_found_and_in_its_interval(per_miss):
         cycles, loads, misses = planted(per_miss, seed=seed)
         steepness, stderr = cost.slope(*cost.rates(cycles, loads).to_numpy().T)
         assert abs(steepness - per_miss) < max(4 * stderr, 0.05 * per_miss)
-        told = cost.predict_change(cycles, loads, -misses / 2)
-        held += told.low <= -per_miss * misses / 2 <= told.high
-        assert told.known and not told.reason
+        prediction = cost.predict_change(cycles, loads, -misses / 2)
+        held += prediction.low <= -per_miss * misses / 2 <= prediction.high
+        assert prediction.known and not prediction.reason
     assert held >= 9
 
 
@@ -87,7 +90,10 @@ def test_counting_more_of_everything_changes_nothing(factor, change):
     assert back.cost == expected.cost
     # What is saved has a limit: all but a quarter of a cycle an instruction.
     assert max(back.change, expected.change) >= -min(back.change, expected.change) * (1 - 1e-12)
-    assert expected.low <= expected.change <= expected.high
+    if change <= 0:
+        assert expected.low <= expected.change <= expected.high
+    else:  # the coverage of intervals for more misses was not measured
+        assert np.isnan([expected.low, expected.high]).all()
 
 
 def test_a_cost_is_no_less_than_nothing_and_no_more_than_memory_or_the_program_takes():
@@ -140,41 +146,102 @@ def test_names_of_perf_and_of_its_constants_are_the_same():
     assert cost.predict_change(constants, reads, -1e-3) == cost.predict_change(cycles, loads, -1e-3)
 
 
-def test_an_estimator_of_scikit_learn():
+@pytest.fixture(scope="module")
+def made():
+    """Tables of models and of their coverage, made again by the tool, and the stored ones."""
+    X, y = cost.changes((*calibration.LARGER_CACHE, *calibration.PREFETCHERS))
+    X = X.drop(columns="stores_change")
+    spec = importlib.util.spec_from_file_location("make_cost_tables", _TOOL)
+    make_cost_tables = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(make_cost_tables)
+    tables = make_cost_tables.make_models(X, y), make_cost_tables.make_coverage(X, y)
+    stored = (pd.read_csv(places.shipped("cost") / f"{name}.csv") for name in ("models", "coverage"))
+    return list(zip(tables, stored, strict=True))
+
+
+@pytest.mark.slow
+def test_models_and_their_coverage_are_those_that_the_tool_makes(made):
+    for table, stored in made:
+        pd.testing.assert_frame_equal(table, stored, rtol=1e-3, atol=1e-3, check_dtype=False)
+
+
+def measured(**chosen):
+    """Rows of coverage.csv with the chosen values."""
+    table = pd.read_csv(places.shipped("cost") / "coverage.csv")
+    for column, value in chosen.items():
+        table = table[table[column] == value]
+    assert len(table)
+    return table
+
+
+def test_intervals_hold_as_stated_on_each_suite_and_release_left_out():
+    larger = measured(model="this processor", setting="larger caches")
+    assert (larger["holds"] >= 90).all() and (larger["error"] < larger["nothing"]).all()
+    for by in ("suite", "release"):
+        (row,) = measured(
+            model="this processor", setting="larger caches", by=by, left_out="each"
+        ).itertuples()
+        assert row.score < row.constant_score
+    prefetchers = measured(model="this processor", setting="prefetchers")
+    assert prefetchers["holds"].min() < 90  # which is why there is no interval for more misses
+
+
+def test_the_documentation_has_the_measured_numbers():
+    page = (Path(__file__).resolve().parents[1] / "docs/cost.md").read_text(encoding="utf-8")
+    table = measured(model="this processor").set_index(["by", "left_out", "setting"])
+    rows = {
+        left_out: table.loc[(by, left_out, "larger caches")]
+        for by, left_out, _ in table.index
+        if left_out != "each"
+    }
+    rows |= {size: table.loc[("suite", "each", size)] for size in calibration.LARGER_CACHE}
+    rows |= {
+        f"all, each {by} left out": table.loc[(by, "each", "larger caches")] for by in ("suite", "release")
+    }
+    for name, row in rows.items():
+        errors = f"{row['bias']:+.1f} | {row['error']:.1f} | {row['nothing']:.1f} | {row['score']:.1f}"
+        constant = f"{row['constant_holds']:.0f} % | {row['constant_score']:.1f}"
+        assert f"| {name} | {row['changes']} | {row['holds']:.0f} % | {errors} | {constant} |" in page
+    other = measured(model="other processor", by="suite", left_out="each", setting="larger caches").iloc[0]
+    scores = f"is {other['score']:.0f}, that of a constant width {other['constant_score']:.0f}"
+    assert f"Its interval score on suites left out {scores}" in page
+    ranges = measured(model="range over latencies", by="suite")
+    inside = (ranges["holds"] * ranges["changes"] / 100).sum()
+    assert f"{inside:.0f} of the {ranges['changes'].sum()} changes that took away three fifths" in page
+
+
+def test_coverage_counts_what_lies_inside_and_scores_what_does_not():
+    rows = pd.DataFrame(
+        {"measured": [10.0, 10.0], "predicted": [10.0, 4.0], "low": [9.0, 1.0], "high": [12.0, 7.0]}
+    )
+    found = cost.coverage(rows.assign(program=["a", "b"], constant=6.0))
+    assert found["holds"] == 50 and found["bias"] == -3 and found["error"] == 3 and found["nothing"] == 10
+    assert found["score"] == pytest.approx((3 + 6 + 20 * 3) / 2)
+    assert found["constant_holds"] == 100 and found["constant_score"] == 12
+
+
+def test_width_is_set_by_programs_that_the_model_did_not_learn_from():
     X, y = cost.changes()
     X = X.drop(columns="stores_change")
-    model = clone(cost.PooledCost(noise=2.0)).fit(X, y)
-    assert model.get_params()["noise"] == 2.0 and model.score(X, y) > 0.8
-
-
-@pytest.fixture(scope="module", params=[False, True], ids=["this", "other"])
-def held_out(request):
-    """Changes of either suite, foretold by what was learned from the other alone; on this or on another processor."""
-    X, y = cost.changes((*pooled.LARGER_CACHE, *pooled.PREFETCHERS))
-    found = cost.held_out(X.drop(columns="stores_change"), y, other_processor=request.param)
-    found["error"] = (found["predicted"] - found["measured"]).abs()
-    found["holds"] = found["measured"].between(found["low"], found["high"])
-    return found.assign(larger_cache=found["setting"].isin(pooled.LARGER_CACHE))
+    expected = []
+    for suite in X["suite"].unique():
+        rest = X["suite"] != suite
+        left_out = cost.learn(X[rest], y[rest])
+        at = X[~rest]
+        quotients = (y[~rest] - left_out.predict(at)).abs() / left_out.scale(at)
+        expected.append(quotients.groupby(at["program"]).max().max())
+    assert cost.learn(X, y).quantile_ == pytest.approx(max(expected))
 
 
 @pytest.mark.slow
-def test_a_suite_is_foretold_by_the_other(held_out):
-    for _, rows in held_out[held_out["larger_cache"]].groupby(["suite", "setting"]):
-        assert rows["error"].median() <= 2.5 and rows["error"].mean() <= 5.1
-        assert rows["predicted"].corr(rows["measured"], "spearman") >= 0.75
-    for _, rows in held_out.groupby(["suite", "larger_cache"]):
-        assert 0.9 <= rows["holds"].mean() < 1
-        assert rows["predicted"].corr(rows["measured"], "spearman") >= 0.75
-    assert held_out.groupby("setting")["holds"].mean().min() >= 0.8
-
-
-@pytest.mark.slow
-def test_programs_whose_intervals_say_nothing_are_not_known_or_right(held_out):
-    X = cost.changes()[0].drop(columns="stores_change")
+def test_programs_whose_intervals_say_nothing_are_not_known_or_right():
+    X, y = cost.changes()
+    X = X.drop(columns="stores_change")
+    held_out = cost.held_out(X, y)
+    holds = held_out["measured"].between(held_out["low"], held_out["high"])
     for name in SAYS_NOTHING:
-        rows = held_out[held_out["larger_cache"] & (held_out["program"] == name)]
         known = not change.reason_unreliable(X[X["program"] == name].iloc[0])
-        assert not known or rows["holds"].all()
+        assert not known or holds[held_out["program"] == name].all()
     known = [not change.reason_unreliable(row) for _, row in X.drop_duplicates("program").iterrows()]
     assert 15 <= sum(known) <= 25
 
@@ -189,7 +256,7 @@ def test_on_another_processor_what_other_programs_cost_tells_nothing():
 
 
 def test_the_notebook_foretells_better_than_what_is_simpler(smoke):
-    found = numbers(smoke, "09f_cost")
+    found = numbers(smoke, "cost_of_misses")
     error = {name.split("by ")[1].split(",")[0]: value for name, value in found.items() if "error by" in name}
     assert error["pooled"] <= 2
     assert all(error["pooled"] < value for name, value in error.items() if name != "pooled")
@@ -210,11 +277,12 @@ def test_savings_without_misses_a_planted_cost_goes_and_no_cache_saves_more_than
     assert list(found) == ["LLC misses", "L1D misses"]
     last, first = found["LLC misses"], found["L1D misses"]
     assert last["low"] <= share <= last["high"] and last["percent"] == pytest.approx(share, rel=0.3)
+    assert "range over plausible latencies" in describe_misses([last])[0]
     assert last["percent"] <= first["high"] and last["low"] <= first["low"] and last["high"] <= first["high"]
     assert not last["reason"] and "not known" not in describe_misses(found.values())[0]
 
 
-def test_readings_of_all_runs_are_combined_and_held_to_the_account():
+def test_estimates_of_all_runs_are_combined_and_limited_by_the_back_end():
     runs = []
     for seed in range(3):
         counts, loads, _ = planted(60, n=800, seed=seed)
@@ -230,13 +298,9 @@ def test_readings_of_all_runs_are_combined_and_held_to_the_account():
     assert "from 3 of 4 runs" in describe_misses([row])[0]
     totals = pd.DataFrame({"rate": [1.0], "error": [0.0]}, ["instructions"])
     shares = bounds(totals, costs).shares
-    shares.loc[["memory and other caches", "back end"], "high"] = row["low"] / 200
-    (held,) = cost.savings_without_misses(runs, costs, shares=shares)
-    assert held["high"] == held["percent"] == pytest.approx(row["low"] / 2)
-    shares.loc[["memory and other caches", "back end"], "high"] = row["high"] / 100
-    shares.loc["memory and other caches", "low"] = (row["percent"] + row["high"]) / 200
-    (held,) = cost.savings_without_misses(runs, costs, shares=shares)
-    assert row["percent"] < held["low"] < held["percent"] < (held["low"] + held["high"]) / 2
+    shares.loc["back end", "high"] = row["percent"] / 200
+    (limited,) = cost.savings_without_misses(runs, costs, shares=shares)
+    assert limited["high"] == limited["percent"] == pytest.approx(row["percent"] / 2)
     sure = row | {"low": 20.0}
     assert bounds(totals, costs, savings=[sure]).shares.at["back end", "low"] == pytest.approx(0.2)
 

@@ -22,17 +22,31 @@ pytestmark = [
 
 
 SETS = {"CPU2006": "spec-llc", "CPU2017": "spec-llc-2017"}
+INTEGER = [
+    "401",
+    "403",
+    "429",
+    "445",
+    "462",
+    "471",
+    "473",
+    "483",
+    "500",
+    "520",
+    "523",
+    "557",
+]  # by SPEC's lists
 SMALL, SIZES = 1.75, (3.5, 7, 14, 19.25)  # MiB: one way of the cache, and 2, 4, 8, 11
 
 
 @pytest.fixture(scope="module")
 def recorded():
-    def read(name, suite, run):
-        content = public.read(f"{SETS[suite]}/streams/{name}.data.{run}.txt")
+    def read(name, release, run):
+        content = public.read(f"{SETS[release]}/streams/{name}.data.{run}.txt")
         return pd.read_csv(io.BytesIO(content), sep=r"\s+").rename(columns=lambda column: column.lstrip("#"))
 
-    programs = cost.changes()[0].drop_duplicates("program").set_index("program")["suite"]
-    return {name: (read(name, suite, 1), read(name, suite, 2)) for name, suite in programs.items()}
+    programs = cost.changes()[0].drop_duplicates("program").set_index("program")["release"]
+    return {name: (read(name, release, 1), read(name, release, 2)) for name, release in programs.items()}
 
 
 def test_tables_are_those_of_the_recordings(recorded):
@@ -57,8 +71,12 @@ def tables(recorded):
     """The two tables of `data/cost`, by the intervals and, from CMLIB_PUBLIC, the totals of each setting."""
     rows = {name: rates_row(cost.rates(*pair)) for name, pair in recorded.items()}
     programs = pd.concat(rows).droplevel(1).rename_axis("program").reset_index()
-    suites = np.where(programs["program"] >= "500", "CPU2017", "CPU2006")
-    programs.insert(1, "suite", suites)
+    release = np.where(programs["program"] >= "500", "CPU2017", "CPU2006")
+    kind = np.where(programs["program"].str.partition(".")[0].isin(INTEGER), "CINT", "CFP")
+    programs.insert(
+        1, "suite", [of + name.removeprefix("CPU") for of, name in zip(kind, release, strict=True)]
+    )
+    programs.insert(2, "release", release)
     ways, prefetchers = (_totals(name) for name in ("cache_ways", "prefetchers"))
     ways = ways[ways["prefetchers"] == "all"]
     settings = {f"{size:g} MiB": ways[ways["llc_mib"] == size] for size in SIZES}

@@ -191,7 +191,7 @@ def test_a_longer_way_off_is_never_likelier(good, distance, step):
     assert p_value_of_distance(distance + step, good) <= p_value_of_distance(distance, good)
 
 
-@pytest.mark.parametrize("notebook", ["06_anomaly_detection", "06a_intruder"])
+@pytest.mark.parametrize("notebook", ["06_anomaly_detection", "spectre"])
 @given(st.lists(st.integers(0, 1000), min_size=3, max_size=30, unique=True), st.integers(0, 2000))
 def test_the_formula_of_the_notebooks_is_the_library_s(notebook, good, distance):
     printed = functions_of(notebook)["p"](distance / 7, pd.Series(good) / 7)

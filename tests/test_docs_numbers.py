@@ -12,7 +12,6 @@ ROOT = Path(__file__).resolve().parents[1]
 PUBLIC = Path(os.environ.get("CMLIB_PUBLIC", ROOT / "../shared/public")).absolute()
 # What a notebook computes is not typed on these pages; settings and names are what is left.
 COMPUTED_BY_A_NOTEBOOK = {
-    "cost.md": {"90 %", "1 %"},
     "cleaning-benchmark.md": {"90 %"},
     "top-down.md": set(),
     "add-a-cleaning-method.md": set(),

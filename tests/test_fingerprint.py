@@ -342,8 +342,8 @@ def test_wrong_usage_ends_with_2(wrong):
 
 @pytest.mark.full
 def test_the_notebook_runs_to_its_end(in_data, tmp_path):
-    page = report.run_profile("smoke", ["05_fingerprinting"], results=tmp_path)
-    folder = page.parent / "05_fingerprinting"
+    page = report.run_profile("smoke", ["hardware_fingerprinting"], results=tmp_path)
+    folder = page.parent / "hardware_fingerprinting"
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     numbers = {number["name"]: number["value"] for number in manifest["numbers"]}
     assert numbers["accuracy on the micro-benchmarks, 10-fold"] > 99

@@ -1,5 +1,6 @@
 """Readers of formats that are not perf's: samples, laws, damage, refusals."""
 
+import importlib.util
 import random
 from math import nan
 from pathlib import Path
@@ -29,6 +30,14 @@ def read_text(text, **options):
 
 def sum_events(program):
     return program.counts.groupby("event", observed=True)["value"].sum().to_dict()
+
+
+def test_the_table_of_formats_is_that_of_the_registry():
+    specification = importlib.util.spec_from_file_location("list_formats", ROOT / "tools/list_formats.py")
+    list_formats = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(list_formats)
+    page = list_formats.PAGE.read_text(encoding="utf-8")
+    assert page == list_formats.replace_table(page), "run python tools/list_formats.py"
 
 
 @pytest.mark.parametrize("name", registry.formats())
@@ -368,6 +377,10 @@ def test_perf_before_3_19_without_times_is_totals():
     counts = read_text("5,cycles\n6,instructions\n7,cycles\n8,instructions\n").programs[0].counts
     assert counts["run"].tolist() == [1, 1, 2, 2]
     assert counts["time_s"].isna().all()
+
+
+def test_the_start_of_a_recording_before_3_19_is_known():
+    assert read_text(read_sample("perf-csv-old")).begin_ns == 1481219964017747737
 
 
 # Refusals

@@ -2,16 +2,15 @@
 
 import json
 import re
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
 
-from cmlib import report
+from cmlib import places, report
 from cmlib.report.formulas import draw_formulas
 
-NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = list(places.notebook_files().values())
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -17,7 +17,7 @@ from tests.naive import fusion as naive
 from tests.notebook_functions import functions_of
 
 PINNED = ["instructions", "cycles"]
-scale_to_unit = functions_of("03a_merging_runs")["scale_to_unit"]
+scale_to_unit = functions_of("merging_runs")["scale_to_unit"]
 
 
 @st.composite

@@ -4,6 +4,7 @@ import ast
 import functools
 import graphlib
 import importlib.metadata
+import importlib.util
 import json
 import re
 import subprocess
@@ -11,13 +12,26 @@ import sys
 import tomllib
 from pathlib import Path
 
-import jupytext
+import nbformat
 import pytest
+
+from cmlib import places
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted((ROOT / "cmlib").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = list(places.notebook_files().values())
+SCRIPTS = sorted((ROOT / "notebooks/scripts").rglob("*.py"))
+
+
+def load_pairing():
+    spec = importlib.util.spec_from_file_location("pair_notebooks", ROOT / "tools/pair_notebooks.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+pairing = load_pairing()
 
 # What only some may import: package -> the modules of cmlib that may. CONTRIBUTING says the same.
 RESERVED = {
@@ -145,22 +159,27 @@ def test_modules_are_named_for_what_they_do():
     assert not wrong, "\n".join(wrong)
 
 
+def test_notebooks_are_equal_to_their_scripts():
+    assert [pairing.notebook_of(script) for script in SCRIPTS] == sorted(NOTEBOOKS)
+    for script in SCRIPTS:
+        notebook = nbformat.read(pairing.notebook_of(script), as_version=4)
+        assert script.read_text(encoding="utf-8") == pairing.to_script(notebook), (
+            f"{script.name} differs from its notebook: python tools/pair_notebooks.py"
+        )
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
-def test_notebooks_are_paired(path):
-    notebook = json.loads(path.read_text(encoding="utf-8"))
-    assert {"name", "language"} <= set(notebook["metadata"]["kernelspec"])
-    twin = jupytext.read(path.with_suffix(".py"))
-    sources = [(c["cell_type"], "".join(c["source"])) for c in notebook["cells"]]
-    assert sources == [(c["cell_type"], c["source"]) for c in twin.cells], (
-        "run: jupytext --sync notebooks/*.py"
-    )
+def test_notebooks_name_their_kernel_and_no_pair(path):
+    metadata = json.loads(path.read_text(encoding="utf-8"))["metadata"]
+    assert {"name", "language"} <= set(metadata["kernelspec"])
+    assert "jupytext" not in metadata, "JupyterLab would refuse it once its script is more recent"
 
 
 def test_notebooks_assert_nothing():
     """They run for recordings of which nobody knows what they show; what must hold is tested here."""
     wrong = [
         f"{path.name}, line {node.lineno}"
-        for path in ROOT.glob("notebooks/*.py")
+        for path in SCRIPTS
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Assert)
     ]
@@ -196,7 +215,7 @@ def test_a_file_of_parameters_says_what_differs_from_the_notebook(path):
     from cmlib.report import declared_parameters, read_parameters
 
     given = read_parameters(path)
-    declared = declared_parameters(ROOT / "notebooks" / f"{path.stem}.ipynb")
+    declared = declared_parameters(places.notebook_files()[path.stem])
     assert given.pop("profile") == path.parent.name
     assert given and all(declared[name].default != value for name, value in given.items())
 
@@ -220,7 +239,7 @@ def test_what_is_imported_is_declared():
     brought = {
         name for record in records for name in re.findall(r"^(\w+)(?:/\S*)?\.py,", record, re.MULTILINE)
     }
-    sources = [*MODULES, *(ROOT / "workloads").rglob("*.py"), *(ROOT / "notebooks").glob("*.py")]
+    sources = [*MODULES, *(ROOT / "workloads").rglob("*.py"), *SCRIPTS]
     packages = {name.split(".")[0] for path in sources for name in imported(path)}
     foreign = packages - set(sys.stdlib_module_names) - {"cmlib", "cmlib_workloads"}
     assert foreign <= brought, foreign - brought

@@ -1,12 +1,9 @@
 """Suites of programs, and the pictures of runs that are put together."""
 
 import pandas as pd
-import pytest
 
 from cmlib import experiments as study
-from cmlib import places, plot, report
-
-PUBLIC = places.external_data_dir()
+from cmlib import plot
 
 
 def test_suites_are_those_of_the_recipes():
@@ -35,16 +32,3 @@ def test_the_picture_of_run_times_holds_every_run():
     _, ax = plot.run_times(times, ylabel="run time [s]")
     assert [list(line.get_ydata()) for line in ax.lines] == [[3.0, 4.0], [9.0]]
     assert ax.get_ylabel() == "run time [s]" and ax.get_ylim()[0] == 0
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not PUBLIC or not (PUBLIC / "spec2000").is_dir(), reason="takes CMLIB_PUBLIC")
-def test_a_third_run_finds_what_runs_merged_by_instructions_foretell(tmp_path):
-    given = {"program": "181.mcf.default,253.perlbmk.850"}
-    folder = report.run_profile("paper", ["03b_third_run"], given, results=tmp_path).parent / "03b_third_run"
-    places_ = pd.read_csv(folder / "places.csv")
-    assert (places_["by instructions"] < places_["by time"] / 10).all()
-    assert (places_["by time"] < places_["mean"]).all()
-    models = pd.read_csv(folder / "models.csv")
-    assert (models["by instructions"] < 1.2 * models["third run alone"]).all()
-    assert models["by instructions"].mean() < 0.8 * models[["pace alone", "shuffled", "mean"]].mean().min()

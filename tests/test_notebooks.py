@@ -27,8 +27,9 @@ def test_the_page_links_to_every_figure_and_table(smoke):
         f for f in smoke.glob("*/*") if f.suffix in {".svg", ".png", ".csv", ".parquet", ".html", ".ipynb"}
     ]
     assert len(made) > 40
-    replaced = smoke / "01a_first_look/overview-0.svg"  # on the first page, by the account of notebook 02a
-    assert replaced in made and '"02a_topdown/overview-0.svg"' in page
+    # On the first page the account of notebook topdown replaces it.
+    replaced = smoke / "00_first_look/overview-0.svg"
+    assert replaced in made and '"topdown/overview-0.svg"' in page
     entries = [
         (file.parent, entry)
         for file in smoke.glob("*/manifest.json")
@@ -56,11 +57,11 @@ def test_cleaning_brings_series_nearer_on_average(smoke):
 
 
 def test_what_is_cut_for_an_outlier_stands_beside_what_the_program_reaches(smoke):
-    cut = pd.read_csv(smoke / "02e_outliers/cut.csv")
+    cut = pd.read_csv(smoke / "outliers/cut.csv")
     assert (cut["cleaned"] < cut["mlpx"]).all() and (cut["mlpx"] > 0).all()
-    reached = numbers(smoke, "02e_outliers")["greatest samples cut that are there without multiplexing"]
+    reached = numbers(smoke, "outliers")["greatest samples cut that are there without multiplexing"]
     assert reached == pytest.approx(100 * (cut["mlpx"] <= 1.5 * cut["ocoe"]).mean())
-    manifest = json.loads((smoke / "02e_outliers/manifest.json").read_text(encoding="utf-8"))
+    manifest = json.loads((smoke / "outliers/manifest.json").read_text(encoding="utf-8"))
     told, beyond = manifest["findings"][0]["text"], (cut["mlpx"] > 1.5 * cut["ocoe"]).sum()
     assert f"{len(cut) - beyond} are at most 1.5 times" in told and (f"The other {beyond}" in told) == (
         beyond > 0
@@ -77,26 +78,28 @@ def test_programs_that_a_method_was_tuned_on_are_judged_apart(smoke):
 
 
 def test_errors_grow_with_the_number_of_events(smoke):
-    growth = pd.read_csv(smoke / "02f_more_events/growth.csv").set_index(["set", "measure"])
+    growth = pd.read_csv(smoke / "more_events/growth.csv").set_index(["set", "measure"])
     for measure in ("% of the mean", "% by Eq. 4"):
         own = growth.loc[("a15-cbench", measure)].set_index("groups")
         assert own["perf"].is_monotonic_increasing and list(own.index) == [2, 3, 4, 5, 6]
         assert (own["counterminer"] >= own["perf"] - 1e-9).all()
-    assert numbers(smoke, "02f_more_events")["error by Eq. 4, 24 events, CounterMiner's way"] > 23.6
+    assert numbers(smoke, "more_events")["error by Eq. 4, 24 events, CounterMiner's way"] > 23.6
 
 
 def test_zeros_that_were_not_counted_are_told_or_the_set_is_named(smoke):
-    found = numbers(smoke, "02d_missing")
+    found = numbers(smoke, "missing_counts")
     if public.read("mlpx-ocoe/20_per_1_time.10s.csv") is None:
-        assert "cmlib fetch mlpx-ocoe" in (smoke / "02d_missing/02d_missing.html").read_text(encoding="utf-8")
+        assert "cmlib fetch mlpx-ocoe" in (smoke / "missing_counts/missing_counts.html").read_text(
+            encoding="utf-8"
+        )
     else:
         assert found["zeros of mlpx-ocoe recognized as not counted"] == 100
-        filled = pd.read_csv(smoke / "02d_missing/filled.csv").set_index("way")
+        filled = pd.read_csv(smoke / "missing_counts/filled.csv").set_index("way")
         assert (filled.loc["Eq. 8", "filled / truth"] > 2).all()
 
 
 def test_the_account_of_the_cycles_adds_up_and_merging_with_ipc_brings_it_nearer(smoke):
-    closures = pd.read_csv(smoke / "02g_sums/closure.csv").set_index("way")
+    closures = pd.read_csv(smoke / "sums/closure.csv").set_index("way")
     assert closures["mean"].sub(1).abs().max() < 0.02
     ours, printed = closures.loc["shrinkage, adjusted to IPC"], closures.loc["scaling, not adjusted"]
     # Of wordcount one step, in which it exits, misses a quarter of its slots however it is cleaned.
@@ -117,7 +120,7 @@ def test_shares_of_the_slots_are_those_of_the_raw_counts_wherever_they_are_told(
     raw = {name: 100 * np.mean(counted[event]) for name, event in names.items()}
     raw["front-end latency"] = 800 * np.mean(counted["de_op_queue_empty"])
     answer = json.loads((smoke / "answers.json").read_text(encoding="utf-8"))["programs"]["wordcount"]
-    table = pd.read_csv(smoke / "02a_topdown/shares.csv").set_index("category")["wordcount"]
+    table = pd.read_csv(smoke / "topdown/shares.csv").set_index("category")["wordcount"]
     bounds = {row["name"]: row for row in answer["account"]["categories"]}
     for name, share in raw.items():
         assert table[name] == pytest.approx(share, abs=0.5)
@@ -136,38 +139,38 @@ def test_ranking_explains_ipc_far_better_than_the_mean(smoke):
 
 
 def test_the_model_of_one_pass_explains_ipc_of_another_far_better_than_the_mean(smoke):
-    core = pd.read_csv(smoke / "03e_other_pass/core.csv")
+    core = pd.read_csv(smoke / "another_pass/core.csv")
     assert (core["second pass: model"] < core["mean of the first pass"] / 2).all()
 
 
 def test_clusters_explain_cycles_better_than_the_mean_and_stand_beside_shuffled_ones(smoke):
-    judged = pd.read_csv(smoke / "03f_grouping/clusters-judged.csv").set_index("program").loc["wordcount"]
+    judged = pd.read_csv(smoke / "grouping/clusters-judged.csv").set_index("program").loc["wordcount"]
     assert judged["linear"] < judged["boosted"] < judged["mean"] / 3
     assert judged[["overlap", "overlap, members shuffled"]].between(0.5, 1).all()
-    clusters = pd.read_csv(smoke / "03c_clusters/clusters.csv")
+    clusters = pd.read_csv(smoke / "clusters/clusters.csv")
     assert clusters["importance"].sum() == pytest.approx(100)
     assert clusters["importance"].between(clusters["low"], clusters["high"]).head(5).all()
     assert set(clusters["class"]) == {"stall", "miss", "mix"}
-    cycles = pd.read_csv(smoke / "03c_clusters/cycles.csv")
+    cycles = pd.read_csv(smoke / "clusters/cycles.csv")
     assert cycles["top-down"].notna().all() and cycles["cycles"].between(cycles["from"], cycles["to"]).all()
     large = clusters[clusters["n_events"] > 12]
     assert not large["name"].str.contains(" and ").any()
 
 
 def test_runs_put_together_explain_ipc_better_than_the_mean(smoke):
-    errors = pd.read_csv(smoke / "03a_merging_runs/fusions.csv").set_index(["program", "merged"])
+    errors = pd.read_csv(smoke / "merging_runs/fusions.csv").set_index(["program", "merged"])
     judged = ["each run", "mean of runs"]
     for name, own in errors.groupby("program"):
         models = own.drop(index="none", level="merged")[judged]
         assert (models < own.loc[(name, "none"), judged] / 1.5).all(axis=None)
-    shape = pd.read_csv(smoke / "03a_merging_runs/shape.csv")
+    shape = pd.read_csv(smoke / "merging_runs/shape.csv")
     assert (shape["counted, stacked [%]"] < 100 / shape["runs"] + 5).all()
 
 
 def test_one_model_of_all_programs_explains_ipc_better_than_the_mean(smoke):
-    errors = pd.read_csv(smoke / "03d_across_programs/mixed.csv").set_index("program")
+    errors = pd.read_csv(smoke / "across_programs/mixed.csv").set_index("program")
     assert (errors["model of all programs"] < errors["mean of this program"]).all()
-    alike = pd.read_csv(smoke / "03d_across_programs/likeness.csv")
+    alike = pd.read_csv(smoke / "across_programs/likeness.csv")
     assert alike["suites"].eq("itself").sum() == 2 and len(alike) == 3
     assert alike["shared"].between(alike["low"], alike["high"]).all()
 
@@ -180,7 +183,7 @@ def test_h_finds_the_planted_pairs_in_every_data_set(smoke):
 
 def test_the_summary_holds_every_number(smoke):
     summary = pd.read_csv(smoke / "10_summary/numbers.csv")
-    for notebook in ("01_collection", "02_cleaning", "03_ranking", "03a_merging_runs", "04_interactions"):
+    for notebook in ("01_collection", "02_cleaning", "03_ranking", "merging_runs", "04_interactions"):
         assert set(numbers(smoke, notebook)) == set(summary.loc[summary["notebook"] == notebook, "name"])
 
 

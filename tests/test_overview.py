@@ -155,7 +155,7 @@ def test_the_picture_of_an_account_tells_each_share_in_its_legend():
     whole = pd.concat([whole, pd.Series({"front end": 0.5, "back end": 0.26})])
     shares.iloc[0] = [0.6, 0.2, 0.2]
     parents = {"front-end latency": "front end", "memory": "back end"}
-    account_card = functions_of("02a_topdown")["account_card"]
+    account_card = functions_of("topdown")["account_card"]
     figure, (above, below) = account_card(shares, whole, pd.Series([4.0, 1, 1, 1, 1], steps), parents)
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         "retired 25.0 %",

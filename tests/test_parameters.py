@@ -18,9 +18,9 @@ from papermill.translators import PythonTranslator
 
 from cmlib import report
 from cmlib.cli import main
-from cmlib.places import notebooks_dir
+from cmlib.places import notebook_files
 from cmlib.report.notebook import begin
-from cmlib.report.parameters import parse_parameters
+from cmlib.report.parameters import parse_parameters, read_cells
 
 PARAMETERS = """\
 program: str = "all"  # programs to study, separated by commas
@@ -88,7 +88,11 @@ def test_limits_that_are_no_constants_are_refused(tmp_path, limits):
         report.declared_parameters(write_notebook(tmp_path / "n.ipynb", limits=limits))
 
 
-@pytest.mark.parametrize("path", sorted(notebooks_dir().glob("*.ipynb")), ids=lambda path: path.stem)
+def code_of(notebook):
+    return "\n".join(cell["text"] for cell in read_cells(notebook) if cell["cell_type"] == "code")
+
+
+@pytest.mark.parametrize("path", notebook_files().values(), ids=lambda path: path.stem)
 def test_papermill_and_the_notebook_itself_take_the_same_parameters(path):
     declared = report.declared_parameters(path)
     inferred = papermill.inspect_notebook(path)
@@ -102,7 +106,7 @@ def test_papermill_and_the_notebook_itself_take_the_same_parameters(path):
         assert (line["inferred_type_name"], line["help"]) == (type(default).__name__, comment)
         assert ast.literal_eval(line["default"]) == default
         declared[name].check(default, path.name)
-    begins = re.search(r"begin\((.*?)\)\n", path.with_suffix(".py").read_text(encoding="utf-8"), re.S)[1]
+    begins = re.search(r"begin\((.*?)\)\n", code_of(path), re.S)[1]
     given = ast.parse(f"begin({begins})").body[0].value.keywords
     assert {word.arg for word in given} == {word.value.id for word in given} == inferred.keys()
 

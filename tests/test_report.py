@@ -209,6 +209,22 @@ def test_twice_in_a_row_it_leaves_the_second_s_results(no_kernel, small_profile)
         ]
 
 
+def test_a_notebook_that_is_left_out_is_shown_as_stored(no_kernel, profile, tmp_path):
+    out = profile({"01_small": saving("01_small"), "06_tests": NOTHING.format("06_tests")})
+    file = tmp_path / "notebooks/06_tests.ipynb"
+    node = nbformat.read(file, as_version=4)
+    node.cells[-1].outputs = [nbformat.v4.new_output("stream", text="what it found before")]
+    nbformat.write(node, file)
+    page = report.run_profile("tiny", results=out).read_text()
+    assert 'href="06_tests.stored.html"' in page and "01_small.stored.html" not in page
+    stored = (out / "tiny/06_tests.stored.html").read_text()
+    assert "what it found before" in stored and "not made in this run" in stored
+    assert "run <code>cmlib sample NAME</code>" in stored
+    write_profile(tmp_path, {"06_tests": saving("06_tests")})
+    assert "stored.html" not in report.run_profile("tiny", ["06"], results=out).read_text()
+    assert not (out / "tiny/06_tests.stored.html").exists()
+
+
 @pytest.fixture
 def live(no_kernel, profile, monkeypatch, tmp_path):
     """A function that gives `cmlib run live` with such words about the recorded programs hashy and uncore."""

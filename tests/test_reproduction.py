@@ -32,7 +32,7 @@ def test_every_table_and_figure_of_the_papers_has_its_row():
 
 def test_every_row_names_a_notebook_and_what_is_lacking_or_of_whom():
     for item in read_items().itertuples():
-        assert (places.notebooks_dir() / f"{item.notebook}.ipynb").is_file(), item
+        assert item.notebook in places.notebook_files(), item
         assert item.result or item.lacking, item
         assert item.data in {
             "our hardware",
@@ -49,10 +49,10 @@ def test_every_row_names_a_notebook_and_what_is_lacking_or_of_whom():
     [(["kmeans", "wordcount", "gcc"], "reproduced"), (["kmeans", "kmeans", "gcc"], "in part")],
 )
 def test_programs_of_the_paper_are_counted_in_the_tables_of_the_run(tmp_path, programs, status):
-    (tmp_path / "03a_merging_runs").mkdir()
+    (tmp_path / "merging_runs").mkdir()
     table = pd.DataFrame({"program": programs})
-    table.to_csv(tmp_path / "03a_merging_runs/run-times.csv", index=False)
-    rows = reproduction(tmp_path, [section("03a_merging_runs", "fig02")]).set_index(["paper", "item"])
+    table.to_csv(tmp_path / "merging_runs/run-times.csv", index=False)
+    rows = reproduction(tmp_path, [section("merging_runs", "fig02")]).set_index(["paper", "item"])
     shown = rows.loc[("GBRT", "Fig. 2")]
     assert shown["status"] == status
     assert shown["programs"] == f"{len({*programs} & {'kmeans', 'wordcount'})} of 2"
@@ -67,7 +67,7 @@ def test_programs_whose_names_are_written_with_an_underscore_are_counted(tmp_pat
 
 
 def test_what_no_notebook_made_is_not_reproduced_and_simulations_are_in_part(tmp_path):
-    rows = reproduction(tmp_path, [section("05a_simulated_fingerprinting", "fig02")])
+    rows = reproduction(tmp_path, [section("05_fingerprinting", "fig02")])
     status = rows.set_index(["paper", "item"])["status"]
     assert status.loc[("Fingerprinting", "Fig. 2")] == "in part"
     assert set(status.drop(("Fingerprinting", "Fig. 2"))) == {"not"}

@@ -14,7 +14,7 @@ from cmlib import places
 pytestmark = pytest.mark.full
 
 NAME = "simulated-bzip2"
-SHOWN = ("01_collection", "01a_first_look", "03_ranking")
+SHOWN = ("01_collection", "00_first_look", "03_ranking")
 
 
 @pytest.fixture(scope="module")
@@ -65,11 +65,11 @@ def test_every_caption_and_record_says_simulated_and_none_has_seconds(live, mani
 
 
 def test_phases_come_with_functions_and_what_to_do(live, manifests):
-    told = manifests["01a_first_look"]["overviews"][NAME]
+    told = manifests["00_first_look"]["overviews"][NAME]
     assert told["picture"]["alt"].endswith("not measured.") and told["advice"]
-    phases = (live / "01a_first_look/phases.csv").read_text(encoding="utf-8").splitlines()
+    phases = (live / "00_first_look/phases.csv").read_text(encoding="utf-8").splitlines()
     assert phases[0] == "program,from,to,estimated cycles [%],what stands out,functions" and len(phases) > 2
-    drawn = (live / "01a_first_look/rates-0.svg").read_text(encoding="utf-8")
+    drawn = (live / "00_first_look/rates-0.svg").read_text(encoding="utf-8")
     assert "sim.ll_load_misses (modelled)" in drawn and "sim.loads -->" in drawn
     # Misses are told apart from what was executed wherever a figure names them.
     ranked = (live / "03_ranking/importances.csv").read_text(encoding="utf-8")

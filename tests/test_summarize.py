@@ -359,7 +359,7 @@ def test_a_finished_report_of_a_file_says_what_summarize_says_of_it(text, limit,
     file.write_text(text)
     import_files("app", [file])
     code = "from cmlib.cli import main; main()"
-    line = [sys.executable, "-c", code, "run", "live", "01a_first_look", "-p", "program=app"]
+    line = [sys.executable, "-c", code, "run", "live", "00_first_look", "-p", "program=app"]
     subprocess.run(line, check=True, capture_output=True, timeout=300)
     results = tmp_path / "results/live/app"
     page = json.loads((results / "answers.json").read_text(encoding="utf-8"))["programs"]["app"]
@@ -396,7 +396,7 @@ def test_a_processor_that_is_told_is_kept_and_the_first_page_says_the_same(
     url = store.refresh(tmp_path / "recordings", f"sqlite:///{tmp_path}/store.sqlite")
     asked = SimpleNamespace(processor=processors.find(called))
     for name, notebook in (("kept", SimpleNamespace(processor="")), ("asked", asked)):
-        first_page = functions_of("01a_first_look", notebook=notebook)["summarize"]
+        first_page = functions_of("00_first_look", notebook=notebook)["summarize"]
         for one in expected:
             program = f"{name}-{one['core']}".rstrip("-")
             runs = [store.load(url, run) for run in store.runs(url, program=program)["run_id"]]

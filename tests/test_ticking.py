@@ -61,7 +61,7 @@ def test_no_cause_is_found_where_none_was_planted():
     data = as_matrix()
     assert set(data.ticking.index) == set(TICKING) and not set(TICKING) & set(data.X)
     table = pd.DataFrame({"description": []}, dtype=str)
-    explain = functions_of("03c_clusters", table=table, n_models=2, seed=0)["explain"]
+    explain = functions_of("clusters", table=table, n_models=2, seed=0)["explain"]
     assert not set(TICKING) & set(explain(data)["members"]["event"])
     assert set(data.X) == {"branches", "misses", "waited for", "page-faults", "sched:sched_switch"}
 

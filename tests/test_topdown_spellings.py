@@ -96,7 +96,7 @@ def test_level_1_that_does_not_add_up_is_said_and_is_no_verdict():
 
 @pytest.mark.parametrize("rates", [AMD, ARM, SLOTS], ids=["AMD", "Arm", "Ice Lake"])
 def test_the_account_of_every_default_list_is_one_on_both_pages(rates):
-    """What 02a draws of whole runs lies within what the first page says; its sum can be judged, or not."""
+    """What notebook topdown draws of whole runs lies within what the first page says; its sum can be judged, or not."""
     run = made(rates | {"instructions": 1.1})
     account = topdown.summarize("x", [run])["account"]
     totals = topdown.totals([run])["rate"]
@@ -106,7 +106,7 @@ def test_the_account_of_every_default_list_is_one_on_both_pages(rates):
     for name, share in whole.level().iloc[0].items():
         if name in shown:
             assert shown[name]["low"] - 0.01 <= 100 * share <= shown[name]["high"] + 0.01
-    functions = functions_of("02a_topdown", PINNED=["instructions", "cycles"])
+    functions = functions_of("topdown", PINNED=["instructions", "cycles"])
     _, judged = functions["judge_sum"](whole, whole.level().iloc[0].sum())
     assert judged
 

@@ -1,4 +1,4 @@
-"""Notebooks 08, 08a and 08b on the committed runs: numbers are those of the recordings, events have verdicts."""
+"""Notebooks on tuning, on the committed runs: numbers are those of the recordings, events have verdicts."""
 
 import json
 
@@ -24,8 +24,8 @@ def read_manifest(folder):
     ("notebook", "figures", "tables"),
     [
         ("08_tuning", ["times", "parameters", "fig13", "fig14", "explore"], ["table4", "pairs", "variation"]),
-        ("08a_number_of_runs", ["learning", "fig15"], ["table2", "alone"]),
-        ("08b_causes", ["causes"], ["quality", "causes", "moves"]),
+        ("number_of_runs", ["learning", "fig15"], ["table2", "alone"]),
+        ("causes", ["causes"], ["quality", "causes", "moves"]),
     ],
 )
 def test_every_table_and_figure_of_the_papers_is_there(smoke, notebook, figures, tables):
@@ -49,10 +49,10 @@ def test_its_numbers_are_those_of_the_recordings(smoke, tuned):
 
 
 def test_models_err_less_than_the_mean_and_name_the_parameter_that_changes_the_time(smoke):
-    said = read_manifest(smoke / "08a_number_of_runs")
+    said = read_manifest(smoke / "number_of_runs")
     errors = {number["name"]: number["value"] for number in said["numbers"]}
     assert 0 < errors["error of a model of the time by parameters, sort"] < 11
-    alone = pd.read_csv(smoke / "08a_number_of_runs/alone.csv").set_index("name")["p"]
+    alone = pd.read_csv(smoke / "number_of_runs/alone.csv").set_index("name")["p"]
     assert alone.idxmin() == "executor.cores" and alone.min() <= 0.05
     assert "runs of sort" in said["findings"][0]["text"]
     findings = read_manifest(smoke / "08_tuning")["findings"]
@@ -61,11 +61,11 @@ def test_models_err_less_than_the_mean_and_name_the_parameter_that_changes_the_t
 
 
 def test_every_important_event_has_its_verdict_and_the_finding_counts_them(smoke):
-    judged = pd.read_csv(smoke / "08b_causes/causes.csv")
-    said = read_manifest(smoke / "08b_causes")["findings"][0]["text"]
+    judged = pd.read_csv(smoke / "causes/causes.csv")
+    said = read_manifest(smoke / "causes")["findings"][0]["text"]
     verdicts = {"causes", "less than expected", "not shown"}
     assert len(judged) == 3 and set(judged["verdict"]) <= verdicts
-    moved = pd.read_csv(smoke / "08b_causes/moves.csv")
+    moved = pd.read_csv(smoke / "causes/moves.csv")
     assert (judged["verdict"][moved["factor"].isna()] == "not shown").all()
     assert f"{(judged['verdict'] == 'not shown').sum()} neither is shown" in said
 
@@ -73,7 +73,7 @@ def test_every_important_event_has_its_verdict_and_the_finding_counts_them(smoke
 def test_a_verdict_is_drawn_with_its_interval_and_what_the_model_says():
     row = {"program": "sort", "event": "close", "verdict": "less than expected", "expected": -8.0}
     frame = pd.DataFrame([row | {"observed": -1.0, "low": -2.5, "high": 0.5}])
-    draw = functions_of("08b_causes")["draw_verdicts"]
+    draw = functions_of("causes")["draw_verdicts"]
     _, (ax, empty) = draw(frame, programs=["sort", "join"], xlabel="change [%]")
     assert [label.get_text() for label in ax.get_yticklabels()] == ["close: less than expected"]
     drawn = {line.get_label(): list(line.get_xdata()) for line in ax.lines}

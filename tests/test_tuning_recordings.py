@@ -171,7 +171,7 @@ def test_runs_with_emitted_events_are_an_experiment_of_their_own(write, tmp_path
     assert emitted.rates["page-faults"].to_numpy() == pytest.approx(expected.to_numpy())
     experiments = [(tuned.runs, {}), (emitted, {"page-faults": ("page-faults",)})]
     names = {"CAUSES": "causes", "CORRELATES": "correlates only", "NOT_SHOWN": "not shown"}
-    find_causes = functions_of("08b_causes", seed=0, **names)["find_causes"]
+    find_causes = functions_of("causes", seed=0, **names)["find_causes"]
     judged = find_causes(tuned.runs, ["page-faults", "cpu-migrations"], experiments)
     assert judged["factor"].tolist() == ["page-faults", ""]
 

@@ -1,9 +1,8 @@
-"""Estimate the cycles that a cache miss costs, from a program's intervals and from measured changes of misses.
+"""Estimate what a cache miss costs in cycles, from a program's intervals and from measured changes of misses.
 
-`rates` gives cycles and misses per instruction by interval, `slope` the cycles that come with one miss more,
-`predict_change` the change of cycles per instruction if misses change; `savings_without_misses` gives the cycles
-that would be saved without the misses of each cache. A ValueError if a column of counts is missing, or nothing was
-counted.
+:func:`rates` computes cycles and misses per instruction by interval, :func:`slope` the cycles that come with one more
+miss. :func:`predict_change` predicts the change of cycles per instruction for a change of misses, and
+:func:`savings_without_misses` estimates the cycles that would be saved without the misses of each cache.
 """
 
 import lazy_loader

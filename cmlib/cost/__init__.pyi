@@ -1,4 +1,5 @@
+from .calibration import changes, coverage, held_out, learn
 from .change import predict_change
-from .pooled import PooledCost, changes, default_cost_model, held_out
+from .pooled import PooledCost, default_cost_model
 from .savings import savings_without_misses
 from .slopes import rates, slope

@@ -1,9 +1,7 @@
 """Predict how a program's cycles change if its cache misses change.
 
-:func:`predict_change` takes the counts of a run by interval (DataFrame) and a change of misses per instruction, and
-gives a :class:`Prediction`: change of cycles per instruction with an interval, and cost of a miss [cycles]. A
-ValueError if a column is missing, or nothing was counted; a prediction that is not reliable says why in its
-`reason`.
+:func:`predict_change` takes the counts of a run by interval and a change of misses per instruction, and returns a
+:class:`Prediction`.
 """
 
 from typing import NamedTuple
@@ -14,8 +12,8 @@ import pandas as pd
 from cmlib.cost.pooled import default_cost_model
 from cmlib.cost.slopes import rates, slope
 
-SURE = 2.0  # a slope is reliable if it is above 0 by so many of its standard errors
-OTHERS = 2.0  # with more misses of stores for each of loads, the cost of loads' misses is not reliable
+SURE = 2.0  # a slope is reliable if it exceeds 0 by this number of its standard errors
+MOST_STORES = 2.0  # with more misses of stores per miss of loads, the cost of loads' misses is not reliable
 
 
 class Prediction(NamedTuple):
@@ -24,13 +22,15 @@ class Prediction(NamedTuple):
     Attributes
     ----------
     change, low, high : float
-        Change of cycles per instruction, and the ends of its prediction interval.
+        Change of cycles per instruction, and the ends of its prediction interval. The ends are NaN if misses increase:
+        the coverage of such intervals was not measured.
     cost : float
         Cost of a miss [cycles].
     known : bool
-        True if the program's own intervals are enough for it. If not, the numbers are mostly those of other programs.
+        True if the program's own intervals determine the cost. If False, the numbers are mostly those of other
+        programs.
     reason : str
-        Why they are not enough; else empty.
+        Why the intervals do not determine the cost; empty if they do.
     """
 
     change: float
@@ -42,29 +42,28 @@ class Prediction(NamedTuple):
 
 
 def predict_change(cycles_run, misses_run, change, *, stores_change=None, misses=None, model=None):
-    """Predict the change of cycles per instruction, if misses per instruction change.
+    """Predict the change of cycles per instruction for a change of misses per instruction.
 
     Parameters
     ----------
     cycles_run, misses_run : DataFrame
-        Intervals of a run with cycles and of one with misses (of loads), which may be the same; as
-        :func:`cmlib.cost.rates` takes them.
+        Intervals of a run with cycles and of one with misses of loads, as :func:`cmlib.cost.rates` takes them. Both
+        may be the same run.
     change : float
-        Change of misses per instruction; negative if there will be fewer.
+        Change of misses per instruction; negative for fewer misses.
     stores_change : float, optional
-        Change of the misses of stores per instruction; in proportion to `change` by default.
+        Change of the misses of stores per instruction. Default: in proportion to `change`.
     misses : str, optional
-        Column of the misses, if they are not the last-level cache's.
-    model : fitted PooledCost, optional
-        By default learned from 29 programs of SPEC CPU2006 and CPU2017 on a Xeon Gold 5120
-        (:func:`cmlib.cost.default_cost_model`); ``default_cost_model(other_processor=True)`` for another processor or
-        other misses than of loads in the last level.
+        Column of the misses. Default: loads that miss the last-level cache.
+    model : PooledCost, optional
+        Default: learned from 29 programs of SPEC CPU2006 and CPU2017 on a Xeon Gold 5120
+        (:func:`cmlib.cost.default_cost_model`). Use ``default_cost_model(other_processor=True)`` for another processor,
+        or for other misses than those of loads in the last level.
 
     Returns
     -------
     Prediction
-        `change`, `low` and `high` [cycles per instruction], `cost` of a miss [cycles], and whether the program's own
-        intervals tell it (`known`; if not, the `reason`).
+        Change of cycles per instruction with its interval, cost of a miss, and whether the intervals determine it.
 
     Raises
     ------
@@ -73,25 +72,36 @@ def predict_change(cycles_run, misses_run, change, *, stores_change=None, misses
 
     Notes
     -----
-    On these programs, each suite left out while the other is learned from, with 2, 4, 8 and 11 times the cache: half of
-    the errors are below 1.1, 1.0, 1.7 and 2.0 % of all cycles, and 98 % of the 90 % intervals hold.
+    The intervals are made to hold for 90 % of the programs of a suite that the model did not learn from, at all sizes
+    of the cache at once. How many held was measured for four suites, each left out in turn: `docs/cost.md` has the
+    numbers, `data/cost/coverage.csv` the details.
     """
     row = rates_row(rates(cycles_run, misses_run, misses=misses)).assign(change=float(change))
     if stores_change is not None:
         row["stores_change"] = float(stores_change)
     model = model or default_cost_model()
-    (low,), (high,) = model.predict_interval(row)
+    predicted = float(model.predict(row)[0])
+    low = high = np.nan
+    if change <= 0:
+        low, high = (float(end[0]) for end in model.predict_interval(row))
     reason = reason_unreliable(row.iloc[0])
     cost = float(model.posterior(row)["cost"].iloc[0])
-    return Prediction(float(model.predict(row)[0]), float(low), float(high), cost, not reason, reason)
+    return Prediction(predicted, low, high, cost, not reason, reason)
 
 
 def rates_row(intervals):
-    """Summarize a program's intervals in a row, as :class:`cmlib.cost.PooledCost` takes it: a DataFrame.
+    """Summarize a program's intervals in one row, as :class:`cmlib.cost.PooledCost` takes it.
 
-    `intervals` is a DataFrame of :func:`cmlib.cost.rates`: cycles, misses and maybe stores per instruction, a row
-    an interval. Columns: cycles, misses and stores (0 if not counted), means per instruction; slope [cycles a miss]
-    and its stderr; intervals (number). The change of misses is to be added.
+    Parameters
+    ----------
+    intervals : DataFrame
+        From :func:`cmlib.cost.rates`, one row per interval: cycles, misses and possibly stores per instruction.
+
+    Returns
+    -------
+    DataFrame
+        One row: ``cycles``, ``misses`` and ``stores`` (0 if not counted), means per instruction; ``slope`` [cycles per
+        miss] and its ``stderr``; and ``intervals``, their number. The change of misses is to be added.
     """
     steepness, stderr = slope(intervals["cycles"], intervals["misses"])
     means = intervals.mean().reindex(["cycles", "misses", "stores"], fill_value=0.0)
@@ -99,7 +109,7 @@ def rates_row(intervals):
 
 
 def reason_unreliable(row):
-    """Say why the cost of a program's misses can't be estimated from its intervals.
+    """Return the reason why a program's intervals do not determine the cost of its misses; "" if they do.
 
     Parameters
     ----------
@@ -110,15 +120,15 @@ def reason_unreliable(row):
     Returns
     -------
     str
-        The reason; empty if it can.
     """
     if row["misses"] <= 0:
         return "no miss was counted"
     if not np.isfinite(row["stderr"]):
         return f"misses don't vary, or there are too few intervals ({row['intervals']:.0f})"
-    if "stores_change" not in row and row["stores"] > OTHERS * row["misses"]:
-        return f"stores miss {row['stores'] / row['misses']:.0f} times as often as loads, and their change isn't told"
+    if "stores_change" not in row and row["stores"] > MOST_STORES * row["misses"]:
+        times = row["stores"] / row["misses"]
+        return f"stores miss {times:.0f} times as often as loads, and their change is not given"
     if row["slope"] < SURE * row["stderr"]:
         cost = f"{row['slope']:.0f} cycles a miss, standard error {row['stderr']:.0f}"
-        return f"cycles don't follow misses alike on all time scales: {cost}"
+        return f"cycles do not follow misses in the same way on all time scales: {cost}"
     return ""

@@ -1,29 +1,27 @@
-"""Estimate the cycles that a program would save if it had no misses of a cache.
-
-:func:`savings_without_misses` takes the counts and running shares of its runs (DataFrames, a row an interval, a
-column an event), and gives a list of dicts, one for each cache: percent with low and high [% of the cycles], or
-None and a reason. Runs without instructions or cycles are left out.
-"""
+"""Estimate the cycles that a program would save if it had no misses of a cache."""
 
 import copy
 import re
 
 import numpy as np
-from scipy import stats
+import pandas as pd
 
-from cmlib.cost.change import SURE, predict_change, rates_row, reason_unreliable
+from cmlib.cost.change import SURE, rates_row, reason_unreliable
 from cmlib.cost.pooled import default_cost_model
 from cmlib.cost.slopes import rates
 from cmlib.intervals import MOST_PER_CYCLE
 from cmlib.places import yaml_beside
 
-# Caches by the kinds of events that count their misses, and top-down categories that these misses cost.
-_MISSES, _PARTS = map(yaml_beside(__file__).get, ("misses", "parts"))
+# Caches by the kinds of events that count their misses.
+_MISSES = yaml_beside(__file__)
 # Names of events that count misses of loads alone, of code as well, of prefetches as well.
 _OF_LOADS = re.compile("load|dmnd|rd_blk")
 _OF_CODE = re.compile("ic_dc|code|^cache-(misses|references)|longest_lat")
 _OF_PREFETCHES = re.compile("ic_dc|pf|prefetch|any_fills|^cache-(misses|references)|longest_lat")
-_HARDLY = 1.0  # if misses cost less [% of the cycles] at their full latency, that is the answer
+_HARDLY = 1.0  # if all misses at the longest latency cost less [% of the cycles], that is the answer
+# Plausible latencies of DRAM [cycles]: from idle memory of a desktop (50 ns at 4 GHz) to busy or remote memory of a
+# server (200 ns).
+PLAUSIBLE_LATENCY = (200.0, 790.0)
 
 
 def savings_without_misses(runs, costs, *, ghz=None, shares=None):
@@ -32,27 +30,33 @@ def savings_without_misses(runs, costs, *, ghz=None, shares=None):
     Parameters
     ----------
     runs : sequence of (DataFrame, DataFrame)
-        Of each run its counts and its running shares (0–1): a row an interval in order, a column an event.
+        Counts and running shares (0–1) of each run: one row per interval in order, one column per event. Runs without
+        instructions or cycles are left out.
     costs : cmlib.topdown.costs.Costs
-        Of the processor (latencies, width, kinds of events): :func:`cmlib.topdown.read_costs`.
+        Latencies and kinds of events of the processor, from :func:`cmlib.topdown.read_costs`.
     ghz : float, optional
-        Clock of the recording [GHz], to convert latencies from ns to cycles. Default: the processor's fastest.
+        Clock of the recording [GHz], which converts latencies from ns to cycles. Default: the processor's fastest.
     shares : DataFrame, optional
-        Bounds of the slots by category, from :func:`cmlib.topdown.bounds`; the estimates are limited to these.
+        Bounds of the slots by category, from :func:`cmlib.topdown.bounds`. Misses save no more than the upper bound of
+        the back end (and of the front end, for events that also count misses of code).
 
     Returns
     -------
     list of dict
-        An entry for each cache whose misses were counted: ``without`` (such as ``L2 misses``); ``event``, the event
-        of its misses that is used, preferably one of loads; ``counts``, what that counts, and ``overstates``, True if
-        that is more than loads; ``percent``, ``low`` and ``high``, cycles saved and the ends of the interval [% of all
-        cycles], medians over those ``runs`` (of ``of_runs``) from which it could be estimated; or None in all three,
-        and in ``reason`` why there is no estimate; ``cut``, True if the account of the slots narrowed the interval.
+        One entry for each cache with counted misses:
+
+        - ``without``: the misses, such as ``L2 misses``;
+        - ``event``: the event that is used, preferably one of loads;
+        - ``counts``: what the event counts, and ``overstates``: True if that is more than loads;
+        - ``percent``: cycles saved [% of all cycles], at the processor's nominal latency; None if not known;
+        - ``low`` and ``high``: a range over plausible latencies of memory, 200 to 790 cycles. It is no confidence
+          interval: nobody has measured how often it holds on the recorded processor;
+        - ``reason``: why there is no estimate, or empty;
+        - ``runs`` and ``of_runs``: runs that give an estimate, and all runs. The numbers are medians over the former.
 
     Notes
     -----
-    :func:`cmlib.cost.predict_change` by ``default_cost_model(other_processor=True)``, as what a miss costs on another
-    processor says little; a miss costs no more than its latency on this one.
+    The model is ``default_cost_model(other_processor=True)``, as the cost of a miss on another processor says little.
     """
     readings = {}
     for counts, running in runs:
@@ -62,7 +66,9 @@ def savings_without_misses(runs, costs, *, ghz=None, shares=None):
             possible = counts[event] <= MOST_PER_CYCLE * counts["cycles"]
             usable = counts.loc[possible, ["instructions", "cycles", event]].dropna()
             if usable[["instructions", "cycles"]].sum().all():
-                saved = _saved(usable, event, costs.most(event, ghz)) | {"running": running[event].mean()}
+                saved = _estimate_from_run(usable, event, costs.most(event, ghz)) | {
+                    "running": running[event].mean()
+                }
                 readings.setdefault(name, {}).setdefault(event, []).append(saved)
     names = [name for name in dict.fromkeys(_MISSES.values()) if name in readings]
     return _enforce_cache_inclusion([_combined(name, readings[name], len(runs), shares) for name in names])
@@ -71,7 +77,7 @@ def savings_without_misses(runs, costs, *, ghz=None, shares=None):
 def _combined(name, by_event, n_runs, shares):
     """The entry of one cache: medians over the runs for its best event, limited to the bounds in `shares` if given.
 
-    `by_event` has for each event what :func:`_saved` returned of each run, with the running share.
+    `by_event` has for each event what :func:`_estimate_from_run` returned of each run, with the running share.
     """
 
     def quality(event):
@@ -89,32 +95,17 @@ def _combined(name, by_event, n_runs, shares):
     entry |= {"overstates": bool(code or prefetches), "runs": len(known), "of_runs": n_runs}
     if not known:
         return entry | dict.fromkeys(("percent", "low", "high")) | {"reason": by_event[event][0]["reason"]}
-    ends = {end: float(np.median([saved[end] for saved in known])) for end in ("percent", "low", "high")}
-    held = ends if shares is None else _hold(ends, *_account_of(name, shares, code))
-    cut = held["low"] > ends["low"] or held["high"] < ends["high"]
-    return entry | held | {"cut": cut, "reason": ""}
+    most = 100.0 if shares is None else _most_lost(shares, code)
+    medians = {end: float(np.median([saved[end] for saved in known])) for end in ("percent", "low", "high")}
+    return entry | {end: min(value, most) for end, value in medians.items()} | {"reason": ""}
 
 
-def _hold(ends, least, most):
-    """Dict of percent, low, high, limited to (least, most); percent is the mean of the truncated normal
-    distribution."""
-    percent, low, high = ends.values()
-    held = {end: float(np.clip(value, least, most)) for end, value in ends.items()}
-    sd = (high - low) / (2 * stats.norm.ppf(0.95))
-    if sd > 0 and held["high"] > held["low"]:
-        cut = ((held[end] - percent) / sd for end in ("low", "high"))
-        mean = float(stats.truncnorm.mean(*cut, loc=percent, scale=sd))
-        held["percent"] = float(np.clip(mean, held["low"], held["high"]))
-    return held
-
-
-def _account_of(name, shares, code):
-    """Least and most slots [%] that misses of a cache, and of those behind it, can cost by the bounds in `shares`."""
-    parts, top = _PARTS[name], ["back end"]
+def _most_lost(shares, code):
+    """Return the most slots [%] that data misses (and misses of code) can cost, by the bounds in `shares`."""
+    most = shares.at["back end", "high"]
     if code:
-        parts, top = [*parts, "instruction cache"], [*top, "front end"]
-    most = min(shares.loc[parts, "high"].sum(), shares.loc[top, "high"].sum(), 1.0)
-    return 100 * min(shares.loc[_PARTS[name], "low"].sum(), most), 100 * most
+        most += shares.at["front end", "high"]
+    return 100 * min(most, 1.0)
 
 
 def _enforce_cache_inclusion(savings):
@@ -129,21 +120,63 @@ def _enforce_cache_inclusion(savings):
     return savings
 
 
-def _saved(counts, event, latency):
-    """Dict of percent, low, high and reason from one run's counts; `latency` is the most that a miss can cost
-    [cycles]."""
-    intervals = rates(counts, counts, misses=event)
-    row, percent = rates_row(intervals).iloc[0], -100 / intervals["cycles"].mean()
-    most = -percent * latency * row["misses"]
+def _estimate_from_run(counts, event, latency):
+    """Estimate what one run would save without the misses that `event` counts.
+
+    `latency` is the processor's nominal latency of such a miss [cycles]. Returns a dict of percent, low, high [% of
+    the cycles] and reason; the first three are None if there is a reason against an estimate.
+    """
+    rows = rates_row(rates(counts, counts, misses=event))
+    row = rows.iloc[0]
+    shortest, longest = PLAUSIBLE_LATENCY
+    most = 100 * longest * row["misses"] / row["cycles"]
     if most < _HARDLY:
         return {"percent": 0.0, "low": 0.0, "high": float(most), "reason": ""}
     reason = reason_unreliable(row)
-    if not reason and row["slope"] - SURE * row["stderr"] > latency:
+    if not reason and row["slope"] - SURE * row["stderr"] > longest:
         reason = "more cycles come with a miss than it can cost"
-    if reason:  # without its numbers
-        return {"percent": None, "low": None, "high": None, "reason": reason.partition(":")[0]}
-    model = copy.copy(default_cost_model(other_processor=True))
-    model.latency = latency
-    predicted = predict_change(counts, counts, -row["misses"], misses=event, model=model)
-    ends = {"percent": predicted.change, "low": predicted.high, "high": predicted.low}
-    return {name: float(np.clip(percent * end, 0, most)) for name, end in ends.items()} | {"reason": ""}
+    if reason:
+        without_numbers = reason.partition(":")[0]
+        return {"percent": None, "low": None, "high": None, "reason": without_numbers}
+    nominal = float(np.clip(latency, shortest, longest)) if np.isfinite(latency) else longest
+    rows = rows.assign(change=-row["misses"])
+    saved = range_over_latencies(default_cost_model(other_processor=True), rows, nominal).iloc[0]
+    return {name: float(np.clip(saved[name], 0, most)) for name in ("percent", "low", "high")} | {
+        "reason": ""
+    }
+
+
+def range_over_latencies(model, rows, nominal):
+    """Return the savings that plausible latencies of memory allow.
+
+    Parameters
+    ----------
+    model : PooledCost
+        Usually ``default_cost_model(other_processor=True)``. Not modified.
+    rows : DataFrame
+        As :meth:`PooledCost.fit` takes it.
+    nominal : float
+        Latency for the estimate [cycles].
+
+    Returns
+    -------
+    DataFrame
+        ``percent``, the estimate at the nominal latency; ``low``, the lower end of the model's interval at the
+        shortest plausible latency; and ``high``, its upper end at the longest [% of the cycles that are saved].
+    """
+    shortest, longest = (_with_latency(model, latency) for latency in PLAUSIBLE_LATENCY)
+    percent_per_cycle = -100 / rows["cycles"]
+    return pd.DataFrame(
+        {
+            "percent": _with_latency(model, nominal).predict(rows) * percent_per_cycle,
+            "low": shortest.predict_interval(rows)[1] * percent_per_cycle,
+            "high": longest.predict_interval(rows)[0] * percent_per_cycle,
+        }
+    )
+
+
+def _with_latency(model, latency):
+    """Return a copy of a model with another latency of memory [cycles]."""
+    changed = copy.copy(model)
+    changed.latency = latency
+    return changed

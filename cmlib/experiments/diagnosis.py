@@ -153,10 +153,10 @@ def answer_measured(name, profile, caveat=""):
 def refuse_simulated_program(program):
     """Raise an UnfitRecordingError if a program (name) has a simulated run among the recordings.
 
-    Notebook 01a shows those.
+    Notebook 00 shows those.
     """
     if first_simulated(program):
-        raise UnfitRecordingError(f"{program} is simulated: its phases are in notebook 01a.")
+        raise UnfitRecordingError(f"{program} is simulated: its phases are in notebook 00.")
 
 
 def first_simulated(name):

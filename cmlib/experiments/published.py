@@ -111,7 +111,7 @@ def cloudsuite(program="all"):
     here.
     """
     files = files_like("cloudsuite", r"(?P<processor>.+)\.(?P<program>\w+)\.csv")
-    todo = "Notebooks 09a and 09e are about recordings that others have published."
+    todo = "The notebooks on CloudSuite are about recordings that others have published."
     wanted = resolve_names(program, sorted(set(files["program"])), about="CloudSuite's programs", todo=todo)
     rows = {}
     for row in files[files["program"].isin(wanted)].sort_values(["program", "processor"]).itertuples():

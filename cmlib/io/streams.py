@@ -25,7 +25,7 @@ def find_runs(name, folder=""):
 
     Parameters
     ----------
-    name : {"spec-llc", "spec2000", "dnn-layers"}
+    name : {"spec-llc", "spec2000"}
         Name of the set.
     folder : path, optional
         Folder that is searched; by default the set's folders in ``$CMLIB_PUBLIC`` and in the cache of ``cmlib fetch``.

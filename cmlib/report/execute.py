@@ -23,7 +23,7 @@ from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.io.archive import atomic_replace, write_whole
 from cmlib.report.formulas import FormulaExporter
 from cmlib.report.inline import to_html
-from cmlib.report.manifests import BY_PROGRAM, failed_notebook, remove_drafts
+from cmlib.report.manifests import BY_PROGRAM, failed_notebook, remove_drafts, stored_page
 from cmlib.report.overview import answers_of
 from cmlib.report.parameters import for_papermill
 from cmlib.report.run import NotebookError
@@ -98,6 +98,35 @@ def _settle_with_page(notebook, draft, folder):
     with _exporting:
         page, _ = _exporter().from_notebook_node(node, {"answers": answers})
     write_whole(target.with_suffix(".html"), page)
+
+
+def export_stored(notebook, folder, reason):
+    """Write the page of a notebook as it is stored with cmlib, for a run that left it out.
+
+    Parameters
+    ----------
+    notebook : Path
+        Its .ipynb file.
+    folder : Path
+        Of the profile's results.
+    reason : str
+        Why it was left out, with the command that fetches or records what it needs.
+
+    Returns
+    -------
+    str
+        Name of the page's file; "" if no outputs are stored in the notebook.
+    """
+    node = nbformat.read(notebook, as_version=4)
+    if not any(cell.get("outputs") for cell in node.cells):
+        return ""
+    label = f"> **Stored with cmlib, not made in this run.** It was left out: {reason}"
+    node.cells.insert(1, nbformat.v4.new_markdown_cell(label))
+    with _exporting:
+        page, _ = _exporter().from_notebook_node(node, {"answers": []})
+    file = stored_page(folder, notebook.stem)
+    write_whole(file, page)
+    return file.name
 
 
 @functools.cache

@@ -36,8 +36,9 @@ class Manifests:
     sections : list of dict
         The manifests that can be shown, in order of their notebooks' names.
     left_out : list of dict
-        Notebooks for which nothing is recorded: notebook (its name), title, message (why) and for_overview (True if
-        the report's first page lacks something by it).
+        Notebooks for which nothing is recorded: notebook (its name), title, message (why), for_overview (True if
+        the report's first page lacks something by it) and stored (name of the file with the notebook as it is
+        stored, "" if there is none).
     damaged : list of dict
         Results that can't be read: notebook, title and message.
     failed : list of dict
@@ -86,19 +87,27 @@ def read_manifests(folder):
     return Manifests(sections, left_out, damaged, failed)
 
 
-def note_left_out(folder, notebook, title, message, *, for_overview=False):
+def note_left_out(folder, notebook, title, message, *, for_overview=False, stored=""):
     """Note in `folder` (of a profile's results, path) that a notebook was left out, as nothing is recorded for it.
 
     `notebook` is its name, `title` its heading, `message` says why (str); `for_overview`: whether the report's first
-    page lacks something by it. The notebook's next results remove the note.
+    page lacks something by it; `stored` is the file's name of its page as it is stored, "" if there is none. The
+    notebook's next results remove the note.
     """
     entry = {"notebook": notebook, "title": title, "message": message, "for_overview": for_overview}
+    entry["stored"] = stored
     write_whole(_note(folder, notebook), json.dumps(entry))
 
 
 def remove_note(folder, notebook):
-    """Remove the note that a notebook (name) was left out, if there is one in the profile's folder (path)."""
+    """Remove the note that a notebook (name) was left out, and its stored page, from the profile's folder (path)."""
     _note(folder, notebook).unlink(missing_ok=True)
+    stored_page(folder, notebook).unlink(missing_ok=True)
+
+
+def stored_page(folder, notebook):
+    """Path of the page of a notebook (name) as it is stored, in a profile's folder (path)."""
+    return Path(folder) / f"{notebook}.stored.html"
 
 
 def failed_notebook(folder, notebook):

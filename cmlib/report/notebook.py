@@ -72,7 +72,7 @@ def begin(name, settings, **parameters):
     Parameters
     ----------
     name : str
-        Name of its file under `notebooks`, without suffix.
+        Name of its file under `notebooks` or `notebooks/studies`, without suffix.
     settings : dict
         Settings shared by all notebooks that differ from their default, by name; `cmlib run -p jobs=8` fills it.
     **parameters
@@ -89,7 +89,7 @@ def begin(name, settings, **parameters):
         If there is no such notebook, a parameter has a wrong value, or a setting an unknown name or a wrong value.
     """
     pd.set_option("display.max_columns", 8)  # frames that a cell shows are no wider than a page
-    file = places.notebooks_dir() / f"{name}.ipynb"
+    file = places.notebook_files().get(name, places.notebooks_dir() / f"{name}.ipynb")
     title, question = read_heading(file)
     check_parameters(file, parameters, "parameters")
     check_parameters(file, settings, SETTINGS)

@@ -114,18 +114,18 @@ def _chosen(profile, wanted):
         raise ValueError(message(__file__, "no_profile", profile, ", ".join(known)))
     if profile not in known and place_of(profile, {}) in known:
         raise ValueError(f"{profile} has the name of a profile under params, whose results it would replace.")
-    names = sorted(file.stem for file in places.notebooks_dir().glob("[0-9]*_*.ipynb"))
+    names = list(places.notebook_files())
     called = {name: [stem for stem in names if f"{stem}_".startswith(f"{name}_")] for name in wanted}
     for name in [*(files.keys() - names), *(name for name, stems in called.items() if not stems)]:
         raise ValueError(f"profile {profile!r} has no notebook {name!r}; it has {', '.join(names)}.")
-    chosen = sorted({stem for name in wanted for stem in called[name]}) if wanted else names
-    return {stem: files.get(stem) for stem in chosen}
+    asked = {stem for stems in called.values() for stem in stems}
+    return {name: files.get(name) for name in names if not wanted or name in asked}
 
 
 def _job(name, file, profile, extra):
     """The NotebookJob of the notebook `name`, its values checked; `file` is its YAML file (path) or None."""
     where = f"params/{profile}/{name}.yaml"
-    notebook = places.notebooks_dir() / f"{name}.ipynb"
+    notebook = places.notebook_files()[name]
     declared = parameters.declared_parameters(notebook)
     of_profile = {} if file is None else parameters.read_parameters(file)
     parameters.check_parameters(notebook, of_profile, where)

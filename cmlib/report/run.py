@@ -22,7 +22,7 @@ from cmlib.experiments.cache import FOLDER
 from cmlib.io import store
 from cmlib.parallel import ONE_THREAD
 from cmlib.report import kernels
-from cmlib.report.manifests import note_left_out, place_of, read_manifests, remove_note
+from cmlib.report.manifests import BY_PROGRAM, note_left_out, place_of, read_manifests, remove_note
 from cmlib.report.page import build_index
 from cmlib.report.parameters import SHARED
 from cmlib.report.planning import plan
@@ -166,7 +166,10 @@ def _run(jobs, folder, n, *, may_lack):
                 else:
                     left_out[job.name] = str(error)
                     # At once: a summary that runs later must not take up what an earlier run left there.
-                    note_left_out(folder, job.name, job.title, str(error), for_overview=job.for_overview)
+                    stored = "" if folder.parent.name == BY_PROGRAM else _export_stored(job, folder, error)
+                    note_left_out(
+                        folder, job.name, job.title, str(error), for_overview=job.for_overview, stored=stored
+                    )
                 if finished:
                     build_index(folder, to_come=to_come.values())
     except BaseException:
@@ -182,6 +185,13 @@ def _run(jobs, folder, n, *, may_lack):
     if failed:
         raise NotebookError("\n".join(failed))
     return folder / "index.html"
+
+
+def _export_stored(job, folder, error):
+    """Write the page of a NotebookJob that was left out as it is stored; its file's name (str)."""
+    from cmlib.report.execute import export_stored
+
+    return export_stored(job.notebook, folder, str(error))
 
 
 def _executed(jobs, folder, n):

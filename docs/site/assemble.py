@@ -12,6 +12,8 @@ import shutil
 import sys
 from pathlib import Path
 
+from cmlib import places
+
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = (
     "docs/*.md",
@@ -25,6 +27,7 @@ TEXTS = (
 )
 SECTIONS = {
     "Notebooks": ("notebooks/*",),
+    "Studies": ("notebooks/studies/*",),
     "Guides": (
         "docs/record-for-the-notebooks",
         "docs/top-down",
@@ -72,8 +75,8 @@ def assemble(results, target):
             _write(target / file.relative_to(ROOT), file.read_bytes())
     (target / "docs/README.md").unlink()  # its lists are the site's navigation
     _write(target / "api.md", reference(REFERENCE, sorted(public_modules(), key=_place)).encode())
-    for notebook in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        _write(target / "notebooks" / notebook.name, _executed(notebook, results))
+    for notebook in places.notebook_files().values():
+        _write(target / notebook.relative_to(ROOT), _executed(notebook, results))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     readme = readme.replace("](docs/README.md)", "](docs/commands.md)")
     lists = [_toctree(caption, _pages(patterns, target)) for caption, patterns in SECTIONS.items()]

@@ -9,6 +9,8 @@ from pathlib import Path
 import nbformat
 from PIL import Image
 
+from cmlib import places
+
 ROOT = Path(__file__).resolve().parents[2]
 COLOURS, WIDTH = 96, 1000  # of a picture, so that all notebooks together stay below 8 MB
 KEPT = ("text/html", "text/markdown", "text/plain", "image/png")
@@ -64,7 +66,7 @@ def _palette(encoded):
 
 def main(results):
     left = 0
-    for notebook in sorted((ROOT / "notebooks").glob("*.ipynb")):
+    for notebook in places.notebook_files().values():
         executed = Path(results) / notebook.stem / notebook.name
         if executed.is_file():
             store(notebook, executed)

@@ -25,7 +25,7 @@ def make(folder, programs):
     bars = pd.DataFrame(
         {"name": names, "value": 30.0, "low": 10.0, "high": 55.0, "note": "12 cycles; back end"}
     )
-    account_card = functions_of("02a_topdown")["account_card"]
+    account_card = functions_of("topdown")["account_card"]
     for program in programs:
         figure, _ = account_card(
             shares, shares.mean(), pd.Series(2 + np.sin(9 * steps), index=steps), parents

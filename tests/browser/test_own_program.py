@@ -24,9 +24,9 @@ SOFTWARE = [
     "2",
 ]
 # Notebooks about programs of their own, and those that take events which the recording has not.
-OF_OTHERS = {"07a_recording_lines", "09_colocation"}
-OF_STALLS = {"02a_topdown", "02g_sums"}
-OF_SEVERAL_RUNS = {"02_cleaning", "02e_outliers", "03a_merging_runs", "03d_across_programs", "03e_other_pass"}
+OF_OTHERS = {"recording_lines", "09_colocation"}
+OF_STALLS = {"topdown", "sums"}
+OF_SEVERAL_RUNS = {"02_cleaning", "outliers", "merging_runs", "across_programs", "another_pass"}
 
 pytestmark = pytest.mark.needs("chromium")
 
@@ -45,7 +45,7 @@ def recorded(tmp_path_factory):
     data = tmp_path_factory.mktemp("recorded")
     work = "for i in 1 2 3 4 5; do ls / >/dev/null; sleep 0.1; done"
     run(data, "record", "myapp", *SOFTWARE, "--", "sh", "-c", work)
-    run(data, "run", "live", "01", "01a", "-p", "program=myapp")
+    run(data, "run", "live", "01", "00", "-p", "program=myapp")
     return data / "results/live/myapp/index.html"
 
 

@@ -72,7 +72,7 @@ class CampaignPart:
 class Part:
     """What a notebook reads.
 
-    `notebook` is its number (str), `about` a phrase on it; `jobs` takes the counters found (dict of offered and
+    `notebook` is its number or name (str), `about` a phrase on it; `jobs` takes the counters found (dict of offered and
     good), and options of its own, and yields CampaignParts.
     """
 
@@ -85,8 +85,12 @@ def all_parts():
     """Every Part (what a notebook reads) by name: a dict."""
     usual = (lambda folder: [Request()], _usual_sets)
     return {
-        "micro": Part("05", "thirteen micro-benchmarks, and programs that no model is trained on", _micro),
-        "simulated": Part("05a", "the micro-benchmarks, simulated by Valgrind", _simulated),
+        "micro": Part(
+            "hardware_fingerprinting",
+            "micro-benchmarks, and programs that no model is trained on",
+            _micro,
+        ),
+        "simulated": Part("05", "the micro-benchmarks, simulated by Valgrind", _simulated),
         "kernels": Part("06", "AutoPerf's programs, by region in the good and the bad form", _kernels),
         "programs": Part(
             "01-04",

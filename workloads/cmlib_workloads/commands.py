@@ -40,7 +40,7 @@ def record_all(only_list, names):
 @_list
 @click.option("--simulate", is_flag=True, help="Simulate them under Valgrind, which takes no counters.")
 def record_micro(only_list, simulate):
-    """Record the micro-benchmarks that notebooks 05 and 05a and `cmlib diagnose` learn from."""
+    """Record the micro-benchmarks that the notebooks on fingerprinting and `cmlib diagnose` learn from."""
     _record(["simulated" if simulate else "micro"], only_list)
 
 

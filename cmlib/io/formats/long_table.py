@@ -11,6 +11,7 @@ from cmlib.io.formats.readings import FormatError, Program, Readings, ReadOption
 
 EVENT_NAMES = frozenset(["event", "event_name", "event name", "counter"])
 VALUE_NAMES = frozenset(["value", "count", "counts"])
+MOST_PROGRAMS = 1_000
 MOST_NAMES = 100  # different cells of a text column that names programs
 
 # running, running_share, pct_running, % time counted
@@ -56,15 +57,32 @@ class LongTable(TableFormat):
         frame["program"] = names
         if "run" not in frame:
             frame["run"] = _number_runs(frame)
-        programs = []
-        for name, part in frame.groupby("program", sort=False):
-            counts = make_counts({name: part[name].array for name in part.columns if name != "program"})
-            programs.append(Program(counts, str(name)))
+        programs = _split_programs(frame)
         ignored = [name for name in columns if name not in used and name not in name_columns]
         notes = list(rows.notes)
         if ignored:
             notes.append(f"Columns that were ignored: {', '.join(name or '(no name)' for name in ignored)}.")
         return Readings(tuple(programs), notes=tuple(notes))
+
+
+def _split_programs(frame: pd.DataFrame) -> list[Program]:
+    """Make the programs; the frame of counts is made once and cut, since a table may hold many small programs."""
+    codes, names = pd.factorize(frame["program"])
+    if len(names) > MOST_PROGRAMS:
+        raise FormatError(
+            f"the table names {len(names):,} programs, and at most {MOST_PROGRAMS:,} are read. Split it."
+        )
+    order = np.argsort(codes, kind="stable")
+    ends = np.cumsum(np.bincount(codes))
+    ordered = frame.drop(columns="program").iloc[order]
+    counts = make_counts({name: ordered[name].array for name in ordered.columns})
+    programs = []
+    for name, begin, end in zip(names, [0, *ends[:-1]], ends, strict=True):
+        of_program = counts.iloc[begin:end].reset_index(drop=True)
+        for column in ("event", "place", "unit"):
+            of_program[column] = of_program[column].cat.remove_unused_categories()
+        programs.append(Program(of_program, str(name)))
+    return programs
 
 
 def _read_columns(columns: dict[str, tuple[str, ...]], rows: Rows) -> tuple[pd.DataFrame, set[str]]:

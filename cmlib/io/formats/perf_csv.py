@@ -177,9 +177,7 @@ def _make_row_patterns(dialect: _Dialect) -> list[str]:
     cgroup = f"(?P<cgroup>[^{s}]*[^{s}0-9.][^{s}]*){s}" if dialect.has_cgroup else ""
     variation = rf"(?P<varies>[0-9]+{d}[0-9][0-9])%{s}" if dialect.has_variation else ""
     share = f"(?P<share>[0-9]+{d}[0-9][0-9])"
-    metric = (
-        f"(?:{s}(?P<metric>-?(?:[0-9]+(?:{d}[0-9]*)?|nan|inf)?)(?:{s}(?P<metric_name>[^{s}]*)(?:{s}.*)?)?)?"
-    )
+    metric = f"(?:{s}(?P<metric>(?:-?(?:[0-9]+(?:{d}[0-9]*)?|nan|inf))?)(?:{s}(?P<metric_name>[^{s}]*)(?:{s}.*)?)?)?"
     if dialect.decimal == ",":  # perf cuts metrics off at their decimal mark
         metric = f"(?:{s}[^{s}]*(?:{s}(?P<metric_name>[^{s}]*)(?:{s}.*)?)?)?"
     counts = [f"[0-9]+(?:{d}[0-9]+)?|<not counted>|<not supported>"]

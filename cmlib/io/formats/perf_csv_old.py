@@ -27,6 +27,8 @@ class PerfCsvOld:
     _LABEL = re.compile(
         r"Event [0-9]{1,4} Label:\s{1,40}(\S{1,200})\s{1,40}RAW Identifier:\s{1,40}(r[0-9a-fA-F]{1,16})\s{0,40}"
     )
+    # Start:<TAB>1481219964017747737: since 1970, in seconds or, from 1e17 on, in nanoseconds
+    _START = re.compile(r"Start:\s{0,40}([0-9]{1,20}(?:\.[0-9]{1,20})?)\s{0,40}")
     _HEADING = re.compile(r"Start:.{0,200}|Event [0-9]{1,4} Label:.{0,600}|#.{0,2000}|\s{0,200}")
     _LONGEST_LINE = 2000
 
@@ -56,11 +58,14 @@ class PerfCsvOld:
             If a line is damaged, or time goes back.
         """
         labels, rows, seen, run, last = {}, [], set(), 1, -1.0
+        begin_ns = None
         lines = text.splitlines()
         for number, line in enumerate(lines, 1):
             if len(line) <= cls._LONGEST_LINE and cls._HEADING.fullmatch(line):
                 if label := cls._LABEL.fullmatch(line):
                     labels[label[2]] = label[1]
+                elif start := cls._START.fullmatch(line):
+                    begin_ns = _parse_start(start[1]) if begin_ns is None else begin_ns
                 continue
             row = cls._match(line)
             has_time = row is not None and row["time"] is not None
@@ -84,4 +89,10 @@ class PerfCsvOld:
             raise FormatError("there is no line such as 0.500360416,314148036,cycles.")
         names = ("time_s", "run", "event", "value", "supported", "unit")
         counts = make_counts(dict(zip(names, zip(*rows, strict=True), strict=True)))
-        return Readings((Program(counts),))
+        return Readings((Program(counts),), begin_ns=begin_ns)
+
+
+def _parse_start(cell: str) -> int:
+    """Parse the start of a recording [ns since 1970]."""
+    is_ns = "." not in cell and int(cell) >= 10**17
+    return int(cell) if is_ns else round(float(cell) * 1e9)

@@ -241,14 +241,14 @@ def _split_runs(
             counts, run = counts[~is_summary], run[~is_summary]
         run = run + _number_repeats(counts, run, has_times)
     lines = counts["line"].to_numpy()
-    first_rows = np.flatnonzero(np.diff(run, prepend=-1))
+    first_rows = np.flatnonzero(np.append(True, run[1:] != run[:-1])) if len(run) else run[:0]
     metrics = metrics.assign(run=_find_runs(metrics["line"].to_numpy(), lines[first_rows]))
     if len(counts):
         has_times = _have_times(counts, first_rows)[metrics["run"]]
         metrics = metrics[metrics["time_s"].notna() | ~has_times]
     elif metrics["time_s"].notna().any():
         metrics = metrics[metrics["time_s"].notna()]
-    run = np.repeat(np.arange(len(first_rows)), np.diff(first_rows, append=len(run)))
+    run = np.repeat(np.arange(len(first_rows), dtype=np.int32), np.diff(first_rows, append=len(run)))
     counts = counts.assign(run=run)
     return (*_number_parts(text, counts, metrics, lines[first_rows], starts, varies), notes)
 
@@ -263,8 +263,9 @@ def _number_runs(counts: pd.DataFrame, starts: dict[int, str]) -> np.ndarray:
     lines, times = counts["line"].to_numpy(), counts["time_s"].to_numpy()
     begins = np.zeros(len(counts) + 1, bool)
     begins[np.searchsorted(lines, list(starts))] = True
-    timed = np.flatnonzero(np.isfinite(times))
-    back = timed[1:][np.diff(times[timed]) < 0]
+    timed = np.flatnonzero(np.isfinite(times)).astype(np.int32)
+    known = times if len(timed) == len(times) else times[timed]
+    back = timed[1:][known[1:] < known[:-1]]
     for row in back[~begins[back]]:
         run_begin = np.flatnonzero(begins[: row + 1])
         first = timed[np.searchsorted(timed, run_begin[-1] if len(run_begin) else 0)]
@@ -274,7 +275,7 @@ def _number_runs(counts: pd.DataFrame, starts: dict[int, str]) -> np.ndarray:
             )
         begins[row] = True
     begins[0] = False
-    return np.cumsum(begins[:-1])
+    return np.cumsum(begins[:-1], dtype=np.int32)
 
 
 def _number_repeats(counts: pd.DataFrame, run: np.ndarray, has_times: np.ndarray) -> np.ndarray:

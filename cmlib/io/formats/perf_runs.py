@@ -223,7 +223,9 @@ def _select_parts(frame: pd.DataFrame, numbers: list[int], n_parts: int) -> dict
     part = frame["part"].to_numpy()
     run_of_part = np.zeros(n_parts, np.int64)
     run_of_part[numbers] = np.arange(1, len(numbers) + 1)
-    if len(numbers) < n_parts:
+    if n_parts == 1:
+        part = part[:0]
+    elif len(numbers) < n_parts:
         chosen = run_of_part[part] > 0
         frame, part = frame[chosen], part[chosen]
     columns = {}
@@ -231,5 +233,5 @@ def _select_parts(frame: pd.DataFrame, numbers: list[int], n_parts: int) -> dict
         column = frame[name].reset_index(drop=True)
         is_category = isinstance(column.dtype, pd.CategoricalDtype)
         columns[name] = column.cat.remove_unused_categories() if is_category else column
-    columns["run"] = run_of_part[part]
+    columns["run"] = 1 if n_parts == 1 else run_of_part[part]
     return columns

@@ -180,7 +180,7 @@ def _find_titles(lines: list[str]) -> dict[int, tuple[str, int, int]]:
 def _join_title(lines: list[str], number: int, command: str) -> tuple[str, int]:
     """Return a command that may span several lines, and the number of its last line."""
     for last in range(number + 1, min(number + _MOST_TITLE_LINES, len(lines))):
-        if not lines[last].strip() or len(lines[last]) > 100 * _LONGEST_LINE:
+        if not lines[last].strip() or _TITLE in lines[last] or len(lines[last]) > 100 * _LONGEST_LINE:
             break
         if re.fullmatch(r".*'(?: \([0-9]{1,9} runs\))?:[ \t]*", lines[last]):
             return " ".join([command, *lines[number + 1 : last + 1]]), last

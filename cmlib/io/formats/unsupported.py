@@ -31,7 +31,13 @@ _TABLES = (
         "is output of pmcarch: thousands of cycles and instructions of all processors; " + _RECORD + ".",
     ),
 )
-_STREAM_HEADING = "PERF_COUNT_HW_"
+# #PERF_COUNT_HW_INSTRUCTIONS PERF_COUNT_HW_CPU_CYCLES     (a heading)
+# PERF_COUNT_HW_INSTRUCTIONS:u:period=100000000 freq=0     (perfmon2's task_smpl)
+_STREAM_BEGINNING = re.compile(r"#?PERF_COUNT_HW_[A-Z0-9_]{1,60}[ \t:]")
+_STREAM_ADVICE = (
+    "is a stream of cumulative samples, which `cmlib.io.streams.read_stream` reads; it has no times and is not "
+    "imported as counts."
+)
 
 _TOOLS = (
     _Tool(
@@ -81,12 +87,6 @@ _TOOLS = (
         "is pyperf's JSON, which has times only: compare the commands with `cmlib compare './old' './new'`.",
     ),
     _Tool(
-        "PERF_COUNT_HW_",
-        re.compile(r"(?:#PERF_COUNT_HW_|.{0,200}\bPERF_COUNT_HW_).{0,2000}"),
-        "is a stream of cumulative samples, which `cmlib.io.streams.read_stream` reads; it has no times and is not "
-        "imported as counts.",
-    ),
-    _Tool(
         "Performance counter stats",
         re.compile(r" Performance counter stats for '[^'\n]{0,2000}':"),
         "begins as output of `perf stat`, and no count follows: the recording was cut off, or the table was changed. "
@@ -132,8 +132,8 @@ def is_unsupported_table(names: Iterable[str]) -> bool:
 
 def _advise_on_table(names: Iterable[str]) -> str | None:
     lower_names = {name.lower() for name in names}
-    if any(name.lstrip("#").upper().startswith(_STREAM_HEADING) for name in lower_names):
-        return next(tool.advice for tool in _TOOLS if tool.contains == _STREAM_HEADING)
+    if any(name.lstrip("#").startswith("perf_count_hw_") for name in lower_names):
+        return _STREAM_ADVICE
     return next((advice for columns, advice in _TABLES if columns <= lower_names), None)
 
 
@@ -155,6 +155,8 @@ def explain(text: str) -> str | None:
         return "is empty, such as after `perf stat -o` was killed. Record again, and let perf end by itself."
     if advice := _explain_binary(head):
         return advice
+    if _STREAM_BEGINNING.match(head):
+        return _STREAM_ADVICE
     lines = head.splitlines()
     for tool in _TOOLS:
         if tool.contains in head and any(tool.line.fullmatch(line) for line in lines if len(line) <= 5000):
@@ -202,6 +204,7 @@ def _explain_binary(head: str) -> str | None:
         return "is an archive: unpack it first."
     if content[257:262] == "ustar":
         return "is an archive: unpack it first."
-    if content[1:16:2] == "\0" * 8 or content[:16:2] == "\0" * 8:
+    high, low = content[:16:2], content[1:16:2]
+    if "\0" * 8 in (high, low) and (high + low).replace("\0", "").isprintable():
         return "is text in UTF-16 or UTF-32 without a mark of its order: convert it with `iconv -t UTF-8`."
     return None

@@ -22,7 +22,7 @@ from cmlib.io.formats.readings import (
 from cmlib.io.formats.vocabulary import is_event, is_known_event
 
 MOST_NAMES = 100  # different cells of a text column that names programs; with more it is an identifier
-MOST_PROGRAMS = 10_000
+MOST_PROGRAMS = 1_000
 LONGEST_PAUSE = 10  # intervals; after a longer pause another run begins
 MOST_BACKWARD_STEPS = 0.2  # share of the steps from row to row in which an interval's time may fall
 FEWEST_RUNNING_TOTALS = 20  # rows from which on counts that only rise are running totals
@@ -89,7 +89,7 @@ class WideTable:
                 f"line {heading.line} names no known event, only {', '.join(heading.names)}. Keep a column with "
                 "--count NAME, or --level NAME if it is a level such as power."
             )
-        programs = tuple(table.read_program(name, numbers) for name, numbers in table.group_rows())
+        programs = table.read_programs()
         levels = frozenset(name for name, kind in options.columns.items() if kind == "level")
         return Readings(programs, begin_ns=table.begin_ns, levels=levels, notes=tuple(table.list_notes()))
 
@@ -186,16 +186,25 @@ class _Table:
         for name, begin, end in zip(names, [0, *ends[:-1]], ends, strict=True):
             yield name, order[begin:end]
 
-    def read_program(self, name: str, rows: np.ndarray) -> Program:
-        """Read the program whose rows have these numbers."""
-        blocks = self._split_into_blocks(rows)
-        ends, runs, counts, metrics = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-        return Program(
-            self._make_counts(ends, runs, counts),
-            name,
-            self._list_runs(rows) if self.times is None else (),
-            self._make_metrics(ends, runs, metrics),
-        )
+    def read_programs(self) -> tuple[Program, ...]:
+        """Read all programs. Frames are made once and cut, since a table may hold many small programs."""
+        names, runs_by_program, blocks, ends = [], [], [], []
+        for name, rows in self.group_rows():
+            of_program = self._split_into_blocks(rows)
+            names.append(name)
+            runs_by_program.append(self._list_runs(rows) if self.times is None else ())
+            blocks += of_program
+            ends.append(sum(len(block.ends) for block in of_program))
+        ends = np.cumsum(ends)
+        joined = _Block(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+        counts = self._make_counts(joined)
+        metrics = self._make_metrics(joined)
+        programs = []
+        for name, runs, begin, end in zip(names, runs_by_program, [0, *ends[:-1]], ends, strict=True):
+            of_counts = _cut(counts, begin, end, len(self.count_columns))
+            of_metrics = _cut(metrics, begin, end, len(self.metric_columns))
+            programs.append(Program(of_counts, name, runs, of_metrics))
+        return tuple(programs)
 
     def _split_into_blocks(self, rows: np.ndarray) -> list[_Block]:
         if self.times is None and self.options.interval_ms is None:
@@ -270,8 +279,9 @@ class _Table:
         ends = np.insert(ends, pauses, ends[pauses] - step)
         return _Block(ends, np.full(len(ends), run), counts, metrics)
 
-    def _make_counts(self, ends: np.ndarray, runs: np.ndarray, counts: np.ndarray) -> pd.DataFrame:
+    def _make_counts(self, block: _Block) -> pd.DataFrame:
         """Make the frame of counts: rows by row of the table, then by column."""
+        ends, runs, counts, _ = block
         n_rows, n_events = counts.shape
         places = (
             [self.heading.places[k] for k in self.count_columns] if self.heading.places else [""] * n_events
@@ -287,7 +297,8 @@ class _Table:
             }
         )
 
-    def _make_metrics(self, ends: np.ndarray, runs: np.ndarray, metrics: np.ndarray) -> pd.DataFrame:
+    def _make_metrics(self, block: _Block) -> pd.DataFrame:
+        ends, runs, _, metrics = block
         n_rows, n_metrics = metrics.shape
         return make_metrics(
             {
@@ -344,6 +355,11 @@ def _are_running_totals(counts: np.ndarray) -> bool:
         return False
     rises = np.diff(counts, axis=0)
     return bool((rises >= 0).all() and (rises > 0).any(axis=0).sum() > 1)
+
+
+def _cut(frame: pd.DataFrame, begin: int, end: int, n_columns: int) -> pd.DataFrame:
+    """Cut the rows of some rows of the table from a frame that has `n_columns` rows for each."""
+    return frame.iloc[begin * n_columns : end * n_columns].reset_index(drop=True)
 
 
 def _repeat_categories(names: list[str], n_times: int) -> pd.Categorical:

@@ -1,4 +1,4 @@
-"""Load the recordings of the micro-benchmarks, and compute the tables and models of notebooks 05 and 05a from them.
+"""Load the recordings of the micro-benchmarks, and compute from them what the notebooks on fingerprinting show.
 
 A micro-benchmark has a pathological form (P), with one known bottleneck, and a healthy one (N), on several sizes of
 data. Runs are cut into time slices; X is a DataFrame of rates of events, a row a slice, indexed by program, pass and

@@ -1,0 +1,364 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # CloudSuite: do the same events explain IPC on four processors?
+#
+# **Question.** Do the same events explain the IPC of one of CloudSuite's programs on different processors?
+#
+# *Reads* recordings that others made and that come with cmlib. *Writes* errors of models beside predictions that look at no event, the most important events, and how far rankings agree.
+#
+# Eight programs of CloudSuite, seven of which CounterMiner studied, on servers with Intel's Westmere (X5650) and Sandy Bridge (E5-2640, E5-2650) and AMD's Opteron 6234, recorded by M. Canuto for models of power (`maurocanuto/power-modelling`, Apache-2.0): about twenty events, 2 s or 10 s an interval.
+
+# %% [markdown] tags=["answer"]
+# > **Answer** (23 recordings of CloudSuite on four processors, by others; default parameters). No: the rankings of one program on two processors hardly agree (rank correlation **0.07**, and **0.04** for two different programs). Within one recording, a model by events errs by **7.6 %** on unseen parts in the median; the previous row errs by **8.8 %** and the best constant by **30 %**. Another processor's model, even with its mean corrected, is no better than that constant (**30 %**).
+
+# %% tags=["parameters"]
+program: str = "all"  # programs of CloudSuite to study, separated by commas, or all
+n_seeds: int = 4  # models behind the spread of an importance
+top: int = 6  # events shown a program
+seed: int = 0  # of the models
+settings: dict = {}  # profile, results_folder
+
+# %%
+from itertools import combinations, permutations
+
+import numpy as np
+import pandas as pd
+from IPython.display import Markdown
+from scipy.stats import kendalltau, spearmanr
+
+from cmlib import plot, rank
+from cmlib.experiments.published import QUICK, cloudsuite
+from cmlib.rank.boosting import predict_held_out, regressor
+from cmlib.report.notebook import begin
+
+limits = {"n_seeds": (2, 100), "top": (3, 20), "seed": (0, 1_000_000)}
+notebook = begin(
+    "cloudsuite", settings, program=program, n_seeds=n_seeds, top=top, seed=seed,
+)
+results = notebook.results
+
+# %%
+programs = cloudsuite(program)
+key, data = next(iter(programs.items()))
+display(Markdown(
+    f"**Data.** {len(programs)} recordings of {len({name for name, _ in programs})} programs on "
+    f"{len({processor for _, processor in programs})} processors, whole machines; others' hardware "
+    f"events, not the paper's. The first, {', '.join(key)}: {data.X.shape[1]} events, {data.runs} "
+    f"runs, {len(data.X)} rows."))
+(1000 * data.X.iloc[:5, :5]).assign(IPC=data.ipc)
+
+# %% [markdown]
+# A row is an interval, or several added up, so that a recording has at most 500: events per 1,000 instructions (the first five of them), and IPC. An event that only grows with the number of instructions has the same rate in every row, and explains nothing.
+#
+# ## Can IPC be explained at all?
+#
+# Models (boosted regression trees) explain the logarithm of IPC, because errors are relative (CounterMiner, Eq. 14, mean over the rows):
+#
+# $$err = \frac{|IPC_{meas} - IPC_{pred}|}{IPC_{meas}} \times 100\,\% \tag{14}$$
+#
+# Each recording is cut into twelve stretches of rows; every fourth of them makes a fold, and each of the four folds is predicted by a model of the other three. Three predictions that look at no event stand beside it: the *mean* of the model's rows; the *best constant*, which errs least on the model's rows; and the *previous row*'s IPC, which the model does not get.
+
+# %%
+def best_constant(ipc):
+    """The constant with the least relative error: the median weighted by 1 / IPC."""
+    ordered = np.sort(ipc.to_numpy())
+    weight = (1 / ordered).cumsum()
+    return ordered[np.searchsorted(weight, weight[-1] / 2)]
+
+
+def errors(data):
+    """Relative errors on held-out stretches [%]."""
+    ipc, fold = data.ipc, data.fold
+    predicted = np.exp(predict_held_out(data.X, data.y, fold, boosting=QUICK, seed=seed))
+    others = [ipc[fold != held] for held in range(fold.max() + 1)]
+    known = {"mean": [others[f].mean() for f in fold]}
+    known["best constant"] = [best_constant(others[f]) for f in fold]
+    known["previous row"] = ipc.shift().bfill()
+    known = {"events": predicted} | known
+    return {name: rank.relative_error(ipc, values) for name, values in known.items()}
+
+
+# %%
+table = pd.DataFrame({name: errors(data) for name, data in programs.items()}).T
+table = table.rename_axis(["program", "processor"])
+medians, worse = table.median(), int((table["events"] > table["previous row"]).sum())
+shown = table[["events", "previous row", "best constant", "mean"]].stack().rename("error")
+shown = shown.rename_axis(["name", "processor", "by"]).reset_index()
+shown["program"] = shown["name"] + ", " + shown["processor"]
+shown["by"] = shown["by"].replace({"events": "model by events"})
+figure, ax = plot.dots_by_program(shown, value="error", hue="by",
+                                  xlabel="error on unseen stretches [%]")
+ax.set_xscale("log")
+ax.set_xticks(ticks := [2, 5, 10, 20, 50, 100], map(str, ticks))
+ax.minorticks_off()
+results.figure(
+    figure, "errors",
+    f"**Figure.** Error on stretches that a model never saw, n = {len(table)} recordings of "
+    "others, beside predictions that look at no event. CounterMiner prints no error of CloudSuite. "
+    f"*See:* the model errs by {medians['events']:.1f} % in the median, the best constant by "
+    f"{medians['best constant']:.0f} %; but the row before is nearer in {worse} recordings.")
+
+# %%
+results.table(table.assign(rows=[len(data.ipc) for data in programs.values()]).reset_index(),
+              "errors", "**Table.** The same errors [%], first recordings.", rows=6, decimals=1)
+
+# %%
+note = f"{len(table)} recordings; worse than the previous row in {worse}; paper: none of it"
+results.number("CloudSuite: error on unseen stretches, median", medians["events"], "%", note=note)
+for name in ("previous row", "best constant", "mean"):
+    results.number(f"CloudSuite: error of the {name}, median", medians[name], "%")
+
+# %% [markdown]
+# ## The most important events
+#
+# Importance of an event is how much of the model's error it takes away, in percent of all events' (CounterMiner, Eq. 10 and 11; step by step in notebook 03), here the mean over models of stretches drawn anew.
+
+# %%
+def short(event):
+    """A name that leaves room for the bars."""
+    for long, brief in (("FP_COMP_OPS_EXE_", "FP: "), ("SIMD_FP_256_", "AVX: "),
+                        ("SSEX_UOPS_RETIRED_", "SSE: "),
+                        ("RETIRED_MMX_FP_INSTRUCTIONS_", "MMX/FP: ")):
+        event = event.replace(long, brief)
+    return event
+
+
+drawn = {
+    name: rank.draw_importances(data.X, data.y, seeds=range(n_seeds), boosting=QUICK)
+    for name, data in programs.items()
+}
+spreads = {name: rank.importance_spread(draws) for name, draws in drawn.items()}
+on = pd.Series([processor for _, processor in spreads]).value_counts().index[0]  # most programs
+panels = {name: spread.head(top).reset_index().assign(label=lambda rows: rows["event"].map(short))
+          for (name, processor), spread in spreads.items() if processor == on}
+
+# %%
+ends = {"value": "mean", "low": "low", "high": "high", "label": "label"}
+figure, _ = plot.ranking(panels, **ends, xlabel="importance [%]", columns=2)
+first = {name: rows["label"][0] for name, rows in panels.items()}
+results.figure(
+    figure, "fig10",
+    f"**CounterMiner, Fig. 10, on others' hardware.** The {top} most important events for IPC of "
+    f"each program on one processor, the {on}; lines: 5th to 95th percentile of the models "
+    f"({n_seeds}, so nearly their range). The paper's names "
+    "are of Haswell's 229 events, none of which was counted here. software_testing is not in the "
+    f"paper. *See:* {len(set(first.values()))} different events come first in {len(first)} "
+    "programs.")
+
+# %%
+results.table(pd.concat(panels, names=["program"]).reset_index("program").drop(columns="label"),
+              "importances", "The figure's numbers.", on_page=False)
+
+# %% [markdown]
+# How sure is such a list? *Stable* is how many of the first five events of a model are among the first five by the mean of the other models of the same recording, *random* what a random order would have.
+
+# %%
+def stability(draws):
+    """Share of the first five events of each model that the mean of the others has, too [%]."""
+    firsts = []
+    for number in draws.index:
+        others = set(draws.drop(index=number).mean().nlargest(5).index)
+        firsts.append(len(others & set(draws.loc[number].nlargest(5).index)) / 5)
+    return 100 * np.mean(firsts)
+
+
+first = pd.DataFrame({
+    name: {"first five": ", ".join(map(short, spreads[name].index[:5])),
+           "stable [%]": stability(draws.reset_index(drop=True)),
+           "random [%]": 100 * 5 / draws.shape[1]}
+    for name, draws in drawn.items()
+}).T.rename_axis(["program", "processor"])
+about = (f"**Table.** The first five events of each recording; the first {min(6, len(first))} of "
+         f"{len(first)}, all in first.csv. Short names: FP, floating-point operations executed "
+         "(Intel); SSE, SSE operations retired (Westmere); MMX/FP, such instructions retired "
+         "(AMD).")
+display(results.table(first.reset_index(), "first", about, decimals=0, rows=6))
+note = f"each model against the others; a random order {first['random [%]'].mean():.0f} %"
+stable = first["stable [%]"].mean()
+results.number("CloudSuite: first five events that other models have", stable, "%", note=note)
+
+# %% [markdown]
+# ## Does a program follow the same events on every processor?
+#
+# Two rankings are compared on the events that both processors count, by Kendall's $\tau$: of all pairs of events, $n_c$ are in the same order in both rankings, $n_d$ in opposite ones, and $t_a$, $t_b$ are tied in one of them:
+#
+# $$\tau = \frac{n_c - n_d}{\sqrt{(n_c + n_d + t_a)(n_c + n_d + t_b)}}$$
+#
+# If a program had bottlenecks of its own, rankings of one program on two processors would agree more than those of two programs on two processors.
+
+# %%
+def tau(a, b):
+    """Kendall's rank correlation of two importances."""
+    order = [(np.sign(a[e] - a[f]), np.sign(b[e] - b[f])) for e, f in combinations(a.index, 2)]
+    n_c = sum(in_a * in_b > 0 for in_a, in_b in order)
+    n_d = sum(in_a * in_b < 0 for in_a, in_b in order)
+    t_a = sum(in_a == 0 and in_b != 0 for in_a, in_b in order)
+    t_b = sum(in_b == 0 and in_a != 0 for in_a, in_b in order)
+    return (n_c - n_d) / np.sqrt((n_c + n_d + t_a) * (n_c + n_d + t_b))
+
+
+def compare(one, other):
+    """How far two rankings agree, on the events that both have."""
+    common = spreads[one].index.intersection(spreads[other].index)
+    a, b = (spreads[name].loc[common, "mean"] for name in (one, other))
+    np.testing.assert_allclose(tau(a, b), kendalltau(a, b).statistic)
+    shared = len(set(a.nlargest(5).index) & set(b.nlargest(5).index))
+    same = "program" if one[0] == other[0] else "processor" if one[1] == other[1] else "neither"
+    return one, other, same, len(common), tau(a, b), shared, 25 / len(common)
+
+
+# %%
+columns = ["one", "other", "in common", "events", "kendall", "shared", "random"]
+rankings = pd.DataFrame([compare(*both) for both in combinations(spreads, 2)], columns=columns)
+by_kind = rankings.groupby("in common")[columns[3:]].mean()
+by_kind["pairs"] = rankings.groupby("in common").size()
+results.table(by_kind.reset_index(), "agreement", "**Table.** Agreement of two rankings by what "
+              "the recordings have in common, means: number of events that both count, Kendall's τ "
+              "on these, how many of the first five are shared, and how many two random orders "
+              "share (the more, the fewer events; compare *shared* with *random* only).")
+
+# %% [markdown]
+# The p-value is how often the programs' names, exchanged at random within each processor, give as large a difference.
+
+# %%
+across = rankings[rankings["in common"] != "processor"]
+
+
+def gap(called):
+    """How much more rankings agree where the program is called the same."""
+    pairs = zip(across["one"], across["other"], strict=True)
+    same = np.array([called[one] == called[other] for one, other in pairs], bool)
+    return across["kendall"][same].mean() - across["kendall"][~same].mean()
+
+
+def exchanged(rng):
+    """Programs' names, exchanged at random within each processor."""
+    called = {}
+    for processor in dict.fromkeys(key[1] for key in spreads):
+        own = [key for key in spreads if key[1] == processor]
+        called |= dict(zip(own, rng.permutation([key[0] for key in own]), strict=True))
+    return called
+
+
+# %%
+text = (f"A model by events errs by {medians['events']:.1f} % in the median of {len(table)} "
+        f"recordings, the previous row by {medians['previous row']:.1f} %, the best constant by "
+        f"{medians['best constant']:.0f} %.")
+if "program" in by_kind.index and "neither" in by_kind.index:
+    rng = np.random.default_rng(seed)
+    real = gap({key: key[0] for key in spreads})
+    exchanges = np.array([gap(exchanged(rng)) for _ in range(300)])
+    p = (1 + (exchanges >= real).sum()) / 301
+    same, apart = by_kind.loc["program", "kendall"], by_kind.loc["program", "kendall"] - real
+    name = "CloudSuite: rank correlation of a program's events on two processors"
+    results.number(name, same, note=f"of two programs: {apart:.2f}; p = {p:.2f}")
+    results.number("CloudSuite: rank correlation of two programs' events on two processors", apart)
+    yes = "Yes, to a degree" if p < 0.05 else "Not visibly"
+    text = (f"{yes}: the rankings of one program's events on two processors correlate by "
+            f"{same:.2f} (Kendall), those of two programs by {apart:.2f} (p = {p:.2f}; "
+            f"{len(table)} recordings of CloudSuite by others). {text}")
+display(results.finding(text))
+
+# %% [markdown]
+# Of correlated events another one may come first on another processor. With eight programs on four processors a small effect of the program would not be seen. And another processor may count other things by the same name:
+
+# %%
+def rate(key, events):
+    """How often some events happened per instruction in a recording."""
+    total = programs[key].counts.sum()
+    return total.reindex(events).sum() / total["instructions"]
+
+
+def beside(processor, *events, base="Xeon-E5-2640"):
+    """A processor's rate beside the E5-2640's, by program that both ran: least and most."""
+    both = [name for name, other in programs if other == base and (name, processor) in programs]
+    ratio = [rate((name, processor), events) / rate((name, base), events) for name in both]
+    return f"{min(ratio):.2g} to {max(ratio):.2g} times ({len(ratio)} programs)"
+
+
+if {"Xeon-X5650", "Xeon-E5-2650", "Xeon-E5-2640"} <= {processor for _, processor in programs}:
+    display(Markdown(
+        "Beside the E5-2640, the X5650 counts "
+        f"{beside('Xeon-X5650', 'L1-icache-load-misses')} the misses of the instruction cache per "
+        "instruction, the E5-2650 "
+        f"{beside('Xeon-E5-2650', 'LLC-load-misses', 'LLC-store-misses')} those of the last level."
+    ))
+
+# %% [markdown]
+#
+# ## Does a model of one processor explain another?
+#
+# A model of all rows of one processor predicts the IPC of another, by the events that both have. *Levelled*: times the factor that makes the mean right, so that only ups and downs count. Its rival, *constant*, knows the tested rows too: it is the constant that errs least on them, and so nearer than the best constant above, which is from other rows.
+
+# %%
+def transfer(one, other):
+    """Errors of one processor's model on another's rows [%]."""
+    source, target = programs[one], programs[other]
+    common = sorted(set(source.X) & set(target.X))
+    model = regressor(boosting=QUICK, seed=seed).fit(source.X[common], source.y)
+    predicted, ipc = np.exp(model.predict(target.X[common])), target.ipc
+    levelled = predicted * ipc.mean() / predicted.mean()
+    row = {"program": one[0], "trained on": one[1], "tested on": other[1]}
+    row |= {"error": rank.relative_error(ipc, predicted)}
+    row |= {"levelled": rank.relative_error(ipc, levelled)}
+    row |= {"constant": rank.relative_error(ipc, best_constant(ipc))}
+    return row | {"spearman": spearmanr(ipc, predicted).statistic}
+
+
+moved = [transfer(one, other) for one, other in permutations(programs, 2) if one[0] == other[0]]
+moved = pd.DataFrame(moved)
+about = "**Table.** First transfers: errors [%], rank correlation of predicted and counted IPC."
+if len(moved):
+    display(results.table(moved, "transfer", about, rows=8))
+
+# %%
+if len(moved):
+    ratio = moved.assign(ratio=moved["levelled"] / moved["constant"])
+    programs_of = moved.groupby(["trained on", "tested on"]).size()
+    places = {"index": "trained on", "columns": "tested on", "values": "ratio"}
+    better = f"{(ratio['ratio'] < 1).sum()} of {len(moved)} transfers"
+    figure, ax = plot.heat(
+        ratio.pivot_table(**places, aggfunc="median"), label="error / constant's", centre=1
+    )
+    ax.set(xlabel="tested on", ylabel="trained on")
+    display(results.figure(
+        figure, "transfer",
+        "**Figure.** Error of another processor's model, levelled, as a multiple of the constant's "
+        f"that fits the tested rows best: median of {programs_of.min()} to {programs_of.max()} "
+        "programs; below 1 the model is better; a processor's own model is left out. *See:* it is "
+        f"better in {better}."))
+    name = "CloudSuite: error of another processor's model, levelled, median"
+    results.number(name, moved["levelled"].median(), "%", note=f"better than the constant "
+                   f"of the tested rows, {moved['constant'].median():.0f} %, in {better}")
+    nearer = (ratio["ratio"] < 1).mean() > 0.5
+    display(results.finding(
+        "A model of another processor, even with the mean made right, is "
+        f"{'nearer' if nearer else 'no nearer'} than the best constant of the tested rows: it errs "
+        f"less in {better} (median errors {moved['levelled'].median():.0f} and "
+        f"{moved['constant'].median():.0f} %)."))
+results.numbers()
+
+# %% [markdown]
+# ## What this doesn't show
+#
+# Whoever recorded these files chose what to count; whether counts were scaled is not said, so nothing can be cleaned. Programs ran on whole machines, with other software, at loads that are not said either. A processor's model may fail on another because the events differ, not the program.
+#
+# ## On your own program
+#
+# This page is only about recordings that others published; `cmlib run paper cloudsuite -p program=web_search,data_caching` takes some of them, and the parameter to change first is `n_seeds`: more models make a ranking, and so the rank correlations, surer. For your own program: `cmlib record NAME -- COMMAND`, then `cmlib run live 03 -p program=NAME` ([notebook 03](../03_ranking.ipynb)).
+#
+# **References.** Lv et al., *CounterMiner*, MICRO 2018. Recordings: M. Canuto, power-modelling.
+
+# %%
+results.save()
