@@ -4,7 +4,26 @@
 is no such file.
 """
 
+import contextlib
+from pathlib import Path
+
 import jinja2
+
+_COMPILED = Path(__file__).resolve().parent / "__pycache__"  # where Python keeps compiled modules, too
+
+
+class _CompiledTemplates(jinja2.FileSystemBytecodeCache):
+    """Keep compiled templates beside compiled modules; where that fails, compile them in each process."""
+
+    def load_bytecode(self, bucket):
+        """Load a compiled template if there is one."""
+        with contextlib.suppress(OSError, EOFError, ValueError, TypeError):
+            super().load_bytecode(bucket)
+
+    def dump_bytecode(self, bucket):
+        """Write a compiled template."""
+        with contextlib.suppress(OSError):
+            super().dump_bytecode(bucket)
 
 
 def template(package, name, *, autoescape=False, filters=()):
@@ -14,6 +33,9 @@ def template(package, name, *, autoescape=False, filters=()):
     `autoescape` is for HTML; `filters` maps names to functions.
     """
     settings = {"autoescape": autoescape, "trim_blocks": True, "lstrip_blocks": True}
+    if _COMPILED.is_dir():
+        # Compiled code depends on the settings, which are part of the files' names.
+        settings["bytecode_cache"] = _CompiledTemplates(str(_COMPILED), f"template-{autoescape}-%s.cache")
     environment = jinja2.Environment(loader=jinja2.PackageLoader(package, "."), **settings)
     environment.filters.update(filters)
     return environment.get_template(name)

@@ -11,7 +11,7 @@ from functools import cache
 
 import pandas as pd
 
-from cmlib.io.events.tables import EventError, general_events, known_tables, names_of
+from cmlib.io.events.tables import EventError, general_names, known_tables, names_of
 from cmlib.places import read_yaml, shipped
 from cmlib.spelling import ALIASES
 
@@ -181,13 +181,14 @@ def _names_of_perf():
     """Names of events that perf or the kernel gives, normalized."""
     names = [*HARDWARE_NAMES, *SOFTWARE_NAMES, *TOOL_EVENTS, *ALIASES, *" ".join(ALIASES.values()).split()]
     names += itertools.chain(*SAME.values())
-    return frozenset(map(normalize_name, [*names, *general_events().index]))
+    return frozenset(map(normalize_name, [*names, *general_names()]))
 
 
 @cache
 def _names_of_vendors():
     """Names in all processors' event tables, normalized."""
-    return frozenset(normalize_name(name) for table in known_tables() for name in names_of(table))
+    names = {name for table in known_tables() for name in names_of(table)}
+    return frozenset(map(normalize_name, names))
 
 
 def kinds(events, table):

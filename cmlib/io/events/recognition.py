@@ -24,7 +24,7 @@ from cmlib.io.events.naming import (
     second_readings,
 )
 from cmlib.io.events.tables import (
-    general_events,
+    general_names,
     is_model_of,
     is_simulated,
     known_tables,
@@ -387,4 +387,4 @@ def _unit(name):
 @functools.cache
 def _plain_names(name):
     """Set of a table's names, normalized; of perf's own names for the table "perf"."""
-    return frozenset(map(normalize_name, general_events().index if name == "perf" else names_of(name)))
+    return frozenset(map(normalize_name, general_names() if name == "perf" else names_of(name)))
