@@ -128,23 +128,37 @@ def _find_dialect(text: str) -> _Dialect | None:
 def _match_dialect(separator: str, lines: list[str]) -> _Dialect | None:
     """Return the dialect of the first of some lines that is one of perf's."""
     written = pa.array([line.encode(errors="replace").decode() for line in lines])
+    beginnings = dict.fromkeys(_describe_beginning(separator, line) for line in lines)
     first: tuple[int, _Dialect] | None = None
-    for is_timed, place, has_cgroup, has_variation, decimal in itertools.product(
-        (True, False), ("", "cpu", "aggregate", "thread"), (False, True), (False, True), ".,"
+    for (is_timed, place), has_cgroup, has_variation, decimal in itertools.product(
+        beginnings, (False, True), (False, True), ".,"
     ):
         dialect = _Dialect(separator, decimal, place, has_cgroup, has_variation, is_timed)
         for pattern in _make_row_patterns(dialect):
             fields = pc.extract_regex(written, pattern)
+            if fields.null_count == len(lines):
+                continue
             events, units = fields.field("event"), fields.field("unit")
-            usual = pc.or_(
-                pc.is_in(units, pa.array(_USUAL_UNITS)), pc.match_substring(events, "/")
-            ).fill_null(False)
-            number = pc.index(pc.and_(fields.is_valid(), usual), True).as_py()
+            usual = pc.or_(pc.is_in(units, pa.array(_USUAL_UNITS)), pc.match_substring(events, "/"))
+            number = pc.index(pc.and_(fields.is_valid(), usual.fill_null(False)), True).as_py()
             if number >= 0 and (first is None or number < first[0]):
                 first = number, dialect
             if number == 0:
                 return dialect
     return first[1] if first else None
+
+
+def _describe_beginning(separator: str, line: str) -> tuple[bool, str]:
+    """Return whether a line begins with a time, and the kind of place that follows."""
+    time = re.match(rf" *+(?:[0-9]{{1,12}}[.,][0-9]{{9}}(?P<time>{re.escape(separator)}))?", line)
+    rest = line[time.end() :]
+    if rest.startswith("CPU"):
+        place = "cpu"
+    elif re.match(r"[SN][0-9]", rest):
+        place = "aggregate"
+    else:
+        place = "thread" if re.match(r"[^0-9<]", rest) else ""
+    return bool(time["time"]), place
 
 
 def _make_patterns(dialect: _Dialect) -> list[str]:
@@ -263,22 +277,23 @@ class _OtherLines:
 
 
 def _find_metric_heading(text: str) -> tuple[str, str] | None:
-    """Return the heading of metrics without counts, and its separator; None if there is none."""
+    """Return the heading of metrics without counts that has values below, and its separator; None if there is none."""
     for match in itertools.islice(_METRIC_HEADING.finditer(text), _MOST_CANDIDATES):
-        line = text[match.start() : text.find("\n", match.end())].strip("\r")
-        separator = line.rstrip(" ")[-1:]
-        cells = line.rstrip(" ")[:-1].split(separator)
-        metrics = [cell for cell in cells if cell not in _PLACE_HEADINGS]
-        n_before = len(cells) - len(metrics)
-        is_markup = separator == "|" and line.lstrip().startswith("|")
-        if (
-            is_markup
-            or not re.fullmatch(f"[{_SEPARATORS}]", separator)
-            or not metrics
-            or metrics != cells[n_before:]
-        ):
+        end = text.find("\n", match.end())
+        if end < 0:
+            break
+        line = text[match.start() : end].rstrip("\r ")
+        separator = line[-1:]
+        if not re.fullmatch(f"[{_SEPARATORS}]", separator):
             continue
-        if all(re.fullmatch(r"[^\d\s<>(){}\"'][^<>(){}\"']{1,80}", cell) for cell in metrics):
+        cells = line[:-1].split(separator)
+        n_places = sum(1 for cell in cells if cell in _PLACE_HEADINGS)
+        metrics = cells[n_places:]
+        are_names = all(re.fullmatch(r"[^\d\s<>(){}\"'][^<>(){}\"']{1,80}", cell) for cell in metrics)
+        values = text[end + 1 : end + 1 + _LONGEST_CANDIDATE].split("\n")[0].strip().split(separator)
+        values = values[n_places : len(cells)]
+        have_values = len(values) == len(metrics) and all(_METRIC_VALUE.fullmatch(value) for value in values)
+        if metrics and are_names and have_values:
             return line, separator
     return None
 
@@ -291,14 +306,14 @@ def _read_metrics_alone(text: str) -> Readings:
             "no line counts an event, and none is a heading of metrics. Record with `perf stat -I 1000 -x, -o FILE`."
         )
     heading, separator = found
-    cells = heading.rstrip(" ")[:-1].split(separator)
+    cells = heading[:-1].split(separator)
     names = [" ".join(cell.split()) for cell in cells if cell not in _PLACE_HEADINGS]
     before = [cell for cell in cells if cell in _PLACE_HEADINGS]
     others = OtherLines()
     for number, line in enumerate(text.split("\n"), 1):
         if line.startswith(STARTED):
             others.starts[number] = line.removeprefix(STARTED)
-        elif line.strip() and not line.startswith("#") and line != heading:
+        elif line.strip() and not line.startswith("#") and line.rstrip(" ") != heading:
             _read_metric_row(number, line, separator, before, names, others)
     return read_lines("", [], lambda *_: None, others)
 

@@ -263,7 +263,7 @@ class _Reader:
             rest = line.strip()
             if _INDIVIDUAL_TIMES in line:
                 is_individual = True
-            elif is_individual:
+            elif is_individual and not _SECONDS.match(rest):
                 is_individual = _END_OF_INDIVIDUAL_TIMES not in line
             elif block.is_timed:
                 if line.startswith(STARTED):
