@@ -93,8 +93,9 @@ def find_first_answer(utilization, cycles, account, separate, *, texts, words, l
         return _answer_in_kernel(utilization, words)
     if account and account["how"] != "open":
         details = [*_utilization_details(utilization), *_known_costs(cycles)]
-        hint = hint if account["decide"] else ""
-        return FirstAnswer(SLOTS, account["text"], details, account["advice"], account["decide"], hint)
+        return FirstAnswer(
+            SLOTS, account["text"], details, account["advice"], separate, hint if separate else ""
+        )
     if cycles:
         return _answer_by_costs(utilization, cycles, account, separate, texts, hint)
     if account:

@@ -421,10 +421,9 @@ def _split_cycles(slots, level, recording):
 def _find_first(utilization, cycles, slots, recording, level, *, conclusive):
     """Find what to say first, with the command that separates what the counts do not."""
     account = slots.account if slots else None
-    separate = ""
-    if account and account["how"] == "open":
-        uses_events = slots.counts_slots or not slots.separate
-        separate = account["decide"] if uses_events else slots.separate
+    separate = account["decide"] if account else ""
+    if separate and slots.separate and recording.whole_runs and "smt_contention" not in separate:
+        separate = slots.separate  # totals need no intervals
     knows_width = recording.processor and recording.costs.width[0] == recording.costs.width[1]
     lacks_cycles = conclusive and account is None and "cycles" not in level.levels
     return find_first_answer(
