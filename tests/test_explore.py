@@ -129,7 +129,7 @@ def test_errors_that_are_not_known_or_large_are_written_as_in_tables(modelled):
     history = modelled.refined["one"].history.assign(**errors)
     refined = {"one": replace(modelled.refined["one"], history=history)}
     said = words(explore.ranking(refined, modelled.draws))
-    assert "errs by – % on random rows, – % on blocks; predicting the mean by 12,345.6 %" in said
+    assert "errs by – % on random rows (mean: 12,345.6 %" in said and "by – % on unseen blocks" in said
 
 
 def test_events_of_both_rankings_have_a_colour_of_their_own(ranking, modelled):

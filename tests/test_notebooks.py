@@ -150,7 +150,7 @@ def test_clusters_explain_cycles_better_than_the_mean_and_stand_beside_shuffled_
     clusters = pd.read_csv(smoke / "clusters/clusters.csv")
     assert clusters["importance"].sum() == pytest.approx(100)
     assert clusters["importance"].between(clusters["low"], clusters["high"]).head(5).all()
-    assert set(clusters["class"]) == {"stall", "miss", "mix"}
+    assert set(clusters["class"]) == {"miss", "mix"}
     cycles = pd.read_csv(smoke / "clusters/cycles.csv")
     assert cycles["top-down"].notna().all() and cycles["cycles"].between(cycles["from"], cycles["to"]).all()
     large = clusters[clusters["n_events"] > 12]

@@ -9,5 +9,6 @@ from .data import (
     suites,
 )
 from .event_tables import event_table
-from .matrices import Matrix, core_runs, matrix, recorded_matrix, recorded_runs, refine
+from .first_page import describe_ranking
+from .matrices import Matrix, core_runs, matrix, recorded_matrix, recorded_runs, refine, varying
 from .targets import IPC, Target, choose_target

@@ -12,7 +12,7 @@ import pandas as pd
 from cmlib.experiments.commands import command_again
 from cmlib.experiments.targets import CLOCKS
 from cmlib.fingerprint.phases import INSTRUCTIONS, NOTHING_ELSE, added_shares
-from cmlib.io.events import simulated_events
+from cmlib.io.events import simulated_events, simulated_kind
 from cmlib.shell import as_code, command_code, command_line, recorded_words
 from cmlib.templates import template
 from cmlib.topdown import describe_misses, series_phases
@@ -149,6 +149,35 @@ def describe_saved_misses(profile):
     named = {"event": "", "low": None, "high": None, "reason": ""}
     savings = [{"without": name, "percent": saved[name]} | named for name in saved if saved[name]]
     return {"misses": savings, "misses_text": describe_misses(savings, of="estimated cycles")}
+
+
+def describe_ranking(refined, spread, target):
+    """Bars of the most important events of a program, and their caption; None if the model is worse than the mean.
+
+    Parameters
+    ----------
+    refined : cmlib.rank.Refinement
+        The refined model of the target.
+    spread : DataFrame
+        Importances of its events, from :func:`cmlib.rank.importance_spread`.
+    target : str
+        Name of what is explained, such as "IPC".
+
+    Returns
+    -------
+    tuple of (DataFrame, str) or None
+        Rows with name, value, low, high [%] and note, for the five most important events; Markdown.
+    """
+    if not refined.beats_mean:
+        return None
+    bars = spread.head(5).rename_axis("name").rename(columns={"mean": "value"}).reset_index()
+    notes = []
+    for row in bars.itertuples():
+        kind = simulated_kind(row.name)
+        place = f"rank {row.rank_low} to {row.rank_high}"
+        notes.append(f"{kind}, {place}" if kind else place)
+    bars["note"] = notes
+    return bars[["name", "value", "low", "high", "note"]], _SENTENCES.ranking(refined, target)
 
 
 def describe_simulation(meta):

@@ -17,18 +17,24 @@ from cmlib import merge, rank
 from cmlib.errors import UnfitRecordingError, message
 from cmlib.experiments.cache import cached
 from cmlib.experiments.data import FEWEST_INTERVALS, cleaned_runs, refuse_simulated
+from cmlib.experiments.event_tables import event_table
 from cmlib.experiments.targets import IPC, Target, choose_target
 from cmlib.io import events, store
 from cmlib.io.archive.runs import TIME
 from cmlib.io.recording import INSTRUCTIONS
 from cmlib.parallel import Workers
 from cmlib.rank.boosting import regressor
-from cmlib.rank.leaks import find_ticking
-from cmlib.rank.refinement import error_of_mean
+from cmlib.rank.leaks import find_proportional, find_ticking
+from cmlib.rank.refinement import error_of_mean, relative_error
+from cmlib.rank.variation import LEAST_VARIATION, find_start_and_exit, relative_deviation
 
 _ALIGNED = ("ocoe", "sweep")  # sets whose runs count different events, and are aligned by progress
 _MOST_ROWS = 1000  # of intervals; of more, neighbours are added up
 _MOST_RUNS = 5000  # the same of totals of whole runs
+# Classes of events (data/events/kinds.yaml) that are IPC under another name, by what their counts are divided by: kinds
+# of retired instructions per cycle, cycles in which something happens per instruction.
+_ALIAS_CLASSES = {"cycles": ("mix", "target"), "instructions": ("stall", "target")}
+_OPS = "dispatched and wrong-path ops"  # topic of events that count all ops per cycle
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,10 @@ class Matrix:
     or by time [1/s] without one; `ipc` is a Series of the same rows, which is IPC or another rate, as `target`
     says. `holdout` is such a pair (X, ipc) of a second pass over the same events, or of a second run, for tests;
     None if there is none. `ticking` is a Series from event to rate [1/s] of the events that were left out, as they
-    happen at a constant rate in time (:func:`cmlib.rank.leaks.find_ticking`); empty if there are none.
+    happen at a constant rate in time (:func:`cmlib.rank.leaks.find_ticking`); empty if there are none. `aliases` is a
+    DataFrame with the rows of X: rates of the events that were left out, as they are the target under another name
+    (:func:`matrix` has the rule). `ends` has the numbers of rows that were left out at the start and at the exit of
+    the process (:func:`cmlib.rank.find_start_and_exit`).
     """
 
     X: pd.DataFrame
@@ -47,6 +56,24 @@ class Matrix:
     holdout: tuple | None
     target: Target = IPC
     ticking: pd.Series = field(default_factory=partial(pd.Series, dtype=float))
+    aliases: pd.DataFrame = field(default_factory=pd.DataFrame)
+    ends: tuple[int, int] = (0, 0)
+
+    @property
+    def all_events(self) -> pd.DataFrame:
+        """Rates of all events, also of the aliases of the target, as the papers rank them: a DataFrame like X."""
+        return self.X.join(self.aliases) if self.aliases.shape[1] else self.X
+
+    def error(self, measured, predicted) -> float:
+        """Error [%] of predictions: relative to the measured IPC (Eq. 14), or to the mean of another target."""
+        if self.target == IPC:
+            return relative_error(measured, predicted)
+        return error_of_mean(measured, predicted, mean=self.ipc.mean())
+
+    @property
+    def varies(self) -> bool:
+        """True if the target varies enough to be explained: by 2 % of its mean or more (standard deviation)."""
+        return relative_deviation(self.ipc) >= LEAST_VARIATION
 
     @property
     def in_time(self):
@@ -62,7 +89,8 @@ def recorded_matrix(url, program, target=IPC, *, method="shrinkage", workers=Non
     `workers` a Workers (by default one process). A NothingRecordedError if the program has no run that counts the
     target in 20 intervals; an UnfitRecordingError if too few rows are left or no event could explain the target.
     """
-    return matrix(recorded_runs(url, program, target, method=method, workers=workers), target=target)
+    runs = recorded_runs(url, program, target, method=method, workers=workers)
+    return matrix(runs, target=target, table=event_table(url))
 
 
 def recorded_runs(url, program, target=IPC, *, method="shrinkage", workers=None):
@@ -84,7 +112,7 @@ def recorded_runs(url, program, target=IPC, *, method="shrinkage", workers=None)
     return cleaned[counted]
 
 
-def matrix(runs, *, target=IPC, per=None):
+def matrix(runs, *, target=IPC, per=None, table=None):
     """Matrix of a program's cleaned runs: `X` (DataFrame of events) and `ipc` (Series), a row a step or interval.
 
     `runs` is a DataFrame with columns set, pass, counts and seconds, as of :func:`recorded_runs`. `target` is a
@@ -94,17 +122,58 @@ def matrix(runs, *, target=IPC, per=None):
     the most events, neighbours added up where there are more than 1,000; of several measured runs the last is held
     out, of simulated ones only the first is used. An UnfitRecordingError if there are too few rows, or no event
     that could explain the target.
+
+    If the target is IPC, the start and the exit of the process are left out (:func:`cmlib.rank.find_start_and_exit`),
+    except from totals of whole runs, and so are events that are IPC under another name. Per cycle these
+    are kinds of instructions and ops (by name and description, see :func:`cmlib.io.events.kinds`, `table` is the event
+    table) and events at a constant rate per instruction (:func:`cmlib.rank.leaks.find_proportional`); per instruction
+    they are counts of cycles. The rates of all of them are in `aliases` of the Matrix.
     """
     sets_of = runs.groupby("pass")["set"].agg(set)
     complete = [number for number, sets in sets_of.items() if sets == sets_of.iloc[0]]
     runs = runs[runs["pass"].isin(complete)]
     runs, ticking = _without_ticking(runs, target)
     chosen = runs[runs["pass"].isin(complete[:2])]
+    per = target.per if per is None else per
     if target != IPC or chosen["pass"].is_unique or _are_totals(chosen):
-        return replace(_in_time(runs, target, target.per if per is None else per), ticking=ticking)
-    aligned = merge.align_passes(list(chosen["counts"]), list(chosen["pass"]), per=per or target.per)
-    X, ipc = aligned[complete[0]]
-    return Matrix(X, ipc, aligned[complete[1]] if len(complete) > 1 else None, ticking=ticking)
+        made = _in_time(runs, target, per)
+    else:
+        made = _by_progress(chosen, complete[:2], per)
+    if target == IPC:
+        made = _without_aliases(made, per, table)
+    return replace(made, ticking=ticking)
+
+
+def _by_progress(runs, passes, per):
+    """Matrix of runs aligned by progress, without start and exit; a second pass is held out."""
+    aligned = merge.align_passes(list(runs["counts"]), list(runs["pass"]), per=per)
+    n_start, n_exit = find_start_and_exit(aligned[passes[0]][1])
+    kept = [
+        (X.iloc[n_start : len(X) - n_exit], ipc.iloc[n_start : len(X) - n_exit])
+        for X, ipc in aligned.values()
+    ]
+    holdout = kept[1] if len(kept) > 1 else None
+    return Matrix(*kept[0], holdout, ends=(n_start, n_exit))
+
+
+def _without_aliases(made, per, table):
+    """A Matrix of IPC without the events that are IPC under another name, which become its `aliases`."""
+    if table is None:
+        table = pd.DataFrame({"description": []}, dtype=str)
+    kinds = events.kinds(made.X.columns, table)
+    is_alias = kinds["class"].isin(_ALIAS_CLASSES.get(per, ()))
+    if per == IPC.per:
+        is_alias |= kinds["topic"] == _OPS
+        is_alias |= kinds.index.isin(find_proportional(made.X, made.ipc))
+    names = list(kinds.index[is_alias])
+    if len(names) == made.X.shape[1]:
+        shown = ", ".join(names[:8])
+        raise UnfitRecordingError(
+            f"all events that were counted are IPC under another name ({shown}), so that they explain nothing. "
+            "Record events that cost cycles, such as misses and mispredictions; `cmlib doctor` lists core events."
+        )
+    holdout = made.holdout and (made.holdout[0].drop(columns=names), made.holdout[1])
+    return replace(made, X=made.X.drop(columns=names), aliases=made.X[names], holdout=holdout)
 
 
 def _without_ticking(runs, target):
@@ -145,11 +214,36 @@ def usable_events(data, table):
     """
     if len(data.X) < FEWEST_INTERVALS:
         raise UnfitRecordingError(f"{len(data.X)} steps are too few; clusters need {FEWEST_INTERVALS}.")
+    if not data.varies:
+        raise UnfitRecordingError(_describe_steady(data))
     kinds = events.kinds(data.X.columns, table)
     happens = (data.X > 0).mean().ge(0.1) & data.X.nunique().gt(1) & kinds["class"].ne("target")
     if not happens.any():
         raise UnfitRecordingError("no event varies, so that none goes with cycles per instruction.")
     return data.X.loc[:, happens], 1 / data.ipc, kinds
+
+
+def varying(matrices):
+    """Keep the programs whose target varies enough to be explained: a dict from program to Matrix, like `matrices`.
+
+    An UnfitRecordingError if none does.
+    """
+    kept = {name: made for name, made in matrices.items() if made.varies}
+    if not kept:
+        raise UnfitRecordingError(
+            " ".join(f"{name}: {_describe_steady(made)}" for name, made in matrices.items())
+        )
+    return kept
+
+
+def _describe_steady(made):
+    """Sentence: the target of a Matrix does not vary."""
+    percent = 100 * relative_deviation(made.ipc)
+    without = " without start and exit" if any(made.ends) else ""
+    return (
+        f"the standard deviation of {made.target.name}{without} is {percent:.1f} % of its mean: it does not vary, and "
+        f"no event is ranked. A ranking takes {100 * LEAST_VARIATION:.0f} %."
+    )
 
 
 def core_runs(url, programs, target=IPC, *, workers=None):
@@ -180,6 +274,14 @@ def _in_time(runs, target, per):
     most = _MOST_RUNS if _are_totals(alike) else _MOST_ROWS
     n = -(-sum(map(len, alike["counts"].iloc[:known])) // most)
     rows = [_rows(run.counts[list(widest)], run.seconds, target, per, n) for run in alike.itertuples()]
+    ends = [(0, 0)] * len(rows)
+    if target == IPC and not _are_totals(alike):
+        ends = [find_start_and_exit(y) for _, y in rows]
+    rows = [
+        (X.iloc[n_start : len(X) - n_exit], y.iloc[n_start : len(y) - n_exit])
+        for (X, y), (n_start, n_exit) in zip(rows, ends, strict=True)
+    ]
+    n_left_out = tuple(sum(numbers) for numbers in zip(*ends[:known], strict=True))
     (X, y), other = _one_after_another(rows[:known]), rows[known] if len(rows) > known else None
     happened = int((y > 0).sum())
     if happened < FEWEST_INTERVALS:
@@ -189,7 +291,7 @@ def _in_time(runs, target, per):
         raise UnfitRecordingError(
             f"{target.name} has no other event beside it that could explain it: record others together with it."
         )
-    return Matrix(X, y, other, target)
+    return Matrix(X, y, other, target, ends=n_left_out)
 
 
 def _are_totals(runs):
@@ -230,21 +332,22 @@ def refine(data, *, step=10, test_share=0.2, seed=0):
     number of events), chosen (row of the best), model and importances (Series by event, percent). All but the model
     is read from the cache if another notebook has computed it. Errors of IPC are relative (Eq. 14); those of
     another rate, which may be 0, are in percent of its mean. An UnfitRecordingError if there are fewer than 20
-    rows.
+    rows, or the target varies by less than 2 %.
     """
+    if not data.varies:
+        raise UnfitRecordingError(_describe_steady(data))
     step = min(step, max(1, data.X.shape[1] // _STEPS))
     options = {"step": step, "test_share": test_share, "seed": seed}
-    in_mean = partial(error_of_mean, mean=data.ipc.mean())
 
     def compute():
-        error = None if data.target == IPC else in_mean
+        error = None if data.target == IPC else data.error
         of_target = {"leaks_target": data.target.leaks_target, "error": error}
         refined = rank.refine(data.X, data.ipc, holdout=data.holdout, **options, **of_target)
         return {
             "history": refined.history,
             "nested": refined.nested,
             "baselines": refined.baselines.to_frame(),
-            "chosen": pd.DataFrame({"step": [refined.chosen]}),
+            "chosen": pd.DataFrame({"step": [refined.chosen], "one_event": [refined.one_event]}),
             "rankings": pd.DataFrame({str(step): ranking for step, ranking in enumerate(refined.rankings)}),
         }
 
@@ -255,4 +358,5 @@ def refine(data, *, step=10, test_share=0.2, seed=0):
     chosen, baselines = int(computed["chosen"].at[0, "step"]), computed["baselines"]["error"]
     model = regressor(seed=seed).fit(data.X[sorted(rankings[chosen].index)], data.ipc)
     history, nested = computed["history"], computed["nested"]
-    return rank.Refinement(history, nested, baselines, chosen, model, rankings[chosen], rankings)
+    one_event = computed["chosen"].at[0, "one_event"]
+    return rank.Refinement(history, nested, baselines, chosen, model, rankings[chosen], rankings, one_event)

@@ -1,7 +1,8 @@
 """Find target leakage: events that contain what a model is to explain, as instructions or cycles contain IPC.
 
 IPC is instructions per cycle. :func:`is_named_leak` knows such events by name; :func:`find_ticking` finds those
-that happen at a constant rate in time by their counts. :func:`require_ipc` raises an UnfitRecordingError if a run
+that happen at a constant rate in time by their counts, :func:`find_proportional` those that happen at a constant rate
+per instruction. :func:`require_ipc` raises an UnfitRecordingError if a run
 lacks instructions or cycles.
 """
 
@@ -22,7 +23,8 @@ _N_BLOCKS = 20  # blocks of neighbouring intervals for the jackknife, as neighbo
 # The most cycles that one event can cost: memory takes some hundreds, a page fault or a system call some thousands.
 _MOST_CYCLES = 5000
 _CLOCK = 0.01  # an event whose rate in time has a smaller relative standard deviation is taken for a clock
-_UNRELATED = 0.5  # an event ticks if its elasticity is surely smaller
+_UNRELATED = 0.5  # an event ticks, or is in proportion to instructions, if its elasticity is surely smaller
+_SMALL = 0.5  # an event is in proportion to instructions if its rate varies by less than this share of IPC's variation
 
 
 def is_named_leak(event):
@@ -83,6 +85,45 @@ def find_ticking(runs, base="instructions"):
         if len(rows) >= _N_BLOCKS and rows["n"].any() and _ticks(event, rows):
             rates[event] = rows["n"].sum() / rows["seconds"].sum()
     return pd.Series(rates, dtype=float)
+
+
+def find_proportional(X, ipc):
+    """Find events that come at a constant rate per instruction: counted per cycle, they are IPC times a constant.
+
+    Parameters
+    ----------
+    X : DataFrame, shape (n_rows, n_events)
+        Counts per cycle, rows in the order of time or progress.
+    ipc : Series of float > 0, shape (n_rows,)
+        Instructions per cycle.
+
+    Returns
+    -------
+    list of str
+        The events, in the order of the columns.
+
+    Notes
+    -----
+    With n events in C cycles and I instructions, n/C is (n/I)(I/C). An event that costs cycles happens more often per
+    instruction where cycles per instruction are many. So the elasticity of n/I in C/I is estimated, with its standard
+    error by the jackknife over 20 blocks of neighbors. An event is in proportion to instructions if the elasticity is
+    between -0.5 and 0.5 by two standard errors, and if n/I varies by less than half as much as IPC does, so that most
+    of the variation of n/C is IPC's.
+    """
+    cycles_per_instruction = -np.log(ipc.to_numpy())
+    most = _SMALL * np.std(cycles_per_instruction)
+    found = []
+    for event, per_cycle in X.items():
+        per_instruction = (per_cycle / ipc).to_numpy()
+        if len(ipc) < _N_BLOCKS or not per_instruction.any():
+            continue
+        per_instruction = per_instruction / per_instruction.mean()
+        if per_instruction.std() >= most:
+            continue
+        elasticity, error = _elasticity(per_instruction, cycles_per_instruction)
+        if abs(elasticity) + 2 * error < _UNRELATED:
+            found.append(event)
+    return found
 
 
 def _ticks(event, rows):

@@ -19,6 +19,8 @@ from cmlib.rank.importance import influence
 from cmlib.rank.leaks import is_named_leak
 
 _FEWEST_ROWS = 20
+# One event predicts as well as the model if its error is at most this many times the model's.
+NEAR = 1.5
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,10 @@ class Refinement:
     ----------
     history : DataFrame
         A row a step. Columns: ``n_events``; ``error`` on a random share of the rows, which a model of the other rows
-        predicts, and ``mean_baseline``, the error of these rows' mean; ``blocks_error`` on blocks of neighbouring rows
-        (blocked cross-validation), and ``blocks_mean_baseline``, the error of the other blocks' mean;
+        predicts, with ``mean_baseline``, the error of these rows' mean, and ``one_event_baseline``, that of a straight
+        line through one event (:func:`predict_by_one_event`); ``blocks_error`` on blocks of neighbouring rows (blocked
+        cross-validation), with ``blocks_mean_baseline`` and ``blocks_one_event_baseline``, the errors of the other
+        blocks' mean and of a line fitted to the other blocks;
         ``holdout_error`` of models of all rows on the hold-out (NaN if there is none). All are mean relative errors
         [%] (Eq. 14), unless `error` was given to :func:`refine`.
     nested : DataFrame
@@ -38,9 +42,10 @@ class Refinement:
         folds among themselves; ``error`` on this fold of the model trained on the others [%]; ``mean``, error of the
         others' mean [%]. Empty if there are fewer than three folds.
     baselines : Series
-        Errors [%] of predictions that use no event. On the random share: ``mean`` of the other rows, and
-        ``neighbours``, interpolated between the nearest of these; on blocks: ``blocks_mean``; on the hold-out:
-        ``holdout_mean``, and ``holdout_repeat``, the IPC of the same step in X (NaN unless both have the same index).
+        Errors [%] of predictions that use at most one event. On the random share: ``mean`` of the other rows,
+        ``neighbours``, interpolated between the nearest of these, and ``one_event``; on blocks: ``blocks_mean`` and
+        ``blocks_one_event``; on the hold-out: ``holdout_mean``, ``holdout_one_event``, and ``holdout_repeat``, the IPC
+        of the same step in X (NaN unless both have the same index).
     chosen : int
         Row number in `history` of the model that was kept.
     model : fitted estimator
@@ -49,6 +54,8 @@ class Refinement:
         Importance of each event in `model` [%], descending; sums to 100.
     rankings : list of Series
         Such importances at every step of `history`, in models trained on all rows.
+    one_event : str
+        The event whose straight line is compared with the model: the one that correlates best with IPC in all rows.
     """
 
     history: pd.DataFrame
@@ -58,6 +65,7 @@ class Refinement:
     model: Any
     importances: pd.Series
     rankings: list
+    one_event: str = ""
 
     @property
     def events(self):
@@ -74,6 +82,21 @@ class Refinement:
         """Error [%] (float) of nested cross-validation, mean over rows; NaN if `nested` is empty."""
         rows = self.nested["rows"]
         return float((self.nested["error"] * rows).sum() / rows.sum()) if len(rows) else np.nan
+
+    @property
+    def unseen_error(self):
+        """Error [%] (float) of the refined model on unseen blocks: `nested_error`, or ``blocks_error`` without one."""
+        return self.nested_error if len(self.nested) else float(self.errors["blocks_error"])
+
+    @property
+    def beats_mean(self):
+        """True if the refined model errs by less than the mean on unseen blocks."""
+        return bool(self.unseen_error < self.baselines["blocks_mean"])
+
+    @property
+    def one_event_suffices(self):
+        """True if a line through one event errs by at most 1.5 times as much as the refined model on unseen blocks."""
+        return bool(self.baselines["blocks_one_event"] <= NEAR * self.unseen_error)
 
     @property
     def as_printed(self):
@@ -193,13 +216,15 @@ def refine(
     history["error"] = _errors(path(train), X.iloc[test], y.iloc[test], error)
     history["blocks_error"], nested = _on_blocks(path, X, y, fold, history["n_events"], error)
     history["holdout_error"] = _errors(steps, *holdout, error) if holdout else np.nan
-    baselines = _baselines(y, train, test, fold, holdout, error)
-    history["mean_baseline"], history["blocks_mean_baseline"] = baselines["mean"], baselines["blocks_mean"]
+    baselines = _baselines(X, y, train, test, fold, holdout, error)
+    for name in ("mean", "one_event", "blocks_mean", "blocks_one_event"):
+        history[f"{name}_baseline"] = baselines[name]
     chosen = _best(history["blocks_error"])
     ranking = steps[chosen][1]
     fitted = clone(blank).fit(X[sorted(ranking.index)], y)
     rankings = [step_ranking for _, step_ranking in steps]
-    return Refinement(history, nested, baselines, chosen, fitted, ranking, rankings)
+    one_event = best_event(X, y)
+    return Refinement(history, nested, baselines, chosen, fitted, ranking, rankings, one_event)
 
 
 def relative_error(measured, predicted):
@@ -227,6 +252,65 @@ def error_of_mean(measured, predicted, *, mean):
     `measured` and `predicted` are array-likes of one shape and unit.
     """
     return 100 * np.mean(np.abs(np.asarray(measured) - np.asarray(predicted))) / mean
+
+
+def best_event(X, y):
+    """Name of the column of X (DataFrame) that correlates best with y (Series), by Pearson's r without its sign."""
+    centered = (X - X.mean()).to_numpy()
+    spread = np.sqrt((centered**2).sum(axis=0))
+    covariance = np.abs(centered.T @ (y - y.mean()).to_numpy())
+    correlation = np.divide(covariance, spread, out=np.zeros(len(spread)), where=spread > 0)
+    return X.columns[int(correlation.argmax())]
+
+
+def predict_by_one_event(X, y, X_new):
+    """Predict y by a straight line through the one event that correlates best with it.
+
+    Parameters
+    ----------
+    X : DataFrame, shape (n_rows, n_events)
+        Rates of events.
+    y : Series of float, shape (n_rows,)
+        IPC, or another quantity.
+    X_new : DataFrame, shape (n_new, n_events)
+        Rates of the same events in the rows to predict.
+
+    Returns
+    -------
+    ndarray of float, shape (n_new,)
+        Predictions [unit of y]; the mean of y if no event varies.
+    """
+    event = best_event(X, y)
+    x = X[event].to_numpy()
+    variance = x.var()
+    if variance == 0:
+        return np.full(len(X_new), y.mean())
+    slope = ((x - x.mean()) * (y - y.mean()).to_numpy()).mean() / variance
+    return y.mean() + slope * (X_new[event].to_numpy() - x.mean())
+
+
+def hold_out_one_event(X, y, fold):
+    """Predict each fold by a straight line through one event, chosen and fitted in the other folds.
+
+    Parameters
+    ----------
+    X : DataFrame, shape (n_rows, n_events)
+        Rates of events.
+    y : Series of float, shape (n_rows,)
+        IPC, or another quantity.
+    fold : ndarray of int, shape (n_rows,)
+        Number of each row's fold, such as :func:`blocks` gives.
+
+    Returns
+    -------
+    ndarray of float, shape (n_rows,)
+        Predictions [unit of y], each by a line that was fitted without the row's fold.
+    """
+    predicted = np.empty(len(y))
+    for held in np.unique(fold):
+        rows = fold == held
+        predicted[rows] = predict_by_one_event(X[~rows], y[~rows], X[rows])
+    return predicted
 
 
 def blocks(index, n_blocks):
@@ -373,20 +457,24 @@ def _best(errors):
     return int(np.flatnonzero(errors == errors.min())[-1])
 
 
-def _baselines(y, train, test, fold, holdout, error):
-    """Errors of predictions that use no event, as the Series ``baselines`` of :class:`Refinement`."""
+def _baselines(X, y, train, test, fold, holdout, error):
+    """Errors of predictions by one event or none, as the Series ``baselines`` of :class:`Refinement`."""
     values = y.to_numpy()
     mean = values[train].mean()
     errors = {
         "mean": error(values[test], mean),
         "neighbours": error(values[test], np.interp(test, train, values[train])),
+        "one_event": error(values[test], predict_by_one_event(X.iloc[train], y.iloc[train], X.iloc[test])),
         "blocks_mean": error(values, [values[fold != held].mean() for held in fold]),
+        "blocks_one_event": error(values, hold_out_one_event(X, y, fold)),
         "holdout_mean": np.nan,
+        "holdout_one_event": np.nan,
         "holdout_repeat": np.nan,
     }
     if holdout is not None:
         other = holdout[1]
         errors["holdout_mean"] = error(other, values.mean())
+        errors["holdout_one_event"] = error(other, predict_by_one_event(X, y, holdout[0]))
         if other.index.equals(y.index):
             errors["holdout_repeat"] = error(other, values)
     return pd.Series(errors, name="error")

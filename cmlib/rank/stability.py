@@ -62,7 +62,8 @@ def importance_spread(draws, *, coverage=0.9):
     Returns
     -------
     DataFrame
-        A row an event, by descending mean: mean, sd, low, high [%], rank_low and rank_high (1 is the most important).
+        A row an event, by descending mean: mean, sd, low, high [%], rank_low and rank_high (1 is the most important),
+        first_three, the share of the draws in which the event is among the first three [%].
     """
     tails = [(1 - coverage) / 2, (1 + coverage) / 2]
     low, high = draws.quantile(tails).to_numpy()
@@ -70,7 +71,33 @@ def importance_spread(draws, *, coverage=0.9):
     rank_low, rank_high = ranks.quantile(tails, interpolation="nearest").to_numpy()
     frame = pd.DataFrame({"mean": draws.mean(), "sd": draws.std(), "low": low, "high": high})
     frame = frame.assign(rank_low=rank_low.astype(int), rank_high=rank_high.astype(int))
+    frame["first_three"] = 100 * (ranks <= 3).mean()
     return frame.sort_values("mean", ascending=False, kind="stable").rename_axis("event")
+
+
+def leading_agreement(draws, numbers=(1, 2, 3)):
+    """Share of the draws whose first events are the first events of the mean, in any order.
+
+    Parameters
+    ----------
+    draws : DataFrame of float, shape (n_draws, n_events)
+        Importances [%], a row a model, a column an event, from :func:`draw_importances`.
+    numbers : sequence of int, default (1, 2, 3)
+        Numbers of first events that are compared. Those that are not below the number of events are left out, as they
+        could not differ.
+
+    Returns
+    -------
+    Series of float
+        Share of the draws [%]; index: number of first events.
+    """
+    leading = draws.mean().sort_values(ascending=False, kind="stable").index
+    shares = {}
+    for n in numbers:
+        if n < draws.shape[1]:
+            same = [set(draw.nlargest(n).index) == set(leading[:n]) for _, draw in draws.iterrows()]
+            shares[n] = 100 * np.mean(same)
+    return pd.Series(shares, dtype=float).rename_axis("n_first")
 
 
 def rank_agreement(draws_a, draws_b, *, n_top=20, n_boot=200, seed=0):

@@ -94,7 +94,7 @@ if not cases or (pairs != "all" and len(cases) < len(wanted)):
 # %%
 names = list(dict.fromkeys(name for pair, alone in cases.items() for name in (*alone, pair)))
 clean = partial(experiments.cleaned_runs, url, sets=SETS, method=method, workers=workers)
-matrices = {name: experiments.matrix(clean(name)) for name in names}
+matrices = {name: experiments.matrix(clean(name), table=table) for name in names}
 ipc = {name: {"mean of all runs": data.ipc} for name, data in matrices.items()}
 figure, _ = plot.series_by_program(ipc, ylabel="IPC", xlabel="progress [share of instructions]")
 about = "**Figure.** IPC of each program alone and of the pairs, mean of all runs."

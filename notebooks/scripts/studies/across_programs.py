@@ -22,7 +22,7 @@
 # Other notebooks: [03](../03_ranking.ipynb) ranks the events of a single program, [merging_runs](merging_runs.ipynb) shows how runs that counted different events become one matrix.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, default parameters). **0** events are among the ten most important of all four programs. Two programs share **2.2** of their first ten events; ten events drawn at random would share **0.4**, and two halves of one program's models share **7.5**. One model fitted on all programs errs by **3.1 %** on held-out parts, models of single programs by **3.4 %**, and a program's mean by **20.3 %**.
+# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, default parameters). **0** events are among the ten most important of all four programs. Two programs share **1.3** of their first ten events; ten events drawn at random would share **0.8**, and two halves of one program's models share **7.5**. One model fitted on all programs errs by **4.5 %** on held-out parts, models of single programs by **4.2 %**, and a program's mean by **20.3 %**; a straight line through one event of the program errs by 7.0 %.
 
 # %% tags=["parameters"]
 program: str = "all"  # two programs or more, separated by commas, or all
@@ -46,7 +46,7 @@ from cmlib import experiments as study
 from cmlib import explore, plot, rank
 from cmlib.errors import UnfitRecordingError
 from cmlib.parallel import parallel_map
-from cmlib.rank import predict_held_out, regressor, stability
+from cmlib.rank import predict_by_one_event, predict_held_out, regressor, stability
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
@@ -79,12 +79,12 @@ if len(programs) < 2 or (program != "all" and len(programs) < len(recorded)):
 #
 # Each run of a program counted other events. Runs are aligned by progress: the same share of a program's retired instructions is taken to be the same place in all its runs. A row is a step of progress (one of some hundred equal shares of the instructions), a column an event per cycle, and what is explained is IPC, the mean of the runs. Runs that multiplex are cleaned first (*shrinkage* moves each count of an event that took turns towards its neighbours in time, by as much as its own noise calls for, notebook studies/repair).
 #
-# Per cycle, a kind of instructions (branches, fused pairs, dispatched operations) is IPC times the share of that kind, and cycles without retirement are what IPC lacks: such events follow IPC in any program, and that they lead says little of a bottleneck. The events of the GBRT paper and of CounterMiner are counts per interval, which share this; notebook studies/clusters takes events per instruction.
+# Per cycle, a kind of instructions (branches, fused pairs, dispatched operations) is IPC times the share of that kind, so such events are left out (notebook 03). Cycles without retirement stay, and are what IPC lacks. The papers' events are counts per interval and include all of these; notebook [studies/clusters](clusters.ipynb) takes events per instruction.
 
 # %%
 clean = partial(study.recorded_runs, url, method=method, workers=workers)
 cleaned = {name: clean(name) for name in programs}
-matrices = {name: study.matrix(runs_of) for name, runs_of in cleaned.items()}
+matrices = {name: study.matrix(runs_of, table=table) for name, runs_of in cleaned.items()}
 common = sorted(set.intersection(*(set(m.X) for m in matrices.values())))
 X = pd.concat({name: m.X[common] for name, m in matrices.items()}, names=["program"])
 IPC = pd.concat({name: m.ipc for name, m in matrices.items()}, names=["program"])
@@ -113,13 +113,13 @@ results.table(data.reset_index(), "data",
 #
 # $$err = \frac{|IPC_{meas} - IPC_{pred}|}{IPC_{meas}} \times 100\,\% \tag{8}$$
 #
-# with the measured and the predicted IPC of a row, averaged over the rows of a program. Rows of one program that are neighbours are alike, so each program is cut into twelve stretches of progress, in four folds, and each fold is predicted by models that were fitted on the others. Five predictions are compared: *perf* of the rows of all programs (*Mix*), *perf* of this program, the mean IPC of this program; then with the whole program left out: *perf* of the other programs, and their mean IPC.
+# with the measured and the predicted IPC of a row, averaged over the rows of a program. Rows of one program that are neighbours are alike, so each program is cut into twelve stretches of progress, in four folds, and each fold is predicted by models that were fitted on the others. Six predictions are compared: *perf* of the rows of all programs (*Mix*), *perf* of this program, a straight line through the one event of this program that correlates best, the mean IPC of this program; then with the whole program left out: *perf* of the other programs, and their mean IPC.
 
 # %%
 fold = rank.blocks(IPC.index, 12) % 4
-MODELS = ["model of all programs", "model of this program", "mean of this program",
-          "model of the other programs", "mean of the other programs"]
-MIX, ALONE, MEAN, OTHERS, MEAN_OF_OTHERS = MODELS
+MODELS = ["model of all programs", "model of this program", "one event of this program",
+          "mean of this program", "model of the other programs", "mean of the other programs"]
+MIX, ALONE, ONE, MEAN, OTHERS, MEAN_OF_OTHERS = MODELS
 IPC_pred = pd.DataFrame(index=IPC.index, columns=MODELS, dtype=float)
 for k in range(4):
     train, test = fold != k, fold == k
@@ -131,6 +131,7 @@ for name in programs:
         train, test = this & (fold != k), this & (fold == k)
         perf = regressor(seed=seed).fit(X[train], IPC[train])
         IPC_pred.loc[test, ALONE] = perf.predict(X[test])
+        IPC_pred.loc[test, ONE] = predict_by_one_event(X[train], IPC[train], X[test])
         IPC_pred.loc[test, MEAN] = IPC[train].mean()
     perf = regressor(seed=seed).fit(X[~this], IPC[~this])
     IPC_pred.loc[this, OTHERS] = perf.predict(X[this])
@@ -143,7 +144,7 @@ np.testing.assert_allclose(IPC_pred[MIX], predict_held_out(X, IPC, fold, seed=se
 print(f"cmlib.rank.predict_held_out and the loop above agree on {len(X)} predictions")
 results.table(errors.reset_index(), "mixed",
               "**Table.** Mean error [%] (Eq. 8) on rows that took no part in the fit. The first "
-              "three columns leave out a fold, the last two the whole program.")
+              "four columns leave out a fold, the last two the whole program.")
 
 # %%
 shown = errors.reset_index().melt("program", var_name="model", value_name="error")
@@ -355,7 +356,7 @@ results.finding(
     f"{errors[MEAN].mean():.1f} %. Fitted without a program, it errs by {unseen[best]:.1f} % "
     f"({best}) to {unseen[worst]:.1f} % ({worst}) for it: better than the mean of the others, "
     f"which takes no event, for {better_than(MEAN_OF_OTHERS)}; than the program's own mean for "
-    f"{better_than(MEAN)}. Events that are IPC times a share take part in all of these models.")
+    f"{better_than(MEAN)}.")
 
 # %% [markdown]
 # ## Explore

@@ -42,7 +42,14 @@ from cmlib.errors import UnfitRecordingError
 from cmlib.experiments.data import describe_data
 from cmlib.experiments.matrices import choose_cycles, usable_events
 from cmlib.parallel import Workers, parallel_map
-from cmlib.rank import blocks, predict_held_out, regressor, relative_error
+from cmlib.rank import (
+    blocks,
+    hold_out_one_event,
+    predict_by_one_event,
+    predict_held_out,
+    regressor,
+    relative_error,
+)
 from cmlib.rank.clusters import (
     ClusterRegression,
     cluster_events,
@@ -71,7 +78,7 @@ programs = choose_cycles(url, program, target)
 # %%
 display(Markdown(describe_data(url, programs)))
 runs = study.recorded_runs(url, programs[0], method=method, workers=workers)
-X, CPI, what = usable_events(study.matrix(runs, per="instructions"), table)
+X, CPI, what = usable_events(study.matrix(runs, per="instructions", table=table), table)
 print(f"{programs[0]}: {len(X)} rows, {X.shape[1]} events; the first 4 rows of 4 events, per "
       "instruction:")
 X.iloc[:4, :4].map("{:.5f}".format)
@@ -124,7 +131,7 @@ def errors_held_out(X, CPI, kind, fold):
     _, linear = held_out(cluster_events(X, kind), X, CPI, fold)
     means = [CPI[fold != held].mean() for held in fold]
     predicted = {"linear": linear, "boosted": predict_held_out(X, CPI, fold, seed=seed),
-                 "mean": means}
+                 "one event": hold_out_one_event(X, CPI, fold), "mean": means}
     return {model: relative_error(CPI, of_model) for model, of_model in predicted.items()}
 
 
@@ -132,7 +139,7 @@ def judge(program):
     """What grouping proves for a recorded program; None if its runs are too few."""
     runs = study.recorded_runs(url, program, method=method, workers=Workers(1))
     try:
-        X, CPI, what = usable_events(study.matrix(runs, per="instructions"), table)
+        X, CPI, what = usable_events(study.matrix(runs, per="instructions", table=table), table)
     except UnfitRecordingError:
         return None
     fold = blocks(X.index, 12) % 4
@@ -165,7 +172,8 @@ results.figure(figure, "overlap",
                f"{as_stable}.")
 
 # %%
-MODELS = {"linear": "ridge regression", "boosted": "boosted trees", "mean": "mean of other rows"}
+MODELS = {"linear": "ridge regression", "boosted": "boosted trees", "one event": "line, one event",
+          "mean": "mean of other rows"}
 shown = judged.melt("program", list(MODELS), "model", "error").replace({"model": MODELS})
 figure, ax = plot.dots_by_program(shown, value="error", hue="model", xlabel="CPI error [%]",
                                   grey=[MODELS["mean"]])
@@ -173,8 +181,8 @@ ax.set_xlim(0, None)
 results.figure(figure, "errors",
                "**Figure.** Error of CPI on held-out stretches of progress; grey: no event. "
                f"*See:* ridge regression errs by {judged['linear'].mean():.1f} % on average, "
-               f"boosted trees by {judged['boosted'].mean():.1f} %, the mean by "
-               f"{judged['mean'].mean():.1f} %.")
+               f"boosted trees by {judged['boosted'].mean():.1f} %, a line through one event by "
+               f"{judged['one event'].mean():.1f} %, the mean by {judged['mean'].mean():.1f} %.")
 
 # %%
 results.table(judged, "clusters-judged",
@@ -195,14 +203,15 @@ def errors_elsewhere(data):
     model = ClusterRegression(cluster_events(X, what["kind"])).fit(X, CPI, blocks(X.index, 12) % 4)
     X = X[sorted(X)]
     boosted = regressor(seed=seed).fit(X, CPI).predict(elsewhere[X.columns])
-    predicted = {"linear": model.predict(elsewhere), "boosted": boosted, "mean": CPI.mean()}
+    predicted = {"linear": model.predict(elsewhere), "boosted": boosted,
+                 "one event": predict_by_one_event(X, CPI, elsewhere), "mean": CPI.mean()}
     return {model: relative_error(1 / ipc, of_model) for model, of_model in predicted.items()}
 
 
 # %%
 core, n_core = {}, set()
 for name, cleaned in study.core_runs(url, list(judged["program"]), workers=workers).items():
-    data = study.matrix(cleaned, per="instructions")
+    data = study.matrix(cleaned, per="instructions", table=table)
     core[name] = errors_elsewhere(data)
     n_core.add(data.X.shape[1])
 core = pd.DataFrame(core).T.rename_axis("program").reset_index()
@@ -233,8 +242,8 @@ display(results.finding(
     f"program{'s' * (len(judged) > 1)}); in {better.sum()} it is more stable than 95 % of "
     f"{n_shuffles} draws (as stable or more are: {as_stable}). The linear model behind the "
     f"clusters errs by {judged['linear'].mean():.1f} % of CPI on stretches that it never saw, "
-    f"boosted trees by {judged['boosted'].mean():.1f} %, the mean by "
-    f"{judged['mean'].mean():.1f} %.{again}"))
+    f"boosted trees by {judged['boosted'].mean():.1f} %, a line through one event by "
+    f"{judged['one event'].mean():.1f} %, the mean by {judged['mean'].mean():.1f} %.{again}"))
 results.number("overlap of the first five clusters, members shuffled",
                100 * judged[shuffled].mean(), "%")
 results.number("programs where grouping is more stable than 95 % of random draws", better.sum(),
