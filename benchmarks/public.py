@@ -68,7 +68,7 @@ def run_live(folder):
     if not errors.is_file():
         return {"live": done.returncode}
     row = pd.read_csv(errors).iloc[0]
-    return {"live": done.returncode, "blocks": row["nested blocks"], "mean": row["their mean"]}
+    return {"live": done.returncode, "blocks": row["after refinement"], "mean": row["mean"]}
 
 
 def main():

@@ -322,3 +322,12 @@ def test_a_choice_can_be_what_a_name_of_the_package_holds(tmp_path):
 def test_a_notebook_run_by_papermill_alone_refuses_a_wrong_type_as_well():
     with pytest.raises(ValueError, match="program takes a str, got 5"):
         begin("03_ranking", {}, program=5)
+
+
+def test_widgets_are_shown_only_in_a_session_of_a_jupyter_server(tmp_path, monkeypatch):
+    settings = {"interactive": True, "results_folder": str(tmp_path)}
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    assert not begin("03_ranking", settings).interactive
+    monkeypatch.setenv("JPY_SESSION_NAME", "/notebooks/03_ranking.ipynb")
+    assert begin("03_ranking", settings).interactive
+    assert not begin("03_ranking", settings | {"interactive": False}).interactive

@@ -4,10 +4,12 @@
 ValueError for a parameter or setting that is unknown or has a wrong value.
 """
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 
 import pandas as pd
+from IPython import get_ipython
 
 from cmlib import places, processors
 from cmlib.parallel import Workers
@@ -41,8 +43,29 @@ class Notebook:
 
     @property
     def interactive(self):
-        """True to show widgets, False for a figure in their place."""
-        return self.settings["interactive"]
+        """True to show widgets, False for a figure in their place.
+
+        Widgets are shown only where somebody can move their controls: in a session of a Jupyter server, which names it
+        to the kernel, or in VS Code. Papermill and nbconvert run kernels without either.
+        """
+        has_server = "JPY_SESSION_NAME" in os.environ
+        shell = get_ipython()
+        in_vs_code = shell is not None and "__vsc_ipynb_file__" in shell.user_ns
+        return self.settings["interactive"] and (has_server or in_vs_code)
+
+    def widget(self, panel, name, caption):
+        """Return a widget where widgets are shown; else keep its first figure and return the caption.
+
+        Parameters
+        ----------
+        panel : cmlib.explore.panel.Panel
+            The widget.
+        name, caption : str
+            Name of the figure's files and its caption (Markdown), as for :meth:`Results.figure`.
+        """
+        if self.interactive:
+            return panel
+        return self.results.figure(panel.figure(), name, caption)
 
     @property
     def processor(self):

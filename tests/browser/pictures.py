@@ -55,7 +55,7 @@ def photograph_panel(browser, scratch):
 
 def main():
     page = report.run_profile("live", parameters={"program": "gcc"})
-    shutil.copyfile(page.parent / "03_ranking/fig09.png", DOCS / "ranking.png")
+    shutil.copyfile(page.parent / "03_ranking/ranking.png", DOCS / "ranking.png")
     with tempfile.TemporaryDirectory() as scratch, launched(scratch) as browser:
         photograph_report(browser, page)
         photograph_panel(browser, Path(scratch))
