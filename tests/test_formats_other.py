@@ -439,6 +439,18 @@ def test_prose_is_no_table():
 
 
 def test_columns_of_words():
-    assert delimited.is_text_column(("a", "<b>", "c1"))
-    assert not delimited.is_text_column(("a", "1"))
-    assert not delimited.is_text_column(("a", "nan"))
+    assert delimited.is_text_column("kind", ("a", "<b>", "none"))
+    assert not delimited.is_text_column("kind", ("a", "1"))
+    assert not delimited.is_text_column("kind", ("nan", "-"))
+    assert not delimited.is_text_column("kind", ("429.mcf", "401.bzip2"))
+    assert delimited.is_text_column("program", ("429.mcf", "a"))
+    assert not delimited.is_text_column("program", ("429.1", "a"))
+    assert not delimited.is_text_column("program", ("1e5", "a"))
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["program,cycles\n429.mcf,5\n470.lbm,6\n", "benchmark,event,value\n429.mcf,cycles,5\n470.lbm,cycles,6\n"],
+)
+def test_programs_whose_names_begin_with_digits(heading):
+    assert [program.name for program in read_text(heading).programs] == ["429.mcf", "470.lbm"]

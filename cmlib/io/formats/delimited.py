@@ -29,6 +29,11 @@ _PLACE = re.compile(
 )
 _NUMERIC = re.compile(r"[+-]?[0-9][0-9.,]*(?:[eE][+-]?[0-9]{1,3})?|")  # a number, or an empty cell
 _WHOLE = re.compile(r"[0-9]{1,20}")
+_PROGRAM_NAME = re.compile(
+    r"program(?:me?)?|bench(?:mark)?|name|command|app(?:lication)?|workload|kernel|method", re.IGNORECASE
+)
+# 429.mcf, but neither 429 nor 4.29e5
+_WORD_WITH_DIGITS = re.compile(r"(?![0-9.,]{1,40}(?:[eE][+-]?[0-9]{1,3})?$)[^a-zA-Z]{0,40}[a-zA-Z]")
 _WORD = re.compile(r"[^a-zA-Z0-9]{0,20}[a-zA-Z]")
 _DECIMAL = re.compile(r"[0-9]{1,300}(?:\.[0-9]{0,300})?(?:[eE][+-]?[0-9]{1,2})?|\.[0-9]{1,300}")
 _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{2,3})*,[0-9]{3}(?:\.[0-9]{1,300})?")  # 1,234,567.8 or 12,34,567
@@ -268,9 +273,19 @@ def is_missing(cell: str) -> bool:
     return cell in NOT_COUNTED_CELLS or cell.lower() in MISSING_CELLS
 
 
-def is_text_column(cells: Sequence[str]) -> bool:
-    """Return True if all cells are words: they begin with a letter, marks aside."""
-    return bool(cells) and all(_WORD.match(cell) and not is_missing(cell) for cell in set(cells))
+def is_program_name(name: str) -> bool:
+    """Return True if a column of this name says which program a row is of."""
+    return bool(_PROGRAM_NAME.fullmatch(name))
+
+
+def is_text_column(name: str, cells: Sequence[str]) -> bool:
+    """Return True if all cells of a column are words: they begin with a letter, marks aside.
+
+    In a column called program or the like, words may begin with digits, as 429.mcf does.
+    """
+    word = _WORD_WITH_DIGITS if is_program_name(name) else _WORD
+    distinct = set(cells)
+    return all(map(word.match, distinct)) and not all(map(is_missing, distinct))
 
 
 def is_time(name: str) -> bool:

@@ -16,7 +16,7 @@ MOST_NAMES = 100  # different cells of a text column that names programs
 
 # running, running_share, pct_running, % time counted
 _SHARE_NAME = re.compile(
-    r"(?:pct|percent|%|running|share)[ _-]*(?:of )?(?:time[ _-]*)?(?:running|counted|enabled|share)?"
+    r"(?:pct|percent|%|running|share)[ _-]*(?:of )?(?:time[ _-]*)?(?:running|counted|enabled|share)?(?:[ _-]?percent)?"
 )
 _PLACE_NAME = re.compile(r"cpu|core|socket|thread|node")
 _RUN_NAME = re.compile(r"(?:run|rep(?:etition)?|trial|iteration)s?(?:[ _-]?(?:id|no|nr|number))?")
@@ -105,13 +105,13 @@ def _read_columns(columns: dict[str, tuple[str, ...]], rows: Rows) -> tuple[pd.D
             data["time_s"] = times - times[0] + _first_step(times) if times[0] >= delimited.EPOCH_S else times
         elif _RUN_NAME.fullmatch(name) and all(cell.isdecimal() for cell in columns[name]):
             data["run"] = pd.factorize(np.array(columns[name], dtype=object))[0] + 1
-        elif _PLACE_NAME.fullmatch(name) and not delimited.is_text_column(columns[name]):
+        elif _PLACE_NAME.fullmatch(name) and not delimited.is_text_column(name, columns[name]):
             data["place"] = [f"{name}{cell}" for cell in columns[name]]
         elif name == "unit":
             data["unit"] = columns[name]
         elif _SHARE_NAME.fullmatch(name) and "running" not in data:
             shares = delimited.parse_counts(columns[name], rows.lines, name)
-            is_percent = not name.startswith(("running", "share"))
+            is_percent = re.search("pct|percent|%", name) is not None
             data["running"] = shares / 100 if is_percent else shares
         else:
             continue
@@ -132,7 +132,8 @@ def _name_programs(columns: dict[str, tuple[str, ...]], used: set[str]) -> tuple
     """Return each row's program, and the names of the columns of words that name it."""
     candidates = []
     for name, cells in columns.items():
-        if name not in used and delimited.is_text_column(cells) and len(set(cells)) <= MOST_NAMES:
+        is_identifier = len(set(cells)) > MOST_NAMES and not delimited.is_program_name(name)
+        if name not in used and delimited.is_text_column(name, cells) and not is_identifier:
             candidates.append(name)
     varying = [name for name in candidates if len(set(columns[name])) > 1]
     chosen = varying or candidates[:1]

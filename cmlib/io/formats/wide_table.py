@@ -27,9 +27,6 @@ LONGEST_PAUSE = 10  # intervals; after a longer pause another run begins
 MOST_BACKWARD_STEPS = 0.2  # share of the steps from row to row in which an interval's time may fall
 FEWEST_RUNNING_TOTALS = 20  # rows from which on counts that only rise are running totals
 
-_PROGRAM_NAME = re.compile(
-    r"program(?:me?)?|bench(?:mark)?|name|command|app(?:lication)?|workload|kernel|method", re.IGNORECASE
-)
 _REMARK_NAME = re.compile(r"units?|dates?|days?|remarks?|comments?|notes?|status", re.IGNORECASE)
 _RUN_NAME = re.compile(
     r"(?:run|rep(?:etition)?|trial|iteration)s?(?:[ _-]?(?:id|no|nr|number))?", re.IGNORECASE
@@ -139,8 +136,8 @@ class _Table:
             name, cells = self.heading.names[k], self.rows.columns[k]
             if k in (self.time_column, self.duration_column) or _REMARK_NAME.fullmatch(name):
                 continue
-            is_identifier = len(set(cells)) > MOST_NAMES and not _PROGRAM_NAME.fullmatch(name)
-            if delimited.is_text_column(cells) and not is_identifier:
+            is_identifier = len(set(cells)) > MOST_NAMES and not delimited.is_program_name(name)
+            if delimited.is_text_column(name, cells) and not is_identifier:
                 candidates.append(k)
         varying = [k for k in candidates if len(set(self.rows.columns[k])) > 1]
         return varying or candidates[:1]
