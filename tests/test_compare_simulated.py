@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from cmlib.anomaly.counts import blame, compare_counts, compare_estimates, withhold_verdict
 from cmlib.cli import main
+from cmlib.cli.compare import as_text
 from cmlib.collect.compare.simulated import compare_simulated
 from cmlib.errors import CmlibError
 from cmlib.io import events
@@ -154,7 +156,7 @@ def test_planted_instructions_are_found_and_their_function_named(versions):
     # Each store of `fill` misses the simulated 32 KiB: modelled, and told apart as that.
     missed = next(row for row in found["counts"] if row["event"] == "sim.l1d_store_misses")
     assert (missed["verdict"], missed["kind"]) == ("more", "modelled")
-    assert len(said) == 1 and "4 simulations" in said[0]
+    assert len(said) == 2 and "4 simulations" in said[0] and "the other 3 take about" in said[1]
     assert found["simulator"]["caches"]["LL"] == "262144 B, 64 B, 8-way associative"
 
 
@@ -168,6 +170,7 @@ def test_what_an_interpreter_executes_for_an_empty_script_is_left_out(tmp_path):
     said = []
     found = compare_simulated(*commands, caches=CACHES, n_runs=1, notify=said.append)
     assert "4 simulations, 2 of an empty script" in said[0]
+    assert found["interpreter"] == {"old": "perl", "new": "perl"} and not found["names_script"]
     assert found["startup_share"]["old"] > found["startup_share"]["new"] > 0.2
     assert found["counts"][0]["ratio"] == pytest.approx(1.1, abs=0.01)
 
@@ -331,3 +334,17 @@ def test_repetitions_of_a_string_instruction_decide_nothing(tmp_path):
     assert counts["sim.loads"] == pytest.approx(-25_500, rel=0.01)
     assert counts["sim.stores"] == pytest.approx(-25_500, rel=0.01)
     assert counts["sim.conditional_branches"] == pytest.approx(-25_600, rel=0.01)
+
+
+@needs_valgrind
+def test_a_python_script_repeats_and_its_functions_have_names_or_a_reason_is_given(tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    script = tmp_path / "script.py"
+    script.write_text("def busy(n):\n    return len({str(k) for k in range(n)})\n\n\nbusy(4000)\n")
+    command = f"{sys.executable} -I -S {script}"
+    found = compare_simulated(command, command, caches=CACHES, notify=quiet)
+    assert found["verdict"] == "same" and found["settled"]
+    assert "python" in found["interpreter"]["old"]
+    assert found["names_script"] == (sys.version_info >= (3, 12))
+    shown = as_text(found)
+    assert "py::" in shown if found["names_script"] else "not those of the script" in shown

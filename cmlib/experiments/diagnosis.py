@@ -31,14 +31,13 @@ from cmlib.fingerprint.phases import (
 )
 from cmlib.io.archive.programs import read_raw, readable_runs
 from cmlib.io.archive.runs import VALGRIND, source_of
-from cmlib.io.callgrind import CallgrindError, display_name, read_intervals
+from cmlib.io.callgrind import CallgrindError, display_name, find_interpreter, names_python, read_intervals
 from cmlib.io.events import cycle_estimate, simulated_events
 from cmlib.shell import command_code
 from cmlib.templates import template
 
 _FUNCTIONS_NAMED, _LEAST_SHARE = 3, 0.05
 _LINE = re.compile(r"([1-9][0-9]{0,8}) B,[^,]*$")
-_INTERPRETER = re.compile(r"(lib)?(python|perl|ruby|lua|php|node|mono|jvm|R\b|bash|dash|gawk|mawk)")
 HEALTHY = "N"  # class of all healthy forms in simulations, where prefetching makes all cache levels alike
 _CACHED = "P_Mem_L2/L3"
 _EMULATED = "emulated floating point"  # label of phases that spend cycles in functions which emulate it
@@ -227,10 +226,9 @@ def simulated_profile(text, prefetched=False, in_order=None, *, classify=None):
     kinds = _together(table, cycles, ["class", "label", "main"])
     named = table.assign(name=table["class"].where(table["class"] != "", table["label"]))
     classes = _together(named, cycles, ["name"])
-    python = functions.index.get_level_values("function").str.startswith("py::").any()
-    executed, interpreter = counts["sim.instructions"].sum(), _interpreter(functions)
+    executed, interpreter = counts["sim.instructions"].sum(), find_interpreter(functions)
     sentences = template("cmlib.experiments", "simulated.j2").module
-    about = sentences.about(parts, executed, len(counts), prefetched, interpreter, python)
+    about = sentences.about(parts, executed, len(counts), prefetched, interpreter, names_python(functions))
     return SimulatedProfile(counts, table, kinds, classes, about)
 
 
@@ -246,14 +244,6 @@ def _label_emulation(table, cycles):
     labels = table["label"].mask(named, _EMULATED)
     classes = table["class"].mask(named, "")
     return table.assign(**{"label": labels, "class": classes})
-
-
-def _interpreter(functions):
-    """Name of the interpreter that has most of the estimated cycles; "" if none has."""
-    cycles = cycle_estimate(functions)
-    objects = cycles.groupby(functions.index.get_level_values("object")).sum()
-    name = objects.idxmax().rpartition("/")[2]
-    return name if _INTERPRETER.match(name) and objects.max() >= cycles.sum() / 2 else ""
 
 
 def explain_simulated(names):

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.errors import CmlibError, message
-from cmlib.io.events import second_level_events, simulated_events
+from cmlib.io.events import cycle_estimate, second_level_events, simulated_events
 from cmlib.io.machine_code import is_string_instruction
 
 _PROCESS = re.compile(r"^version: ", re.MULTILINE)
@@ -27,6 +27,7 @@ _MOST_EVENTS = 64
 _MOST_DIGITS = 18  # of a count, so that it fits into 64 bits
 _MOST_FUNCTIONS, _MOST_ROWS = 100_000, 1_000_000  # functions of a program; functions times parts
 _NAMED = re.compile(r"(c?)(fn|fl|fi|fe|ob)=(?:\(([0-9]+)\) ?)?(.*)")
+_INTERPRETER = re.compile(r"(lib)?(python|perl|ruby|lua|php|node|mono|jvm|R\b|bash|dash|gawk|mawk)")
 _THREAD = re.compile(r"^thread: ([0-9]{1,9})$", re.MULTILINE)
 REPETITIONS = "repetitions"  # column of the repetitions of string instructions
 _COST = frozenset("0123456789+-*")
@@ -170,6 +171,25 @@ def display_name(function, binary):
     if function.startswith("0x"):
         return f"code without symbols in {PurePosixPath(binary).name}"
     return function
+
+
+def find_interpreter(functions):
+    """Return the name of the interpreter (python3.11, perl) that has most of the estimated cycles; "" if none has.
+
+    `functions` is a DataFrame of simulated events (``sim.…``) whose index has a level ``object``.
+    """
+    cycles = cycle_estimate(functions)
+    by_object = cycles.groupby(functions.index.get_level_values("object")).sum()
+    name = PurePosixPath(by_object.idxmax()).name
+    return name if _INTERPRETER.match(name) and by_object.max() >= cycles.sum() / 2 else ""
+
+
+def names_python(functions):
+    """Return True if functions have names of a Python program, as from Python 3.12 on.
+
+    `functions` is a DataFrame whose index has a level ``function``.
+    """
+    return bool(functions.index.get_level_values("function").str.startswith("py::").any())
 
 
 def _parts(processes):

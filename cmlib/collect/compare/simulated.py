@@ -8,6 +8,7 @@ predictor. A CmlibError if a command fails or is a recording, or Valgrind is mis
 
 import contextlib
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,11 +31,20 @@ from cmlib.collect.simulate.valgrind import (
 )
 from cmlib.errors import CmlibError
 from cmlib.io.archive.runs import VALGRIND
-from cmlib.io.callgrind import REPEATS, REPETITIONS, as_events, count_threads, display_name
+from cmlib.io.callgrind import (
+    REPEATS,
+    REPETITIONS,
+    as_events,
+    count_threads,
+    display_name,
+    find_interpreter,
+    names_python,
+)
 from cmlib.io.events import simulated_events
 from cmlib.terminal import say
 
 _INSTRUCTIONS = "sim.instructions"
+_START_S = 3  # to start Valgrind and to read what it wrote [s]
 _SLOWDOWN = 60, 200  # times a program's own time, from and to (docs/simulated-counts.md)
 _HARDLY = 0.01  # share of instructions: if a script executes less, the interpreter's start-up is not left out
 _MOST_IN_LIBC = 0.1  # share of the instructions in libc's routines above which a verdict depends on them
@@ -47,7 +57,9 @@ class SimulatedVersion:
 
     `name` is its command. `runs` has a row a run, a column an event; `functions` their mean by function (index), and
     file. `libc_share` and `startup_share` are shares (0-1) of instructions that the C library executes, and that an
-    interpreter's start-up, left out of the counts, did. `repetitions` is the mean number of repetitions of string
+    interpreter's start-up, left out of the counts, did. `interpreter` names the
+    interpreter that has most of the estimated cycles ("" if none has), and `names_script` is True if functions of a
+    Python script have their names. `repetitions` is the mean number of repetitions of string
     instructions in a run, `n_threads` the largest number of threads. `about` is a dict of Valgrind's version, caches
     and environment.
     """
@@ -57,6 +69,8 @@ class SimulatedVersion:
     functions: pd.DataFrame
     libc_share: float
     startup_share: float
+    interpreter: str
+    names_script: bool
     repetitions: float
     n_threads: int
     about: dict
@@ -119,17 +133,27 @@ def compare_simulated(
     commands = [Version(command, timeout=timeout) for command in (old, new)]
     seconds = sum(run_timed(command.argv(0), environment={}, timeout=timeout)[1] for command in commands)
     n_empty = sum(without_script(command.argv(0), "") is not None for command in commands)
-    least, most = ((n_runs + n_empty / 2) * times * seconds / 60 for times in _SLOWDOWN)
+    n_simulations = 2 * n_runs + n_empty
+    least, most = (n_simulations * (_START_S + times * seconds / 2) for times in _SLOWDOWN)
     of_empty = f", {n_empty} of an empty script" if n_empty else ""
     notify(
-        f"{2 * n_runs + n_empty} simulations{of_empty}, each some {_SLOWDOWN[0]} to "
-        f"{_SLOWDOWN[1]} times as long as the program by itself: {least:.2g} to {most:.2g} min."
+        f"{n_simulations} simulations{of_empty}, each {_SLOWDOWN[0]} to {_SLOWDOWN[1]} times as long as the program by "
+        f"itself, and {_START_S} s to start and to read the counts: {_round_time(least)} to {_round_time(most)} in all."
     )
     texts = [[], []]
+    n_left = n_simulations
     for run in range(n_runs):
         for command, written in zip(commands, texts, strict=True):
+            started = time.monotonic()
             written.append(_simulated(command, command.argv(run), options))
             progress()
+            n_left -= 1
+            if n_left == n_simulations - 1:
+                seconds = time.monotonic() - started
+                at_most = _round_time(n_left * seconds)
+                notify(
+                    f"The first simulation took {_round_time(seconds)}; the other {n_left} take about {at_most}."
+                )
     startups = [_startup(command, options) for command in commands]
     old, new = map(_version, commands, texts, startups)
     table = simulated_events()
@@ -154,6 +178,8 @@ def compare_simulated(
         libc_share={"old": old.libc_share, "new": new.libc_share},
         startup_share={"old": old.startup_share, "new": new.startup_share},
         depends_on_libc=by_libc,
+        interpreter={"old": old.interpreter, "new": new.interpreter},
+        names_script=old.names_script or new.names_script,
         threads={"old": old.n_threads, "new": new.n_threads},
         string_repetitions={"old": old.repetitions, "new": new.repetitions},
         limited_by=[*speed.limits(verdict, libc=by_libc, repeats=bool(differing <= REPEATS)), *withheld],
@@ -185,11 +211,16 @@ def compare_simulated(
     )
 
 
+def _round_time(seconds):
+    """Return a time for people, in seconds or minutes (str)."""
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
 def _simulated(version, argv, options):
     """What Callgrind writes of one run (str)."""
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         options, limit_s = [*options, *EACH_INSTRUCTION, *EACH_THREAD], version.timeout
-        outcome = simulate(argv, Path(folder), options=options, env=FIXED_LIBC, limit_s=limit_s)
+        outcome = simulate(argv, Path(folder), options=options, python=True, env=FIXED_LIBC, limit_s=limit_s)
         return outcome.raw.decode(errors="replace")
 
 
@@ -227,6 +258,8 @@ def _version(version, texts, startup):
         functions=counts.assign(file=files),
         libc_share=float(of_libc),
         startup_share=share,
+        interpreter=find_interpreter(as_events(tables[0])),
+        names_script=names_python(tables[0]),
         repetitions=float(sum(table[REPETITIONS].sum() for table in tables) / len(tables)),
         n_threads=max(map(count_threads, texts)),
         about=about,

@@ -30,7 +30,7 @@ _LONGEST_S = 60
 _INTERVALS, _FEWEST_BLOCKS = 200, 50_000  # in a run; in an interval (half of Valgrind's own time slice)
 SET = "sim"  # name of the set of simulated runs
 _WHY = (
-    "The program depends on time, on random numbers (Python's strings: set PYTHONHASHSEED=0) or on the order of its "
+    "The program depends on time, on random numbers or on the order of its "
     "threads; as it is, read means of several --runs."
 )
 

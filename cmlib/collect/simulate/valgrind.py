@@ -53,6 +53,8 @@ _PREFETCHED = re.compile(r"^Prefetch (?:Up|Down): +([0-9]+)$", re.MULTILINE)
 _TIMERANGE = re.compile(rb"^desc: Timerange: Basic block [0-9]+ - ([0-9]+)$", re.MULTILINE)
 _POLL_S = 0.2
 _PYTHON_LOOP = "_PyEval_EvalFrameDefault"  # the interpreter's function that executes Python's code
+# Python's sets and dicts of text are in the same order in each run, so that runs execute the same.
+_SAME_HASHES = {"PYTHONHASHSEED": "0"}
 _NAMES_FOR_PERF = Path("/tmp")  # where Python writes its functions' names for perf, whatever TMPDIR is
 
 
@@ -170,7 +172,8 @@ def simulate(
     """Run a command (list of str) once under Callgrind; a Simulation.
 
     Files go into `folder` (Path); an interval ends after `every_blocks` basic blocks (None: one interval).
-    `options` are further ones of Valgrind, `env` has variables for the program. `progress` is called with the
+    `options` are further ones of Valgrind, `env` has variables for the program; PYTHONHASHSEED is 0 if it is not set.
+    `progress` is called with the
     number of blocks so far. With `python` the interpreter's instructions are split by Python functions.
     TooLongError after `limit_s` [s], RecordError if Valgrind is missing, the program fails, Valgrind can't run it,
     or the disk is full.
@@ -216,12 +219,13 @@ def _run(command, folder, options, *, meanwhile=None, env=(), limit_s=None):
     """Run a command under Valgrind with these options; its log (str) and the elapsed time [s]."""
     check_valgrind()
     resolved = find_program(command)
+    environment = {name: os.environ.get(name, value) for name, value in _SAME_HASHES.items()} | dict(env)
     watched = ["valgrind", *options, *_FOR_ALL, f"--log-file={_escaped(folder)}/%p.log", "--", *resolved]
     errors = folder / "stderr"
     started = time.monotonic()
     with (
         errors.open("wb") as stderr,
-        run_supervised(watched, environment=env, stdout=subprocess.DEVNULL, stderr=stderr) as process,
+        run_supervised(watched, environment=environment, stdout=subprocess.DEVNULL, stderr=stderr) as process,
     ):
         code = _wait(process, command, meanwhile, limit_s)
     seconds = time.monotonic() - started
