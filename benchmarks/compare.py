@@ -15,8 +15,8 @@ from pathlib import Path
 
 import click
 
-from cmlib.collect.compare.comparison import compare_programs
 from cmlib.collect.machine import load_1min
+from cmlib.compare.comparison import compare_programs
 
 SOURCE = """
 #include <stdlib.h>

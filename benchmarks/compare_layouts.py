@@ -40,8 +40,8 @@ from cmlib.anomaly.speed import (
     compare_times,
     explain_by_code,
 )
-from cmlib.collect.compare import code as machine_code
-from cmlib.collect.compare.versions import Version
+from cmlib.compare import code as machine_code
+from cmlib.compare.versions import Version
 
 SOURCE = Path(__file__).with_suffix(".c")
 PROGRAMS = (

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import click
 
-from cmlib.collect.compare.simulated import compare_simulated
+from cmlib.compare.simulated import compare_simulated
 
 SOURCE = """
 #include <stdlib.h>

@@ -20,11 +20,11 @@ from cmlib.anomaly.compare import VersionComparison
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.cli import main
 from cmlib.cli.compare import as_text
-from cmlib.collect.compare import comparison, versions
-from cmlib.collect.compare.instrument import include_dir
-from cmlib.collect.compare.versions import find_version, plan_parts
 from cmlib.collect.machine.event_names import countable
 from cmlib.collect.machine.host import core_pmus
+from cmlib.compare import comparison, versions
+from cmlib.compare.instrument import include_dir
+from cmlib.compare.versions import find_version, plan_parts
 from cmlib.errors import CmlibError
 from cmlib.io import events
 from cmlib.io.regions import LOCATION_COLUMNS, load_recording, save_recording
@@ -227,7 +227,7 @@ def test_what_a_command_leaves_running_is_ended_and_not_waited_for():
     ("number", "run"),
     [
         (signal.SIGTERM, "from cmlib.cli import main; main(['compare', '--json', {0!r}, 'true'])"),
-        (signal.SIGKILL, "from cmlib.collect.compare.versions import find_version; find_version({0!r})"),
+        (signal.SIGKILL, "from cmlib.compare.versions import find_version; find_version({0!r})"),
     ],
 )
 def test_ended_by_a_signal_it_ends_its_program(number, run):

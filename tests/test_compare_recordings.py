@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from cmlib import places
 from cmlib.cli import main
-from cmlib.collect.compare.versions import is_recording
+from cmlib.compare.versions import is_recording
 
 
 def compared(*arguments, code=0):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from cmlib.anomaly.counts import blame, compare_counts, compare_estimates, withhold_verdict
 from cmlib.cli import main
 from cmlib.cli.compare import as_text
-from cmlib.collect.compare.simulated import compare_simulated
+from cmlib.compare.simulated import compare_simulated
 from cmlib.errors import CmlibError
 from cmlib.io import events
 from tests.simulated_runs import CACHES, SOURCE, build

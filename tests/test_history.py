@@ -17,8 +17,8 @@ from scipy import stats
 
 from cmlib.anomaly.history import evidence, find_groups
 from cmlib.cli.compare import compare
-from cmlib.collect.compare.kept import read_kept
-from cmlib.collect.compare.versions import heading
+from cmlib.compare.kept import read_kept
+from cmlib.compare.versions import heading
 from cmlib.errors import CmlibError
 from cmlib.io.histories import read_history
 from cmlib.io.regions import save_recording

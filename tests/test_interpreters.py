@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from cmlib.collect.compare.interpreters import without_script
+from cmlib.compare.interpreters import without_script
 
 
 @pytest.mark.parametrize(

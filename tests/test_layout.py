@@ -74,9 +74,10 @@ METHODS = {
     "tuning",
 }
 SHOWS = {"plot", "explore", "report", "cli"}
-ABOVE = {package: {"collect", "io", "experiments"} | SHOWS for package in METHODS} | {
-    "io": {"collect", "experiments"} | SHOWS,
-    "collect": {"experiments"} | SHOWS,
+ABOVE = {package: {"io", "collect", "compare", "experiments"} | SHOWS for package in METHODS} | {
+    "io": {"collect", "compare", "experiments"} | SHOWS,
+    "collect": {"compare", "experiments"} | SHOWS,
+    "compare": {"experiments"} | SHOWS,
     "experiments": SHOWS,
 }
 
@@ -133,7 +134,7 @@ def test_no_storey_imports_what_stands_above_it():
 
 def test_every_package_has_its_storey():
     packages = {module.split(".")[0] for module, _ in imports()} - {"__init__", "__main__"}
-    assert packages <= GROUND | METHODS | SHOWS | {"collect", "io", "experiments"}
+    assert packages <= GROUND | METHODS | SHOWS | {"collect", "compare", "io", "experiments"}
 
 
 def test_no_two_packages_import_each_other():

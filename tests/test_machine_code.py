@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cmlib.collect.compare.code import compare_code
-from cmlib.collect.compare.layouts import check_layouts, time_layouts
-from cmlib.collect.compare.versions import Version
 from cmlib.collect.simulate import read_functions
 from cmlib.collect.simulate.valgrind import EACH_INSTRUCTION, simulate
+from cmlib.compare.code import compare_code
+from cmlib.compare.layouts import check_layouts, time_layouts
+from cmlib.compare.versions import Version
 from cmlib.errors import CmlibError
 from cmlib.io.machine_code import MachineCodeError, differing, is_string_instruction, read_code
 
@@ -123,7 +123,7 @@ def test_what_changed_is_named_where_valgrind_fails(program, tmp_path, monkeypat
     def fails(*_, **__):
         raise CmlibError("Valgrind can't run it\nfor many reasons")
 
-    monkeypatch.setattr("cmlib.collect.compare.code.simulate", fails)
+    monkeypatch.setattr("cmlib.compare.code.simulate", fails)
     new = link(tmp_path / "new", constant="1.375")
     compared = compare_code(Version(str(program)), Version(str(new)), notify=lambda text: None)
     assert compared.same is None and "work changed" in compared.reason and "\n" not in compared.reason

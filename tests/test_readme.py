@@ -15,7 +15,7 @@ from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.cli import main
 from cmlib.collect import machine, record
-from cmlib.collect.compare import comparison
+from cmlib.compare import comparison
 from tests.perf_output import GOLDEN
 
 ROOT = Path(__file__).parents[1]

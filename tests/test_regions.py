@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib import anomaly
-from cmlib.collect.compare.instrument import include_dir
+from cmlib.compare.instrument import include_dir
 from cmlib.io.regions import merge_runs, normalize, read_executions, read_regions, read_runs
 
 PAGES = 200
@@ -56,7 +56,7 @@ int second_file(void) { CMLIB_REGION_BEGIN("second file"); CMLIB_REGION_END("sec
 """
 PYTHON_PROGRAM = f"""
 import mmap
-from cmlib.collect.compare.instrument import region
+from cmlib.compare.instrument import region
 def touch(pages):
     with mmap.mmap(-1, pages * 4096, flags=mmap.MAP_PRIVATE) as memory:
         for i in range(pages):
@@ -97,7 +97,7 @@ def run(program, **environment):
 
 
 def test_counting_loads_nothing_that_learns():
-    loaded = "cmlib.collect.compare.instrument"
+    loaded = "cmlib.compare.instrument"
     listing = f"import sys, {loaded}; print(sorted({{'numpy', 'pandas', 'sklearn'}} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", listing], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

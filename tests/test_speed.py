@@ -19,7 +19,7 @@ from cmlib.anomaly.speed import (
     limits,
     verdict_over_layouts,
 )
-from cmlib.collect.compare.versions import heading, read_times
+from cmlib.compare.versions import heading, read_times
 from tests.naive import ranks as naive
 
 HEADER = "function,location,thread,threads,work,seconds,running,instructions,task-clock\n"

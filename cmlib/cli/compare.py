@@ -148,12 +148,12 @@ def compare(
         raise click.UsageError("--old-source and --new-source belong together.")
     if "build" in settings and "layouts" not in settings:
         raise click.UsageError("--build is for --layouts.")
-    from cmlib.collect.compare.comparison import compare_programs
-    from cmlib.collect.compare.layouts import REPEATS
-    from cmlib.collect.compare.report import refusal
-    from cmlib.collect.compare.simulated import compare_simulated
-    from cmlib.collect.compare.versions import is_recording
     from cmlib.collect.record.execute import signals_handled
+    from cmlib.compare.comparison import compare_programs
+    from cmlib.compare.layouts import REPEATS
+    from cmlib.compare.report import refusal
+    from cmlib.compare.simulated import compare_simulated
+    from cmlib.compare.versions import is_recording
 
     simulating = functools.partial(compare_simulated, caches=simulated)
     judge = simulating if source == SIMULATED else compare_programs
@@ -192,7 +192,7 @@ def _compare_history(path, page, *, as_json, alpha=0.05, smallest=0.01):
     can't be read or the page can't be written.
     """
     from cmlib.anomaly.history import find_groups
-    from cmlib.collect.compare.kept import read_kept
+    from cmlib.compare.kept import read_kept
     from cmlib.errors import CmlibError
     from cmlib.io.archive import errors_as, write_whole
     from cmlib.io.histories import read_history

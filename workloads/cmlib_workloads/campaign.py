@@ -14,10 +14,10 @@ from functools import partial
 
 from cmlib import places
 from cmlib.collect import machine
-from cmlib.collect.compare.counters import usual_events
 from cmlib.collect.machine.host import counting_processes
 from cmlib.collect.record import Request, existing_runs, record_program
 from cmlib.collect.sampling import HARDWARE_GROUP, record_stream
+from cmlib.compare.counters import usual_events
 from cmlib.errors import CmlibError
 from cmlib.io.samples.files import samples_dir
 from cmlib_workloads import catalog, kernels, tuning

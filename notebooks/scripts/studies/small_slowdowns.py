@@ -39,7 +39,7 @@ from scipy.stats import mannwhitneyu
 from cmlib import plot
 from cmlib.anomaly import AutoPerf, compare_versions
 from cmlib.anomaly.autoencoder import Autoencoder
-from cmlib.collect.compare.counters import CYCLES, counters_with_role
+from cmlib.compare.counters import CYCLES, counters_with_role
 from cmlib.experiments import anomaly as study
 from cmlib.parallel import parallel_map
 from cmlib.plot.style import palette

@@ -13,8 +13,8 @@ import pandas as pd
 
 from cmlib import places
 from cmlib.collect import machine
-from cmlib.collect.compare.instrument import include_dir
 from cmlib.collect.toolchain import compile_to, find_compiler, run_tool
+from cmlib.compare.instrument import include_dir
 
 SOURCES = Path(__file__).parent / "src"
 OVERHEAD_FILE = "overhead.json"  # tells, beside a program's recordings, how much slower counting makes it

@@ -13,8 +13,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from cmlib.collect.compare.versions import plan_parts
 from cmlib.collect.machine.event_names import INSTRUCTIONS
+from cmlib.compare.versions import plan_parts
 from cmlib.errors import CmlibError
 from cmlib.io.archive import as_text, now, write_whole
 from cmlib.io.regions import SCHEMA, read_about, read_regions, save_recording

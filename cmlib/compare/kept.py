@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from cmlib.collect.compare.versions import FORMS, read_times
+from cmlib.compare.versions import FORMS, read_times
 from cmlib.errors import CmlibError
 from cmlib.io.archive import in_recording, readable
 from cmlib.io.histories import HOW, check_history

@@ -17,11 +17,11 @@ from cmlib.anomaly.changes import changed_functions, mark_named
 from cmlib.anomaly.compare import VersionComparison, check_comparable, compare_versions
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.anomaly.samples import LOCATION_COLUMNS
-from cmlib.collect.compare.code import compare_code
-from cmlib.collect.compare.counters import CYCLES, counters_with_role
-from cmlib.collect.compare.layouts import check_layouts, time_layouts
-from cmlib.collect.compare.report import as_rows, report
-from cmlib.collect.compare.versions import Version, check_free, is_recording, open_pair, save_pair
+from cmlib.compare.code import compare_code
+from cmlib.compare.counters import CYCLES, counters_with_role
+from cmlib.compare.layouts import check_layouts, time_layouts
+from cmlib.compare.report import as_rows, report
+from cmlib.compare.versions import Version, check_free, is_recording, open_pair, save_pair
 from cmlib.errors import CmlibError
 from cmlib.io.archive.runs import PERF
 from cmlib.terminal import say

@@ -1,6 +1,6 @@
 """Compare the machine code of two commands: did the code that ran change, or only its addresses?
 
-:func:`compare_code` takes two :class:`cmlib.collect.compare.versions.Version` (commands to run), and gives a
+:func:`compare_code` takes two :class:`cmlib.compare.versions.Version` (commands to run), and gives a
 :class:`CodeComparison`: same (True, False, or None if that can't be told), the functions that ran and differ
 (names), and the ratio of instructions. A CmlibError on the way is not raised, but told in its `reason`.
 """

@@ -17,9 +17,6 @@ import pandas as pd
 from cmlib.anomaly import speed
 from cmlib.anomaly.changes import changed_functions, mark_named
 from cmlib.anomaly.counts import blame_changes, compare_counts, compare_estimates, spread, withhold_verdict
-from cmlib.collect.compare.interpreters import without_script
-from cmlib.collect.compare.report import as_rows, report
-from cmlib.collect.compare.versions import Version, is_recording
 from cmlib.collect.record.execute import run_timed
 from cmlib.collect.simulate import read_functions, read_parts
 from cmlib.collect.simulate.valgrind import (
@@ -29,6 +26,9 @@ from cmlib.collect.simulate.valgrind import (
     cache_options,
     simulate,
 )
+from cmlib.compare.interpreters import without_script
+from cmlib.compare.report import as_rows, report
+from cmlib.compare.versions import Version, is_recording
 from cmlib.errors import CmlibError
 from cmlib.io.archive.runs import VALGRIND
 from cmlib.io.callgrind import (
