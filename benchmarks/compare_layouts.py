@@ -31,7 +31,8 @@ import click
 import numpy as np
 import pandas as pd
 
-from cmlib.anomaly.speed import (
+from cmlib.compare import code as machine_code
+from cmlib.compare.times import (
     ELAPSED,
     INCONCLUSIVE,
     NO_CHANGE,
@@ -40,7 +41,6 @@ from cmlib.anomaly.speed import (
     compare_times,
     explain_by_code,
 )
-from cmlib.compare import code as machine_code
 from cmlib.compare.versions import Version
 
 SOURCE = Path(__file__).with_suffix(".c")

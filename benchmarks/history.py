@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 import ruptures
 
-from cmlib.anomaly.history import find_groups
-from cmlib.io.histories import read_history
+from cmlib.compare.change_points import find_groups
+from cmlib.compare.histories import read_history
 
 FEWEST = 30  # commits of a plateau
 EDGE = 8  # commits on each side of a planted step

@@ -12,7 +12,7 @@ from unittest import mock
 
 import numpy as np
 
-from cmlib.compare.counters import events_for
+from cmlib.compare.usual_events import events_for
 from cmlib_workloads.kernels import executions, kernels
 from cmlib_workloads.kernels import executions as overhead
 from cmlib_workloads.kernels import executions as pace

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmlib.anomaly.changes import changed_functions, functions_in, read_functions
+from cmlib.compare.source_changes import changed_functions, functions_in, read_functions
 
 OLD_C = """
 static int total;

@@ -16,13 +16,13 @@ import yaml
 from click.testing import CliRunner
 
 from cmlib.anomaly.autoencoder import Autoencoder
-from cmlib.anomaly.compare import VersionComparison
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.cli import main
 from cmlib.cli.compare import as_text
 from cmlib.collect.machine.event_names import countable
 from cmlib.collect.machine.host import core_pmus
 from cmlib.compare import comparison, versions
+from cmlib.compare.counters import VersionComparison
 from cmlib.compare.instrument import include_dir
 from cmlib.compare.versions import find_version, plan_parts
 from cmlib.errors import CmlibError

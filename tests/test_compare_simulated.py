@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cmlib.anomaly.counts import blame, compare_counts, compare_estimates, withhold_verdict
 from cmlib.cli import main
 from cmlib.cli.compare import as_text
 from cmlib.compare.simulated import compare_simulated
+from cmlib.compare.simulated_counts import blame, compare_counts, compare_estimates, withhold_verdict
 from cmlib.errors import CmlibError
 from cmlib.io import events
 from tests.simulated_runs import CACHES, SOURCE, build

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.ensemble import IsolationForest
 
-from cmlib.anomaly import AutoPerf, compare_versions
+from cmlib.anomaly import AutoPerf
 from cmlib.anomaly import clusters as clustering
 from cmlib.anomaly.autoencoder import Autoencoder, PrincipalComponents
-from cmlib.anomaly.compare import check_comparable, compare_runs, fewest_runs
 from cmlib.anomaly.detector import p_value_of_distance, vote
+from cmlib.compare.counters import check_comparable, compare_runs, compare_versions, fewest_runs
 from tests.naive import anomaly as naive
 from tests.notebook_functions import functions_of
 from tests.planted_regions import CONTENTION, planted_run

@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from cmlib.anomaly.history import evidence, find_groups
 from cmlib.cli.compare import compare
+from cmlib.compare.change_points import evidence, find_groups
+from cmlib.compare.histories import read_history
 from cmlib.compare.kept import read_kept
 from cmlib.compare.versions import heading
 from cmlib.errors import CmlibError
-from cmlib.io.histories import read_history
 from cmlib.io.regions import save_recording
 
 seeds = st.integers(0, 10**6)

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from cmlib.cli import main
 from cmlib.collect import machine
 from cmlib.collect.machine.event_names import countable
-from cmlib.compare import counters
-from cmlib.compare.counters import counters_with_role, events_for, usual_events
+from cmlib.compare import usual_events as counters
+from cmlib.compare.usual_events import counters_with_role, events_for, usual_events
 from cmlib.errors import CmlibError
 from cmlib.io.regions import load_recording, read_regions
 from cmlib_workloads import campaign

@@ -11,9 +11,9 @@ from cmlib.collect.simulate import read_functions
 from cmlib.collect.simulate.valgrind import EACH_INSTRUCTION, simulate
 from cmlib.compare.code import compare_code
 from cmlib.compare.layouts import check_layouts, time_layouts
+from cmlib.compare.machine_code import MachineCodeError, differing, is_string_instruction, read_code
 from cmlib.compare.versions import Version
 from cmlib.errors import CmlibError
-from cmlib.io.machine_code import MachineCodeError, differing, is_string_instruction, read_code
 
 pytestmark = pytest.mark.needs("cc")
 # A table of jumps, constants without names, pointers to strings, an array's end, and a function that is not called.

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from cmlib.anomaly.ratios import paired_ratio, signed_rank_tail, smallest_p_value, unpaired_ratio
-from cmlib.anomaly.speed import (
+from cmlib.compare.ratios import paired_ratio, signed_rank_tail, smallest_p_value, unpaired_ratio
+from cmlib.compare.times import (
     ELAPSED,
     PROCESSOR,
     WHOLE,

@@ -191,12 +191,12 @@ def _compare_history(path, page, *, as_json, alpha=0.05, smallest=0.01):
     probability for the whole history, `smallest` the smallest relevant change as a share. CmlibError if the history
     can't be read or the page can't be written.
     """
-    from cmlib.anomaly.history import find_groups
+    from cmlib.compare.change_points import find_groups
+    from cmlib.compare.histories import read_history
+    from cmlib.compare.history_page import history_page, summarize_history
     from cmlib.compare.kept import read_kept
     from cmlib.errors import CmlibError
     from cmlib.io.archive import errors_as, write_whole
-    from cmlib.io.histories import read_history
-    from cmlib.report.history import history_page, summarize_history
 
     history, subjects = read_kept(path) if Path(path).is_dir() else read_history(path)
     groups = find_groups(history, alpha=alpha, smallest=smallest)

@@ -17,8 +17,8 @@ from cmlib.collect.record.execute import run_timed
 from cmlib.collect.simulate import read_functions
 from cmlib.collect.simulate.valgrind import EACH_INSTRUCTION, FIXED_LIBC, simulate
 from cmlib.collect.toolchain import run_tool
+from cmlib.compare.machine_code import differing, read_code
 from cmlib.errors import CmlibError
-from cmlib.io.machine_code import differing, read_code
 from cmlib.terminal import say
 
 _MAPPED = re.compile(r"PERF_RECORD_MMAP2? .*: r-xp (/.+)$", re.MULTILINE)

@@ -12,15 +12,15 @@ from dataclasses import asdict
 
 import pandas as pd
 
-from cmlib.anomaly import speed
-from cmlib.anomaly.changes import changed_functions, mark_named
-from cmlib.anomaly.compare import VersionComparison, check_comparable, compare_versions
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.anomaly.samples import LOCATION_COLUMNS
+from cmlib.compare import times as speed
 from cmlib.compare.code import compare_code
-from cmlib.compare.counters import CYCLES, counters_with_role
+from cmlib.compare.counters import VersionComparison, check_comparable, compare_versions
 from cmlib.compare.layouts import check_layouts, time_layouts
 from cmlib.compare.report import as_rows, report
+from cmlib.compare.source_changes import changed_functions, mark_named
+from cmlib.compare.usual_events import CYCLES, counters_with_role
 from cmlib.compare.versions import Version, check_free, is_recording, open_pair, save_pair
 from cmlib.errors import CmlibError
 from cmlib.io.archive.runs import PERF

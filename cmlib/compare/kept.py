@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from cmlib.compare.histories import HOW, check_history
 from cmlib.compare.versions import FORMS, read_times
 from cmlib.errors import CmlibError
 from cmlib.io.archive import in_recording, readable
-from cmlib.io.histories import HOW, check_history
 from cmlib.io.regions import read_recording
 
 

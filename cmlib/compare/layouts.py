@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from cmlib.anomaly.speed import WHOLE
 from cmlib.collect.toolchain import run_tool
+from cmlib.compare.times import WHOLE
 from cmlib.compare.versions import MEASURES, time_whole
 from cmlib.errors import CmlibError, message
 from cmlib.terminal import say

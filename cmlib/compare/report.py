@@ -6,7 +6,7 @@ The entries are described in docs/compare.md. Nothing is refused here.
 
 import numpy as np
 
-from cmlib.anomaly.speed import SLOWER
+from cmlib.compare.times import SLOWER
 
 SCHEMA = 2  # of the JSON, as docs/compare.md describes it
 REFUSED = "refused"
@@ -24,9 +24,9 @@ def report(old, new, verdict, **results):
     """The result (dict) of comparing two versions, whether they were measured or simulated.
 
     `old` and `new` have a `name` and `runs`, of which only the number is taken; `verdict` (str) is one of
-    :mod:`cmlib.anomaly.speed` or :mod:`cmlib.anomaly.counts`, or "counters differ"; `results` are further entries.
-    Keys: schema, verdict, anomaly (True if slower), refused (empty), old and new (dicts of name and runs), and those of
-    `results`.
+    :mod:`cmlib.compare.times` or :mod:`cmlib.compare.simulated_counts`, or "counters differ"; `results`
+    are further entries. Keys: schema, verdict, anomaly (True if slower), refused (empty), old and new (dicts of name
+    and runs), and those of `results`.
     """
     names = {form: {"name": of.name, "runs": len(of.runs)} for form, of in (("old", old), ("new", new))}
     common = {"schema": SCHEMA, "verdict": verdict, "anomaly": verdict == SLOWER, "refused": []}

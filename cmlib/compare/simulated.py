@@ -14,9 +14,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from cmlib.anomaly import speed
-from cmlib.anomaly.changes import changed_functions, mark_named
-from cmlib.anomaly.counts import blame_changes, compare_counts, compare_estimates, spread, withhold_verdict
 from cmlib.collect.record.execute import run_timed
 from cmlib.collect.simulate import read_functions, read_parts
 from cmlib.collect.simulate.valgrind import (
@@ -26,8 +23,17 @@ from cmlib.collect.simulate.valgrind import (
     cache_options,
     simulate,
 )
+from cmlib.compare import times as speed
 from cmlib.compare.interpreters import without_script
 from cmlib.compare.report import as_rows, report
+from cmlib.compare.simulated_counts import (
+    blame_changes,
+    compare_counts,
+    compare_estimates,
+    spread,
+    withhold_verdict,
+)
+from cmlib.compare.source_changes import changed_functions, mark_named
 from cmlib.compare.versions import Version, is_recording
 from cmlib.errors import CmlibError
 from cmlib.io.archive.runs import VALGRIND

@@ -22,12 +22,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from cmlib.anomaly.speed import ELAPSED, PROCESSOR, WHOLE
 from cmlib.collect.machine import census, counters_lock, describe, known_events
 from cmlib.collect.machine.event_names import INSTRUCTIONS, countable
 from cmlib.collect.machine.host import core_pmus
 from cmlib.collect.record.execute import check_perf, run_timed
-from cmlib.compare.counters import usual_events
+from cmlib.compare.times import ELAPSED, PROCESSOR, WHOLE
+from cmlib.compare.usual_events import usual_events
 from cmlib.errors import CmlibError, message
 from cmlib.io import perf, regions
 from cmlib.io.archive import in_recording

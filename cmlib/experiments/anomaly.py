@@ -13,7 +13,7 @@ import pandas as pd
 
 from cmlib.anomaly import Autoencoder, AutoPerf, stopping_run
 from cmlib.anomaly.samples import LOCATION_COLUMNS, smallest_range
-from cmlib.compare.counters import CYCLES, counters_with_role
+from cmlib.compare.usual_events import CYCLES, counters_with_role
 from cmlib.experiments.cache import cached
 
 _EPS_SHARE = 0.05 / 8  # the paper's variances are about 8

@@ -40,7 +40,7 @@ from scipy.special import expit
 
 from cmlib import anomaly, plot
 from cmlib.anomaly.samples import LOCATION_COLUMNS, smallest_range
-from cmlib.compare.counters import CONTENTION, counters_with_role
+from cmlib.compare.usual_events import CONTENTION, counters_with_role
 from cmlib.experiments import anomaly as study
 from cmlib.experiments.targets import CLOCKS
 from cmlib.parallel import parallel_map

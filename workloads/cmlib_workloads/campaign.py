@@ -17,7 +17,7 @@ from cmlib.collect import machine
 from cmlib.collect.machine.host import counting_processes
 from cmlib.collect.record import Request, existing_runs, record_program
 from cmlib.collect.sampling import HARDWARE_GROUP, record_stream
-from cmlib.compare.counters import usual_events
+from cmlib.compare.usual_events import usual_events
 from cmlib.errors import CmlibError
 from cmlib.io.samples.files import samples_dir
 from cmlib_workloads import catalog, kernels, tuning

@@ -37,9 +37,10 @@ from IPython.display import Markdown
 from scipy.stats import mannwhitneyu
 
 from cmlib import plot
-from cmlib.anomaly import AutoPerf, compare_versions
+from cmlib.anomaly import AutoPerf
 from cmlib.anomaly.autoencoder import Autoencoder
-from cmlib.compare.counters import CYCLES, counters_with_role
+from cmlib.compare.counters import compare_versions
+from cmlib.compare.usual_events import CYCLES, counters_with_role
 from cmlib.experiments import anomaly as study
 from cmlib.parallel import parallel_map
 from cmlib.plot.style import palette

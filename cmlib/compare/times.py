@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from cmlib.anomaly.ratios import paired_ratio, smallest_p_value, unpaired_ratio
+from cmlib.compare.ratios import paired_ratio, smallest_p_value, unpaired_ratio
 
 WHOLE = "whole program"
 ELAPSED, PROCESSOR = "elapsed time", "processor time"

@@ -1,7 +1,8 @@
 """Changes in a history of metrics by commit: as a dict, and as an HTML page with a small chart for each metric.
 
-A history is a table of a program's metrics (such as seconds), a row a commit; :mod:`cmlib.anomaly.history` finds the
-commits at which metrics change. Nothing is checked here: :mod:`cmlib.io.histories` refuses histories without values.
+A history is a table of a program's metrics (such as seconds), one row per commit. :mod:`cmlib.compare.change_points`
+finds the commits at which metrics change. Nothing is checked here: :mod:`cmlib.compare.histories` refuses histories
+without values.
 """
 
 import numpy as np
@@ -20,8 +21,8 @@ def summarize_history(history, subjects, groups, *, alpha, smallest):
         A row a commit, oldest first (index: its name), a column a metric.
     subjects : list of str
         Subject lines of the commits.
-    groups : list of cmlib.anomaly.history.Group
-        Metrics that change at one commit, as :func:`cmlib.anomaly.history.find_groups` gives them.
+    groups : list of cmlib.compare.change_points.Group
+        Metrics that change at one commit, as :func:`cmlib.compare.change_points.find_groups` gives them.
     alpha, smallest : float
         What find_groups was called with: the false-alarm probability, and the smallest relevant change (0.01 is 1 %).
 
@@ -62,7 +63,7 @@ def history_page(title, history, summary, groups):
             steps[metric].append((number, group.row))
     latest = sorted(history, key=lambda metric: -max((row for _, row in steps[metric]), default=-1))
     pictures = [_picture(metric, history[metric].to_numpy(float), steps[metric]) for metric in latest]
-    page = template("cmlib.report", "history.html.j2", autoescape=True)
+    page = template("cmlib.compare", "history.html.j2", autoescape=True)
     return page.render(summary, title=title, pictures=pictures, width=_WIDTH, height=_HEIGHT)
 
 

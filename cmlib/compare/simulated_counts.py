@@ -10,7 +10,7 @@ KeyError if an event is missing from the counts.
 import numpy as np
 import pandas as pd
 
-from cmlib.anomaly.speed import FASTER, INCONCLUSIVE, NO_CHANGE, SLOWER
+from cmlib.compare.times import FASTER, INCONCLUSIVE, NO_CHANGE, SLOWER
 
 MAY_BE_SLOWER, SAME = "may be slower", "same"
 # Smallest relevant change of the estimated cycles. They differed by 0.001 % between 200 pairs of equal programs, on two

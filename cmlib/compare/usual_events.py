@@ -1,0 +1,72 @@
+"""Choose the events by which two versions are compared if a user names none, by processor (data/events/autoperf.csv).
+
+:func:`usual_events` takes a machine's description (dict), and gives a list of Countables: events with their name
+and code for the kernel (:mod:`cmlib.collect.machine.event_names`). A CmlibError if an event that is listed has no
+code here.
+"""
+
+import pandas as pd
+
+from cmlib.collect import machine
+from cmlib.collect.machine.event_names import countable
+from cmlib.collect.machine.host import core_pmus
+from cmlib.io import events
+from cmlib.places import shipped
+
+CYCLES, CONTENTION = "cycles", "contention"  # roles of events
+# Lists for processors without one of their own, and for hosts without counters.
+GENERIC, KERNEL = "generic", "kernel"
+
+
+def usual_events(about):
+    """List of the events to count on this machine where a user names none.
+
+    Each is a :class:`cmlib.collect.machine.event_names.Countable`: name, config (number for the kernel, str) and
+    encoding (what perf is given, str).
+    `about` is the machine's description (dict of :func:`cmlib.collect.machine.describe`). The processor's own list,
+    else the generic events that it counts; software events where there is no PMU (unit of hardware counters).
+    """
+    if not core_pmus():
+        names = [name for name in _listed(KERNEL) if ":" not in name or machine.tracepoint_id(name)]
+        return countable(",".join(names))
+    name = events.table_for(about)
+    if _listed(name):
+        return events_for(name)
+    return machine.supported({event: event.encoding for event in events_for(GENERIC)})
+
+
+def events_for(table):
+    """Events of one list in autoperf.csv, as a list of Countables (name, config, encoding; as :func:`usual_events`).
+
+    `table` is GENERIC, or the name of an event table; empty if there is no list of this name.
+    """
+    return countable(",".join(_listed(table)), None if table == GENERIC else events.table(table))
+
+
+def counters_with_role(role, counters):
+    """List those of some events that have a role, on whichever machine they were counted.
+
+    Parameters
+    ----------
+    role : str
+        Such as `CONTENTION`.
+    counters : iterable of str
+        Names of events.
+
+    Returns
+    -------
+    list of str
+        Those with the role, in their order.
+    """
+    events_with_role = set(_table().query("role == @role")["event"])
+    return [name for name in counters if name in events_with_role]
+
+
+def _listed(table):
+    """Names of the events in one list of autoperf.csv; empty if there is none of this name."""
+    return list(_table().query("table == @table")["event"])
+
+
+def _table():
+    """autoperf.csv: a row an event of a list, with its role."""
+    return pd.read_csv(shipped("events") / "autoperf.csv", keep_default_na=False)
