@@ -14,8 +14,9 @@ from cmlib.cli import main
 from cmlib.collect import machine
 from cmlib.collect.machine.event_names import countable
 from cmlib.compare import usual_events as counters
-from cmlib.compare.usual_events import counters_with_role, events_for, usual_events
+from cmlib.compare.usual_events import events_for, usual_events
 from cmlib.errors import CmlibError
+from cmlib.io.events import counters_with_role
 from cmlib.io.regions import load_recording, read_regions
 from cmlib_workloads import campaign
 from cmlib_workloads.kernels import argv_of, build, execute, executions, kernels, numa_nodes

@@ -11,9 +11,10 @@ from cmlib.collect.simulate import read_functions
 from cmlib.collect.simulate.valgrind import EACH_INSTRUCTION, simulate
 from cmlib.compare.code import compare_code
 from cmlib.compare.layouts import check_layouts, time_layouts
-from cmlib.compare.machine_code import MachineCodeError, differing, is_string_instruction, read_code
+from cmlib.compare.machine_code import MachineCodeError, differing, read_code
 from cmlib.compare.versions import Version
 from cmlib.errors import CmlibError
+from cmlib.io.string_instructions import is_string_instruction
 
 pytestmark = pytest.mark.needs("cc")
 # A table of jumps, constants without names, pointers to strings, an array's end, and a function that is not called.

@@ -20,10 +20,10 @@ from cmlib.compare.counters import VersionComparison, check_comparable, compare_
 from cmlib.compare.layouts import check_layouts, time_layouts
 from cmlib.compare.report import as_rows, report
 from cmlib.compare.source_changes import changed_functions, mark_named
-from cmlib.compare.usual_events import CYCLES, counters_with_role
 from cmlib.compare.versions import Version, check_free, is_recording, open_pair, save_pair
 from cmlib.errors import CmlibError
 from cmlib.io.archive.runs import PERF
+from cmlib.io.events import CYCLES, counters_with_role
 from cmlib.terminal import say
 
 COUNTERS = "counters differ"  # the verdict if times do not differ and counts do

@@ -8,7 +8,6 @@ have no symbols.
 """
 
 import bisect
-import contextlib
 import hashlib
 import itertools
 import re
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmlib.errors import CmlibError
-from cmlib.io.archive.files import ArchiveError, opened
+from cmlib.io.archive.files import opened
 
 _NO_DATA = re.compile(
     r"\.(eh_frame|gcc_except_table|got|interp|note|go|relro|stapsdt|typelink|itablink|tm_clone)"
@@ -30,7 +29,6 @@ _TO_RIP = re.compile(r"rip ([+-]) (0x[0-9a-f]+|[0-9])")
 _NUMBER = re.compile(r"0x[0-9a-f]+")
 _BRANCH = re.compile(r"(j|call|loop|xbegin)")
 _PADDING = re.compile(r"^(?:nop|int3|data16|add \0? ?byte ptr \[rax\], al)")
-_STRING = re.compile(r"rep\w* (?:movs|cmps|stos|lods|scas|ins|outs)")
 _DEEPEST = 3  # steps by which pointers in constants are followed
 _LARGEST = 1 << 29  # bytes of a file
 
@@ -78,23 +76,6 @@ def read_code(path):
             return _Image(elf, path).code()
         except (ELFError, UnicodeDecodeError, AttributeError, KeyError, TypeError, OverflowError) as error:
             raise MachineCodeError(f"{path} is no whole ELF file: {error}") from error
-
-
-def is_string_instruction(path, address):
-    """Whether an x86 string instruction with a repeat prefix (``rep movsb``) lies at a virtual address (int) of a
-    file (path).
-
-    False if there is no such file or address, or the file is no ELF.
-    """
-    from capstone import CS_ARCH_X86, CS_MODE_64, Cs
-    from elftools.common.exceptions import ELFError
-    from elftools.elf.elffile import ELFFile
-
-    with contextlib.suppress(ArchiveError, ELFError, StopIteration), opened(path) as file:
-        file.seek(next(ELFFile(file).address_offsets(address)))
-        _, _, mnemonic, _ = next(Cs(CS_ARCH_X86, CS_MODE_64).disasm_lite(file.read(15), address))
-        return _STRING.match(mnemonic) is not None
-    return False
 
 
 def differing(old, new):

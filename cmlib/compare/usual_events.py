@@ -5,15 +5,12 @@ and code for the kernel (:mod:`cmlib.collect.machine.event_names`). A CmlibError
 code here.
 """
 
-import pandas as pd
-
 from cmlib.collect import machine
 from cmlib.collect.machine.event_names import countable
 from cmlib.collect.machine.host import core_pmus
 from cmlib.io import events
-from cmlib.places import shipped
+from cmlib.io.events import usual_event_table
 
-CYCLES, CONTENTION = "cycles", "contention"  # roles of events
 # Lists for processors without one of their own, and for hosts without counters.
 GENERIC, KERNEL = "generic", "kernel"
 
@@ -43,30 +40,6 @@ def events_for(table):
     return countable(",".join(_listed(table)), None if table == GENERIC else events.table(table))
 
 
-def counters_with_role(role, counters):
-    """List those of some events that have a role, on whichever machine they were counted.
-
-    Parameters
-    ----------
-    role : str
-        Such as `CONTENTION`.
-    counters : iterable of str
-        Names of events.
-
-    Returns
-    -------
-    list of str
-        Those with the role, in their order.
-    """
-    events_with_role = set(_table().query("role == @role")["event"])
-    return [name for name in counters if name in events_with_role]
-
-
 def _listed(table):
     """Names of the events in one list of autoperf.csv; empty if there is none of this name."""
-    return list(_table().query("table == @table")["event"])
-
-
-def _table():
-    """autoperf.csv: a row an event of a list, with its role."""
-    return pd.read_csv(shipped("events") / "autoperf.csv", keep_default_na=False)
+    return list(usual_event_table().query("table == @table")["event"])

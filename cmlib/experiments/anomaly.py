@@ -13,8 +13,8 @@ import pandas as pd
 
 from cmlib.anomaly import Autoencoder, AutoPerf, stopping_run
 from cmlib.anomaly.samples import LOCATION_COLUMNS, smallest_range
-from cmlib.compare.usual_events import CYCLES, counters_with_role
 from cmlib.experiments.cache import cached
+from cmlib.io.events import CYCLES, counters_with_role
 
 _EPS_SHARE = 0.05 / 8  # the paper's variances are about 8
 _FEWEST_OTHERS = 10

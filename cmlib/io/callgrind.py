@@ -13,9 +13,9 @@ from pathlib import PurePosixPath
 import numpy as np
 import pandas as pd
 
-from cmlib.compare.machine_code import is_string_instruction
 from cmlib.errors import CmlibError, message
 from cmlib.io.events import cycle_estimate, second_level_events, simulated_events
+from cmlib.io.string_instructions import is_string_instruction
 
 _PROCESS = re.compile(r"^version: ", re.MULTILINE)
 _PART = re.compile(

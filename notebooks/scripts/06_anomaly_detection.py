@@ -40,9 +40,9 @@ from scipy.special import expit
 
 from cmlib import anomaly, plot
 from cmlib.anomaly.samples import LOCATION_COLUMNS, smallest_range
-from cmlib.compare.usual_events import CONTENTION, counters_with_role
 from cmlib.experiments import anomaly as study
 from cmlib.experiments.targets import CLOCKS
+from cmlib.io.events import CONTENTION, counters_with_role
 from cmlib.parallel import parallel_map
 from cmlib.plot.style import PAPER, blank, palette
 from cmlib.report import paper

@@ -9,6 +9,7 @@ from .recognition import (
     translate,
     umask_sums,
 )
+from .roles import CONTENTION, CYCLES, counters_with_role, usual_event_table
 from .tables import (
     MODELLED,
     EventError,

@@ -40,8 +40,8 @@ from cmlib import plot
 from cmlib.anomaly import AutoPerf
 from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.compare.counters import compare_versions
-from cmlib.compare.usual_events import CYCLES, counters_with_role
 from cmlib.experiments import anomaly as study
+from cmlib.io.events import CYCLES, counters_with_role
 from cmlib.parallel import parallel_map
 from cmlib.plot.style import palette
 from cmlib.report import paper

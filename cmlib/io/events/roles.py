@@ -1,0 +1,37 @@
+"""Read which events cmlib compares versions by, and which of them have a role (data/events/autoperf.csv).
+
+:func:`counters_with_role` selects events by their role; :func:`usual_event_table` reads the whole list.
+"""
+
+import functools
+
+import pandas as pd
+
+from cmlib.places import shipped
+
+CYCLES, CONTENTION = "cycles", "contention"  # roles of events
+
+
+@functools.cache
+def usual_event_table():
+    """Read the events by which versions are compared: a DataFrame of table, event and role, one row per event."""
+    return pd.read_csv(shipped("events") / "autoperf.csv", keep_default_na=False)
+
+
+def counters_with_role(role, counters):
+    """Select the events that have a role, on whichever machine they were counted.
+
+    Parameters
+    ----------
+    role : str
+        Such as `CONTENTION`.
+    counters : iterable of str
+        Names of events.
+
+    Returns
+    -------
+    list of str
+        Those with the role, in their order.
+    """
+    events_with_role = set(usual_event_table().query("role == @role")["event"])
+    return [name for name in counters if name in events_with_role]
