@@ -71,7 +71,7 @@ $(VENV)/docs: $(VENV)/ready docs/requirements.lock
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header
 ONE_LINE_EACH := sed -e ':a' -e '/\\$$/N; s/ *\\\n */ /; ta'
 lock:  # versions and hashes; docs/requirements.lock has only what requirements.lock lacks
-	$(LOCK) --extra dev --extra cluster pyproject.toml -o requirements.lock
+	$(LOCK) --extra dev --extra cluster --extra compare pyproject.toml -o requirements.lock
 	$(ONE_LINE_EACH) requirements.lock > requirements.lock.lines
 	$(LOCK) --extra docs --constraint requirements.lock pyproject.toml | $(ONE_LINE_EACH) | grep -vxFf requirements.lock.lines > docs/requirements.lock
 	rm requirements.lock.lines

@@ -299,7 +299,7 @@ def test_false_sharing_is_not_called_the_same(tmp_path):
     )
     found = json.loads(done.stdout)
     assert (found["verdict"], done.exit_code) == ("inconclusive", 3)
-    assert found["threads"] == {"old": 3, "new": 3} and "threads" in found["limited_by"]
+    assert min(found["threads"].values()) > 1 and "threads" in found["limited_by"]  # 3, or 2 at a time
     shown = CliRunner().invoke(main, ["compare", "--simulate", "--runs", "1", apart, shared])
     assert "contention" in shown.stdout
 
@@ -341,7 +341,7 @@ def test_a_python_script_repeats_and_its_functions_have_names_or_a_reason_is_giv
     monkeypatch.delenv("PYTHONHASHSEED", raising=False)
     script = tmp_path / "script.py"
     script.write_text("def busy(n):\n    return len({str(k) for k in range(n)})\n\n\nbusy(4000)\n")
-    command = f"{sys.executable} -I -S {script}"
+    command = f"{sys.executable} -S {script}"
     found = compare_simulated(command, command, caches=CACHES, notify=quiet)
     assert found["verdict"] == "same" and found["settled"]
     assert "python" in found["interpreter"]["old"]

@@ -50,6 +50,7 @@ RESERVED = {
 # The storeys: what stands higher may import what stands lower, and nothing the other way round.
 GROUND = {
     "errors",
+    "extras",
     "intervals",
     "parallel",
     "passwords",
@@ -234,7 +235,8 @@ def test_the_paper_profile_names_the_programs_that_come_with_cmlib():
 
 def test_what_is_imported_is_declared():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    needs = [*project["dependencies"], *project["optional-dependencies"]["cluster"]]
+    extras = project["optional-dependencies"]
+    needs = [*project["dependencies"], *extras["cluster"], *extras["compare"]]
     declared = {re.split(r"[\[<>=]", need)[0].lower() for need in needs}
     records = (importlib.metadata.distribution(name).read_text("RECORD") for name in declared)
     brought = {
@@ -255,10 +257,12 @@ def test_conda_and_pip_share_one_list():
     tried = [c.rsplit(" ", 1)[1] for c in project["classifiers"] if "Python :: 3." in c]
     assert tried[0] == lowest and tried == [f"3.{minor}" for minor in range(11, 11 + len(tried))]
     above = f"3.{int(tried[-1].split('.')[1]) + 1}"
-    assert conda == [f"python>={lowest},<{above}", "pip", {"pip": ["-e ."]}]
+    assert conda == [f"python>={lowest},<{above}", "pip", {"pip": ["-e .[compare]"]}]
     locked = {line.split("==")[0] for line in (ROOT / "requirements.lock").read_text().splitlines()}
     extras = project["optional-dependencies"]
-    for need in project["dependencies"] + extras["dev"] + extras["cluster"] + extras["postgres"]:
+    for need in (
+        project["dependencies"] + extras["dev"] + extras["cluster"] + extras["compare"] + extras["postgres"]
+    ):
         assert re.split(r"[\[<>=]", need)[0].lower() in locked, (
             f"{need} is not in requirements.lock: make lock"
         )

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmlib.errors import CmlibError
+from cmlib.extras import check_extra
 from cmlib.io.archive.files import opened
 
 _NO_DATA = re.compile(
@@ -63,8 +64,10 @@ def read_code(path):
     """Read the functions and data of an executable or library of x86-64: a Code.
 
     `path` is that of an ELF file. MachineCodeError if it is no such file, is not of x86-64, or has no symbols;
-    ArchiveError if it can't be read or is larger than 512 MiB.
+    ArchiveError if it can't be read or is larger than 512 MiB; CmlibError if the packages of the extra ``compare`` are
+    not installed.
     """
+    check_extra("compare", "Comparing machine code")
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
 

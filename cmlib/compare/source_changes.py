@@ -7,14 +7,14 @@ functions.
 """
 
 import ast
+import functools
 import itertools
 import re
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-import lizard
-from lizard_languages import get_reader_for
+from cmlib.extras import check_extra
 
 _MOST_STATEMENTS = 2  # of a small function
 _CALL = re.compile(r"\b(\w+)(?: <[\w :,*&<>]*>)? \(")  # a call in tokens joined by blanks
@@ -103,8 +103,11 @@ def _last_name(name):
 def read_functions(tree):
     """Read the functions in a folder or file (`tree`, a path): a dict from name to the list of Functions of that name.
 
-    A ValueError if there is no source.
+    A ValueError if there is no source; CmlibError if the packages of the extra ``compare`` are not installed.
     """
+    check_extra("compare", "Reading functions of source files")
+    from lizard_languages import get_reader_for
+
     root = Path(tree)
     files = [root] if root.is_file() else sorted(path for path in root.rglob("*") if path.is_file())
     sources = [path for path in files if get_reader_for(path.name)]
@@ -127,7 +130,9 @@ def functions_in(source, path):
     try:
         if path.endswith(".py"):
             return list(_functions_of_python(ast.parse(source), path))
-        return [_function(info, path) for info in _PARSER.analyze_source_code(path, source).function_list]
+        return [
+            _function(info, path) for info in _make_parser().analyze_source_code(path, source).function_list
+        ]
     except Exception:  # the parsers raise errors of many types for malformed text
         return []
 
@@ -166,7 +171,12 @@ def _keep_tokens(tokens, reader):
             head = len(read_so_far)
 
 
-_PARSER = lizard.FileAnalyzer([*lizard.get_extensions([]), _keep_tokens])
+@functools.cache
+def _make_parser():
+    """Return lizard's analyzer of source files, which keeps the tokens of each function."""
+    import lizard
+
+    return lizard.FileAnalyzer([*lizard.get_extensions([]), _keep_tokens])
 
 
 def _function(info, path):

@@ -249,11 +249,9 @@ def _label_emulation(table, cycles):
 def explain_simulated(names):
     """Explain names of classes or labels of simulated phases: a list of dicts of name, meaning, remedy.
 
-    The healthy class is explained as "instructions only", with what a simulation does not see. A ValueError for an
-    unknown name.
+    The healthy class (N) is explained by what a simulation does not show. A ValueError for an unknown name.
     """
-    shown = dict.fromkeys(NOTHING_ELSE if name == HEALTHY else name for name in names)
-    texts = {name: advice(_OF_CLASS.get(name, name)) for name in shown}
+    texts = {name: advice(_OF_CLASS.get(name, name)) for name in names}
     return [{"name": name, "meaning": meaning, "remedy": remedy} for name, (meaning, remedy) in texts.items()]
 
 

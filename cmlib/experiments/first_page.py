@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.experiments.commands import command_again
+from cmlib.experiments.diagnosis import HEALTHY
 from cmlib.experiments.targets import CLOCKS
 from cmlib.fingerprint.phases import INSTRUCTIONS, NOTHING_ELSE, added_shares
 from cmlib.io.events import simulated_events, simulated_kind
@@ -131,7 +132,7 @@ def describe_estimate(answer, profile):
     is "".
     """
     cost_little = answer["limited_by"] == INSTRUCTIONS
-    much = set(profile.classes["name"][profile.classes["share"] >= _MUCH]) - {NOTHING_ELSE}
+    much = set(profile.classes["name"][profile.classes["share"] >= _MUCH]) - {NOTHING_ELSE, HEALTHY}
     advised = [] if cost_little else [row for row in answer["advice"] if row["name"] in much]
     return {"limits": answer["text"], "advice": advised[0]["remedy"].rstrip(".") if advised else ""}
 

@@ -7,17 +7,19 @@ it does.
 import contextlib
 import re
 
+from cmlib.extras import check_extra
 from cmlib.io.archive.files import ArchiveError, opened
 
 _STRING = re.compile(r"rep\w* (?:movs|cmps|stos|lods|scas|ins|outs)")
 
 
 def is_string_instruction(path, address):
-    """Whether an x86 string instruction with a repeat prefix (``rep movsb``) lies at a virtual address (int) of a
-    file (path).
+    """Return True if an x86 string instruction with a repeat prefix (``rep movsb``) lies at an address of a file.
 
-    False if there is no such file or address, or the file is no ELF.
+    `path` is that of an executable or library, `address` a virtual address (int). False if there is no such file or
+    address, or the file is no ELF; CmlibError if the packages of the extra ``compare`` are not installed.
     """
+    check_extra("compare", "Recognizing string instructions")
     from capstone import CS_ARCH_X86, CS_MODE_64, Cs
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
