@@ -18,7 +18,7 @@ import pandas as pd
 from cmlib.collect.toolchain import run_tool
 from cmlib.compare.times import WHOLE
 from cmlib.compare.versions import MEASURES, time_whole
-from cmlib.errors import CmlibError, message
+from cmlib.errors import CmlibError
 from cmlib.terminal import say
 
 REPEATS = 3  # runs of each layout and version; the shortest counts
@@ -38,7 +38,10 @@ def check_layouts(versions, build):
     if len(versions) != 2:
         raise CmlibError("--layouts is for two commands, which it runs: a recording has one layout")
     if build and not _linker() and "go build" not in build:
-        raise CmlibError(message(__file__, "no_linker"))
+        raise CmlibError(
+            "--build needs lld or mold to link in another order, and neither is installed. On Debian: apt-get install "
+            "lld; on Fedora: dnf install lld. Without --build, only the stack is moved."
+        )
     for version in versions if build else ():
         with _restored(version) as program:
             links = set()
@@ -48,7 +51,11 @@ def check_layouts(versions, build):
                 if len(links) == 2:
                     break
             else:
-                raise CmlibError(message(__file__, "not_relinked", program))
+                raise CmlibError(
+                    f"--build leaves {program} the same in every layout. It must link anew (`make -B`), with $LDFLAGS, "
+                    "$RUSTFLAGS or $GOFLAGS of the environment. For CMake: "
+                    'cmake -DCMAKE_EXE_LINKER_FLAGS="$LDFLAGS" . && cmake --build .'
+                )
 
 
 def time_layouts(versions, n_layouts, build=None, seed=0, notify=say, progress=lambda: None):

@@ -28,7 +28,7 @@ from cmlib.collect.machine.host import core_pmus
 from cmlib.collect.record.execute import check_perf, run_timed
 from cmlib.compare.times import ELAPSED, PROCESSOR, WHOLE
 from cmlib.compare.usual_events import usual_events
-from cmlib.errors import CmlibError, message
+from cmlib.errors import CmlibError
 from cmlib.io import perf, regions
 from cmlib.io.archive import in_recording
 from cmlib.terminal import say
@@ -123,8 +123,12 @@ def is_recording(name):
 
 def check_free(folder):
     """Raise CmlibError if `folder` holds recordings that :func:`save_pair` would replace."""
-    if there := [path.name for form in FORMS for path in sorted(Path(folder).glob(f"{form}.*"))]:
-        raise CmlibError(message(__file__, "keep", folder, ", ".join(there)))
+    existing = [path.name for form in FORMS for path in sorted(Path(folder).glob(f"{form}.*"))]
+    if existing:
+        raise CmlibError(
+            f"{folder} holds {', '.join(existing)} already, and recordings are not replaced. Give --keep another "
+            "folder, or move these files away."
+        )
 
 
 def save_pair(pair, folder):
@@ -153,7 +157,10 @@ def _looks(n_runs, versions, alpha):
     n_tests = 2 * (1 + max(len(version.functions) for version in versions.values()))
     fewest = math.ceil(math.log2(n_tests / alpha))
     if n_runs < fewest:
-        raise CmlibError(message(__file__, "few_runs", n_runs, fewest, alpha))
+        raise CmlibError(
+            f"{n_runs} runs of each command are too few: at least {fewest} are needed for a change to be significant "
+            f"at {alpha:g}. Give more --runs, or a larger --alpha."
+        )
     first = math.ceil(math.log2(3 * n_tests / alpha))
     return sorted({min(n_runs, max(first, n_runs // part)) for part in (4, 2, 1)})
 
@@ -232,7 +239,10 @@ def find_version(command, *, timeout=None):
     except ValueError as error:
         raise CmlibError(f"{command!r} can't be split into words as a shell does: {error}") from error
     if not argv or shutil.which(argv[0]) is None:
-        raise CmlibError(message(__file__, "no_command", command))
+        raise CmlibError(
+            f"{command!r} is neither a recording (an existing .json file) nor a command with an existing program. Put "
+            "a command with its arguments in quotes."
+        )
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         file = Path(folder) / "regions.csv"
         run_timed(argv, environment={"CMLIB_REGIONS": str(file)}, timeout=timeout)
@@ -251,13 +261,19 @@ def plan_parts(events, good_counters):
     hardware = [event for event in events if event.hardware]
     if hardware and good_counters < 2:
         names = ", ".join(event.name for event in hardware)
-        raise CmlibError(message(__file__, "few_counters", names, good_counters))
+        raise CmlibError(
+            f"{names} can't be counted: this machine has {good_counters} good counters, and two are needed, one for "
+            "instructions and one for an event at a time (see `cmlib doctor`). Software events can be counted "
+            "everywhere: --events task-clock,page-faults,context-switches,cpu-migrations"
+        )
     software = [event for event in events if not event.hardware]
     if not hardware:
         return "work", _portions(software, _MOST_AT_ONCE)
     others = [event for event in hardware if event != INSTRUCTIONS]
     if not others and not software:
-        raise CmlibError(message(__file__, "instructions_alone"))
+        raise CmlibError(
+            "Instructions alone can't be compared, since counts are divided by them. Give more --events."
+        )
     width = max(1, min(good_counters - 1, _MOST_AT_ONCE - len(software)))
     first, *groups = _portions(others, width) or [[]]
     return "instructions", [[INSTRUCTIONS, *group] for group in ([*first, *software], *groups)]
@@ -283,7 +299,10 @@ def _count_part(version, run, part, events, per):
         if not uncounted and samples["running"].min() > 0.999:
             return heading(run, part, *times) + text
     lacking = ", ".join(uncounted) or "the events"
-    raise CmlibError(message(__file__, "not_counted", shlex.join(argv), lacking, _ATTEMPTS))
+    raise CmlibError(
+        f"`{shlex.join(argv)}`: {lacking} were not counted all the time in {_ATTEMPTS} attempts. End other runs of "
+        "perf; `cmlib doctor` shows which counters there are and who may use them."
+    )
 
 
 def _count_regions(argv, events, file, timeout):
@@ -316,7 +335,9 @@ def _count_whole(argv, events, file, timeout):
     run_timed(watched, environment={"LC_ALL": "C"}, timeout=timeout)
     counts = perf.parse_stat(output.read_text(encoding="utf-8"))
     if len(counts) != len(names):
-        raise CmlibError(message(__file__, "other_form", len(names), len(counts)))
+        raise CmlibError(
+            f"perf stat was asked for {len(names)} events and wrote {len(counts)}, in a form that cmlib does not know."
+        )
     in_ns = counts["value"].where(counts["unit"] != "msec", counts["value"] * 1e6)
     elapsed_s, processor_s = in_ns[:2] / 1e9
     row = {
@@ -357,7 +378,9 @@ def read_times(text):
     function, functions = pd.factorize(rows["function"])
     shape = len(samples), len(functions)
     if math.prod(shape) > _MOST_TIMES:
-        raise ValueError(message(__file__, "many_times", shape[0], shape[1], _MOST_TIMES))
+        raise ValueError(
+            f"{shape[0]:,} executions of {shape[1]:,} functions have more than the {_MOST_TIMES:,} times that are read"
+        )
     place = np.repeat(np.arange(len(samples)), list(map(len, samples))) * len(functions) + function
 
     def added(values=None):

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 import numpy as np
 import pandas as pd
 
-from cmlib.errors import CmlibError, message
+from cmlib.errors import CmlibError
 from cmlib.io.events import cycle_estimate, second_level_events, simulated_events
 from cmlib.io.string_instructions import is_string_instruction
 
@@ -122,9 +122,14 @@ def read_functions(text, *, strings_once=False):
     for process in _simulations(text)[0]:
         first = _read_process(process, first, len(names), by_place, loops)
     if not 0 < len({place[1:] for place in by_place}) <= _MOST_FUNCTIONS:
-        raise CallgrindError(message(__file__, "no_functions", _MOST_FUNCTIONS))
+        raise CallgrindError(
+            f"Callgrind's output has the costs of no function, or of more than {_MOST_FUNCTIONS:,}: the file was cut "
+            "or changed."
+        )
     if any(not 0 <= cost < 10**_MOST_DIGITS for costs in by_place.values() for cost in costs):
-        raise CallgrindError(message(__file__, "impossible_costs"))
+        raise CallgrindError(
+            "A function's costs in Callgrind's output are negative, or too large for a counter: the file was changed."
+        )
     index = pd.MultiIndex.from_tuples(by_place, names=["part", "function", "file", "object"])
     functions = pd.DataFrame(list(by_place.values()), index, names)
     return _count_strings_once(functions, loops) if strings_once else functions
@@ -202,13 +207,19 @@ def _parts(processes):
         if totals:
             numbers = totals.split()
             if len(numbers) > len(names) or max(map(len, numbers), default=0) > _MOST_DIGITS:
-                raise CallgrindError(message(__file__, "totals", len(numbers), len(names), _MOST_DIGITS))
+                raise CallgrindError(
+                    f"A part of Callgrind's output has {len(numbers)} totals of {len(names)} events, or one of more "
+                    f"than {_MOST_DIGITS} digits: the file was cut or changed."
+                )
             costs = list(map(int, numbers))
             rows.append(costs + [0] * (len(names) - len(costs)))  # zeros at a row's end are left out
         else:
             blocks.append(int(end) - int(begin))
     if not rows or len(rows) != len(blocks):
-        raise CallgrindError(message(__file__, "cut_off", len(blocks), len(rows)))
+        raise CallgrindError(
+            f"Callgrind's output is cut off: {len(blocks)} parts begin, {len(rows)} have totals. Did the program "
+            "run under Callgrind at all?"
+        )
     creator = re.search(r"^creator: callgrind-(\S+)", processes[0], re.MULTILINE)
     caches = dict(_CACHE.findall(processes[0]))
     return Parts(pd.DataFrame(rows, columns=names), np.array(blocks), caches, creator[1] if creator else "")
@@ -298,14 +309,19 @@ def _read_process(text, part, n_events, by_place, loops):
                     key = part, name, place["file"], place["ob"]
                     costs = by_place.setdefault(key, [0] * n_events)
                     if len(by_place) > _MOST_ROWS:
-                        raise CallgrindError(message(__file__, "many_functions", _MOST_ROWS))
+                        raise CallgrindError(
+                            f"Callgrind's output names functions {_MOST_ROWS:,} times, which is the most that is read. "
+                            "Simulate with more basic blocks per interval (--every-blocks), or a shorter run."
+                        )
             elif line.startswith("totals:"):
                 part += 1
         instruction.add_to(loops, n_events)
     except CallgrindError:
         raise
     except (ValueError, TypeError, IndexError) as error:  # a cost before any function, too many, or no number
-        raise CallgrindError(message(__file__, "no_costs", line[:60])) from error
+        raise CallgrindError(
+            f"Callgrind's output has a line of costs that can't be read: {line[:60]!r}."
+        ) from error
     return part
 
 
@@ -375,7 +391,9 @@ def join_levels(last, second):
     if the two differ by more than 0.01 % (REPEATS) in instructions.
     """
     if (apart := difference(last, second)) > REPEATS:
-        raise CallgrindError(message(__file__, "differing_simulations", 100 * apart))
+        raise CallgrindError(
+            f"The two simulations did not execute the same: their instructions differ by {100 * apart:.2g} %."
+        )
     misses = second[_lowest()]
     if apart:
         executed = (run["sim.instructions"].cumsum() for run in (second, last))
@@ -408,7 +426,9 @@ def as_events(costs):
     """
     names = simulated_events()["callgrind"]
     if lacking := [short for short in names if short not in costs]:
-        raise CallgrindError(message(__file__, "not_simulated", ", ".join(lacking)))
+        raise CallgrindError(
+            f"Callgrind did not simulate {', '.join(lacking)}: run it with --cache-sim=yes --branch-sim=yes."
+        )
     return costs[list(names)].set_axis(list(names.index), axis=1).astype(np.float64)
 
 
@@ -435,6 +455,8 @@ def read_intervals(text, most=300):
     functions = as_events(read_functions(text))
     names = ["interval", "function", "file", "object"]
     if len(functions) and functions.index.get_level_values("part").max() >= len(interval):
-        raise CallgrindError(message(__file__, "more_parts"))
+        raise CallgrindError(
+            "Functions in Callgrind's output belong to more parts than have totals: the file was cut or changed."
+        )
     placed = functions.reset_index().assign(interval=lambda frame: interval[frame["part"]])
     return counts, placed.drop(columns="part").groupby(names).sum()

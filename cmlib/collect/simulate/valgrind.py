@@ -21,7 +21,7 @@ from pathlib import Path
 from cmlib.collect.record import RecordError
 from cmlib.collect.record.execute import TooLongError, ending, failure, find_program, run_supervised
 from cmlib.collect.record.session import check_room
-from cmlib.errors import CmlibError, last_lines, message, text_of
+from cmlib.errors import CmlibError, last_lines, text_of
 from cmlib.io.archive import errors_as
 
 # Valgrind's names of caches, by their level and type in /sys; LL is the unified cache of the highest level.
@@ -133,7 +133,10 @@ def _parse(name, text):
     except ValueError:
         size = ways = line = 0
     if not _can_be_simulated(size, ways, line):
-        raise CmlibError(message(__file__, "impossible_cache", name, text))
+        raise CmlibError(
+            f"{name} cache {text!r} can't be simulated: give size, ways and length of a line in bytes, as 32K,8,64. "
+            "The number of sets, size / (ways x line), must be a power of two."
+        )
     return size, ways, line
 
 
@@ -161,7 +164,10 @@ class Simulation:
 def check_valgrind():
     """Valgrind's version (str), such as ``3.19.0``; RecordError if it is not installed."""
     if shutil.which("valgrind") is None:
-        raise RecordError(message(__file__, "not_installed"))
+        raise RecordError(
+            "Valgrind is not installed, and a simulation needs it. On Debian: apt-get install valgrind; on Fedora: dnf "
+            "install valgrind."
+        )
     version = subprocess.run(["valgrind", "--version"], capture_output=True, text=True).stdout
     return version.strip().removeprefix("valgrind-")
 
@@ -257,8 +263,17 @@ def _failure(command, code, log, program_stderr):
     """Why a command failed under Valgrind: what Valgrind can't do, or the command's own error."""
     reasons = [line for line in [*program_stderr.splitlines(), *log.splitlines()] if _REFUSED.search(line)]
     if reasons:
-        return message(__file__, "refused", command, ending(code), last_lines(chr(10).join(reasons)))
-    return message(__file__, "failed", failure(command, code, program_stderr, " under Valgrind"))
+        shown = last_lines("\n".join(reasons))
+        return (
+            f"Valgrind can't run `{command}`, which ended with {ending(code)}:\n{shown}\n"
+            "Instructions that Valgrind does not know: build for an older processor, as with -march=x86-64-v2, or take "
+            "a newer Valgrind. A just-in-time compiler: turn it off. A set-user-ID program: run it as its owner."
+        )
+    return (
+        f"{failure(command, code, program_stderr, ' under Valgrind')}\n"
+        "Only a program that succeeds is simulated. A command that can't be run twice in the same place must clean up: "
+        "sh -c 'rm -f OUTPUT; exec COMMAND'."
+    )
 
 
 def _escaped(path):
