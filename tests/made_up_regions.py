@@ -12,7 +12,7 @@ from unittest import mock
 
 import numpy as np
 
-from cmlib.compare.usual_events import events_for
+from cmlib.compare.usual_events import list_events
 from cmlib_workloads.kernels import executions, kernels
 from cmlib_workloads.kernels import executions as overhead
 from cmlib_workloads.kernels import executions as pace
@@ -83,7 +83,7 @@ def make(
     chosen = [p for p in kernels() if names is None or p.name in names]
     if runs:
         chosen = [dataclasses.replace(program, runs=runs) for program in chosen]
-    listed = events_for("amd_zen5")[:n_events]
+    listed = list_events("amd_zen5")[:n_events]
     numbers = {"diluted_runs": diluted_runs, "runs_again": runs_again}
     todo = executions.plan(chosen, listed, good_counters=good_counters, **numbers)
     stand_in = _StandIn(n_samples)

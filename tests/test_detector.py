@@ -15,7 +15,7 @@ from cmlib.anomaly import AutoPerf
 from cmlib.anomaly import clusters as clustering
 from cmlib.anomaly.autoencoder import Autoencoder, PrincipalComponents
 from cmlib.anomaly.detector import p_value_of_distance, vote
-from cmlib.compare.counters import check_comparable, compare_runs, compare_versions, fewest_runs
+from cmlib.compare.counters import check_comparable, compare_runs, compare_versions, count_needed_runs
 from tests.naive import anomaly as naive
 from tests.notebook_functions import functions_of
 from tests.planted_regions import CONTENTION, planted_run
@@ -165,13 +165,13 @@ def test_what_cannot_be_compared_is_refused():
     assert CONTENTION in reasons(good, [run.drop(columns=CONTENTION) for run in new])
     assert "at least 5" in reasons(good[:4], new)
     assert "callers" in reasons(good, [run.assign(function="added") for run in new])
-    needed = fewest_runs(10, 1, 0.01)
+    needed = count_needed_runs(10, 1, 0.01)
     assert f"at least {needed} new runs" in reasons(good, new[: needed - 1])
 
 
 @given(st.integers(5, 100), st.integers(1, 20))
 def test_fewest_runs_could_just_be_significant(n_good, n_functions):
-    m = fewest_runs(n_good, n_functions, 0.01)
+    m = count_needed_runs(n_good, n_functions, 0.01)
     p_values = [1 / stats.hypergeom(n_good + k, k, k).pmf(k) ** -1 * 2 * n_functions for k in (m, m - 1) if k]
     assert p_values[0] <= 0.01 and all(chance > 0.01 for chance in p_values[1:])
 

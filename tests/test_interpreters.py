@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from cmlib.compare.interpreters import without_script
+from cmlib.compare.interpreters import remove_script
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_the_script_is_an_empty_file_and_options_stay(tmp_path, words, expected)
     script.write_text(f"#!{sys.executable} -I\nprint(1)\n")
     script.chmod(0o755)
     empty.touch()
-    command = without_script([word.replace("SCRIPT", str(script)) for word in words.split(" ")], empty)
+    command = remove_script([word.replace("SCRIPT", str(script)) for word in words.split(" ")], empty)
     if expected is None:
         assert command is None
     else:
@@ -39,4 +39,4 @@ def test_a_script_on_the_path_is_found(tmp_path, monkeypatch):
     script.write_text(f"#!{sys.executable} -I\n")
     script.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert without_script(["tool", "list"], "EMPTY") == [sys.executable, "-I", "EMPTY"]
+    assert remove_script(["tool", "list"], "EMPTY") == [sys.executable, "-I", "EMPTY"]

@@ -14,7 +14,7 @@ from cmlib.cli import main
 from cmlib.collect import machine
 from cmlib.collect.machine.event_names import countable
 from cmlib.compare import usual_events as counters
-from cmlib.compare.usual_events import events_for, usual_events
+from cmlib.compare.usual_events import list_events, list_usual_events
 from cmlib.errors import CmlibError
 from cmlib.io.events import counters_with_role
 from cmlib.io.regions import load_recording, read_regions
@@ -121,26 +121,26 @@ def test_boost_locks_are_boosts_own(binaries):
 
 def test_every_list_of_events_can_be_counted_and_has_a_clock(monkeypatch):
     for table in ("amd_zen5", "generic"):
-        listed = events_for(table)
+        listed = list_events(table)
         assert all(event.hardware for event in listed)
         assert counters_with_role("cycles", [event.name for event in listed])
-    near = next(event for event in events_for("amd_zen5") if event.name.endswith("sys.near_cache"))
+    near = next(event for event in list_events("amd_zen5") if event.name.endswith("sys.near_cache"))
     assert near.config == "0x443" and near.name in counters_with_role("contention", ["ex_ret_ops", near.name])
     known = {"vendor": "AuthenticAMD", "family": 26, "model": 2}
     monkeypatch.setattr(counters, "core_pmus", lambda: ["cpu"])
-    assert usual_events(known) == events_for("amd_zen5")
+    assert list_usual_events(known) == list_events("amd_zen5")
     arm = {"vendor": "ARM", "family": 8, "model": 0xD0C}
     monkeypatch.setattr(counters.machine, "supported", list)
-    assert usual_events(arm) == events_for("generic")
+    assert list_usual_events(arm) == list_events("generic")
     monkeypatch.setattr(
         counters.machine,
         "supported",
         lambda encodings: [event for event, told in encodings.items() if "branch" not in told],
     )
-    assert [event.name for event in usual_events(arm)] == ["cycles", "cache-references", "cache-misses"]
+    assert [event.name for event in list_usual_events(arm)] == ["cycles", "cache-references", "cache-misses"]
     monkeypatch.setattr(counters, "core_pmus", list)
     monkeypatch.setattr(counters.machine, "tracepoint_id", lambda name: None)
-    told = usual_events(known)
+    told = list_usual_events(known)
     assert told[0].name == "task-clock" and not any(event.hardware or ":" in event.name for event in told)
 
 
@@ -301,7 +301,7 @@ def counting(monkeypatch, tmp_path):
     """A machine with three counters and two events to count."""
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
     monkeypatch.setattr(machine, "census", lambda: machine.Census(3, 3))
-    monkeypatch.setattr(campaign, "usual_events", lambda about: EVENTS[:2])
+    monkeypatch.setattr(campaign, "list_usual_events", lambda about: EVENTS[:2])
 
 
 def test_the_command_lists_and_only_lists(counting, tmp_path):

@@ -8,16 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from cmlib.compare.ratios import paired_ratio, signed_rank_tail, smallest_p_value, unpaired_ratio
+from cmlib.compare.ratios import (
+    compute_signed_rank_tail,
+    compute_smallest_p_value,
+    estimate_paired_ratio,
+    estimate_unpaired_ratio,
+)
 from cmlib.compare.times import (
     ELAPSED,
     PROCESSOR,
     WHOLE,
     compare_times,
     explain_by_code,
-    layout_range,
-    limits,
-    verdict_over_layouts,
+    judge_layouts,
+    list_limits,
+    measure_layout_range,
 )
 from cmlib.compare.versions import heading, read_times
 from tests.naive import ranks as naive
@@ -40,7 +45,7 @@ def table(**columns):
 def test_paired_ratio_is_its_definition(n, seed):
     rng = np.random.default_rng(seed)
     old, new = times(rng, n), times(rng, n, factor=1.03)
-    found = paired_ratio(old, new)
+    found = estimate_paired_ratio(old, new)
     npt.assert_allclose((found.p_slower, found.p_faster, found.ratio), naive.signed_rank(old, new))
 
 
@@ -48,7 +53,7 @@ def test_paired_ratio_is_its_definition(n, seed):
 def test_unpaired_ratio_is_its_definition(n_old, n_new, seed):
     rng = np.random.default_rng(seed)
     old, new = times(rng, n_old), times(rng, n_new, factor=1.03)
-    found = unpaired_ratio(old, new)
+    found = estimate_unpaired_ratio(old, new)
     npt.assert_allclose((found.p_slower, found.ratio), naive.rank_sum(old, new))
 
 
@@ -57,10 +62,15 @@ def test_paired_p_values_are_those_of_scipy(n, seed):
     rng = np.random.default_rng(seed)
     old, new = times(rng, n), times(rng, n)
     expected = stats.wilcoxon(np.log(new / old), alternative="greater", method="exact").pvalue
-    assert paired_ratio(old, new).p_slower == pytest.approx(expected)
+    assert estimate_paired_ratio(old, new).p_slower == pytest.approx(expected)
 
 
-@given(st.sampled_from([paired_ratio, unpaired_ratio]), st.integers(2, 30), st.floats(1e-6, 1e6), seeds)
+@given(
+    st.sampled_from([estimate_paired_ratio, estimate_unpaired_ratio]),
+    st.integers(2, 30),
+    st.floats(1e-6, 1e6),
+    seeds,
+)
 def test_units_do_not_matter_and_exchanged_versions_give_the_inverse(compare, n, unit, seed):
     rng = np.random.default_rng(seed)
     old, new = times(rng, n), times(rng, n, factor=1.1)
@@ -72,7 +82,7 @@ def test_units_do_not_matter_and_exchanged_versions_give_the_inverse(compare, n,
     assert (one.p_slower, one.p_faster) == pytest.approx((other.p_faster, other.p_slower))
 
 
-@pytest.mark.parametrize("compare", [paired_ratio, unpaired_ratio])
+@pytest.mark.parametrize("compare", [estimate_paired_ratio, estimate_unpaired_ratio])
 def test_confidence_intervals_hold_the_planted_ratio_as_often_as_they_say(compare):
     rng, n_trials = np.random.default_rng(1), 300
     held = 0
@@ -83,17 +93,17 @@ def test_confidence_intervals_hold_the_planted_ratio_as_often_as_they_say(compar
 
 
 def test_no_p_value_is_below_the_smallest():
-    assert signed_rank_tail(7)[-1] == smallest_p_value(7, 9, paired=True) == 2**-7
-    found = unpaired_ratio(np.arange(1, 6), np.arange(6, 11))
-    assert found.p_slower == pytest.approx(smallest_p_value(5, 5, paired=False))
-    few = paired_ratio([1.0, 1.0], [2.0, 2.1])
+    assert compute_signed_rank_tail(7)[-1] == compute_smallest_p_value(7, 9, paired=True) == 2**-7
+    found = estimate_unpaired_ratio(np.arange(1, 6), np.arange(6, 11))
+    assert found.p_slower == pytest.approx(compute_smallest_p_value(5, 5, paired=False))
+    few = estimate_paired_ratio([1.0, 1.0], [2.0, 2.1])
     assert (few.low, few.high) == (0, np.inf)
 
 
 @pytest.mark.parametrize(("old", "new"), [([], []), ([1.0], [0.0]), ([1.0, 2.0], [1.0])])
 def test_unusable_times_are_refused(old, new):
     with pytest.raises(ValueError):
-        paired_ratio(old, new)
+        estimate_paired_ratio(old, new)
 
 
 def test_equal_versions_give_false_alarms_no_oftener_than_alpha_however_the_machine_drifts():
@@ -104,7 +114,7 @@ def test_equal_versions_give_false_alarms_no_oftener_than_alpha_however_the_mach
         drift = np.cumsum(rng.normal(0, 0.1, 20))
         first, second = np.exp(drift) * times(rng, 20), 1.05 * np.exp(drift) * times(rng, 20)
         swapped = rng.random(20) < 0.5
-        found = paired_ratio(np.where(swapped, second, first), np.where(swapped, first, second))
+        found = estimate_paired_ratio(np.where(swapped, second, first), np.where(swapped, first, second))
         p_values.append((found.p_slower, found.p_faster))
     for alpha in (0.01, 0.05, 0.2):
         assert (np.mean(np.array(p_values) <= alpha, axis=0) <= alpha + 3 * (alpha / 1000) ** 0.5).all()
@@ -176,7 +186,7 @@ def test_processor_time_alone_is_not_slower_while_elapsed_time_is_unchanged():
     by_measure = found.tests.set_index("measure")["verdict"]
     assert (by_measure[PROCESSOR], by_measure[ELAPSED]) == ("slower", "no change")
     assert found.verdict == "inconclusive" and found.disagreeing == (WHOLE,)
-    assert limits(found.verdict, times_agree=not found.disagreeing) == ["times disagree"]
+    assert list_limits(found.verdict, times_agree=not found.disagreeing) == ["times disagree"]
 
 
 def test_a_version_whose_whole_is_faster_is_not_slower_by_one_function():
@@ -266,8 +276,8 @@ def test_a_change_that_layouts_do_not_bear_out_is_none_of_the_code():
     here = compare_times(table(elapsed=np.ones(20)), table(elapsed=np.full(20, 1.27)))
     same = compare_times(table(elapsed=base), table(elapsed=base * rng.lognormal(0, 0.005, 20)))
     slower = compare_times(table(elapsed=base), table(elapsed=1.1 * base))
-    assert verdict_over_layouts(here, same) == "moved" and verdict_over_layouts(same, same) == "no change"
-    assert verdict_over_layouts(here, slower) == verdict_over_layouts(same, slower) == "slower"
+    assert judge_layouts(here, same) == "moved" and judge_layouts(same, same) == "no change"
+    assert judge_layouts(here, slower) == judge_layouts(same, slower) == "slower"
     times = table(processor=base), table(processor=2 * base)
     low, high = base.min() / np.median(base), base.max() / np.median(base)
-    assert layout_range(*times) == pytest.approx((low, high))
+    assert measure_layout_range(*times) == pytest.approx((low, high))

@@ -151,7 +151,7 @@ def compare(
     from cmlib.collect.record.execute import signals_handled
     from cmlib.compare.comparison import compare_programs
     from cmlib.compare.layouts import REPEATS
-    from cmlib.compare.report import refusal
+    from cmlib.compare.report import make_refusal
     from cmlib.compare.simulated import compare_simulated
     from cmlib.compare.versions import is_recording
 
@@ -169,7 +169,7 @@ def compare(
             comparison = judge(old, new, notify=notify, progress=bar.update, **settings)
     except BaseException as error:
         if as_json:
-            print_json(refusal("interrupted" if isinstance(error, KeyboardInterrupt) else str(error)))
+            print_json(make_refusal("interrupted" if isinstance(error, KeyboardInterrupt) else str(error)))
         raise
     if summary := markdown and os.environ.get("GITHUB_STEP_SUMMARY"):
         with open(summary, "a", encoding="utf-8") as file:

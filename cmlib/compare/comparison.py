@@ -1,9 +1,9 @@
 """Compare two versions of a program by times and counts: is the new one slower, and in which functions?
 
 :func:`compare_programs` takes two commands or recordings (text), and gives the result as a dict: verdict, times by
-function with intervals, counters that differ, and more. A look is a moment at which a verdict is asked for: after a
-quarter, a half and all of the runs, until it is clear. A CmlibError if a command fails or the two can't be
-compared, a ValueError if times are too few.
+function with intervals, counters that differ, and more. The verdict is computed after a quarter, a half and all of the
+runs (each is called a look), until it is clear. A CmlibError if a command fails or the two can't be compared, a
+ValueError if times are too few.
 """
 
 import math
@@ -14,12 +14,21 @@ import pandas as pd
 
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.anomaly.samples import LOCATION_COLUMNS
-from cmlib.compare import times as speed
 from cmlib.compare.code import compare_code
 from cmlib.compare.counters import VersionComparison, check_comparable, compare_versions
 from cmlib.compare.layouts import check_layouts, time_layouts
-from cmlib.compare.report import as_rows, report
+from cmlib.compare.report import make_report, to_rows
 from cmlib.compare.source_changes import changed_functions, mark_named
+from cmlib.compare.times import (
+    LAYOUT,
+    MOVED,
+    NO_CHANGE,
+    compare_times,
+    explain_by_code,
+    judge_layouts,
+    list_limits,
+    measure_layout_range,
+)
 from cmlib.compare.versions import Version, check_free, is_recording, open_pair, save_pair
 from cmlib.errors import CmlibError
 from cmlib.io.archive.runs import PERF
@@ -99,52 +108,41 @@ def compare_programs(
     if layouts:
         check_layouts(commands, build)
     settings = {"events": events, "n_runs": n_runs, "timeout": timeout, "alpha": alpha, "seed": seed}
-    with closing(open_pair(old, new, notify=notify, progress=progress, **settings)) as looks:
-        for pair in looks:
-            machines = {"good_machine": pair.old.about["machine"], "new_machine": pair.new.about["machine"]}
-            if obstacles := check_comparable(pair.old.runs, pair.new.runs, alpha=alpha, **machines):
-                raise CmlibError("; ".join(obstacles))
-            relevant = smallest if pair.paired else max(smallest, DRIFT)
-            rules = {"alpha": alpha, "smallest": relevant, "paired": pair.paired, "n_looks": pair.n_looks}
-            timed = speed.compare_times(pair.old.times, pair.new.times, **rules)
-            if timed.settled:
-                break
+    looks = open_pair(old, new, notify=notify, progress=progress, **settings)
+    pair, timed = _record_until_settled(looks, alpha, smallest)
     if timed.untested:
         seldom = ", ".join(dict.fromkeys(function for function, _ in timed.untested))
         notify(f"{seldom}: timed in too few runs for any change to be significant, and left out.")
     if keep:
         save_pair(pair, keep)
     counters = _compare_counters(pair, alpha, seed)
-    verdict, code = timed.verdict, None
-    if len(commands) == 2 and (layouts or verdict != speed.NO_CHANGE):
-        code = compare_code(*commands, notify)
-        verdict, cause = speed.explain_by_code(verdict, code.same, code.instructions)
-        code = asdict(code) | {"cause": cause}
+
+    verdict = timed.verdict
+    code = None
+    if len(commands) == 2 and (layouts or verdict != NO_CHANGE):
+        compared = compare_code(*commands, notify)
+        verdict, cause = explain_by_code(verdict, compared.same, compared.instructions)
+        code = asdict(compared) | {"cause": cause}
+
     over_layouts = None
+    decisive = timed
     if layouts and code["same"]:
         notify("What ran is the same: layouts are not timed.")
     elif layouts:
-        times = time_layouts(commands, layouts, build, seed, notify, progress)
-        over = speed.compare_times(*times, alpha=alpha, smallest=smallest)
-        verdict = speed.verdict_over_layouts(timed, over)
-        if verdict == speed.MOVED:
-            code["cause"] = speed.LAYOUT
-        over_layouts = {
-            "n": layouts,
-            "verdict": over.verdict,
-            "range": speed.layout_range(*times),
-            "times": as_rows(over.tests, unbounded=_UNBOUNDED),
-            "runs_needed": over.runs_needed,
-        }
-    if verdict == speed.NO_CHANGE and counters.anomalous:
+        layout_times = time_layouts(commands, layouts, build, seed, notify, progress)
+        decisive = compare_times(*layout_times, alpha=alpha, smallest=smallest)
+        verdict = judge_layouts(timed, decisive)
+        if verdict == MOVED:
+            code["cause"] = LAYOUT
+        over_layouts = _describe_layouts(decisive, layout_times, layouts)
+
+    if verdict == NO_CHANGE and counters.anomalous:
         verdict = COUNTERS
-    functions = counters.functions
-    named = set(timed.tests.loc[timed.tests["verdict"] != speed.NO_CHANGE, "function"])
-    named |= set(functions.loc[functions["anomalous"], "function"])
-    decisive = over if over_layouts else timed
     code_known = code is None or code["same"] is not None
-    test = "Wilcoxon signed-rank" if pair.paired else "Mann-Whitney"
-    return report(
+    limited_by = list_limits(
+        verdict, paired=pair.paired, code_known=code_known, times_agree=not decisive.disagreeing
+    )
+    return make_report(
         pair.old,
         pair.new,
         verdict,
@@ -154,29 +152,95 @@ def compare_programs(
         p_value=timed.p_value,
         code=code,
         layouts=over_layouts,
-        limited_by=speed.limits(
-            verdict, paired=pair.paired, code_known=code_known, times_agree=not decisive.disagreeing
-        ),
-        rules={
-            "test": f"{test} test of the logarithms of times, one-sided",
-            "alpha": alpha,
-            "smallest_change": relevant,
-            "correction": "Bonferroni",
-            "tests": len(timed.tests),
-            "looks": pair.n_looks,
-            "untested": list(timed.untested),
-            "paired": pair.paired,
-        },
-        times=as_rows(timed.tests, unbounded=_UNBOUNDED),
-        counters={
-            "counted_per": pair.old.about["per"],
-            "differ": counters.anomalous,
-            "p_value": None if math.isnan(counters.p_value) else counters.p_value,
-            "functions": as_rows(functions),
-            "causes": as_rows(_without_clocks(counters.counters), unbounded=_UNBOUNDED),
-        },
-        changed_functions=mark_named(changed, named),
+        limited_by=limited_by,
+        rules=_describe_rules(pair, timed, alpha, smallest),
+        times=to_rows(timed.tests, unbounded=_UNBOUNDED),
+        counters=_describe_counters(counters, pair.old.about["per"]),
+        changed_functions=mark_named(changed, _changed_names(timed, counters)),
     )
+
+
+def _record_until_settled(looks, alpha, smallest):
+    """Record runs until the times are settled; the last VersionPair, and the Speed of its times.
+
+    `looks` is the generator of :func:`cmlib.compare.versions.open_pair`, which is closed at the end.
+    """
+    with closing(looks):
+        for pair in looks:
+            _refuse_incomparable(pair, alpha)
+            timed = compare_times(
+                pair.old.times,
+                pair.new.times,
+                alpha=alpha,
+                smallest=_smallest_relevant(pair, smallest),
+                paired=pair.paired,
+                n_looks=pair.n_looks,
+            )
+            if timed.settled:
+                break
+    return pair, timed
+
+
+def _refuse_incomparable(pair, alpha):
+    """Raise CmlibError if the counters or machines of both versions can't be compared."""
+    obstacles = check_comparable(
+        pair.old.runs,
+        pair.new.runs,
+        alpha=alpha,
+        good_machine=pair.old.about["machine"],
+        new_machine=pair.new.about["machine"],
+    )
+    if obstacles:
+        raise CmlibError("; ".join(obstacles))
+
+
+def _smallest_relevant(pair, smallest):
+    """Return the smallest relevant change of times, which is larger if runs of both versions did not alternate."""
+    return smallest if pair.paired else max(smallest, DRIFT)
+
+
+def _changed_names(timed, counters):
+    """Return the names of the functions whose times or counters changed (set)."""
+    by_time = timed.tests.loc[timed.tests["verdict"] != NO_CHANGE, "function"]
+    by_counters = counters.functions.loc[counters.functions["anomalous"], "function"]
+    return {*by_time, *by_counters}
+
+
+def _describe_layouts(over, layout_times, n_layouts):
+    """Return the entry ``layouts`` of the result: a dict."""
+    return {
+        "n": n_layouts,
+        "verdict": over.verdict,
+        "range": measure_layout_range(*layout_times),
+        "times": to_rows(over.tests, unbounded=_UNBOUNDED),
+        "runs_needed": over.runs_needed,
+    }
+
+
+def _describe_rules(pair, timed, alpha, smallest):
+    """Return the entry ``rules`` of the result: a dict."""
+    test = "Wilcoxon signed-rank" if pair.paired else "Mann-Whitney"
+    return {
+        "test": f"{test} test of the logarithms of times, one-sided",
+        "alpha": alpha,
+        "smallest_change": _smallest_relevant(pair, smallest),
+        "correction": "Bonferroni",
+        "tests": len(timed.tests),
+        "looks": pair.n_looks,
+        "untested": list(timed.untested),
+        "paired": pair.paired,
+    }
+
+
+def _describe_counters(counters, counted_per):
+    """Return the entry ``counters`` of the result: a dict."""
+    return {
+        "counted_per": counted_per,
+        "differ": counters.anomalous,
+        "p_value": None if math.isnan(counters.p_value) else counters.p_value,
+        "functions": to_rows(counters.functions),
+        "causes": to_rows(_without_clocks(counters.counters), unbounded=_UNBOUNDED),
+    }
 
 
 def _compare_counters(pair, alpha, seed):

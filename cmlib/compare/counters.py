@@ -148,7 +148,7 @@ def check_comparable(good_runs, new_runs, *, alpha=0.01, good_machine=None, new_
     asked = set(np.concatenate([run["function"].unique() for run in new_runs]))
     if unknown := ", ".join(sorted(asked - known)):
         reasons.append(f"{unknown} not in the good runs: put the regions around their callers")
-    needed = fewest_runs(len(good_runs), len(asked), alpha)
+    needed = count_needed_runs(len(good_runs), len(asked), alpha)
     if len(new_runs) < needed:
         reasons.append(
             f"{len(new_runs)} new runs against {len(good_runs)} good ones can't differ significantly at {alpha:g} "
@@ -157,7 +157,7 @@ def check_comparable(good_runs, new_runs, *, alpha=0.01, good_machine=None, new_
     return tuple(reasons)
 
 
-def fewest_runs(n_good, n_functions, alpha):
+def count_needed_runs(n_good, n_functions, alpha):
     """Smallest number of new runs (int) with which a difference can be significant.
 
     `n_good` is the number of good runs with which they are compared, `n_functions` that of the functions tested,

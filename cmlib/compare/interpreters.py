@@ -1,6 +1,6 @@
 """Find the command that starts an interpreter without its script, to measure what start-up alone executes.
 
-:func:`without_script` takes a command (list of str), and gives another one, or None. A FileNotFoundError if the
+:func:`remove_script` takes a command (list of str), and gives another one, or None. A FileNotFoundError if the
 program is not there.
 """
 
@@ -13,7 +13,7 @@ _CODE_AFTER = {"python": "-c", "bash": "-c", "dash": "-c", "ksh": "-c", "zsh": "
 _CODE_AFTER |= dict.fromkeys(("perl", "ruby", "lua", "luajit", "node", "Rscript"), "-e")
 
 
-def without_script(argv, empty):
+def remove_script(argv, empty):
     """The command (list of str) of the same interpreter and options on an empty script, without the script's arguments.
 
     None if argv starts no interpreter that this module knows (Python, shells, Perl and others), if it runs a module

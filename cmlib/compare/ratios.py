@@ -1,8 +1,8 @@
 """Estimate the ratio of the run times of two versions, with confidence intervals and p-values by rank tests.
 
-:func:`paired_ratio` (runs in pairs) and :func:`unpaired_ratio` take two arrays of times, in one unit, and give a
-:class:`Ratio`: new over old time, an interval, and p-values for slower and faster. A ValueError if an array is
-empty, a time is not above 0, or pairs are not complete.
+:func:`estimate_paired_ratio` (runs in pairs) and :func:`estimate_unpaired_ratio` take two arrays of times in one unit,
+and give a :class:`Ratio`: new over old time, an interval, and p-values for slower and faster. A ValueError if an array
+is empty, a time is not above 0, or pairs are not complete.
 """
 
 import math
@@ -33,7 +33,7 @@ class Ratio:
     p_faster: float
 
 
-def paired_ratio(old, new, *, confidence=0.95):
+def estimate_paired_ratio(old, new, *, confidence=0.95):
     """Compare times of runs that were made in pairs, old[i] with new[i] (exact signed-rank test by Wilcoxon): Ratio.
 
     `old` and `new` are array-likes of times, all in one unit; `confidence` (0-1) is that of the interval. A ValueError
@@ -44,14 +44,14 @@ def paired_ratio(old, new, *, confidence=0.95):
         raise ValueError(f"{old.size} old and {new.size} new times are no pairs")
     differences = new - old
     means = np.sort(np.add.outer(differences, differences)[np.triu_indices(old.size)] / 2)
-    at_least = signed_rank_tail(old.size)
+    at_least = compute_signed_rank_tail(old.size)
     outside = np.flatnonzero(at_least <= (1 - confidence) / 2)
     n_outside = means.size - outside[0] if outside.size else -1
     p_values = at_least[(means > 0).sum()], at_least[(means < 0).sum()]
     return _ratio(means, n_outside, *p_values)
 
 
-def unpaired_ratio(old, new, *, confidence=0.95):
+def estimate_unpaired_ratio(old, new, *, confidence=0.95):
     """Compare times of runs that were made independently (Mann-Whitney test): Ratio.
 
     `old` and `new` are array-likes of times, all in one unit, whose lengths may differ; `confidence` (0-1) is that
@@ -65,16 +65,16 @@ def unpaired_ratio(old, new, *, confidence=0.95):
     return _ratio(differences, n_outside, *p_values)
 
 
-def smallest_p_value(n_old, n_new, *, paired):
+def compute_smallest_p_value(n_old, n_new, *, paired):
     """Smallest possible one-sided p-value (float): if every new run is slower than its partner, or than all old ones.
 
-    `n_old` and `n_new` are numbers of runs, `paired` is True for :func:`paired_ratio`, False for
-    :func:`unpaired_ratio`.
+    `n_old` and `n_new` are numbers of runs, `paired` is True for :func:`estimate_paired_ratio`, False for
+    :func:`estimate_unpaired_ratio`.
     """
     return 0.5 ** min(n_old, n_new) if paired else 1 / math.comb(n_old + n_new, n_new)
 
 
-def signed_rank_tail(n_pairs):
+def compute_signed_rank_tail(n_pairs):
     """Distribution of Wilcoxon's signed-rank sum of `n_pairs` differences, if both versions are equal: an array.
 
     Its value at index w, from 0 to n_pairs (n_pairs + 1) / 2, is the probability (0-1) that the sum of the positive

@@ -1,7 +1,7 @@
 """Put the result of comparing two versions into a dict for JSON, the same for measured and simulated versions.
 
-:func:`report` takes both versions, the verdict and further entries, :func:`refusal` the reason why there is none.
-The entries are described in docs/compare.md. Nothing is refused here.
+:func:`make_report` takes both versions, the verdict and further entries, :func:`make_refusal` the reason why
+there is none. The entries are described in docs/compare.md. Nothing is refused here.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ SCHEMA = 2  # of the JSON, as docs/compare.md describes it
 REFUSED = "refused"
 
 
-def refusal(reason):
+def make_refusal(reason):
     """Result (dict) where nothing could be compared: schema, verdict ("refused"), anomaly (None), and refused.
 
     The last is a list of the `reason` (str).
@@ -20,7 +20,7 @@ def refusal(reason):
     return {"schema": SCHEMA, "verdict": REFUSED, "anomaly": None, "refused": [reason]}
 
 
-def report(old, new, verdict, **results):
+def make_report(old, new, verdict, **results):
     """The result (dict) of comparing two versions, whether they were measured or simulated.
 
     `old` and `new` have a `name` and `runs`, of which only the number is taken; `verdict` (str) is one of
@@ -33,7 +33,7 @@ def report(old, new, verdict, **results):
     return common | names | results
 
 
-def as_rows(frame, *, unbounded=np.inf):
+def to_rows(frame, *, unbounded=np.inf):
     """List of the rows of a DataFrame (`frame`) as dicts for JSON.
 
     NaN, infinite numbers, and numbers whose absolute value is `unbounded` or more, become None.

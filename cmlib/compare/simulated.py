@@ -23,9 +23,8 @@ from cmlib.collect.simulate.valgrind import (
     cache_options,
     simulate,
 )
-from cmlib.compare import times as speed
-from cmlib.compare.interpreters import without_script
-from cmlib.compare.report import as_rows, report
+from cmlib.compare.interpreters import remove_script
+from cmlib.compare.report import make_report, to_rows
 from cmlib.compare.simulated_counts import (
     blame_changes,
     compare_counts,
@@ -34,6 +33,7 @@ from cmlib.compare.simulated_counts import (
     withhold_verdict,
 )
 from cmlib.compare.source_changes import changed_functions, mark_named
+from cmlib.compare.times import NO_CHANGE, list_limits
 from cmlib.compare.versions import Version, is_recording
 from cmlib.errors import CmlibError
 from cmlib.io.archive.runs import VALGRIND
@@ -137,50 +137,34 @@ def compare_simulated(
         if is_recording(name):
             raise CmlibError(f"{name} is a recording; --simulate compares two commands, which it runs.")
     commands = [Version(command, timeout=timeout) for command in (old, new)]
-    seconds = sum(run_timed(command.argv(0), environment={}, timeout=timeout)[1] for command in commands)
-    n_empty = sum(without_script(command.argv(0), "") is not None for command in commands)
-    n_simulations = 2 * n_runs + n_empty
-    least, most = (n_simulations * (_START_S + times * seconds / 2) for times in _SLOWDOWN)
-    of_empty = f", {n_empty} of an empty script" if n_empty else ""
-    notify(
-        f"{n_simulations} simulations{of_empty}, each {_SLOWDOWN[0]} to {_SLOWDOWN[1]} times as long as the program by "
-        f"itself, and {_START_S} s to start and to read the counts: {_round_time(least)} to {_round_time(most)} in all."
-    )
-    texts = [[], []]
-    n_left = n_simulations
-    for run in range(n_runs):
-        for command, written in zip(commands, texts, strict=True):
-            started = time.monotonic()
-            written.append(_simulated(command, command.argv(run), options))
-            progress()
-            n_left -= 1
-            if n_left == n_simulations - 1:
-                seconds = time.monotonic() - started
-                at_most = _round_time(n_left * seconds)
-                notify(
-                    f"The first simulation took {_round_time(seconds)}; the other {n_left} take about {at_most}."
-                )
-    startups = [_startup(command, options) for command in commands]
-    old, new = map(_version, commands, texts, startups)
+    n_empty = _announce(commands, n_runs, notify)
+    texts = _simulate_all(commands, n_runs, n_empty, options, notify, progress)
+    startups = [_simulate_startup(command, options) for command in commands]
+    old, new = map(_make_version, commands, texts, startups)
+
     table = simulated_events()
     tests = compare_counts(old.runs, new.runs, table, smallest, smallest_modelled)
     estimates = compare_estimates(tests, old.runs, new.runs, table["weight"], smallest_modelled)
     verdict, ratio, by_misses, threshold = estimates
-    repetitions = old.repetitions, new.repetitions
-    n_instructions = old.runs[_INSTRUCTIONS].mean()
-    n_threads = max(old.n_threads, new.n_threads)
-    verdict, withheld = withhold_verdict(verdict, repetitions, n_instructions, n_threads, smallest=smallest)
-    changes = tests[tests["verdict"] != speed.NO_CHANGE]
-    causes = as_rows(blame_changes(changes, old.functions, new.functions, n_runs))
+    verdict, withheld = withhold_verdict(
+        verdict,
+        (old.repetitions, new.repetitions),
+        old.runs[_INSTRUCTIONS].mean(),
+        max(old.n_threads, new.n_threads),
+        smallest=smallest,
+    )
+    changes = tests[tests["verdict"] != NO_CHANGE]
+    causes = to_rows(blame_changes(changes, old.functions, new.functions, n_runs))
     by_libc = max(old.libc_share, new.libc_share) > _MOST_IN_LIBC
     differing = max(spread(version.runs)[_INSTRUCTIONS] for version in (old, new))
-    return report(
+    repeats = bool(differing <= REPEATS)
+    return make_report(
         old,
         new,
         verdict,
         source=VALGRIND,
         simulator=new.about,
-        settled=bool(differing <= REPEATS),
+        settled=repeats,
         libc_share={"old": old.libc_share, "new": new.libc_share},
         startup_share={"old": old.startup_share, "new": new.startup_share},
         depends_on_libc=by_libc,
@@ -188,7 +172,7 @@ def compare_simulated(
         names_script=old.names_script or new.names_script,
         threads={"old": old.n_threads, "new": new.n_threads},
         string_repetitions={"old": old.repetitions, "new": new.repetitions},
-        limited_by=[*speed.limits(verdict, libc=by_libc, repeats=bool(differing <= REPEATS)), *withheld],
+        limited_by=[*list_limits(verdict, libc=by_libc, repeats=repeats), *withheld],
         p_value=None,
         rules={
             "test": "ranges of the runs' counts, which repeat",
@@ -203,12 +187,12 @@ def compare_simulated(
             "paired": True,
         },
         times=[],
-        counts=as_rows(tests),
+        counts=to_rows(tests),
         cycle_estimate_ratio=ratio,
         cycles_by_misses=by_misses,
         counters={
             "counted_per": "run",
-            "differ": bool((tests["verdict"] != speed.NO_CHANGE).any()),
+            "differ": bool(len(changes)),
             "p_value": None,
             "functions": [],
             "causes": causes,
@@ -217,12 +201,44 @@ def compare_simulated(
     )
 
 
+def _announce(commands, n_runs, notify):
+    """Run each command once, tell how long the simulations will take, and return how many are of an empty script."""
+    seconds = sum(
+        run_timed(command.argv(0), environment={}, timeout=command.timeout)[1] for command in commands
+    )
+    n_empty = sum(remove_script(command.argv(0), "") is not None for command in commands)
+    n_simulations = 2 * n_runs + n_empty
+    least, most = (n_simulations * (_START_S + times * seconds / 2) for times in _SLOWDOWN)
+    of_empty = f", {n_empty} of an empty script" if n_empty else ""
+    notify(
+        f"{n_simulations} simulations{of_empty}, each {_SLOWDOWN[0]} to {_SLOWDOWN[1]} times as long as the program by "
+        f"itself, and {_START_S} s to start and to read the counts: {_round_time(least)} to {_round_time(most)} in all."
+    )
+    return n_empty
+
+
+def _simulate_all(commands, n_runs, n_empty, options, notify, progress):
+    """Simulate each command `n_runs` times; for each command, a list of what Callgrind wrote (str)."""
+    texts = [[], []]
+    n_others = 2 * n_runs + n_empty - 1
+    for run in range(n_runs):
+        for command, written in zip(commands, texts, strict=True):
+            started = time.monotonic()
+            written.append(_simulate_run(command, command.argv(run), options))
+            progress()
+            if written is texts[0] and run == 0:
+                seconds = time.monotonic() - started
+                others = f"the other {n_others} take about {_round_time(n_others * seconds)}"
+                notify(f"The first simulation took {_round_time(seconds)}; {others}.")
+    return texts
+
+
 def _round_time(seconds):
     """Return a time for people, in seconds or minutes (str)."""
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
-def _simulated(version, argv, options):
+def _simulate_run(version, argv, options):
     """What Callgrind writes of one run (str)."""
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         options, limit_s = [*options, *EACH_INSTRUCTION, *EACH_THREAD], version.timeout
@@ -230,23 +246,23 @@ def _simulated(version, argv, options):
         return outcome.raw.decode(errors="replace")
 
 
-def _startup(version, options):
+def _simulate_startup(version, options):
     """What an interpreter executes without its script, by function; None if the command starts none, or it fails."""
     with tempfile.NamedTemporaryFile(prefix="cmlib-") as empty, contextlib.suppress(CmlibError):
-        argv = without_script(version.argv(0), empty.name)
-        return argv and _by_place(_simulated(version, argv, options))
+        argv = remove_script(version.argv(0), empty.name)
+        return argv and _sum_by_place(_simulate_run(version, argv, options))
 
 
-def _by_place(text):
+def _sum_by_place(text):
     """Callgrind's counts by function, file and object, from its text; DataFrame."""
     return read_functions(text, strings_once=True).groupby(["function", "file", "object"]).sum()
 
 
-def _version(version, texts, startup):
+def _make_version(version, texts, startup):
     """A SimulatedVersion from the texts of its runs and the counts of its start-up (or None)."""
     parts = read_parts(texts[0])
     about = {"version": parts.version, "caches": parts.caches, "environment": FIXED_LIBC}
-    tables, share = list(map(_by_place, texts)), 0.0
+    tables, share = list(map(_sum_by_place, texts)), 0.0
     if startup is not None:
         alone = [(table - startup.reindex(table.index, fill_value=0)).clip(lower=0) for table in tables]
         left = min(a["Ir"].sum() / table["Ir"].sum() for a, table in zip(alone, tables, strict=True))

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from cmlib.compare.ratios import paired_ratio, smallest_p_value, unpaired_ratio
+from cmlib.compare.ratios import compute_smallest_p_value, estimate_paired_ratio, estimate_unpaired_ratio
 
 WHOLE = "whole program"
 ELAPSED, PROCESSOR = "elapsed time", "processor time"
@@ -99,7 +99,9 @@ def compare_times(old, new, *, alpha=0.002, smallest=0.04, paired=True, n_looks=
     if not timed:
         raise ValueError("no function was timed in both versions: there is nothing to compare")
     n_tests = len(timed) * n_looks
-    least = {column: smallest_p_value(*map(len, times), paired=paired) for column, times in timed.items()}
+    least = {
+        column: compute_smallest_p_value(*map(len, times), paired=paired) for column, times in timed.items()
+    }
     testable = {column: times for column, times in timed.items() if n_tests * least[column] <= alpha}
     if not testable:
         old_times, new_times = max(timed.values(), key=lambda times: min(map(len, times)))
@@ -108,7 +110,7 @@ def compare_times(old, new, *, alpha=0.002, smallest=0.04, paired=True, n_looks=
             f"any change to be significant at {alpha:g} in {n_tests} tests. Record more runs."
         )
     untested = tuple(column for column in timed if column not in testable)
-    compare = paired_ratio if paired else unpaired_ratio
+    compare = estimate_paired_ratio if paired else estimate_unpaired_ratio
     tests = pd.DataFrame(
         [
             {"function": function, "measure": measure}
@@ -180,7 +182,7 @@ def explain_by_code(verdict, same, instructions):
     return verdict, WORK if more_work >= math.log1p(_SAME_WORK) else MEMORY
 
 
-def limits(verdict, *, paired=True, code_known=True, libc=False, repeats=True, times_agree=True):
+def list_limits(verdict, *, paired=True, code_known=True, libc=False, repeats=True, times_agree=True):
     """List the keywords (str) for what limits a verdict, for JSON output; empty if nothing does.
 
     ``runs`` if it is inconclusive, ``layout`` if it is "moved", ``not in pairs`` if runs were not `paired`, ``code
@@ -201,7 +203,7 @@ def limits(verdict, *, paired=True, code_known=True, libc=False, repeats=True, t
     return [name for name, limiting in holds.items() if limiting]
 
 
-def verdict_over_layouts(here, layouts):
+def judge_layouts(here, layouts):
     """Verdict (str) over several layouts, which are orders of functions in the binary.
 
     `here` is the Speed of the one layout that was compared first, `layouts` that of several; ``moved`` if only the
@@ -211,7 +213,7 @@ def verdict_over_layouts(here, layouts):
     return MOVED if changed_here and layouts.verdict == NO_CHANGE else layouts.verdict
 
 
-def layout_range(old, new):
+def measure_layout_range(old, new):
     """Least and most processor time of either version in any layout, as multiples of its median over layouts.
 
     `old` and `new` are DataFrames of times [s], a row a layout; columns are pairs of function and measure, of which

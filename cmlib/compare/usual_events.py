@@ -1,6 +1,6 @@
 """Choose the events by which two versions are compared if a user names none, by processor (data/events/autoperf.csv).
 
-:func:`usual_events` takes a machine's description (dict), and gives a list of Countables: events with their name
+:func:`list_usual_events` takes a machine's description (dict), and gives a list of Countables: events with their name
 and code for the kernel (:mod:`cmlib.collect.machine.event_names`). A CmlibError if an event that is listed has no
 code here.
 """
@@ -15,7 +15,7 @@ from cmlib.io.events import usual_event_table
 GENERIC, KERNEL = "generic", "kernel"
 
 
-def usual_events(about):
+def list_usual_events(about):
     """List of the events to count on this machine where a user names none.
 
     Each is a :class:`cmlib.collect.machine.event_names.Countable`: name, config (number for the kernel, str) and
@@ -28,12 +28,12 @@ def usual_events(about):
         return countable(",".join(names))
     name = events.table_for(about)
     if _listed(name):
-        return events_for(name)
-    return machine.supported({event: event.encoding for event in events_for(GENERIC)})
+        return list_events(name)
+    return machine.supported({event: event.encoding for event in list_events(GENERIC)})
 
 
-def events_for(table):
-    """Events of one list in autoperf.csv, as a list of Countables (name, config, encoding; as :func:`usual_events`).
+def list_events(table):
+    """List the events of one list in autoperf.csv, as Countables (name, config, encoding).
 
     `table` is GENERIC, or the name of an event table; empty if there is no list of this name.
     """

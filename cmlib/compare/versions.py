@@ -27,7 +27,7 @@ from cmlib.collect.machine.event_names import INSTRUCTIONS, countable
 from cmlib.collect.machine.host import core_pmus
 from cmlib.collect.record.execute import check_perf, run_timed
 from cmlib.compare.times import ELAPSED, PROCESSOR, WHOLE
-from cmlib.compare.usual_events import usual_events
+from cmlib.compare.usual_events import list_usual_events
 from cmlib.errors import CmlibError
 from cmlib.io import perf, regions
 from cmlib.io.archive import in_recording
@@ -207,7 +207,7 @@ def _wanted(event_list, recorded, about):
         # tracepoints by name: their numbers depend on the kernel
         names = (event if ":" in event else f"{event}={config}" for event, config in pairs.items())
         return countable(",".join(names))
-    return usual_events(about)
+    return list_usual_events(about)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from cmlib.collect import machine
 from cmlib.collect.machine.host import counting_processes
 from cmlib.collect.record import Request, existing_runs, record_program
 from cmlib.collect.sampling import HARDWARE_GROUP, record_stream
-from cmlib.compare.usual_events import usual_events
+from cmlib.compare.usual_events import list_usual_events
 from cmlib.errors import CmlibError
 from cmlib.io.samples.files import samples_dir
 from cmlib_workloads import catalog, kernels, tuning
@@ -198,7 +198,7 @@ def _simulated(counters):
 
 def _kernels(counters, names=()):
     """Yield a job for each recording of AutoPerf's programs."""
-    events, paces = usual_events(machine.describe()), {}
+    events, paces = list_usual_events(machine.describe()), {}
     hardware = any(event.hardware for event in events)
     folder = places.data_dir() / "regions" / (HARDWARE if hardware else "")
     chosen = [program for program in kernels.kernels() if not names or program.name in names]
