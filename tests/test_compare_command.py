@@ -285,7 +285,7 @@ def test_recordings_are_judged_by_their_times(tmp_path):
     found = told(old, kept(tmp_path, "slow", factor=1.4, severity=0.003, seed=1), code=1)
     assert found["verdict"] == "slower" and found["counters"]["counted_per"] == "instructions"
     assert found["counters"]["causes"][0]["counter"] == "fills.near_cache"
-    documented = set(re.findall(r"`(\w+)`", (ROOT / "docs/compare.md").read_text(encoding="utf-8")))
+    documented = set(re.findall(r"`(\w+)`", (ROOT / "docs/compare-method.md").read_text(encoding="utf-8")))
     keys = {*found, *found["rules"], *found["times"][0], *found["counters"], *found["old"]}
     keys |= {*found["counters"]["functions"][0], *found["counters"]["causes"][0]}
     assert keys <= documented, keys - documented

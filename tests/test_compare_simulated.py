@@ -203,7 +203,7 @@ def test_a_program_is_no_anomaly_of_itself_and_json_says_what_hardware_says(vers
         "times",
     }
     assert of_hardware | {"source", "counters", "changed_functions"} <= found.keys()
-    documented = set(re.findall(r"`([\w.]+)`", (ROOT / "docs/compare.md").read_text(encoding="utf-8")))
+    documented = set(re.findall(r"`([\w.]+)`", (ROOT / "docs/compare-method.md").read_text(encoding="utf-8")))
     keys = {*found, *found["counts"][0], *found["old"], *found["simulator"]}
     assert keys | {"rules.smallest_modelled_change", "rules.smallest_estimated_change"} <= documented
     assert found["source"] == "valgrind" and {row["ratio"] for row in found["counts"]} == {1.0}

@@ -89,6 +89,7 @@ OTHERS = {
     "--size",
 }
 OTHERS |= {"--cache-sim", "--branch-sim", "--dump-every-bb", "--dump-instr", "--collect-jumps"}
+OTHERS |= {"--separate-threads"}
 OTHERS |= {"--benchmark_perf_counters", "--benchmark_format", "--benchmark_out", "--per-…", "--cap-add"}
 OTHERS |= {"--per-core", "--summary", "--format"}
 

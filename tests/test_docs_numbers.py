@@ -30,7 +30,7 @@ def test_results_of_notebooks_are_not_typed_in_prose(page, settings):
 def test_ipc_of_regressions_is_as_its_benchmark_computes_it():
     command = [sys.executable, ROOT / "benchmarks/ipc_of_regressions.py", PUBLIC / "totals/kernel-reports"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    page = (ROOT / "docs/compare.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/compare-method.md").read_text(encoding="utf-8")
     counts = re.findall(r"^.*: (\d+), IPC rose in (\d+), fell in (\d+)$", said, flags=re.M)
     section = page.partition("## IPC is not speed")[2].partition("\n## ")[0]
     rows = re.findall(r"\| (\d+) \| (\d+) \| (\d+) \|$", section, flags=re.M)

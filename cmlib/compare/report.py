@@ -1,14 +1,14 @@
 """Put the result of comparing two versions into a dict for JSON, the same for measured and simulated versions.
 
 :func:`make_report` takes both versions, the verdict and further entries, :func:`make_refusal` the reason why
-there is none. The entries are described in docs/compare.md. Nothing is refused here.
+there is none. The entries are described in docs/compare-method.md. Nothing is refused here.
 """
 
 import numpy as np
 
 from cmlib.compare.times import SLOWER
 
-SCHEMA = 2  # of the JSON, as docs/compare.md describes it
+SCHEMA = 2  # of the JSON, as docs/compare-method.md describes it
 REFUSED = "refused"
 
 

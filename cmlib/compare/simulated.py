@@ -120,7 +120,7 @@ def compare_simulated(
     Returns
     -------
     dict
-        What ``--simulate --json`` prints, as docs/compare.md has it: schema, verdict (str), anomaly (True if the
+        What ``--simulate --json`` prints, as docs/compare-method.md has it: schema, verdict (str), anomaly (True if the
         new one is slower), old and new (name, number of runs), counts (a list of dicts, one for each event),
         cycle_estimate_ratio, counters (with causes: functions that changed), rules, limited_by and more.
 

@@ -155,7 +155,7 @@ def blame_changes(tests, old, new, n_runs):
 
     `tests` has rows of :func:`compare_counts`; `old` and `new` have a row a function, a column an event, and
     ``file``. Functions have a tenth or more of an event's change, at most five an event. Columns are those of the
-    causes that are found from measured counters (`docs/compare.md`): counter (the event), kind, votes (`n_runs`,
+    causes that are found from measured counters (`docs/compare-method.md`): counter (the event), kind, votes (`n_runs`,
     the number of simulated runs, all of which agree), share (of the event's change), times_usual (new over old
     count in the function), function, location (its file). Without columns if there is no row.
     """

@@ -38,6 +38,7 @@ SECTIONS = {
         "docs/running-services",
         "docs/summary",
         "docs/compare",
+        "docs/compare-method",
         "docs/simulated-counts",
         "docs/commands",
         "docs/settings",
