@@ -89,7 +89,7 @@ def compare_programs(
     Returns
     -------
     dict
-        What ``--json`` prints, as docs/compare-method.md has it: schema, verdict (str, such as "slower" or "no change"),
+        What ``--json`` prints, as docs/compare-method.md says: schema, verdict (such as "slower" or "no change"),
         anomaly (True if the new one is slower), old and new (name, number of runs), times (a list of dicts, one for
         each function and measure, with ratio and its interval), counters (which events differ, and in which
         functions), code (whether what ran differs), layouts, rules, limited_by and more.
