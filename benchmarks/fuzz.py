@@ -29,8 +29,9 @@ from pathlib import Path
 import numpy as np
 from mutants import LONGEST_SEED, mutant
 
+from cmlib.compare import histories
 from cmlib.errors import CmlibError
-from cmlib.io import callgrind, histories, perf, regions
+from cmlib.io import callgrind, perf, regions
 from cmlib.io.archive import in_recording
 from cmlib.io.formats import registry
 from cmlib.io.perf.cutting import read_marks
