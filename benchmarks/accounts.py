@@ -16,7 +16,7 @@ from cmlib import topdown
 from cmlib.experiments.summary import summarize_runs
 from cmlib.io.archive import decompress, read_file
 from cmlib.io.archive.programs import RecordError
-from cmlib.io.sources import read_sources
+from cmlib.io.sources import read_recordings
 
 FOLDERS = ("commonest", "tables", "dialects")
 TELLS = re.compile(rb"slots|stall|tma_|_bound|cycles idle", re.IGNORECASE)
@@ -39,7 +39,7 @@ def rows_of(file, root):
         return
     name = str(file.relative_to(root))
     try:
-        sources = read_sources([file], {}, interval_ms=None, columns=None)
+        sources = read_recordings([file], {})
     except (RecordError, ValueError) as error:
         yield {"file": name, "how": "not read", "why": str(error).removeprefix(str(file))[:80]}
         return
@@ -50,7 +50,7 @@ def rows_of(file, root):
         run = [(source.counts, source.running)]
         account = summarize_runs(name, [source.facts | {"imported": True}], run)["account"]
         shares = tool_shares(source, text)
-        row = {"file": name, "program": source.mark, "how": account["how"] if account else "no cycles"}
+        row = {"file": name, "program": source.name, "how": account["how"] if account else "no cycles"}
         limits = account["limits"] if account else []
         largest = max(shares, key=shares.get, default="")
         wrong = row["how"] in ("counted", "decided", "likely") and shares and largest not in limits

@@ -31,13 +31,14 @@ from mutants import LONGEST_SEED, mutant
 
 from cmlib.compare import histories
 from cmlib.errors import CmlibError
-from cmlib.io import callgrind, perf, regions
+from cmlib.io import callgrind, regions
 from cmlib.io.archive import in_recording
 from cmlib.io.formats import registry
-from cmlib.io.perf.cutting import read_marks
+from cmlib.io.marks import read_marks
+from cmlib.io.meaning.stored import read_stored
 from cmlib.io.samples import SampleReader
 from cmlib.io.samples.perf_script import read_text
-from cmlib.io.sources import read_sources
+from cmlib.io.sources import read_recordings
 
 _PER_DIALECT = 25  # files
 
@@ -204,10 +205,8 @@ def _is_told(cause):
 
 
 def _read_perf(file):
-    registry.read_counts(file.read_bytes().decode("utf-8", "surrogateescape"))
-    sources = read_sources([file], {}, interval_ms=None, columns=None)
-    for source in sources:
-        perf.read_run(source.raw.decode(errors="replace"), source.facts)
+    for recording in read_recordings([file], {}):
+        read_stored(recording.raw, recording.facts | {"imported": True})
 
 
 def _read_all(content):

@@ -18,7 +18,7 @@ import pandas as pd
 
 from cmlib.collect import record
 from cmlib.io import store
-from cmlib.io.perf.cutting import read_marks
+from cmlib.io.marks import read_marks
 
 FOLDERS = ("intervals", "wide", "tables")
 INTERVAL_MS = 100

@@ -24,7 +24,6 @@ _LONGEST = (
     "tests/test_compare_simulated.py",
     "tests/test_read_only.py",
     "tests/test_simulated_diagnosis.py",
-    "tests/test_transcribed.py",
     "tests/test_kernels.py",
     "tests/test_samples.py",
     "tests/test_record_protocol.py",

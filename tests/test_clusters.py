@@ -267,8 +267,7 @@ def public_matrices():
     folder = Path(os.environ["CMLIB_PUBLIC"])
     files = [*folder.glob("intervals/nfv-haswell/*vnfs*"), *folder.glob("wide/cloudsuite/*caching*")]
     for file in sorted(files):
-        for part in perf.split_runs(decompress(file.read_bytes(), file).decode("latin-1")):
-            counts, _ = perf.series(perf.parse_stat(part))
+        for counts, _ in perf.read_runs(decompress(file.read_bytes(), file).decode("latin-1")):
             counts = counts.rename(columns={"cpu-cycles": "cycles"})
             counts = counts.interpolate(limit_direction="both").iloc[::2]
             X = counts.drop(columns=["instructions", "cycles"]).div(counts["instructions"], axis=0)

@@ -12,9 +12,7 @@ from cmlib.errors import CmlibError
 from cmlib.experiments import diagnosis
 from cmlib.io import perf
 from cmlib.io.archive import in_recording
-from cmlib.io.archive.programs import RecordError
 from cmlib.io.regions import read_runs
-from cmlib.io.sources import read_sources
 from cmlib_workloads.folders import hardware_first
 from cmlib_workloads.kernels import recordings
 from cmlib_workloads.micro import recordings as micro_recordings
@@ -77,33 +75,6 @@ def test_tuning_goes_on_without_runs_that_can_t_be_read(tmp_path, capsys):
     assert len(load_tuned(tmp_path)["sort"].runs) == 3
     told = capsys.readouterr().err
     assert all(file.parent.name in told for file in bad)
-
-
-GOOD = {"name": "BM", "run_type": "iteration", "iterations": 10, "real_time": 5.0, "time_unit": "ns",
-        "CYCLES": 4.0, "INSTRUCTIONS": 2.0}  # fmt: skip
-
-
-def _google_benchmark(tmp_path, **changes):
-    file = tmp_path / "bench.json"
-    file.write_text(json.dumps({"benchmarks": [GOOD, GOOD | changes]}))
-    return read_sources([file], {}, interval_ms=None, columns=None)
-
-
-@pytest.mark.parametrize("key", ["iterations", "real_time", "time_unit", "CYCLES"])
-@pytest.mark.parametrize("value", [10**400, -1, float("inf"), float("nan"), True])
-def test_numbers_of_google_benchmark_that_no_counter_has_are_refused(tmp_path, key, value):
-    assert _google_benchmark(tmp_path)
-    with pytest.raises(RecordError, match="bench.json"):
-        _google_benchmark(tmp_path, **{key: value})
-
-
-@pytest.mark.parametrize("key", GOOD)
-@pytest.mark.parametrize("value", [None, [], {}, "x", ["ns"]])
-def test_what_a_reader_raises_names_the_file(tmp_path, key, value):
-    try:
-        _google_benchmark(tmp_path, **{key: value})
-    except CmlibError as error:
-        assert "bench.json" in str(error)
 
 
 @pytest.mark.parametrize("value", ["-5", "true", "inf", "1e400", "9" * 320])

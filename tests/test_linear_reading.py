@@ -8,13 +8,13 @@ import time
 import pytest
 
 from cmlib.errors import CmlibError
-from cmlib.io import callgrind, perf
-from cmlib.io.perf.blocks import command_of
-from cmlib.io.perf.cutting import begin_ns
-from cmlib.io.perf.formats import FORMATS, find_format
-from cmlib.io.refused import without_counts
+from cmlib.io import callgrind
+from cmlib.io.formats.readings import ReadOptions
+from cmlib.io.formats.registry import read_counts
+from cmlib.io.meaning.program_names import name_programs
+from cmlib.io.meaning.selection import Selection, select
+from cmlib.io.meaning.stored import derive_series
 from cmlib.io.samples.perf_script import read_text
-from cmlib.io.sources import recognise
 from cmlib.report.inline import to_html
 
 FACTOR, MOST = 8, 30  # times the length; times the time: quadratic time has a ratio of 64
@@ -22,26 +22,16 @@ _LONGEST = 40_000  # characters
 
 
 def read(text):
-    """All that is done with a file's text when it is imported and read again."""
-    for step in (
-        lambda: recognise(text.encode()),
-        lambda: perf.by_kind_of_core(text),
-        lambda: perf.at_place(text, "CPU1"),
-        lambda: perf.totals(text),
-        lambda: perf.split_runs(text),
-        lambda: perf.remarks(text),
-        lambda: perf.parse_stat(text, interval_ms=100),
-        lambda: perf.extract(text),
-        lambda: perf.shares_alone(text),
-        lambda: begin_ns(text),
-        lambda: [perf.cut(text, second, second + 1.0) for second in range(4)],
-    ):
-        with contextlib.suppress(CmlibError):
-            step()
+    """Recognize and read a text, and derive what its rows mean."""
+    with contextlib.suppress(CmlibError):
+        _, readings = read_counts(text, options=ReadOptions(interval_ms=100))
+        for number in range(len(readings.programs)):
+            with contextlib.suppress(CmlibError, ValueError):
+                derive_series(select(readings, Selection(program=number)), readings.levels)
 
 
-def read_programs(text):
-    perf.program_names([(line, ()) for line in text.split("\n")])
+def name_commands(text):
+    name_programs(text.split("\n"))
 
 
 def read_callgrind(text):
@@ -205,10 +195,6 @@ def check_is_linear(reader, make):
     assert len(tried) < 3, f"{FACTOR} times {len(text)} characters took {min(tried):.0f} times the time"
 
 
-def test_every_form_has_an_honest_text():
-    assert {type(find_format(make(50))) for make in _HONEST.values()} == set(FORMATS)
-
-
 @pytest.mark.parametrize("form", _HONEST)
 def test_an_honest_text_is_read_in_linear_time(form):
     check_is_linear(read, _HONEST[form])
@@ -222,12 +208,9 @@ def test_a_hostile_text_is_read_in_linear_time(shape):
 @pytest.mark.parametrize(
     ("reader", "make"),
     [
-        (read_programs, lines(lambda k: f"./p{k} -x\n")),
-        (read_programs, lines(lambda k: f"./p -x {k}\n")),
-        (read_programs, pumped("", "env ")),
-        (without_counts, pumped("", "9")),
-        (without_counts, pumped("", "Benchmark Mode ")),
-        (command_of, pumped("", "$")),
+        (name_commands, lines(lambda k: f"./p{k} -x\n")),
+        (name_commands, lines(lambda k: f"./p -x {k}\n")),
+        (name_commands, pumped("", "env ")),
         (read_callgrind, pumped("version: 1\nevents: Ir\n", "desc: LL cache: x\n")),
         (read_callgrind, pumped("", "version: 1\nevents: Ir\n")),
         (read_samples, lines(lambda k: f"1 {k}.5: 9 cycles\n")),

@@ -104,7 +104,7 @@ def test_user_mode_and_kernel_add_up_however_they_are_written():
     )
     chosen = select(Readings((rows,)), Selection())
     counts = derive_series(chosen).counts.iloc[0]
-    assert counts["cpu_core/cpu-cycles"] == 33e9
+    assert counts["cpu_core/cpu-cycles/"] == 33e9
     assert counts["instructions"] == 3e9
 
 

@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 
 from cmlib import places
-from cmlib.io import perf, public
+from cmlib.io import public
 from cmlib.io.archive import programs as archive
+from cmlib.io.meaning.stored import read_stored
 from cmlib.report.reproduction import read_items
 
 
@@ -113,7 +114,7 @@ def test_shares_of_the_slots_are_those_of_the_raw_counts_wherever_they_are_told(
     events, counted = [*names.values(), "de_op_queue_empty"], {}
     for run, meta in archive.existing_runs(folder := places.recordings_dir() / "wordcount").items():
         if {*events} & {*meta["encodings"]}:
-            counts, _ = perf.read_run(archive.read_raw(folder, run).decode(), meta)
+            counts = read_stored(archive.read_raw(folder, run), meta).counts
             for event in counts.columns.intersection(events):
                 both = counts[["cycles", event]].dropna().sum()
                 counted.setdefault(event, []).append(both[event] / both["cycles"] / 8)

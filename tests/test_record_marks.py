@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from cmlib.cli import main
 from cmlib.collect import record
 from cmlib.io import perf, store
-from cmlib.io.perf import ParseError
-from cmlib.io.perf.cutting import Mark, read_marks
-from tests.perf_output import LIKWID, golden
+from cmlib.io.marks import Mark, read_marks
+from cmlib.io.sources import read_recordings
+from tests.perf_output import golden
 from tests.soft_recordings import runs
 
 HEAD = "Start:\t1481219964017747737\nEvent 1 Label:\tCPU_CYCLES\t\tRAW Identifier:\tcycles\n"
@@ -51,16 +51,21 @@ def test_a_mark_takes_the_whole_intervals_within_it_and_their_lines_as_they_are(
     one, two = (store.load(url, f"c-{name}/counts-p0-00") for name in ("one", "two"))
     assert one.counts["cycles"].tolist() == [2, 3, 4] and two.counts["r008"].tolist() == [60, 70]
     assert one.counts.index.tolist() == [0.5, 1.0, 1.5] and two.interval_s.tolist() == [0.5, 0.5]
-    assert two.meta["start_s"] == 2.5 and "No whole interval lies within never." in two.meta["note"]
+    assert (
+        two.meta["selection"] == {"start_s": 2.5, "end_s": 3.5}
+        and "No whole interval lies within never." in two.meta["note"]
+    )
     raw = gzip.decompress((tmp_path / "in/c-two/counts-p0-00.csv.gz").read_bytes()).decode()
-    assert raw == HEAD + "".join(recording().splitlines(keepends=True)[12:16])
+    assert raw == recording()
 
 
 @given(
     st.lists(st.integers(0, 40), min_size=2, max_size=6, unique=True),
     st.sampled_from(["perf", "people", "json", "wide"]),
 )
-def test_marks_one_behind_the_other_share_no_interval_and_lose_only_those_at_their_edges(tenths, form):
+def test_marks_one_behind_the_other_share_no_interval_and_lose_only_those_at_their_edges(
+    tmp_path_factory, tenths, form
+):
     ends = [0.5 * k for k in range(1, 9)]
     row = {
         "perf": "     {:.9f},{},,cycles,500000000,100.00,,\n",
@@ -72,14 +77,17 @@ def test_marks_one_behind_the_other_share_no_interval_and_lose_only_those_at_the
     text = ("time,cycles\n" if form == "wide" else "# started on\n\n") + "".join(
         row.format(end, k) for k, end in enumerate(ends)
     )
+    file = written(tmp_path_factory.mktemp("marks"), "t.txt", text)
     bounds = sorted(tenth / 10 for tenth in tenths)
     for start, stop in zip(bounds, bounds[1:], strict=False):
         expected = [k for k, end in enumerate(ends) if end - 0.5 >= start and end <= stop]
-        piece = perf.cut(text, start, stop)
+        mark = Mark("m", round(start * 1e9), round(stop * 1e9))
         if not expected:
-            assert piece is None
+            with pytest.raises(record.RecordError, match="no whole interval"):
+                read_recordings([file], {}, marks=[mark])
             continue
-        counts, _ = perf.read_run(piece[0], {"interval_ms": 500, "start_s": piece[1]})
+        (piece,) = read_recordings([file], {}, marks=[mark])
+        counts = piece.counts
         assert counts["cycles"].tolist() == expected
         np.testing.assert_allclose(counts.index, 0.5 * np.arange(1, len(expected) + 1))
 
@@ -120,11 +128,12 @@ def test_what_is_no_mark_is_named_and_nothing_imported(tmp_path, text, told):
 def test_times_since_1970_need_a_recording_that_tells_when_it_began(tmp_path):
     perfs = written(tmp_path, "p.csv", golden("perf-6.1/comma.csv"))
     with pytest.raises(
-        record.RecordError, match="does not tell when it began.*seconds since the recording began"
+        record.RecordError, match="does not say when it began.*seconds since the recording began"
     ):
         record.import_files("c", [perfs], marks=written(tmp_path, "m.data", MARKS), folder=tmp_path / "in")
-    with pytest.raises(ParseError, match="have no times"):
-        perf.cut(LIKWID, 0, 9)
+    once = written(tmp_path, "once.csv", golden("perf-6.1/once.csv"))
+    with pytest.raises(record.RecordError, match="no times"):
+        read_recordings([once], {}, marks=[Mark("x", 0, 10**9)])
 
 
 def test_a_table_tells_its_beginning_by_its_times(tmp_path):

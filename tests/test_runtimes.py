@@ -8,7 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from cmlib.cli import main
-from cmlib.io.perf import cpus_utilized
+from cmlib.io.formats.registry import read_counts
+from cmlib.io.meaning.facts import measure_cpus
 from cmlib.topdown import read_table, summarize
 from cmlib.topdown.runtimes import advice_for, runtime_of
 from tests.perf_output import GOLDEN
@@ -117,6 +118,11 @@ def test_the_cpus_that_a_run_used_are_told_by_the_time_that_its_counters_were_on
     ghz = levels["instructions a second"] / levels["instructions a cycle"] / levels["CPUs"] / 1e9
     assert 3 < ghz < 5
     assert cpus_utilized((GOLDEN / "perf-6.1-zen5/ocoe.csv").read_text()) == pytest.approx(1.0, abs=0.01)
+
+
+def cpus_utilized(text):
+    _, readings = read_counts(text)
+    return measure_cpus(readings.programs[0].counts)
 
 
 @pytest.mark.parametrize("before", [0.0, 100.0])

@@ -7,8 +7,9 @@ import pytest
 from cmlib import experiments as study
 from cmlib import places
 from cmlib.errors import UnfitRecordingError
-from cmlib.io import events, perf
+from cmlib.io import events
 from cmlib.io.archive import programs as archive
+from cmlib.io.meaning.stored import read_stored
 from cmlib.rank.leaks import find_ticking
 from tests.notebook_functions import functions_of
 
@@ -95,7 +96,7 @@ def test_interrupts_are_no_vector_operations():
 def test_events_of_real_programs_stay_but_those_that_each_interrupt_brings(program):
     folder, runs = places.recordings_dir() / program, []
     for run, meta in archive.existing_runs(folder).items():
-        counts, _ = perf.read_run(archive.read_raw(folder, run).decode(), meta)
+        counts = read_stored(archive.read_raw(folder, run), meta).counts
         runs.append((counts, pd.Series(np.diff(counts.index, prepend=0.0), counts.index)))
     ticking = find_ticking(runs)
     # bzip2's code stays in its caches but for interrupts: each of these misses would cost 5,000 cycles or more.

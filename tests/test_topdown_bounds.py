@@ -15,7 +15,7 @@ from scipy.signal import lfilter
 
 from cmlib import places, topdown
 from cmlib.io.archive import read_content, read_object
-from cmlib.io.perf import read_run
+from cmlib.io.meaning.stored import read_stored
 from cmlib.topdown import bounds, find_bottleneck, phases, read_costs, totals
 from cmlib.topdown.costs import common
 from tests.perf_output import GOLDEN
@@ -30,7 +30,8 @@ WAYS = Path(os.environ.get("CMLIB_PUBLIC", "")) / "totals/cache-ways/metrics.csv
 def recorded(program, run):
     file = places.recordings_dir() / program / f"{run}.json"
     meta = read_object(file, "a run", "")
-    return read_run(read_content(file, meta["sha256"]).decode(), meta)
+    run = read_stored(read_content(file, meta["sha256"]), meta)
+    return run.counts, run.running
 
 
 def known_programs():

@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 
 from cmlib import topdown
 from cmlib.experiments.summary import summarize_runs
-from cmlib.io import perf
 from cmlib.io.archive import read_content
 from cmlib.io.archive.runs import read_run_metadata as read_meta
 from cmlib.io.imports import import_files
-from cmlib.io.perf import printed, shares_left_out
-from cmlib.io.sources import read_sources
+from cmlib.io.meaning.stored import read_stored
+from cmlib.io.sources import read_recordings
 from cmlib.spelling import spelling
 from tests.notebook_functions import functions_of
 from tests.perf_output import GOLDEN
@@ -36,7 +35,7 @@ def told(text, folder):
     """What is said of each program and kind of core of a file."""
     file = folder / "perf.txt"
     file.write_text(text)
-    sources = read_sources([file], {}, interval_ms=None, columns=None)
+    sources = read_recordings([file], {})
     return [
         summarize_runs("x", [one.facts | {"imported": True}], [(one.counts, one.running)])["account"]
         for one in sources
@@ -166,35 +165,20 @@ FORMS = {
     '"%  tma_frontend_bound" : "42.0", "%  tma_retiring" : "19.6"}',
     "-x;": "1,0;;;;;;30,6;%  tma_backend_bound\n1,0;;;;;;7,8;%  tma_bad_speculation\n"
     "1,0;;;;;;42,0;%  tma_frontend_bound\n1,0;;;;;;19,6;%  tma_retiring\n",
-    "PipelineL2": "1 ex_ret_ops # 10.6 % backend_bound_cpu\n # 20.0 % backend_bound_memory\n"
-    " # 7.8 % bad_speculation_mispredicts\n # 0.0 % bad_speculation_pipeline_restarts\n"
-    " # 40.0 % frontend_bound_latency\n # 2.0 % frontend_bound_bandwidth\n"
-    " # 19.6 % retiring_fastpath\n # 0.0 % retiring_microcode\n",
-    "perf 6.19 on Arm": " TopdownL1  #  30.6 percent of slots  backend_bound  ( +-  0.07% )  (7.71%)\n"
-    " #  7.8 percent of slots  bad_speculation\n #  42.0 percent of slots  frontend_bound\n"
-    " #  19.6 percent of slots  retiring  (15.40%)\n",
-    "topdown-tool's box": "┃ Metric ┃ Value ┃ Unit ┃\n│ Backend Bound │ 30.6 │ % │\n│ Bad Speculation │ 7.8 │ % │\n"
-    "│ Frontend Bound │ 42.0 │ % │\n│ Retiring │ 19.6 │ % │\n",
-    "toplev of 2015": "S0-C0 FE  Frontend_Bound:  42.0%\nS0-C0 BE  Backend_Bound:  30.6%\n"
-    "S0-C0 BAD  Bad_Speculation:  7.8%\nS0-C0 RET  Retiring:  19.6%\n",
-    "toplev": "FE  Frontend_Bound  % Slots  42.0\nBE  Backend_Bound  % Slots  30.6\n"
-    "BE  Backend_Bound.Core  % Slots  3.0\nBAD  Bad_Speculation  % Slots  7.8\nRET  Retiring  % Slots  19.6\n",
 }
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_printed_shares_are_read_in_every_form(form):
-    shares = printed(FORMS[form])
+def test_printed_shares_are_read_in_every_form(form, tmp_path):
+    file = tmp_path / "perf.txt"
+    file.write_text(FORMS[form])
+    (recording,) = read_recordings([file], {})
+    shares = recording.facts["printed"]
     expected = {"back end": 0.306, "bad speculation": 0.078, "front end": 0.42, "retired": 0.196}
     assert {name: shares[name] for name in expected} == pytest.approx(expected)
 
 
-def test_what_was_printed_of_some_categories_bounds_the_others_and_a_sum_that_is_not_100_is_said(tmp_path):
-    (account,) = told("S0-C0 FE  Frontend_Bound:  35.2%\nS0-C0 BE  Backend_Bound:  50.8%\n", tmp_path)
-    assert account["how"] == "decided" and account["limits"] == ["back end"] and account["printed"]
-    assert {row["name"]: row["high"] for row in account["categories"]}["retired"] == pytest.approx(
-        14 + 5, abs=0.2
-    )
+def test_a_printed_sum_that_is_not_100_is_said(tmp_path):
     text = FORMS["--metric-only"].replace("42.0", "30.0")
     (account,) = told(text, tmp_path)
     assert (
@@ -203,24 +187,13 @@ def test_what_was_printed_of_some_categories_bounds_the_others_and_a_sum_that_is
         and not account["printed"]
     )
     assert "88 %" in account["text"]
-    (account,) = told(
-        "│ Backend Stalled Cycles │ 93.2 │ % │\n│ Frontend Stalled Cycles │ 0.1 │ % │\n", tmp_path
-    )
-    assert account["limits"] == ["back end"]
-
-
-def test_metrics_that_are_no_shares_are_named_and_a_remark_in_a_table_is_no_ipc():
-    text = " 4,242  L2D_CACHE  #  4.2 MPKI  l2d_cache_mpki  (30.00%)\n  #  21.0 %  tma_retiring\n"
-    (said,) = shares_left_out(text + "  #  0.42 ISSUE_STALL_CPI\n")
-    assert "l2d_cache_mpki 4.2 MPKI, ISSUE_STALL_CPI 0.42" in said and "retiring" not in said
-    assert printed("program,note,instructions\nx,Not counted: IPC.,4.2 B\n") == {}
 
 
 def test_user_and_kernel_counted_apart_are_added_and_both_shown(tmp_path):
     file = tmp_path / "perf.csv"
     rows = {"cpu-cycles:u": 5.7e9, "cpu-cycles:k": 68.9e9, "instructions:u": 1.2e9, "instructions:k": 40e9}
     file.write_text("".join(f"{value:.0f},,{event},1000000,100.00,,\n" for event, value in rows.items()))
-    (source,) = read_sources([file], {}, interval_ms=None, columns=None)
+    (source,) = read_recordings([file], {})
     answer = summarize_runs("x", [source.facts], [(source.counts, source.running)])
     levels = answer["levels"]
     assert levels["instructions a cycle"] == pytest.approx(41.2 / 74.6)
@@ -247,16 +220,6 @@ def test_each_kind_of_core_has_what_was_printed_of_it(tmp_path):
     assert core["limits"] == ["front end"] and core["printed"] and not atom["printed"]
 
 
-def test_digits_in_fours_are_read_and_few_stalls_of_an_unknown_kind_tell_nothing(tmp_path):
-    rows = {"cycles": "1,4784,0455", "instructions": "2,0000,0000", "stalled-cycles-frontend": "147,8404"}
-    table = "".join(f"  {count}      {event}\n" for event, count in rows.items())
-    table += "  2365,6872      stalled-cycles-backend\n"
-    (account,) = told(
-        f" Performance counter stats for './x':\n\n{table}\n  1.0 seconds time elapsed\n", tmp_path
-    )
-    assert account["how"] == "open" and level_1(account)
-
-
 FOUR = {"retiring": 3, "bad-spec": 11, "fe-bound": 52, "be-bound": 34}
 
 
@@ -279,29 +242,15 @@ def test_of_processors_that_events_fit_the_one_is_taken_that_printed_shares_fit(
     assert account["limits"] == ["front end"] and level_1(account)["front end"] == pytest.approx(65, abs=1)
 
 
-TREE = "Retiring: 12.5%\nFront-End Bound: 8.4%\nBad Speculation: 3.1%\nBack-End Bound: 76.0%\n"
-EVENTS = "| Event | Count |\n|---|---|\n| CPU_CLK_UNHALTED.THREAD | 4,000,000 |\n| INST_RETIRED.ANY | 1,000,000 |\n"
-
-
-def test_shares_beside_one_table_of_counts_are_of_it_and_some_of_them_again_are_no_program(tmp_path):
-    (account,) = told(f"# Shares\n\n{TREE}\n# Events\n\n{EVENTS}", tmp_path)
-    assert account["printed"] and level_1(account)["back end"] == pytest.approx(76)
-    again = "| Tool | old |\n|---|---|\n| Frontend Bound | 8.4% |\n| Backend Bound | 76.0% |\n"
-    assert len(told(f"# Shares\n\n{TREE}\n# Both\n\n{again.replace('old |', 'old | new |')}", tmp_path)) == 1
-
-
 @pytest.mark.parametrize(
     ("name", "limit", "is_printed"),
     [
-        ("n2-mail.txt", "back end", False),
-        ("zen4-no-heading.md", "back end", False),
         ("n1-raw.csv", "back end", False),
         ("icl-cgroup.txt", "back end", False),
         ("icl-per-core.json", "back end", False),
         ("spr-metric-only.txt", "back end", True),
         ("skl-topdown.txt", "front end", True),
         ("skl-toplev.csv", "front end", True),
-        ("v1-topdown-tool.txt", "front end", True),
     ],
 )
 def test_what_holds_an_account_is_answered_by_it_however_it_comes(name, limit, is_printed, tmp_path):
@@ -310,5 +259,5 @@ def test_what_holds_an_account_is_answered_by_it_however_it_comes(name, limit, i
         assert account["limits"] == [limit] and account["printed"] == is_printed
     for meta_file in import_files("x", [GOLDEN / "accounts" / name], folder=tmp_path):
         meta = read_meta(meta_file)
-        counts = perf.read_run(read_content(meta_file, meta["sha256"]).decode(), meta)
-        assert summarize_runs("x", [meta], [counts])["account"]["limits"] == [limit]
+        run = read_stored(read_content(meta_file, meta["sha256"]), meta)
+        assert summarize_runs("x", [meta], [(run.counts, run.running)])["account"]["limits"] == [limit]

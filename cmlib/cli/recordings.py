@@ -30,6 +30,41 @@ processor_option = click.option(
 )
 
 
+def _find_format(_context, _option, name):
+    """The name (str) of a format of files; click.BadParameter if none is known by it."""
+    from cmlib.io.formats.registry import formats
+
+    if name is not None and name not in formats():
+        raise click.BadParameter(f"unknown format {name!r}; known: {', '.join(formats())}.")
+    return name
+
+
+format_option = click.option(
+    "--format",
+    callback=_find_format,
+    metavar="NAME",
+    help="Format of the files, as docs/import.md lists them.  [default: recognized]",
+)
+
+
+place_option = click.option(
+    "--place",
+    default="",
+    metavar="CPU3",
+    help="Where CPUs, cores, sockets or nodes are counted each, take this one; imported as program NAME-CPU3.",
+)
+count_option = click.option(
+    "--count", "counts", multiple=True, metavar="COLUMN", help="Keep this column, which names no event."
+)
+level_option = click.option(
+    "--level",
+    "levels",
+    multiple=True,
+    metavar="COLUMN",
+    help="Keep this column of a level, not a count, such as power or latency.",
+)
+
+
 @click.command("import", epilog="Example: cmlib import gcc --mode mlpx --set sweep elsewhere/gcc.*.csv.gz")
 @click.argument("name")
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
@@ -41,23 +76,11 @@ processor_option = click.option(
 @click.option(
     "--set", "set_name", help="Name of the set of runs.  [default: ocoe, mlpx12 for 12 events, or counts]"
 )
+@format_option
 @click.option("--interval-ms", type=int, help="Time between samples.  [default: by the files' times]")
-@click.option(
-    "--place",
-    default="",
-    metavar="CPU3",
-    help="Where CPUs, cores, sockets or nodes are counted each, take this one, as program NAME-CPU3.",
-)
-@click.option(
-    "--count", "counts", multiple=True, metavar="COLUMN", help="Keep this column, which names no event."
-)
-@click.option(
-    "--level",
-    "levels",
-    multiple=True,
-    metavar="COLUMN",
-    help="Keep this column of a level, not a count, such as power or latency.",
-)
+@place_option
+@count_option
+@level_option
 @click.option(
     "--marks",
     type=click.Path(exists=True, dir_okay=False),

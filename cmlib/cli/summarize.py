@@ -13,14 +13,19 @@ from pathlib import Path
 import click
 
 from cmlib import places
-from cmlib.cli.recordings import processor_option, read_machine
+from cmlib.cli.recordings import (
+    count_option,
+    format_option,
+    level_option,
+    place_option,
+    processor_option,
+    read_machine,
+)
 from cmlib.cli.stored import recorded_names
 from cmlib.shell import command_of_report
 from cmlib.terminal import one_line, progress_bar, say
 
 _PATIENCE_S = 2.0  # before the time so far is shown
-# "   0.112000000 seconds user", also with a decimal comma and with "+- 0.01" before the unit
-_SECONDS = re.compile(r"^ *([0-9]+[.,][0-9]+)(?: \+- [0-9.,]+)? seconds (user|sys)\b", re.MULTILINE)
 _WIDTH = 40  # characters of a bar that stands for all slots
 
 
@@ -34,21 +39,29 @@ _WIDTH = 40  # characters of a bar that stands for all slots
     type=click.IntRange(1, 86_400_000),
     help="Time between samples; seen from the file if not given.",
 )
+@count_option
+@level_option
+@format_option
+@place_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
-def summarize(recording, about, processor, interval_ms, as_json):
+def summarize(recording, about, processor, interval_ms, counts, levels, format, place, as_json):
     """Say in seconds what limits a program, with bounds, and which events would decide it.
 
     RECORDING is the name of a recorded program, or a file, as `cmlib import` takes it; ./NAME is a file in any case.
     Nothing is stored.
     """
     from cmlib.experiments.summary import summarize_runs
+    from cmlib.io.formats.readings import ReadOptions
     from cmlib.processors import machine_with
+
+    columns = dict.fromkeys(counts, "count") | dict.fromkeys(levels, "level")
+    options = ReadOptions(columns=columns, interval_ms=interval_ms)
 
     machine = (read_machine(about).get("machine", {}) if about else {}) | machine_with(processor)
     with _progress(f"summarizing {recording}"):
         answers = [
             summarize_runs(name, metas, runs, machines=[machine], processor=processor)
-            for name, metas, runs in read_programs(recording, machine, interval_ms)
+            for name, metas, runs in read_programs(recording, machine, options, format, place)
         ]
     if as_json:
         say(json.dumps(answers[0] if len(answers) == 1 else answers, indent=1))
@@ -77,48 +90,55 @@ def _progress(what):
         thread.join()
 
 
-def read_programs(recording, machine, interval_ms=None):
-    """An iterable of (name, list of metadata, list of (counts, running shares)), one for each program.
+def read_programs(recording, machine, options=None, format=None, place=""):
+    """Return an iterable of (name, list of metadata, list of (counts, running shares)), one for each program.
 
-    `recording` is the name of a recorded program, or a file as `cmlib import` takes it, which may hold several
-    programs; `machine` (dict, may be empty) describes the machine of a file, `interval_ms` is the time between its
-    samples (None: seen from the file). Metadata are a dict a run; counts and running shares (0 to 1) are DataFrames,
-    a row an interval (index time_s [s]), a column an event. click.BadParameter if `recording` is neither,
-    click.ClickException if the program is simulated or has no run that can be read, RecordError if a file can't be
-    read.
+    Parameters
+    ----------
+    recording : str
+        Name of a recorded program, or a file as `cmlib import` takes it, which may hold several programs.
+    machine : dict
+        Description of the machine of a file; may be empty.
+    options : ReadOptions, optional
+        What the user says about a file.
+    format : str, optional
+        Name of the file's format. Default: the only one that recognizes it.
+    place : str, default ""
+        CPU, core, socket, node or kind of core of a file of which the counts are taken.
+
+    Returns
+    -------
+    iterable of (str, list of dict, list of (DataFrame, DataFrame))
+        Metadata are one dict per run; counts and running shares (0 to 1) have a row per interval (index time_s [s])
+        and a column per event.
+
+    Raises
+    ------
+    click.BadParameter
+        If `recording` is neither.
+    click.ClickException
+        If the program is simulated, or has no run that can be read.
+    RecordError
+        If a file cannot be read.
     """
     if recording in recorded_names(None, None, ""):
         return _from_recordings(recording)
     if not Path(recording).is_file():
         raise click.BadParameter(f"{recording} is neither a file nor a recorded program; see cmlib list.")
-    return _from_file(recording, machine, interval_ms)
+    return _from_file(recording, machine, options, format, place)
 
 
-def _from_file(file, machine, interval_ms):
+def _from_file(file, machine, options, format, place):
     """Yield the programs in a file as :func:`read_programs` does; each kind of core is a program of its own."""
-    from cmlib.io.sources import read_sources
+    from cmlib.io.sources import read_recordings
 
     programs = {}
-    for source in read_sources([file], machine, interval_ms=interval_ms, columns=None):
-        programs.setdefault(source.mark, []).append(source)
-    for mark, of_program in programs.items():
-        metas = [
-            _seconds_by_mode(source.raw) | source.facts | {"note": source.remark, "imported": True}
-            for source in of_program
-        ]
-        name = " ".join(filter(None, [Path(file).name, mark]))
+    for source in read_recordings([file], machine, format=format, options=options, place=place):
+        programs.setdefault(source.name, []).append(source)
+    for program_name, of_program in programs.items():
+        metas = [source.facts | {"note": source.note, "imported": True} for source in of_program]
+        name = " ".join(filter(None, [Path(file).name, program_name]))
         yield name, metas, [(source.counts, source.running) for source in of_program]
-
-
-def _seconds_by_mode(raw):
-    """Return the times in user mode and in the kernel below the tables of perf (dict of lists [s]).
-
-    Readers are to put them into the metadata; until then they are taken from the text.
-    """
-    found = {"user_s": [], "system_s": []}
-    for number, mode in _SECONDS.findall(raw.decode(errors="replace")):
-        found["user_s" if mode == "user" else "system_s"].append(float(number.replace(",", ".")))
-    return {key: values for key, values in found.items() if values}
 
 
 def _from_recordings(name):
@@ -126,18 +146,18 @@ def _from_recordings(name):
     from cmlib.io.archive import readable
     from cmlib.io.archive.programs import readable_runs
     from cmlib.io.archive.runs import PERF, source_of
-    from cmlib.io.store.raw import read_counts, read_cpus
+    from cmlib.io.store.raw import read_run
 
     folder = places.recordings_dir() / name
     metas = {folder / f"{run}.json": meta for run, meta in readable_runs(folder).items()}
     if any(source_of(meta) != PERF for meta in metas.values()):
         report = command_of_report(name)
         raise click.ClickException(f"{name} is simulated: no cycles were counted. Its report: {report}")
-    runs = readable(lambda file: read_counts(file, metas[file]), metas)
+    runs = readable(lambda file: read_run(file, metas[file]), metas)
     if not runs:
         raise click.ClickException(f"{name} has no run that can be read.")
-    metas = [metas[file] | {"cpus": read_cpus(file, metas[file])} for file in runs]
-    return [(name, metas, list(runs.values()))]
+    metas = [metas[file] | {"cpus": run.cpus} for file, run in runs.items()]
+    return [(name, metas, [(run.counts, run.running) for run in runs.values()])]
 
 
 def _text(answer):

@@ -62,8 +62,7 @@ def counts_of(name):
     """
     if (content := public.read(name)) is None:
         return []
-    parts = dict.fromkeys(perf.split_runs(content.decode("latin-1")))
-    runs = (perf.series(perf.parse_stat(part)) for part in parts)
+    runs = perf.read_runs(content.decode("latin-1"))
     return [tuple(table.rename(columns=_names(tuple(table))) for table in run) for run in runs]
 
 

@@ -41,6 +41,7 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
         ``levels`` (dict of rates and clock), ``limited_by`` (category of lost slots, or None), ``account`` (dict of
         bounds by category [%], or None), ``misses``, ``phases``, ``remarks`` and more; docs/summary.md has all keys.
     """
+    runs, doubts = _without_doubtful(metas, runs)
     first, names = metas[0], list(dict.fromkeys(event for counts, _ in runs for event in counts))
     known = [machine for machine in machines if machine] or [first.get("machine", {})]
     groups = (machine.get("metric_group") for machine in known)
@@ -57,7 +58,7 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
         modifier=first.get("modifier") or "",
         whole_runs=are_totals(first),
         core=core,
-        notes=[*odd, *import_notes(metas)],
+        notes=[*doubts, *odd, *import_notes(metas)],
         printed=printed,
         metric_group=metric_group,
         command=first.get("command") or "",
@@ -83,6 +84,20 @@ def _median_seconds(metas, key):
             if is_number and 0 <= value < math.inf:
                 known.append(value)
     return statistics.median(known) if known else None
+
+
+def _without_doubtful(metas, runs):
+    """Runs without the counts that their import called doubtful, and sentences that state these counts and why."""
+    kept = []
+    reasons = []
+    for meta, (counts, running) in zip(metas, runs, strict=True):
+        doubtful = meta.get("doubtful", {})
+        reasons += doubtful.values()
+        others = [event for event in counts if event not in doubtful]
+        kept.append((counts[others], running[others]))
+    if not reasons:
+        return list(runs), []
+    return kept, [f"No rate or IPC is computed from these counts: {'; '.join(dict.fromkeys(reasons))}."]
 
 
 def _without_odd_parts(printed):

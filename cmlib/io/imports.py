@@ -1,12 +1,12 @@
-"""Import counts that were recorded elsewhere: files of perf or other tools become runs among the recordings,
-unchanged.
+"""Import counts that were recorded elsewhere: files of perf or other tools become runs among the recordings, unchanged.
 
 :func:`import_files` takes files, and gives the paths of the metadata that it wrote beside copies of them.
-RecordError, before anything is written, for files that can't be read and runs that can't be compared with those
+RecordError, before anything is written, for files that cannot be read and runs that cannot be compared with those
 there.
 """
 
 import reprlib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -16,37 +16,55 @@ from cmlib.io import events
 from cmlib.io.archive import as_text, errors_as, locked, make_folder, programs, reading_errors_as
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import UNKNOWN, are_totals, check_run, events_of, unknown_machine
-from cmlib.io.perf.cutting import read_marks
-from cmlib.io.perf.formats.lines import NO_SHARES
-from cmlib.io.perf.share_lines import EVENTS
-from cmlib.io.sources import read_sources
+from cmlib.io.formats.readings import ReadOptions
+from cmlib.io.marks import read_marks
+from cmlib.io.meaning.tool_metrics import SHARE_EVENTS
+from cmlib.io.sources import NO_SHARES, read_recordings
 from cmlib.processors import machine_with
 
 _UNMULTIPLEXED = "ocoe"
 _DAY_MS = 24 * 3600 * 1000
 
 
-def import_notes(metas):
-    """A list of the distinct remarks (str) that were made when runs were imported.
+def import_notes(metas: Iterable[Mapping]) -> list[str]:
+    """List the distinct notes that were made when runs were imported.
 
-    `metas` (iterable of dicts) are the runs' metadata. The remark that running shares are missing is left out, as the
-    counts themselves tell it; runs recorded here have none.
+    The note that running shares are missing is left out, as the counts themselves show it; runs recorded here have
+    none.
+
+    Parameters
+    ----------
+    metas : iterable of mapping
+        Metadata of the runs.
     """
-    notes = (meta.get("note", "").replace(NO_SHARES, "") for meta in metas if meta.get("imported"))
-    return list(filter(None, dict.fromkeys(" ".join(note.split()) for note in notes)))
+    notes = []
+    for meta in metas:
+        if meta.get("imported"):
+            note = meta.get("note", "").replace(NO_SHARES, "")
+            notes.append(" ".join(note.split()))
+    return [note for note in dict.fromkeys(notes) if note]
 
 
-def printed_shares(metas):
-    """Shares of the slots that the recording tool itself printed, the mean over some runs: a dict of category to
-    share (0–1). Runs of which less of level 1 was printed, maybe by another tool, only add what the others lack.
+def printed_shares(metas: Iterable[Mapping]) -> dict[str, float]:
+    """Average over runs what the recording tool itself computed.
 
-    `metas` (list of dicts) are the runs' metadata. Beside categories, such as ``front end``, the dict has ``CPUs``,
-    the median of how many a run used (NaN if not known), and what else :func:`cmlib.io.perf.printed` reads.
+    Parameters
+    ----------
+    metas : iterable of mapping
+        Metadata of the runs.
+
+    Returns
+    -------
+    dict of str to float
+        By category, such as ``front end``, its share of the slots (0 to 1), and what else
+        :func:`cmlib.io.meaning.tool_metrics.collect_metrics` finds; ``CPUs``, the median of how many a run used (NaN
+        if not known). Runs with fewer categories of level 1 than others only add what these lack.
     """
+    metas = list(metas)
     printed = pd.DataFrame([meta["printed"] for meta in metas if "printed" in meta])
     cpus = pd.Series([meta.get("cpus") for meta in metas], dtype=float).median()
-    n_told = printed.reindex(columns=[*EVENTS]).count(axis=1)
-    fullest = printed[n_told == n_told.max()].mean().dropna()
+    n_categories = printed.reindex(columns=[*SHARE_EVENTS]).count(axis=1)
+    fullest = printed[n_categories == n_categories.max()].mean().dropna()
     return {"CPUs": cpus} | printed.mean().to_dict() | fullest.to_dict()
 
 
@@ -54,6 +72,7 @@ def import_files(
     name,
     files,
     *,
+    format=None,
     mode=None,
     set_name=None,
     interval_ms=None,
@@ -81,6 +100,8 @@ def import_files(
         Name of the program, and of its folder among the recordings.
     files : sequence of path
         Plain, or packed by gzip, xz, bzip2 or Zstandard, as perf wrote them.
+    format : str, optional
+        Name of the files' format; by default the only one that recognizes each.
     mode : {"ocoe", "mlpx"}, optional
         ``ocoe`` (one counter, one event) if each event was counted all the time, ``mlpx`` (multiplexed) if they took
         turns. If not given, it is seen from the running shares, and ``unknown`` where the file does not tell them.
@@ -132,11 +153,18 @@ def import_files(
     condition = condition or place
     programs.check_names(_program(name, "", condition), set_name or _UNMULTIPLEXED)
     origin = _origin(about, processor, command, note) | {"condition": condition}
-    known = {"mode": mode, "interval_ms": interval_ms, "columns": columns, "place": place}
-    known |= {"marks": read_marks(marks) if marks else ()}
+    recorded = read_recordings(
+        files,
+        origin["machine"],
+        format=format,
+        options=ReadOptions(columns=columns or {}, interval_ms=interval_ms),
+        place=place,
+        marks=read_marks(marks) if marks else (),
+        mode=mode,
+    )
     sources = {}
-    for source in read_sources(files, origin["machine"], **known):
-        sources.setdefault(_program(name, source.mark, condition), []).append(source)
+    for source in recorded:
+        sources.setdefault(_program(name, source.name, condition), []).append(source)
     with errors_as(RecordError, recordings):
         recordings.mkdir(parents=True, exist_ok=True)
     # Locked until the files are written, so that no other import takes the same names of runs.
@@ -148,7 +176,15 @@ def import_files(
         ]
         for target in dict.fromkeys(target for target, _, _ in added):
             make_folder(target)
-        return [programs.add_run(target, meta, source.raw) for target, meta, source in added]
+        made = []
+        first_with_content = {}
+        for target, meta, source in added:
+            file = programs.add_run(target, meta, source.raw)
+            first = first_with_content.setdefault((target, source.raw), file)
+            if first != file:
+                programs.share_content(first, file)
+            made.append(file)
+        return made
 
 
 def _program(name, mark, condition):
@@ -157,34 +193,40 @@ def _program(name, mark, condition):
 
 
 def _intended(target, sources, set_name, origin):
-    """Yield (metadata, ForeignRecording) of each run to be added to a program's folder; all are checked.
+    """Yield (metadata, FileRecording) of each run to be added to a program's folder; all are checked.
 
-    `target` is the folder (Path), `origin` the entries of metadata that files don't tell. RecordError if a run is
-    there already, or can't be compared with those that are.
+    `target` is the folder (Path), `origin` the entries of metadata that files do not give. RecordError if a run is
+    there already, or cannot be compared with those that are.
     """
     name, ready = target.name, programs.existing_runs(target)
-    contents = {run: programs.read_raw(target, run) for run in ready}
+    contents = {run: _identify(programs.read_raw(target, run), meta) for run, meta in ready.items()}
     for source in sources:
-        facts = {"note": " ".join(filter(None, [origin["note"], source.remark]))}
+        facts = {"note": " ".join(filter(None, [origin["note"], source.note]))}
         meta = _metadata(name, source, set_name, ready) | origin | facts
         core = events.core_pmu([*events_of(meta), *meta.get("names", {})])
         meta["machine"] = meta["machine"] | source.facts.get("machine", {})
         meta["machine"] |= machine_with(core and events.processor_of(meta["machine"], core))
-        for run, raw in contents.items():
-            if raw == source.raw:
+        identity = _identify(source.raw, meta)
+        for run, other in contents.items():
+            if identity == other:
                 raise RecordError(f"{source.file} is {name}/{run} already; nothing was imported.")
         check_run(meta, target / f"{meta['run']}.json")
         programs.check_comparable(ready.values(), meta)
         ready |= {meta["run"]: meta}
-        contents |= {meta["run"]: source.raw}
+        contents |= {meta["run"]: identity}
         yield meta, source
 
 
-def _metadata(name, source, set_name, ready):
-    """Metadata (dict) of a run: what its file tells, its place in the set, and the groups of runs with the same
-    events.
+def _identify(raw: bytes, meta: Mapping) -> tuple[bytes, str]:
+    """Return what makes a run the same as another: its file, and what of that is selected."""
+    selected = {key: meta[key] for key in ("selection", "parts") if key in meta}
+    return raw, repr(selected)
 
-    `source` is a ForeignRecording, `set_name` None for the usual name, `ready` the program's runs (dict of name to
+
+def _metadata(name, source, set_name, ready):
+    """Metadata (dict) of a run: what its file gives, its place in the set, and the groups of runs with the same events.
+
+    `source` is a FileRecording, `set_name` None for the usual name, `ready` the program's runs (dict of name to
     metadata).
     """
     facts = source.facts

@@ -28,9 +28,7 @@ def implausible(runs, printed, costs):
     rates = totals(runs)["rate"]
     most = min(_MOST_IPC, costs.width[1] + _FUSED * costs.fused)
     usual = min(most, _MOST_WITH_STALLS)
-    ipc = rates.get("instructions", printed.get(IPC, 0.0))
-    if "instructions" not in rates and sums.get("instructions", 0.0) > 0 < sums.get("cycles", 0.0):
-        ipc = sums["instructions"] / sums["cycles"]  # rates leave out intervals with an impossible count
+    ipc = _measure_ipc([counts for counts, _ in runs], printed.get(IPC, 0.0))
 
     def side_by_side(event, other):
         return f"{sums[event]:,.0f} {event} beside {sums[other]:,.0f} {other}"
@@ -39,8 +37,8 @@ def implausible(runs, printed, costs):
     is_of_these = not 0 < printed.get(IPC, 0.0) <= most < ipc
     cycles, odd = ("cycles", *([IPC] if is_of_these else ())), {}
     if ipc > most:
-        is_counted = {"instructions", "cycles"} <= set(sums.index)
-        counted = f"{side_by_side('instructions', 'cycles')}, " if is_counted else ""
+        has_counts = sums.get("instructions", 0) > 0 and sums.get("cycles", 0) > 0
+        counted = f"{side_by_side('instructions', 'cycles')}, " if has_counts else ""
         why = f"{counted}an IPC of {ipc:.3g} where {most} is the most"
         odd = dict.fromkeys(("instructions", *cycles) if counted else (IPC,), why)
     for event, rate in rates.items():
@@ -64,3 +62,14 @@ def implausible(runs, printed, costs):
             of_loads = [name for name in sums.index if spelling(name).startswith("l1dcacheload")]
             odd |= dict.fromkeys(of_loads, side_by_side(event, "instructions"))
     return odd
+
+
+def _measure_ipc(frames, printed):
+    """IPC of all intervals in which both events were counted, none left out; `printed` (float) if there are none."""
+    instructions = cycles = 0.0
+    for counts in frames:
+        if {"instructions", "cycles"} <= set(counts):
+            both = counts[["instructions", "cycles"]].dropna()
+            instructions += both["instructions"].sum()
+            cycles += both["cycles"].sum()
+    return instructions / cycles if cycles > 0 else printed

@@ -93,7 +93,7 @@ def supported(encodings):
     text, _ = _perf_stat(selected, ["true"])
     try:
         frame = perf.parse_stat(text)
-    except perf.ParseError:
+    except perf.FormatError:
         return list(encodings)
     refused = set(map(base_name, frame.loc[~frame["supported"], "event"]))
     return [event for event, encoding in encodings.items() if base_name(encoding) not in refused]

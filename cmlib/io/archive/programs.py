@@ -130,3 +130,17 @@ def add_run(folder, meta, raw):
         runs.check_run(meta, target)
         write_recording(target, pack(raw), meta, schema=runs.SCHEMA, suffix=runs.content_suffix(meta))
     return target
+
+
+def share_content(first, other):
+    """Keep the content of two runs of a program once: a hard link, where the file system has these.
+
+    `first` and `other` (paths) are their metadata files; their contents are equal.
+    """
+    suffix = runs.content_suffix(runs.read_run_metadata(first))
+    link = other.with_suffix(f"{suffix}.link")
+    try:
+        link.hardlink_to(first.with_suffix(suffix))
+    except OSError:  # two copies are as good
+        return
+    link.replace(other.with_suffix(suffix))

@@ -131,13 +131,17 @@ def same_events(names, machine=None):
 
 def find_processor(machines, names, core=""):
     """Name (str) of the processor of the first of the machines that is known; else by the event names; None if
-    neither tells.
+    neither tells, or a machine names a processor that has no table.
 
     `machines` is an iterable of dicts of metadata, `names` of str; `core` is the PMU of one kind of core, such as
     ``cpu_atom``, "" on processors of one kind.
     """
+    machines = list(machines)
     known = filter(None, (processor_of(machine, core) for machine in machines))
-    return next(known, None) or processor_by_names(names)
+    name = next(known, None)
+    if name is not None or any(machine.get("model_name") for machine in machines):
+        return name
+    return processor_by_names(names)
 
 
 def processor_by_names(names):
@@ -262,7 +266,8 @@ def _names_by_code(names, machine):
 
 def _names_by_spelling(names, machine):
     """Dict from normalized name to the name in the machine's event table, or in the one that has most of the names."""
-    known = table_for(machine) if machine.get("vendor") else next(iter(recognise(names).tables), None)
+    is_named = machine.get("vendor") or machine.get("model_name")
+    known = table_for(machine) if is_named else next(iter(recognise(names).tables), None)
     return {normalize_name(name): name for name in names_of(known)} if known else {}
 
 

@@ -30,7 +30,7 @@ class Modes(NamedTuple):
     Attributes
     ----------
     name : str
-        Without modifiers, such as ``cycles`` or ``cpu_core/cycles``.
+        Without modifiers, such as ``cycles`` or ``cpu_core/cycles/``.
     mode : {"u", "k"}
         User mode or kernel.
     """
@@ -82,7 +82,10 @@ def belongs_to_cores(event: str) -> bool:
 def find_mode(event: str) -> Modes | None:
     """Return name and mode of an event that was counted in user mode or in the kernel only; None for others."""
     match = _MODES.fullmatch(event)
-    return Modes(match[1], match[3]) if match else None
+    if match is None:
+        return None
+    name = f"{match[1]}/" if "/" in match[1] else match[1]
+    return Modes(name, match[3])
 
 
 def normalize_events(counts: pd.DataFrame) -> pd.DataFrame:

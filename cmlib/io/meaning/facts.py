@@ -112,7 +112,8 @@ def measure_cpus(counts: pd.DataFrame) -> float | None:
     chosen = chosen[chosen["on_counter_s"].notna() & (chosen["place"] == "")]
     if chosen.empty:
         return None
-    on = chosen.groupby("time_s")["on_counter_s"].max()
+    on_ns = np.round(1e9 * chosen["on_counter_s"])
+    on = 1e-9 * on_ns.groupby(chosen["time_s"]).max()
     lengths = lengths_by_ends(on.index)
     near = lengths <= 2 * np.median(lengths)  # nothing lies between it and the one before
     return float(on[near].sum() / lengths[near].sum())

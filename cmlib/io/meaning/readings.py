@@ -149,7 +149,8 @@ def sum_places(counts: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     places = counts["place"].cat.remove_unused_categories()
     if list(places.cat.categories) in ([], [""]):
         return counts, []
-    named = [place for place in places.unique() if place]
+    # Counters of a place, as in `Core 3/PMC0`, are not named.
+    named = list(dict.fromkeys(place.partition("/")[0] for place in places.unique() if place))
     if len(places.cat.categories) == 1:
         return counts, named
     time, _ = pd.factorize(counts["time_s"], use_na_sentinel=False)

@@ -10,11 +10,13 @@ import pandas as pd
 from cmlib.intervals import zeros_without_turn
 from cmlib.io.formats.readings import FormatError, Program, ReadOptions, Run, make_counts
 from cmlib.io.formats.registry import formats, read_counts
-from cmlib.io.meaning.facts import add_modes
+from cmlib.io.meaning.facts import add_modes, measure_cpus
 from cmlib.io.meaning.readings import Table, make_table
 from cmlib.io.meaning.selection import select, selection_of
 from cmlib.io.meaning.series import series, without_copies
 from cmlib.io.meaning.tool_metrics import SHARE_EVENTS, collect_metrics, find_category
+
+_RECORDED_FORMAT = "perf-csv"  # of runs that `cmlib record` made
 
 
 class Derived(NamedTuple):
@@ -122,7 +124,24 @@ def _concatenate(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(plain, ignore_index=True).astype(dict.fromkeys(texts, "category"))
 
 
-def read_stored(content: bytes, meta: Mapping) -> tuple[pd.DataFrame, pd.DataFrame]:
+class StoredRun(NamedTuple):
+    """Series of a stored run.
+
+    Attributes
+    ----------
+    counts, running : DataFrame, shape (n_intervals, n_events)
+        NaN where not counted; shares 0 to 1. Index: time_s, the end of each interval [s]. Columns: events by their
+        names in the event tables.
+    cpus : float or None
+        Number of CPUs that the run used on average; None if the file does not say.
+    """
+
+    counts: pd.DataFrame
+    running: pd.DataFrame
+    cpus: float | None
+
+
+def read_stored(content: bytes, meta: Mapping) -> StoredRun:
     """Read a stored run: read its file, and select.
 
     Parameters
@@ -134,9 +153,7 @@ def read_stored(content: bytes, meta: Mapping) -> tuple[pd.DataFrame, pd.DataFra
 
     Returns
     -------
-    counts, running : DataFrame, shape (n_intervals, n_events)
-        NaN where not counted; shares 0 to 1. Index: time_s, the end of each interval [s]. Columns: events by their
-        names in the event tables.
+    StoredRun
 
     Raises
     ------
@@ -149,7 +166,8 @@ def read_stored(content: bytes, meta: Mapping) -> tuple[pd.DataFrame, pd.DataFra
     times = derived.counts.index - find_start(meta)
     counts = derived.counts.rename(columns=names).set_axis(times)
     running = derived.running.rename(columns=names).set_axis(times)
-    return counts, running
+    cpus = None if derived.table.of_whole_runs else measure_cpus(program.counts)
+    return StoredRun(counts, running, cpus)
 
 
 def find_start(meta: Mapping) -> float:
@@ -180,6 +198,8 @@ def as_text(content: bytes) -> str:
 def _read_text(text: str, meta: Mapping, format_name: str | None):
     """Read the text of a stored run in its format."""
     interval_ms = meta.get("read_interval_ms")
+    if not meta.get("imported"):
+        format_name = _RECORDED_FORMAT
     if format_name is None:
         if meta.get("axis") != "runs":
             interval_ms = meta.get("interval_ms")

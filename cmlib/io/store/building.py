@@ -14,7 +14,7 @@ from cmlib.errors import NothingRecordedError
 from cmlib.intervals import lengths_by_ends
 from cmlib.io.store.database import REFUSED, RUNS, default_url, replacing, with_password
 from cmlib.io.store.errors import StoreError
-from cmlib.io.store.raw import SERIES, as_utf8, find_sources, read_counts, read_cpus, read_table
+from cmlib.io.store.raw import SERIES, as_utf8, find_sources, read_run, read_table
 from cmlib.io.store.reading import id_of, is_current, runs
 from cmlib.terminal import progress_bar
 
@@ -103,8 +103,7 @@ def _add(connection, number, source):
         raise StoreError(source.problem)
     meta = source.meta
     if source.kind == SERIES:
-        counts, running = read_counts(source.file, meta)
-        cpus = read_cpus(source.file, meta)
+        counts, running, cpus = read_run(source.file, meta)
         events = list(counts)
         frame = pd.concat([counts, running], axis=1)
         names = [f"{what}_{k:03d}" for what in ("count", "running") for k in range(len(events))]

@@ -1,7 +1,7 @@
 """Find the recordings on disk that the store is made of, runs by interval and lines, and read and check each.
 
 "Lines" are the piecewise-linear segments that `cmlib record --samples --compress` stores in place of samples.
-:func:`find_sources` gives a list of :class:`RawRecording`; :func:`read_counts` and :func:`read_table` read one.
+:func:`find_sources` gives a list of :class:`RawRecording`; :func:`read_run` and :func:`read_table` read one.
 StoreError, when one is read, for content that was changed or is no run's.
 """
 
@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from cmlib import places
-from cmlib.io import perf
 from cmlib.io.archive import read_content, read_object, reading_errors_as, runs
 from cmlib.io.callgrind import read_series
+from cmlib.io.meaning.stored import StoredRun, read_stored
 from cmlib.io.samples.files import LINES as CONTENT_OF_LINES
 from cmlib.io.samples.files import read_lines
 from cmlib.io.store.errors import StoreError
@@ -102,7 +102,13 @@ def as_utf8(text):
 
 
 def read_counts(file, meta):
-    """Read the counts of one raw recording.
+    """Read the counts and running shares of one raw recording, as :func:`read_run` does: a tuple of two DataFrames."""
+    run = read_run(file, meta)
+    return run.counts, run.running
+
+
+def read_run(file, meta):
+    """Read one raw recording.
 
     Parameters
     ----------
@@ -113,11 +119,11 @@ def read_counts(file, meta):
 
     Returns
     -------
-    counts : DataFrame, shape (n_intervals, n_events)
-        Counts per interval, NaN where not counted; the index ``time_s`` is the interval's end [s], or, of a simulated
-        run, the instructions executed until then [10⁹].
-    running : DataFrame, shape (n_intervals, n_events)
-        Shares of the time that each event was counted (0 to 1); NaN where they are not known.
+    StoredRun
+        ``counts`` per interval, NaN where not counted: a DataFrame, shape (n_intervals, n_events); the index
+        ``time_s`` is the interval's end [s], or, of a simulated run, the instructions executed until then [10⁹].
+        ``running``: shares of the time that each event was counted (0 to 1), NaN where they are not known. ``cpus``:
+        number of CPUs used on average, None if it is not known.
 
     Raises
     ------
@@ -128,24 +134,20 @@ def read_counts(file, meta):
     suffix = runs.content_suffix(meta)
     raw = file.with_suffix(suffix)
     with reading_errors_as(StoreError, f"{raw} can't be stored"):
-        text = read_content(file, meta["sha256"], suffix=suffix).decode(errors="replace")
-        simulated = runs.source_of(meta) == runs.VALGRIND
-        counts, running = read_series(text) if simulated else perf.read_run(text, meta)
+        content = read_content(file, meta["sha256"], suffix=suffix)
+        if runs.source_of(meta) == runs.VALGRIND:
+            run = StoredRun(*read_series(content.decode(errors="replace")), None)
+        else:
+            run = read_stored(content, meta)
+    counts = run.counts
     if not ((counts.isna() | (counts >= 0)) & np.isfinite(counts.fillna(0))).all(axis=None):
         raise StoreError(f"{raw} can't be stored: it has counts below zero or without end.")
-    if not 0 < (n := counts.shape[1]) <= runs.MOST_EVENTS:
-        raise StoreError(f"{raw} holds {n} events; a run has 1 to {runs.MOST_EVENTS}. Spread them over runs.")
-    return counts, running
-
-
-def read_cpus(file, meta):
-    """CPUs that a run used on average (float); None where its recording does not tell, or is simulated.
-
-    `file` is the run's metadata file (Path), `meta` (dict) the metadata in it. ArchiveError if the content can't be
-    read or was changed.
-    """
-    text = read_content(file, meta["sha256"], suffix=runs.content_suffix(meta)).decode(errors="replace")
-    return None if runs.source_of(meta) == runs.VALGRIND else perf.cpus_utilized(text)
+    n_events = counts.shape[1]
+    if not 0 < n_events <= runs.MOST_EVENTS:
+        raise StoreError(
+            f"{raw} holds {n_events} events; a run has 1 to {runs.MOST_EVENTS}. Spread them over runs."
+        )
+    return run
 
 
 def read_table(file, meta):
