@@ -7,7 +7,9 @@ equal. Any name is accepted.
 import re
 from functools import cache
 
-from cmlib.places import yaml_beside
+import yaml
+
+from cmlib.places import shipped
 
 # Events that every run counts all the time, as IPC needs both.
 PINNED = ("instructions", "cycles")
@@ -15,7 +17,8 @@ _PMU = re.compile(r"(?:cpu(?:_[a-z]+)?|armv[0-9]+\w*|apple_\w+_pmu)/([^/]*)/?")
 _MODIFIER = re.compile(r"(?<=[/:])[ukhIGHpPSDWeb]+(?=/?$)")
 _NAME = re.compile(r"(?:^|,)name=([^,]+)")
 # What the kernel calls an event, to its other names between blanks.
-ALIASES = yaml_beside(__file__)
+_VOCABULARY = yaml.safe_load((shipped("events") / "names.yaml").read_text(encoding="utf-8"))
+ALIASES = _VOCABULARY["spellings"]
 
 
 def letters(name):
