@@ -421,7 +421,9 @@ def test_an_unknown_processor_is_refused_with_near_names(command):
 def test_a_file_that_is_no_recording_is_named_and_called_what_it_is(tmp_path):
     (tmp_path / "perf.data").write_bytes(b"PERFILE2")
     code, text = said(tmp_path / "perf.data")
-    assert code == 2 and f"{tmp_path / 'perf.data'} cannot be read: the file is perf's own binary format" in text
+    assert (
+        code == 2 and f"{tmp_path / 'perf.data'} cannot be read: the file is perf's own binary format" in text
+    )
 
 
 def test_levels_are_of_the_intervals_in_which_their_events_were_counted():
