@@ -71,7 +71,8 @@ def test_runs_that_perf_appended_to_a_file_are_as_many_runs(tmp_path):
     file = ROOT / "tests/golden/perf-6.1/appended.csv"
     record.import_files("app", [file], interval_ms=50, folder=tmp_path)
     raws = [archive.read_raw(tmp_path / "app", run) for run in runs(tmp_path, "app")]
-    assert len(raws) == 2 and b"".join(raws) == file.read_bytes()
+    assert raws == [file.read_bytes()] * 2
+    assert [meta["selection"] for meta in runs(tmp_path, "app").values()] == [{"runs": [1]}, {"runs": [2]}]
     assert [meta["pass"] for meta in runs(tmp_path, "app").values()] == [0, 1]
     with pytest.raises(record.RecordError, match="appended.csv is app/.* already"):
         record.import_files("app", [file], interval_ms=50, folder=tmp_path)
@@ -112,10 +113,7 @@ def test_a_start_in_words_nobody_reads_is_unknown(tmp_path):
         (b"PK\x03\x04garbage", ".*is an archive"),
         (b"PK\x03\x04".ljust(30, b"\0") + b"[Content_Types].xml", ".*is a spreadsheet"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ".*is a spreadsheet"),
-        *(
-            (begin, ".*is a table in a binary format")
-            for begin in (b"PAR1\x15\4", b"\x80\5\x95", b"\x89HDF\r\n")
-        ),
+        *((begin, ".*is a table in a binary format") for begin in (b"PAR1\x15\4", b"\x89HDF\r\n")),
         (b"version https://git-lfs.github.com/spec/v1\noid", ".*is what Git LFS keeps"),
         *(
             ("time,cycles\n1,2\n2,3\n".encode(coding), ".*is text in UTF-16 or UTF-32")
@@ -146,10 +144,6 @@ def test_a_start_in_words_nobody_reads_is_unknown(tmp_path):
             "cannot be read",
         ),
         (b"Some words.\nThey count nothing.\n", "cannot be read"),
-        (
-            b"Timestamp,CPUs,Area,Value,Unit,Description\n0.5,C0,Backend_Bound,2,% Slots,\n",
-            "cannot be read",
-        ),
         (b"1.000000000,5,,x<img src=y>,10,100.00,,\n", "counts an event named 'x<img"),
         (
             b"1.000000000,5,,x';touch${IFS}PWN;',10,100.00,,\n",

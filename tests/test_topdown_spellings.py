@@ -146,10 +146,6 @@ def test_what_perf_printed_is_the_account_unless_the_counts_contradict_it(tmp_pa
 
 
 FORMS = {
-    "--metric-only": """
-  %  tma_backend_bound %  tma_bad_speculation  %  tma_frontend_bound      %  tma_retiring
-                 30.6                  7.8                   42.0                  19.6
-""",
     "--topdown": """#           time             retiring      bad speculation       frontend bound        backend bound
      1.001000000 S0-D0-C0           2       19.6%                  7.8%                 42.0%                30.6%
 """,
@@ -163,8 +159,6 @@ FORMS = {
 """,
     "-j --metric-only": '{"interval" : 1.0, "%  tma_backend_bound" : "30.6", "%  tma_bad_speculation" : "7.8", '
     '"%  tma_frontend_bound" : "42.0", "%  tma_retiring" : "19.6"}',
-    "-x;": "1,0;;;;;;30,6;%  tma_backend_bound\n1,0;;;;;;7,8;%  tma_bad_speculation\n"
-    "1,0;;;;;;42,0;%  tma_frontend_bound\n1,0;;;;;;19,6;%  tma_retiring\n",
 }
 
 
@@ -179,7 +173,7 @@ def test_printed_shares_are_read_in_every_form(form, tmp_path):
 
 
 def test_a_printed_sum_that_is_not_100_is_said(tmp_path):
-    text = FORMS["--metric-only"].replace("42.0", "30.0")
+    text = FORMS["-x, --metric-only"].replace("42.0", "30.0")
     (account,) = told(text, tmp_path)
     assert (
         account["how"] == "open"

@@ -17,7 +17,8 @@ from cmlib.io.archive import decompress, errors_as, read_file, reading_errors_as
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import RUNS
 from cmlib.io.events import base_name
-from cmlib.io.formats.readings import Program, Readings, ReadOptions, Run
+from cmlib.io.formats import unsupported
+from cmlib.io.formats.readings import FormatError, Program, Readings, ReadOptions, Run
 from cmlib.io.formats.registry import read_counts
 from cmlib.io.marks import Mark
 from cmlib.io.meaning.doubts import Measured, find_doubtful
@@ -36,6 +37,7 @@ NO_SHARES = (
     "is not known."
 )
 _MOST_PROGRAMS = 1000
+_HEAD = 1 << 16  # bytes that say what a binary file is
 _PLAIN_UNITS = ("", "msec", "ns", "%")
 _ARE_MEANS = "Counts are means of"
 
@@ -172,7 +174,7 @@ def _read_file(
         raw = _as_utf8(decompress(read_file(file), file))
     check_size(file, raw)
     with _errors_of(file):
-        format_name, readings = read_counts(as_text(raw), format, options)
+        format_name, readings = _read_bytes(raw, format, options)
         if not readings.programs:
             raise RecordError(f"{file} holds no counts.")
         if len(readings.programs) > _MOST_PROGRAMS:
@@ -197,6 +199,17 @@ def _read_file(
                 )
                 pieces.append(piece)
     return pieces
+
+
+def _read_bytes(raw: bytes, format: str | None, options: ReadOptions) -> tuple[str, Readings]:
+    """Read the content of a file; of a binary one of an unknown format, say what it is."""
+    try:
+        return read_counts(as_text(raw), format, options)
+    except FormatError:
+        advice = unsupported.explain(raw[:_HEAD].decode("utf-8", "surrogateescape"))
+        if format is None and advice:
+            raise FormatError(f"the file {advice}") from None
+        raise
 
 
 def _find_selections(

@@ -162,6 +162,10 @@ def read_stored(content: bytes, meta: Mapping) -> StoredRun:
     """
     program, levels = select_stored(content, meta)
     derived = derive_series(program, levels)
+    if derived.table.of_whole_runs and not meta.get("imported"):
+        raise FormatError(
+            "the counts have no times: they are totals of a whole run. Record with an interval."
+        )
     names = meta.get("names", {})
     times = derived.counts.index - find_start(meta)
     counts = derived.counts.rename(columns=names).set_axis(times)
