@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmlib.compare.source_changes import changed_functions, functions_in, read_functions
+from cmlib.compare.source_changes import changed_functions, parse_functions, read_functions
 
 OLD_C = """
 static int total;
@@ -92,7 +92,7 @@ int *cache_line() { static int line[16]; line[0] = 1; line[1] = 2; return line; 
     assert list(found.loc["put", "change"]) == ["changed", "added"]
     found = found[found["change"] == "changed"]
     assert set(found.index) == {"cache::Store::get", "cache::Store::operator+=", "twice", "put", "cache_line"}
-    calls = {function.name: function.calls for function in functions_in(new, "a.cpp")}
+    calls = {function.name: function.calls for function in parse_functions(new, "a.cpp")}
     assert calls["outer"] >= {"get", "twice", "put"}
 
 
@@ -178,8 +178,8 @@ def test_exactly_the_edited_functions_differ(edited, gap, random):
         return "\n".join(bodies).replace(" ", space)
 
     order = list(enumerate(edited))
-    old = {f.name: f.tokens for f in functions_in(source([(i, False) for i, _ in order], " "), "a.c")}
+    old = {f.name: f.tokens for f in parse_functions(source([(i, False) for i, _ in order], " "), "a.c")}
     random.shuffle(order)
-    new = {f.name: f.tokens for f in functions_in(source(order, gap), "a.c")}
+    new = {f.name: f.tokens for f in parse_functions(source(order, gap), "a.c")}
     assert set(old) == set(new)
     assert {name for name in old if old[name] != new[name]} == {f"f{i}" for i, edit in order if edit}

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from cmlib.cli.compare import compare
-from cmlib.compare.change_points import evidence, find_groups
+from cmlib.compare.change_points import compute_evidence, find_groups
 from cmlib.compare.histories import read_history
 from cmlib.compare.kept import read_kept
-from cmlib.compare.versions import heading
+from cmlib.compare.versions import format_heading
 from cmlib.errors import CmlibError
 from cmlib.io.regions import save_recording
 
@@ -43,7 +43,7 @@ def stepped(draw, noise=0.004):
 @pytest.mark.parametrize("tied", [False, True])
 def test_evidence_bounds_the_exact_probability_and_meets_it_where_all_values_are_lower(n, tied):
     values = np.array([0, 0, 1, 1, 1, 2, 3, 3])[:n] if tied else np.arange(n)
-    for split, strength in enumerate(evidence(values), 1):
+    for split, strength in enumerate(compute_evidence(values), 1):
         ranks = stats.rankdata(values)
         sums = [sum(chosen) for chosen in itertools.combinations(ranks, split)]
         exact = np.mean(np.array(sums) <= ranks[:split].sum() + 1e-9)
@@ -182,7 +182,7 @@ def test_folders_of_kept_comparisons_are_a_history(tmp_path, monkeypatch):
     header = "function,location,thread,threads,work,seconds,running,instructions,task-clock\n"
     for number in range(30):
         seconds = (1 if number < 15 else 1.05) * rng.lognormal(0, 0.002, 3)
-        pieces = [heading(run, 0, second, second) + header for run, second in enumerate(seconds)]
+        pieces = [format_heading(run, 0, second, second) + header for run, second in enumerate(seconds)]
         monkeypatch.setattr("cmlib.io.archive.now", lambda day=number: f"2026-01-01T00:00:{day:02}+00:00")
         about = {
             "program": "x",
@@ -206,7 +206,7 @@ def test_a_kept_comparison_with_a_forged_date_is_left_out_by_name_and_one_withou
     about = {"program": "x", "per": "work", "events": [{}], "machine": {}}
     header = "function,location,thread,threads,work,seconds,running,instructions\nf,x,0,1,1,1,1,\n"
     for commit in ("a", "b"):
-        file = save_recording(tmp_path / commit / "new.json", [heading(0, 0, 1, 1) + header], about)
+        file = save_recording(tmp_path / commit / "new.json", [format_heading(0, 0, 1, 1) + header], about)
     meta = json.loads(file.read_text())
     file.write_text(json.dumps(meta | {"date": date}))
     assert list(read_kept(tmp_path)[0].index) == ["a"]

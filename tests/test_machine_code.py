@@ -11,7 +11,7 @@ from cmlib.collect.simulate import read_functions
 from cmlib.collect.simulate.valgrind import EACH_INSTRUCTION, simulate
 from cmlib.compare.code import compare_code
 from cmlib.compare.layouts import check_layouts, time_layouts
-from cmlib.compare.machine_code import MachineCodeError, differing, read_code
+from cmlib.compare.machine_code import MachineCodeError, find_differences, read_code
 from cmlib.compare.versions import Version
 from cmlib.errors import CmlibError
 from cmlib.io.string_instructions import is_string_instruction
@@ -66,7 +66,7 @@ def test_the_same_code_reads_the_same_in_any_order(tmp_path, options):
     old = read_code(link(tmp_path / "old", options=options))
     for number, order in enumerate(itertools.islice(itertools.permutations(PARTS), 1, 24, 12)):
         new = read_code(link(tmp_path / str(number), order=order, options=options))
-        assert differing(old, new) == (set(), set())
+        assert find_differences(old, new) == (set(), set())
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_the_same_code_reads_the_same_in_any_order(tmp_path, options):
     ],
 )  # fmt: skip
 def test_what_changed_is_named(program, tmp_path, changed, functions):
-    found, objects = differing(read_code(program), read_code(link(tmp_path / "new", **changed)))
+    found, objects = find_differences(read_code(program), read_code(link(tmp_path / "new", **changed)))
     assert found == functions and not objects
 
 

@@ -24,7 +24,7 @@ from cmlib.compare.times import (
     list_limits,
     measure_layout_range,
 )
-from cmlib.compare.versions import heading, read_times
+from cmlib.compare.versions import format_heading, read_times
 from tests.naive import ranks as naive
 
 HEADER = "function,location,thread,threads,work,seconds,running,instructions,task-clock\n"
@@ -215,7 +215,11 @@ def test_times_are_those_of_the_whole_and_of_functions_and_no_counts():
     row = "f,a.c:1,1,1,{work},{seconds},1.0,{instructions},{clock}\n"
 
     def piece(run, part, elapsed, *rows):
-        return heading(run, part, elapsed, elapsed / 2) + HEADER + "".join(row.format(**one) for one in rows)
+        return (
+            format_heading(run, part, elapsed, elapsed / 2)
+            + HEADER
+            + "".join(row.format(**one) for one in rows)
+        )
 
     slow = {"work": 1, "seconds": 0.3, "instructions": 100, "clock": 2e8}
     # Twice the instructions in the same time: IPC has doubled, the time has not changed.

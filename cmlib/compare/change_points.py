@@ -73,7 +73,7 @@ def find_groups(history, *, alpha=0.05, smallest=0.01):
     return sorted(_groups(steps, supports, len(history)), key=lambda group: group.row)
 
 
-def evidence(values):
+def compute_evidence(values):
     """Minus the logarithm of an upper bound on the one-sided p-value of each split, array (n_samples - 1,).
 
     `values` is an array of shape (n_samples,); split k is between values[k] and values[k + 1]. The rank sum's
@@ -152,7 +152,9 @@ def _narrowest(values, intervals, needed):
 
     Intervals that hold an earlier split are left out.
     """
-    candidates = ((end - start, -evidence(values[start:end]).max(), start, end) for start, end in intervals)
+    candidates = (
+        (end - start, -compute_evidence(values[start:end]).max(), start, end) for start, end in intervals
+    )
     points = []
     for _, _, start, end in sorted(split for split in candidates if split[1] <= -needed):
         if not any(start < point < end for point in points):
@@ -168,7 +170,7 @@ def _best_split(values, start, end):
     largest evidence or more. Values outside both levels by more than a quarter of the step are clipped.
     """
     inside = values[start:end]
-    curve = evidence(inside)
+    curve = compute_evidence(inside)
     split = 1 + int(np.argmax(curve))
     low, high = sorted([np.median(inside[:split]), np.median(inside[split:])])
     margin = (high - low) / 4 or np.inf

@@ -17,7 +17,7 @@ from cmlib.collect.record.execute import run_timed
 from cmlib.collect.simulate import read_functions
 from cmlib.collect.simulate.valgrind import EACH_INSTRUCTION, FIXED_LIBC, simulate
 from cmlib.collect.toolchain import run_tool
-from cmlib.compare.machine_code import differing, read_code
+from cmlib.compare.machine_code import find_differences, read_code
 from cmlib.errors import CmlibError
 from cmlib.terminal import say
 
@@ -73,7 +73,7 @@ def _compared(old, new, notify):
     pairs = _paired(*files)
     unlike = {}
     for pair in pairs:
-        functions, objects = differing(*map(read_code, pair))
+        functions, objects = find_differences(*map(read_code, pair))
         if objects:
             return CodeComparison(False, f"data differ in {pair[1]}: {_listed(objects)}")
         unlike |= {(str(path), name): name for path in pair for name in functions}

@@ -1,10 +1,9 @@
-"""Digest the functions and data of an x86-64 executable without addresses, so that two links of the same code are
-equal.
+"""Digest the functions and data of an x86-64 executable without addresses.
 
-:func:`read_code` takes a path and gives a :class:`Code`; :func:`differing` names what differs between two of them. An
-address in code or data is replaced by what lies there: the name of a function or object, or the bytes of a constant
-without a name. Addresses are virtual, as the linker gave them. MachineCodeError for files that are not of x86-64 or
-have no symbols.
+Two links of the same code then have equal digests. :func:`read_code` takes a path and gives a :class:`Code`;
+:func:`find_differences` names what differs between two of them. An address in code or data is replaced by what lies
+there: the name of a function or object, or the bytes of a constant without a name. Addresses are virtual, as the linker
+gave them. MachineCodeError for files that are not of x86-64 or have no symbols.
 """
 
 import bisect
@@ -81,7 +80,7 @@ def read_code(path):
             raise MachineCodeError(f"{path} is no whole ELF file: {error}") from error
 
 
-def differing(old, new):
+def find_differences(old, new):
     """Two sets of names (str): functions that differ between two programs, and data that differ, used by no function.
 
     `old` and `new` are the programs' Codes (digests of functions and data), as of :func:`read_code`. A function

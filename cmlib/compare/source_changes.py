@@ -117,12 +117,12 @@ def read_functions(tree):
     for path in sources:
         name = path.name if path == root else path.relative_to(root).as_posix()
         text = path.read_text(encoding="utf-8", errors="replace")
-        for function in functions_in(text, name):
+        for function in parse_functions(text, name):
             functions[function.name].append(function)
     return functions
 
 
-def functions_in(source, path):
+def parse_functions(source, path):
     """List of the Functions (as :class:`Function`) in a source text (str); empty if it can't be parsed.
 
     `path` is noted in each, and its suffix tells the language.

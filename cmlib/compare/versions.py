@@ -297,7 +297,7 @@ def _count_part(version, run, part, events, per):
         if samples.empty:
             raise CmlibError(f"`{shlex.join(argv)}` passed none of its regions: there is nothing to compare")
         if not uncounted and samples["running"].min() > 0.999:
-            return heading(run, part, *times) + text
+            return format_heading(run, part, *times) + text
     lacking = ", ".join(uncounted) or "the events"
     raise CmlibError(
         f"`{shlex.join(argv)}`: {lacking} were not counted all the time in {_ATTEMPTS} attempts. End other runs of "
@@ -355,7 +355,7 @@ def _count_whole(argv, events, file, timeout):
     return elapsed_s, processor_s
 
 
-def heading(run, part, elapsed_s, processor_s):
+def format_heading(run, part, elapsed_s, processor_s):
     """The line (str) that stands above the regions of one execution in a recording.
 
     `run` and `part` (which of the run's executions, each with other events) are numbers; `elapsed_s` and
