@@ -15,6 +15,7 @@ import zlib
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import zstandard
 from click.testing import CliRunner
@@ -23,9 +24,12 @@ from cmlib.cli import main
 from cmlib.collect import record
 from cmlib.collect import sampling as sample_streams
 from cmlib.errors import CmlibError
+from cmlib.experiments.cache import cached
 from cmlib.io import archive, regions, samples, store
 from cmlib.io.archive import ArchiveError, files, write_whole
 from cmlib.io.regions import load_recording
+from cmlib.report.manifests import read_manifests
+from cmlib.report.run import results_lock
 from tests.processes import processes, wait_until
 from tests.small_runs import add_run, store_lines
 from tests.soft_recordings import ROOT, make, runs
@@ -58,6 +62,52 @@ def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path, kind, suffix):
         store.rebuild(tmp_path / "recordings", f"sqlite:///{tmp_path}/s.sqlite")
     with pytest.raises(record.RecordError, match=told):
         record.import_files("p", [ROOT / "tests/golden/perf-6.1/comma.csv"], folder=tmp_path / "recordings")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("suffix", ["", "-journal", "-wal"])
+def test_what_is_no_file_in_the_store_s_place_is_refused_and_not_waited_for(tmp_path, kind, suffix):
+    recordings, url = tmp_path / "recordings", f"sqlite:///{tmp_path}/s.sqlite"
+    add_run(recordings, "p", "ocoe", 0, 0, [("x", 1.0)])
+    store.rebuild(recordings, url)
+    place = tmp_path / f"s.sqlite{suffix}"
+    place.touch()
+    put_in_place(place, kind)
+    for use in (partial(store.rebuild, recordings), partial(store.refresh, recordings), store.runs):
+        with pytest.raises(store.StoreError, match=f"{place.name} can't be read: it is no file"):
+            use(url=url)
+    assert place.exists() and not place.is_file()
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder"])
+def test_what_is_no_lock_of_results_is_refused_and_not_waited_for(tmp_path, kind):
+    (tmp_path / ".lock").touch()
+    put_in_place(tmp_path / ".lock", kind)
+    with pytest.raises((CmlibError, IsADirectoryError)), results_lock(tmp_path):
+        pass
+
+
+def test_results_that_are_no_files_are_named_as_damaged_and_not_waited_for(tmp_path):
+    (tmp_path / "01_small").mkdir()
+    (tmp_path / "01_small/01_small.ipynb").touch()
+    os.mkfifo(tmp_path / "01_small/manifest.json")
+    (damaged,) = read_manifests(tmp_path).damaged
+    assert damaged["notebook"] == "01_small" and "it is no file" in damaged["message"]
+    os.mkfifo(tmp_path / "02_small.not_run.json")
+    with pytest.raises(ArchiveError, match="it is no file"):
+        read_manifests(tmp_path)
+
+
+def test_a_cached_table_that_is_no_file_is_computed_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("CMLIB_RESULTS", str(tmp_path))
+    frame = pd.DataFrame({"x": [1.0]})
+    cached(["one"], lambda: {"table": frame})
+    (file,) = tmp_path.rglob("*.parquet")
+    put_in_place(file, "fifo")
+    (lock,) = tmp_path.rglob(".lock")
+    put_in_place(lock, "fifo")
+    assert cached(["one"], lambda: {"table": 2 * frame})["table"].equals(2 * frame)
+    assert file.is_file()
 
 
 @pytest.mark.parametrize("file", ["/proc/self/pagemap", "/proc/self/mem", "/proc/self/status"])

@@ -195,6 +195,14 @@ def test_a_profile_runs_and_leaves_page_notebook_and_numbers(small_profile):
     assert page.is_file() and "<summary>show code</summary>" in executed
 
 
+def test_a_fifo_in_the_place_of_a_notebook_s_draft_is_removed_and_not_waited_for(no_kernel, small_profile):
+    out = small_profile(saving("01_small"))
+    (out / "tiny").mkdir(parents=True)
+    os.mkfifo(out / "tiny/01_small.partial.ipynb")
+    report.run_profile("tiny", results=out)
+    assert (out / "tiny/01_small/01_small.ipynb").is_file()
+
+
 def test_twice_in_a_row_it_leaves_the_second_s_results(no_kernel, small_profile):
     out = small_profile(saving("01_small"))
     for n_steps in (40, 50):

@@ -47,6 +47,8 @@ def execute(notebook, parameters, folder):
     """
     draft, unfinished = folder / f"{notebook.stem}.partial.ipynb", failed_notebook(folder, notebook.stem)
     try:
+        # Papermill would wait for the reader of a FIFO in the draft's place.
+        remove_drafts(folder, notebook.stem)
         _execute_with_kernel(notebook, draft, for_papermill(notebook, parameters), folder)
         if parameters.get("profile", "").partition("/")[0] == BY_PROGRAM:
             remove_answer(draft)

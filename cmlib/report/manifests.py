@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmlib.experiments.requested import split_names
-from cmlib.io.archive import write_whole
+from cmlib.io.archive import read_file, write_whole
 from cmlib.shell import command_line, command_of_report
 
 # The profile for a user's own programs, each of which has a folder of results.
@@ -72,7 +72,7 @@ def command_of(place):
 def read_manifests(folder):
     """The Manifests of the notebooks in a profile's folder (path); all lists are empty where there is nothing."""
     folder = Path(folder)
-    left_out = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.glob(f"*{_NOTE}"))]
+    left_out = [json.loads(read_file(file)) for file in sorted(folder.glob(f"*{_NOTE}"))]
     hidden = {entry["notebook"] for entry in left_out}
     command = command_of("/".join(folder.parts[-2:]) if folder.parent.name == BY_PROGRAM else folder.name)
     sections, damaged = [], []
@@ -142,7 +142,7 @@ def _holds_results(place):
 
 def _read(place):
     """The manifest (dict) in a notebook's folder; ValueError if it is of another version."""
-    manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
+    manifest = json.loads(read_file(place / "manifest.json"))
     if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
         raise ValueError("manifest.json is of another version of cmlib")
     return manifest

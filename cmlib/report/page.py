@@ -161,7 +161,9 @@ def _fold(command):
 
 
 def _table(file):
-    """A CSV as an HTML table of at most 60 rows; "" if the file is gone, as its notebook runs again."""
+    """A CSV as an HTML table of at most 60 rows; "" if there is no such file, as while its notebook runs again."""
+    if not file.is_file():
+        return ""
     try:
         return _table_html(file, file.stat().st_mtime_ns)
     except FileNotFoundError:  # its notebook runs again, and puts new results in their place

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import yaml
 
+from cmlib.io.archive import read_file
 from cmlib.passwords import hide
 from cmlib.places import yaml_beside
 
@@ -220,7 +221,7 @@ def read_parameters(file):
     OSError
         If it can't be read.
     """
-    parameters = parse_parameters(Path(file).read_bytes(), str(file))
+    parameters = parse_parameters(read_file(file), str(file))
     settings = parameters.pop(SETTINGS, {})
     if not isinstance(settings, dict):
         raise ValueError(f"{file}: settings takes a mapping, got {written(settings)}.")

@@ -7,6 +7,7 @@ NotebookError if notebooks fail, ResultsBusyError if another run writes there.
 
 import contextlib
 import fcntl
+import os
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -20,6 +21,7 @@ from cmlib import places
 from cmlib.errors import CmlibError, NothingRecordedError, message
 from cmlib.experiments.cache import FOLDER
 from cmlib.io import store
+from cmlib.io.archive.files import open_lock_file
 from cmlib.parallel import ONE_THREAD
 from cmlib.report import kernels
 from cmlib.report.manifests import BY_PROGRAM, note_left_out, place_of, read_manifests, remove_note
@@ -39,6 +41,7 @@ class ResultsBusyError(CmlibError):
 
 # Notebooks that run at a time; processors are divided among them for their workers.
 _SIDE_BY_SIDE = 2
+_LOCK = ".lock"  # file in a profile's folder that whoever writes there locks
 
 
 def run_profile(profile, notebooks=(), parameters=None, *, results=None):
@@ -99,7 +102,7 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
         raise ValueError(message(__file__, "cache_there", folder))
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / ".lock").touch()
+        os.close(open_lock_file(folder / _LOCK))
     except OSError as error:
         raise CmlibError(message(__file__, "not_written", folder, error.strerror)) from error
     n = min(_SIDE_BY_SIDE, processes, len(jobs))
@@ -233,11 +236,14 @@ def _error(job, folder):
 @contextlib.contextmanager
 def results_lock(folder):
     """Hold the lock of a profile's folder of results (Path); ResultsBusyError if another run holds it."""
-    with open(folder / ".lock", "a") as file:
+    descriptor = open_lock_file(folder / _LOCK)
+    try:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ResultsBusyError(message(__file__, "busy", folder)) from None
         except OSError:
             pass  # a file system without locks
         yield
+    finally:
+        os.close(descriptor)

@@ -9,6 +9,7 @@ import fcntl
 import hashlib
 import importlib.util
 import json
+import os
 import shutil
 import subprocess
 import tempfile
@@ -22,6 +23,7 @@ from cmlib.collect.record import LaunchSpec
 from cmlib.collect.toolchain import find_compiler, run_tool
 from cmlib.errors import CmlibError
 from cmlib.io.archive import atomic_output
+from cmlib.io.archive.files import open_lock_file
 
 # Java comes from many packages; whichever brought the command will do.
 _ANY_THAT_BRINGS = {"default-jre-headless": "java", "default-jdk-headless": "javac"}
@@ -38,11 +40,14 @@ def cached_input(name, make, **about):
     target = folder() / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
     if target.exists():
         return target
-    with open(target.with_name(f".{target.name}.lock"), "w") as lock:
+    lock = open_lock_file(target.with_name(f".{target.name}.lock"))
+    try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not target.exists():
             with atomic_output(target) as draft:
                 make(draft)
+    finally:
+        os.close(lock)
     return target
 
 

@@ -140,7 +140,7 @@ def parse_csv(content, *, most_columns, **options):
     return pd.read_csv(io.BytesIO(content), low_memory=False, **options)
 
 
-_NO_FILE = "it is no file, but a folder, a FIFO, a device or of the kernel's"
+NO_FILE = "it is no file, but a folder, a FIFO, a device or of the kernel's"
 
 
 @contextlib.contextmanager
@@ -154,16 +154,30 @@ def opened(file, *, most=2 << 30):
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
         no_file = error.errno in (errno.ENXIO, errno.ENODEV)
-        raise ArchiveError(f"{file} can't be read: {_NO_FILE if no_file else error.strerror}.") from error
+        raise ArchiveError(f"{file} can't be read: {NO_FILE if no_file else error.strerror}.") from error
     except ValueError as error:
         raise ArchiveError(f"{str(file)!r} can't be read: {error}.") from error
     if not _is_on_disk(descriptor):
         os.close(descriptor)
-        raise ArchiveError(f"{file} can't be read: {_NO_FILE}.")
+        raise ArchiveError(f"{file} can't be read: {NO_FILE}.")
     with open(descriptor, "rb") as content:
         if (size := os.fstat(descriptor).st_size) > most:
             raise ArchiveError(f"{file} is refused: it has {size:,} bytes, and {most:,} are the most.")
         yield content
+
+
+def open_lock_file(file):
+    """Open a file (path) to lock it, and return its descriptor (int); it is made if it is missing.
+
+    OSError if it can't be opened or is a link; ArchiveError if it is a FIFO, a device or another thing that is no
+    regular file, as these may make whoever opens them wait.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    descriptor = os.open(file, flags, 0o666)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ArchiveError(f"{file} is no lock: {NO_FILE}. Remove it.")
+    return descriptor
 
 
 def _is_on_disk(descriptor):

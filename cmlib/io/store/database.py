@@ -7,6 +7,7 @@ Errors of the database are raised as StoreError.
 
 import contextlib
 import os
+import sys
 from pathlib import Path
 from urllib.parse import quote
 
@@ -16,7 +17,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from cmlib import places
 from cmlib.errors import message
-from cmlib.io.archive import atomic_output
+from cmlib.io.archive import atomic_output, errors_as
+from cmlib.io.archive.files import NO_FILE, opened
 from cmlib.io.store.errors import StoreError
 from cmlib.passwords import hide
 
@@ -43,6 +45,7 @@ def reading(url):
     """
     url = at = parse(url)
     if url.get_backend_name() == "sqlite":
+        _check_regular(url.database)
         if not Path(url.database).is_file():  # SQLite would make it
             raise StoreError(f"there is no store at {url.database}; make it: {_how_to_rebuild(url)}")
         file = quote(str(Path(url.database).absolute()))
@@ -93,12 +96,26 @@ def _replacing_file(url):
 def _check_is_ours(url):
     """Raise StoreError if the file is there and no store, as replacing it would destroy it."""
     file = Path(url.database)
+    _check_regular(file)
     if not file.exists():
         return
-    with file.open("rb") as opened:
-        content = opened.read(_MARK_AT.stop)
+    with errors_as(StoreError, file), opened(file, most=sys.maxsize) as store:
+        content = store.read(_MARK_AT.stop)
     if content and content[_MARK_AT] != _MARK.to_bytes(4, "big"):
         raise StoreError(message(__file__, "other_file", file, _how_to_rebuild(url)))
+
+
+def _check_regular(file):
+    """Raise StoreError if a FIFO, a folder or a device is in the place of an SQLite file (path) or of a file beside it.
+
+    SQLite opens its journal and its log before it reads; it would wait for the other end of a FIFO without end.
+    """
+    for suffix in ("", "-journal", "-wal", "-shm"):
+        path = Path(f"{file}{suffix}")
+        if path.exists() and not path.is_file():
+            raise StoreError(
+                f"{path} can't be read: {NO_FILE}. Remove it, or name another file as the store."
+            )
 
 
 @contextlib.contextmanager
