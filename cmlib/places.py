@@ -46,7 +46,8 @@ def shipped(name):
     papers (what they print, one YAML a paper), cost
     (how much fewer misses changed run times), programs (tables that describe the recorded programs), topdown (tables
     of categories, one YAML a microarchitecture), processors (what vendors publish, one file a microarchitecture),
-    public (list of public recordings, and those that are shipped) and recordings (those that are examples).
+    colocated (tables of programs beside neighbors), public (list of public recordings, and those that are shipped)
+    and recordings (those that are examples).
     """
     return (_HOME / "data" if _IN_CHECKOUT else _HOME) / name
 

@@ -21,6 +21,7 @@ EXAMPLES = [
     for suffix in (".csv.gz", ".json")
 ]
 SHIPPED = {
+    "data/colocated": "cmlib/_shipped/colocated",
     "data/cost": "cmlib/_shipped/cost",
     "data/events": "cmlib/_shipped/events",
     "data/fingerprint": "cmlib/_shipped/fingerprint",
