@@ -30,6 +30,16 @@ class UnfitRecordingError(NothingRecordedError, ValueError):
     """
 
 
+class InterpreterError(CmlibError):
+    """Python, which runs cmlib, can't be started as another process: `program` is its path, `reason` says why."""
+
+    def __init__(self, program, reason):
+        super().__init__(
+            f"Python can't be started: {program}: {reason}. cmlib runs notebooks and recordings with the Python "
+            "that it was started with. Let this user execute it, or set up the environment again: make setup."
+        )
+
+
 def message(module, key, *values):
     """A longer text of an error (str): that of `key` in the YAML beside a module (its ``__file__``), with values in it.
 

@@ -9,7 +9,7 @@ import pytest
 
 from cmlib.collect import record
 from cmlib.collect.schedule import Plan, make_plans
-from cmlib.errors import CmlibError
+from cmlib.errors import CmlibError, InterpreterError
 from cmlib.io import perf
 from cmlib.io.archive import programs as archive
 from tests.processes import processes, wait_until
@@ -34,6 +34,15 @@ from tests.soft_recordings import ROOT, leftovers, make, ocoe_plans, runs, softw
 def test_a_command_that_cannot_be_recorded_is_told_and_leaves_nothing(any_perf, tmp_path, command, told):
     with pytest.raises(record.RecordError, match=told):
         make(tmp_path, software_plans(interval_ms=500), command=command)
+    assert runs(tmp_path) == {} and leftovers(tmp_path) == []
+
+
+def test_a_python_that_can_t_be_started_is_named_and_leaves_nothing(fake_perf, tmp_path, monkeypatch):
+    python = tmp_path / "python"
+    python.touch(mode=0o600)
+    monkeypatch.setattr(sys, "executable", str(python))
+    with pytest.raises(InterpreterError, match=f"{python}: Permission denied"):
+        make(tmp_path)
     assert runs(tmp_path) == {} and leftovers(tmp_path) == []
 
 

@@ -1,6 +1,7 @@
 """What a notebook leaves behind, what is said when a cell fails, and what is left out."""
 
 import json
+import multiprocessing.spawn
 import os
 import re
 import shutil
@@ -17,7 +18,7 @@ from papermill.exceptions import PapermillExecutionError
 
 from cmlib import places, report
 from cmlib.cli import main
-from cmlib.errors import CmlibError, NothingRecordedError
+from cmlib.errors import CmlibError, InterpreterError, NothingRecordedError
 from cmlib.report.manifests import place_of, read_manifests
 from tests.small_notebooks import NOTHING, SUMMARY, saving, write_profile
 from tests.small_runs import add_run
@@ -193,6 +194,37 @@ def test_a_profile_runs_and_leaves_page_notebook_and_numbers(small_profile):
     assert manifest["numbers"][0]["value"] == 40
     executed = (out / "tiny/01_small/01_small.html").read_text()
     assert page.is_file() and "<summary>show code</summary>" in executed
+
+
+@pytest.mark.parametrize(
+    ("script", "mode", "reason"),
+    [
+        (None, 0, "No such file or directory"),
+        ("#!/bin/sh\n", 0o600, "Permission denied"),
+        ("#!/bin/sh\necho No module named encodings >&2; exit 1\n", 0o700, "No module named encodings"),
+    ],
+    ids=["missing", "not executable", "broken"],
+)
+def test_a_python_that_can_t_be_started_is_named(small_profile, monkeypatch, tmp_path, script, mode, reason):
+    python = tmp_path / "python"
+    if script:
+        python.write_text(script)
+        python.chmod(mode)
+    monkeypatch.setattr(multiprocessing.spawn, "_python_exe", str(python))
+    out = small_profile(saving("01_small"))
+    with pytest.raises(InterpreterError, match=f"(?s){python}: .*{reason}.*make setup"):
+        report.run_profile("tiny", results=out)
+    assert sorted(file.name for file in (out / "tiny").iterdir()) == [".lock"]
+
+
+def test_a_connection_to_kernels_that_is_refused_is_no_file_that_can_t_be_written(small_profile, monkeypatch):
+    def refuse(*arguments, **options):
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    monkeypatch.setattr(papermill, "execute_notebook", refuse)
+    with pytest.raises(report.NotebookError, match="its kernel could not be started") as refused:
+        report.run_profile("tiny", results=small_profile(saving("01_small")))
+    assert "write" not in str(refused.value)
 
 
 def test_a_fifo_in_the_place_of_a_notebook_s_draft_is_removed_and_not_waited_for(no_kernel, small_profile):

@@ -1,14 +1,14 @@
 """Find and run compilers and other tools; their failures become errors that show the command.
 
 :func:`find_compiler` gives a program's name, :func:`compile_to` writes a file, :func:`run_tool` gives a tool's
-output as text. CmlibError if a program is missing, fails or takes too long.
+output as text, :func:`check_interpreter` starts a Python. CmlibError if a program is missing, fails or takes too long.
 """
 
 import os
 import shutil
 import subprocess
 
-from cmlib.errors import CmlibError, last_lines
+from cmlib.errors import CmlibError, InterpreterError, last_lines
 from cmlib.io.archive import atomic_output
 
 
@@ -57,3 +57,17 @@ def run_tool(command, **options):
         output = last_lines(done.stdout + done.stderr)
         raise CmlibError(f"`{shown}` failed with exit code {done.returncode}:\n{output}")
     return done.stdout
+
+
+def check_interpreter(program):
+    """Start a Python (`program`, its path as str) and end it at once; InterpreterError if it can't be started."""
+    command = [program, "-I", "-S", "-c", ""]
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
+        )
+    except OSError as error:
+        raise InterpreterError(program, error.strerror) from error
+    if done.returncode:
+        said = last_lines(done.stderr)
+        raise InterpreterError(program, f"it ends with exit code {done.returncode}. It said:\n{said}")

@@ -60,7 +60,7 @@ def execute(notebook, parameters, folder):
             raise NothingRecordedError(error.evalue) from None
         atomic_replace(draft, unfinished)
         raise NotebookError(_explain(notebook, error, unfinished)) from None
-    except (RuntimeError, NoSuchKernel) as error:
+    except (RuntimeError, NoSuchKernel, ConnectionError, EOFError) as error:
         remove_drafts(folder, notebook.stem)
         raise NotebookError(
             f"{notebook.name}: its kernel could not be started, or died, as it does when memory runs out: {error}"

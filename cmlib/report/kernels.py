@@ -1,11 +1,12 @@
 """Start Jupyter kernels by forking a process that has loaded the libraries, as loading them takes seconds.
 
-After :func:`prepare`, Papermill's kernels in this process are such; :func:`kill_all` ends them. Nothing is refused
-here: Jupyter's client raises what goes wrong.
+After :func:`prepare`, Papermill's kernels in this process are such; :func:`kill_all` ends them. InterpreterError if
+this Python can't be started as another process; what else goes wrong is raised by Jupyter's client.
 """
 
 import contextlib
 import multiprocessing.forkserver
+import multiprocessing.spawn
 import os
 import signal
 import sys
@@ -13,6 +14,7 @@ import threading
 
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
 
+from cmlib.collect.toolchain import check_interpreter
 from cmlib.parallel import no_interrupts_inherited
 from cmlib.places import yaml_beside
 
@@ -25,8 +27,10 @@ def prepare():
     """Start the process to fork from, and let Jupyter's client start this process's kernels by
     :class:`ForkedKernel`.
 
-    Called once, before the first kernel.
+    Called once, before the first kernel. InterpreterError if the process can't be started.
     """
+    # Multiprocessing does not say that it could not start its server; whoever connects to it is refused then.
+    check_interpreter(os.fsdecode(multiprocessing.spawn.get_executable()))
     KernelProvisionerFactory.instance().default_provisioner_name = _NAME
     with no_interrupts_inherited():
         multiprocessing.forkserver.ensure_running()

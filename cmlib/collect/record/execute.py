@@ -21,7 +21,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cmlib.errors import CmlibError, last_lines, message, text_of
+from cmlib.errors import CmlibError, InterpreterError, last_lines, message, text_of
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import is_text
 
@@ -179,15 +179,21 @@ def run_supervised(command, *, lock=None, environment=(), inherited=os.environ, 
 
     `command` is a list of words. `environment` (dict or pairs) is added to the variables `inherited` (dict, by default
     this process's); `options` are Popen's; `lock` is a descriptor that stays open in the command, or None.
+    InterpreterError if this Python, which watches the command, can't be started.
     """
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-S", str(_SUPERVISOR), *map(str, command)],
-        stdin=subprocess.PIPE,
-        env=dict(inherited) | dict(environment),
-        start_new_session=True,
-        pass_fds=() if lock is None else (lock,),
-        **options,
-    )
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_SUPERVISOR), *map(str, command)],
+            stdin=subprocess.PIPE,
+            env=dict(inherited) | dict(environment),
+            start_new_session=True,
+            pass_fds=() if lock is None else (lock,),
+            **options,
+        )
+    except OSError as error:
+        if error.filename != sys.executable:
+            raise
+        raise InterpreterError(sys.executable, error.strerror) from error
     try:
         yield process
     finally:
