@@ -83,7 +83,6 @@ def test_counts_of_a_sample(name):
     ("name", "metric", "values"),
     [
         ("toplev-csv", "% Slots Frontend_Bound", [47.5] * 3),
-        ("perfspect-csv", "CPI", [1.25] * 3),
         ("pcm-csv", "IPC", [0.589]),
         ("jmh-csv", "CPI", [0.5]),
         ("likwid-csv", "CPI", [20.3146, 20.2934]),

@@ -24,12 +24,8 @@ class PcmCsv(TableFormat):
 
     @classmethod
     def has_columns(cls, heading: Heading) -> bool:
-        """Return True if the heading is PCM's."""
-        return (
-            heading.names[:2] == ("Date", "Time")
-            and heading.places[:1] != ()
-            and heading.places[0] in _FIRST_CELLS
-        )
+        """Return True if the heading is PCM's, also if its first row is missing."""
+        return heading.names[:3] == ("Date", "Time", "EXEC")
 
     @classmethod
     def read(cls, text: str, options: ReadOptions) -> Readings:
@@ -43,6 +39,11 @@ class PcmCsv(TableFormat):
         heading = delimited.find_heading(text)
         if heading is None or not cls.has_columns(heading):
             raise FormatError("line 1 is no heading of PCM: System,,… above Date,Time,…")
+        if not heading.places or heading.places[0] not in _FIRST_CELLS:
+            raise FormatError(
+                f"line {heading.line} is the second row of PCM's heading, and the first, System,,…, is missing. "
+                "Save the whole file."
+            )
         rows = delimited.read_rows(text, heading)
         places = cls._fill_places(heading.places)
         has_system = any(place == "System" for place in places[2:])

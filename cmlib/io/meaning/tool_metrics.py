@@ -22,7 +22,7 @@ PARTS = {
     "front end": ("front-end latency", "front-end bandwidth"),
     "back end": ("memory", "core"),
 }
-# What perf, toplev, PerfSpect, PCM and likwid call these, in letters and digits only, without `tma_` and the kind of
+# What perf, toplev, PCM and likwid call these, in letters and digits only, without `tma_` and the kind of
 # core.
 _NAMES = {
     "retired": ("retiring", "retired"),
