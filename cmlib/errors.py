@@ -8,11 +8,15 @@ module, from which :func:`message` takes them.
 
 from cmlib.places import yaml_beside
 
-__all__ = ["CmlibError", "NothingRecordedError", "UnfitRecordingError"]
+__all__ = ["CmlibError", "NotebookError", "NothingRecordedError", "UnfitRecordingError"]
 
 
 class CmlibError(Exception):
     """An expected failure: says what happened, where, and what to do; shown without a traceback."""
+
+
+class NotebookError(CmlibError):
+    """Raised when notebooks failed: a cell raised an error, the kernel died, or results could not be written."""
 
 
 class NothingRecordedError(CmlibError):

@@ -62,6 +62,11 @@ def notebooks_dir():
     return _HOME / "notebooks"
 
 
+def docs_dir():
+    """Folder (Path) of the documents; an installed wheel has none."""
+    return _HOME / "docs"
+
+
 def notebook_files():
     """Files (dict of str to Path) of the notebooks by name: the numbered ones, then the studies, each in order."""
     folder = notebooks_dir()

@@ -220,3 +220,12 @@ def fitted(product_pair):
 
     small = Boosting(trees=15, leaves=5, rows_per_leaf=2)
     return regressor(boosting=small).fit(product_pair.X, product_pair.ipc)
+
+
+@pytest.fixture
+def no_kernel(monkeypatch):
+    """Cells are executed in this process, which takes no time; how kernels behave, other tests try."""
+    from tests import small_notebooks
+
+    monkeypatch.setattr("papermill.execute_notebook", small_notebooks.execute_here)
+    monkeypatch.setattr("cmlib.report.run._SIDE_BY_SIDE", 1)

@@ -1,6 +1,9 @@
 """Profiles of small notebooks, whose second cells are the tests'."""
 
+from pathlib import Path
+
 import nbformat
+from papermill.exceptions import PapermillExecutionError
 
 _PARAMETERS = (
     'n_steps: int = 20  # steps\njobs: int = -1  # processes\nprofile: str = ""  # name\n'
@@ -9,13 +12,27 @@ _PARAMETERS = (
 
 
 def write_profile(folder, cells, more=""):
-    """Write the notebooks and parameters of the profile ``tiny``, given the cells by notebook."""
+    """Write the notebooks and parameters of the profile ``tiny``, given the cells by notebook (``studies/NAME`` for
+    a study)."""
     (folder / "params/tiny").mkdir(parents=True, exist_ok=True)
-    (folder / "notebooks").mkdir(exist_ok=True)
+    (folder / "notebooks/studies").mkdir(parents=True, exist_ok=True)
     for name, cell in cells.items():
-        (folder / f"params/tiny/{name}.yaml").write_text("n_steps: 30\n")
+        (folder / f"params/tiny/{Path(name).name}.yaml").write_text("n_steps: 30\n")
         cells = cell, "limits = {'n_steps': (20, 2000)}"
         write_notebook(folder / f"notebooks/{name}.ipynb", *cells, parameters=_PARAMETERS + more)
+
+
+def execute_here(notebook, draft, parameters, **_):
+    """Execute a notebook's cells in this process, in place of ``papermill.execute_notebook``."""
+    book, names = nbformat.read(notebook, as_version=4), {}
+    nbformat.write(book, draft)
+    for number, cell in enumerate(cell for cell in book.cells if cell.cell_type == "code"):
+        try:
+            exec(cell.source, names)
+        except Exception as error:
+            told = type(error).__name__, str(error)
+            raise PapermillExecutionError(number, number, cell.source, *told, []) from error
+        names |= parameters if number == 0 else {}
 
 
 def write_notebook(path, *cells, parameters):

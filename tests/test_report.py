@@ -11,10 +11,8 @@ from pathlib import Path
 import matplotlib.figure
 import nbformat
 import pandas as pd
-import papermill
 import pytest
 from click.testing import CliRunner
-from papermill.exceptions import PapermillExecutionError
 
 from cmlib import places, report
 from cmlib.cli import main
@@ -162,25 +160,6 @@ def profile(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def no_kernel(monkeypatch):
-    """Cells are executed in this process, which takes no time; how kernels behave, the other tests try."""
-
-    def execute(notebook, draft, parameters, **_):
-        book, names = nbformat.read(notebook, as_version=4), {}
-        nbformat.write(book, draft)
-        for number, cell in enumerate(cell for cell in book.cells if cell.cell_type == "code"):
-            try:
-                exec(cell.source, names)
-            except Exception as error:
-                told = type(error).__name__, str(error)
-                raise PapermillExecutionError(number, number, cell.source, *told, []) from error
-            names |= parameters if number == 0 else {}
-
-    monkeypatch.setattr(papermill, "execute_notebook", execute)
-    monkeypatch.setattr("cmlib.report.run._SIDE_BY_SIDE", 1)
-
-
-@pytest.fixture
 def small_profile(profile):
     """A profile of one notebook, whose second cell is the caller's."""
     return lambda cell: profile({"01_small": cell})
@@ -221,7 +200,7 @@ def test_a_connection_to_kernels_that_is_refused_is_no_file_that_can_t_be_writte
     def refuse(*arguments, **options):
         raise ConnectionRefusedError(111, "Connection refused")
 
-    monkeypatch.setattr(papermill, "execute_notebook", refuse)
+    monkeypatch.setattr("papermill.execute_notebook", refuse)
     with pytest.raises(report.NotebookError, match="its kernel could not be started") as refused:
         report.run_profile("tiny", results=small_profile(saving("01_small")))
     assert "write" not in str(refused.value)
@@ -256,13 +235,14 @@ def test_a_notebook_that_is_left_out_is_shown_as_stored(no_kernel, profile, tmp_
     node.cells[-1].outputs = [nbformat.v4.new_output("stream", text="what it found before")]
     nbformat.write(node, file)
     page = report.run_profile("tiny", results=out).read_text()
-    assert 'href="06_tests.stored.html"' in page and "01_small.stored.html" not in page
-    stored = (out / "tiny/06_tests.stored.html").read_text()
+    link = "Read it as it is stored"
+    assert link in page
+    stored = (out / "tiny/06_tests/06_tests.html").read_text()
     assert "what it found before" in stored and "not made in this run" in stored
     assert "run <code>cmlib sample NAME</code>" in stored
     write_profile(tmp_path, {"06_tests": saving("06_tests")})
-    assert "stored.html" not in report.run_profile("tiny", ["06"], results=out).read_text()
-    assert not (out / "tiny/06_tests.stored.html").exists()
+    assert link not in report.run_profile("tiny", ["06"], results=out).read_text()
+    assert "not made in this run" not in (out / "tiny/06_tests/06_tests.html").read_text()
 
 
 @pytest.fixture

@@ -1,46 +1,42 @@
 """Execute one notebook with Papermill, and keep it and its HTML page beside its results.
 
-`execute` takes the notebook's path, its parameters and a folder, and gives nothing. NothingRecordedError if nothing is
-recorded for it, NotebookError if it fails.
+`execute` takes the notebook's path, its parameters, a folder and the names of pages, and returns nothing.
+NothingRecordedError if nothing is recorded for it, NotebookError if it fails.
 """
 
 import contextlib
-import functools
 import json
 import logging
 import tempfile
-import threading
-from pathlib import Path
 
 import nbformat
 import papermill
 from jupyter_client.kernelspec import NoSuchKernel
 from jupyter_core.utils import ensure_event_loop
+from nbconvert.preprocessors import TagRemovePreprocessor
 from papermill.exceptions import PapermillExecutionError
 from traitlets.config import Config
 
-from cmlib.errors import NothingRecordedError, UnfitRecordingError
-from cmlib.io.archive import atomic_replace, write_whole
-from cmlib.report.formulas import FormulaExporter
+from cmlib.errors import NotebookError, NothingRecordedError, UnfitRecordingError
+from cmlib.io.archive import atomic_replace
 from cmlib.report.inline import to_html
-from cmlib.report.manifests import BY_PROGRAM, failed_notebook, remove_drafts, stored_page
+from cmlib.report.manifests import BY_PROGRAM, failed_notebook, remove_drafts
+from cmlib.report.notebook_page import write_page
 from cmlib.report.overview import answers_of
 from cmlib.report.parameters import for_papermill
-from cmlib.report.run import NotebookError
 
-_PAGE = Path(__file__).with_name("notebook.html.j2")
-_exporting = threading.Lock()
 # Papermill's own messages on kernels are left out, as execute() raises an error for them.
 logging.getLogger("papermill").setLevel(logging.CRITICAL)
 # Errors that mean: nothing is recorded for this notebook, and so it is left out.
 _LEAVES_OUT = {error.__name__ for error in (NothingRecordedError, UnfitRecordingError)}
 
 
-def execute(notebook, parameters, folder):
+def execute(notebook, parameters, folder, pages):
     """Execute a notebook; `folder/NAME` then has its results, the executed notebook (NAME.ipynb) and its page
     (NAME.html).
 
-    `notebook` and `folder` (of a profile's results) are Paths, `parameters` a dict of values by name.
+    `notebook` and `folder` (of a profile's results) are Paths, `parameters` a dict of values by name, `pages` the
+    names of the notebooks that have a page in the folder or get one in this run.
     NothingRecordedError if the notebook raises that or UnfitRecordingError; NotebookError if another cell fails (the
     notebook is kept as far as it came, NAME.failed.ipynb), it saved no results, the kernel dies or can't be started,
     or nothing can be written.
@@ -52,7 +48,7 @@ def execute(notebook, parameters, folder):
         _execute_with_kernel(notebook, draft, for_papermill(notebook, parameters), folder)
         if parameters.get("profile", "").partition("/")[0] == BY_PROGRAM:
             remove_answer(draft)
-        _settle_with_page(notebook, draft, folder)
+        _settle_with_page(notebook, draft, folder, pages)
         unfinished.unlink(missing_ok=True)
     except PapermillExecutionError as error:
         if error.ename in _LEAVES_OUT:
@@ -74,7 +70,7 @@ def execute(notebook, parameters, folder):
 def remove_answer(notebook):
     """Remove the cells tagged ``answer`` from a notebook's file (path): they are about cmlib's own recordings."""
     node = nbformat.read(notebook, as_version=4)
-    node.cells = [cell for cell in node.cells if not _is_answer(cell)]
+    node, _ = TagRemovePreprocessor(remove_cell_tags={"answer"}).preprocess(node, {})
     nbformat.write(node, notebook)
 
 
@@ -83,7 +79,7 @@ def _is_answer(cell):
     return "answer" in cell.metadata.get("tags", [])
 
 
-def _settle_with_page(notebook, draft, folder):
+def _settle_with_page(notebook, draft, folder, pages):
     """Move the executed notebook `draft` (path) to its results, and write its page beside it.
 
     NotebookError if it saved no results.
@@ -97,44 +93,7 @@ def _settle_with_page(notebook, draft, folder):
     answers = []
     if not any(_is_answer(cell) for cell in node.cells):
         answers = [answer | {"html": to_html(answer["text"])} for answer in answers_of(manifest)]
-    with _exporting:
-        page, _ = _exporter().from_notebook_node(node, {"answers": answers})
-    write_whole(target.with_suffix(".html"), page)
-
-
-def export_stored(notebook, folder, reason):
-    """Write the page of a notebook as it is stored with cmlib, for a run that left it out.
-
-    Parameters
-    ----------
-    notebook : Path
-        Its .ipynb file.
-    folder : Path
-        Of the profile's results.
-    reason : str
-        Why it was left out, with the command that fetches or records what it needs.
-
-    Returns
-    -------
-    str
-        Name of the page's file; "" if no outputs are stored in the notebook.
-    """
-    node = nbformat.read(notebook, as_version=4)
-    if not any(cell.get("outputs") for cell in node.cells):
-        return ""
-    label = f"> **Stored with cmlib, not made in this run.** It was left out: {reason}"
-    node.cells.insert(1, nbformat.v4.new_markdown_cell(label))
-    with _exporting:
-        page, _ = _exporter().from_notebook_node(node, {"answers": []})
-    file = stored_page(folder, notebook.stem)
-    write_whole(file, page)
-    return file.name
-
-
-@functools.cache
-def _exporter():
-    """The exporter of all pages, made once, as its templates take a fifth of a second to compile."""
-    return FormulaExporter(exclude_input_prompt=True, template_file=str(_PAGE))
+    write_page(notebook, node, folder, pages, answers=answers)
 
 
 def _execute_with_kernel(notebook, draft, parameters, folder):

@@ -73,6 +73,9 @@ def read_manifests(folder):
     """The Manifests of the notebooks in a profile's folder (path); all lists are empty where there is nothing."""
     folder = Path(folder)
     left_out = [json.loads(read_file(file)) for file in sorted(folder.glob(f"*{_NOTE}"))]
+    with_page = notebooks_with_pages(folder)
+    for entry in left_out:
+        entry["stored"] = page_address(entry["notebook"]) if entry["notebook"] in with_page else ""
     hidden = {entry["notebook"] for entry in left_out}
     command = command_of("/".join(folder.parts[-2:]) if folder.parent.name == BY_PROGRAM else folder.name)
     sections, damaged = [], []
@@ -87,27 +90,30 @@ def read_manifests(folder):
     return Manifests(sections, left_out, damaged, failed)
 
 
-def note_left_out(folder, notebook, title, message, *, for_overview=False, stored=""):
+def note_left_out(folder, notebook, title, message, *, for_overview=False):
     """Note in `folder` (of a profile's results, path) that a notebook was left out, as nothing is recorded for it.
 
     `notebook` is its name, `title` its heading, `message` says why (str); `for_overview`: whether the report's first
-    page lacks something by it; `stored` is the file's name of its page as it is stored, "" if there is none. The
-    notebook's next results remove the note.
+    page lacks something by it. The notebook's next results remove the note.
     """
     entry = {"notebook": notebook, "title": title, "message": message, "for_overview": for_overview}
-    entry["stored"] = stored
     write_whole(_note(folder, notebook), json.dumps(entry))
 
 
 def remove_note(folder, notebook):
-    """Remove the note that a notebook (name) was left out, and its stored page, from the profile's folder (path)."""
+    """Remove the note that a notebook (name) was left out from the profile's folder (path)."""
     _note(folder, notebook).unlink(missing_ok=True)
-    stored_page(folder, notebook).unlink(missing_ok=True)
 
 
-def stored_page(folder, notebook):
-    """Path of the page of a notebook (name) as it is stored, in a profile's folder (path)."""
-    return Path(folder) / f"{notebook}.stored.html"
+def page_address(notebook):
+    """Address (str) of a notebook's page in the folder of a profile's results; `notebook` is its name."""
+    return f"{notebook}/{notebook}.html"
+
+
+def notebooks_with_pages(folder):
+    """Names (set of str) of the notebooks that have a page in a profile's folder (path)."""
+    files = Path(folder).glob("*/*.html")
+    return {file.stem for file in files if file.stem == file.parent.name}
 
 
 def failed_notebook(folder, notebook):

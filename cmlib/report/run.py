@@ -18,21 +18,17 @@ from pathlib import Path
 import joblib
 
 from cmlib import places
-from cmlib.errors import CmlibError, NothingRecordedError, message
+from cmlib.errors import CmlibError, NotebookError, NothingRecordedError, message
 from cmlib.experiments.cache import FOLDER
 from cmlib.io import store
 from cmlib.io.archive.files import open_lock_file
 from cmlib.parallel import ONE_THREAD
 from cmlib.report import kernels
-from cmlib.report.manifests import BY_PROGRAM, note_left_out, place_of, read_manifests, remove_note
+from cmlib.report.manifests import note_left_out, notebooks_with_pages, place_of, read_manifests, remove_note
 from cmlib.report.page import build_index
 from cmlib.report.parameters import SHARED
 from cmlib.report.planning import plan
 from cmlib.terminal import one_line, progress_bar, say
-
-
-class NotebookError(CmlibError):
-    """Raised when notebooks failed: a cell raised an error, the kernel died, or results could not be written."""
 
 
 class ResultsBusyError(CmlibError):
@@ -152,8 +148,9 @@ def _run(jobs, folder, n, *, may_lack):
     left out. NotebookError if any failed.
     """
     noted_before = {entry["notebook"] for entry in read_manifests(folder).left_out}
-    to_come, finished, left_out, failed = {job.name: job.title for job in jobs}, [], {}, []
-    ended = contextlib.closing(_executed(jobs, folder, n))
+    to_come, finished, left_out, failed = {job.name: job.title for job in jobs}, [], {}, {}
+    pages = to_come.keys() | notebooks_with_pages(folder)
+    ended = contextlib.closing(_executed(jobs, folder, n, pages))
     bar = progress_bar(total=len(jobs), desc=one_line(folder.name), unit="notebook")
     try:
         with ended as executed, bar:
@@ -163,16 +160,13 @@ def _run(jobs, folder, n, *, may_lack):
                 if error is None:
                     finished.append(job.name)
                 elif not isinstance(error, NothingRecordedError):
-                    failed.append(str(error))
+                    failed[job.name] = str(error)
                 elif not may_lack:
                     raise NothingRecordedError(f"{job.notebook.name}: {error}")
                 else:
                     left_out[job.name] = str(error)
                     # At once: a summary that runs later must not take up what an earlier run left there.
-                    stored = "" if folder.parent.name == BY_PROGRAM else _export_stored(job, folder, error)
-                    note_left_out(
-                        folder, job.name, job.title, str(error), for_overview=job.for_overview, stored=stored
-                    )
+                    note_left_out(folder, job.name, job.title, str(error), for_overview=job.for_overview)
                 if finished:
                     build_index(folder, to_come=to_come.values())
     except BaseException:
@@ -183,22 +177,36 @@ def _run(jobs, folder, n, *, may_lack):
         for name in left_out.keys() - noted_before:
             remove_note(folder, name)
         raise NothingRecordedError(next(iter(left_out.values())))
+    if finished:
+        _write_missing_pages(jobs, folder, pages, left_out, failed)
+        build_index(folder)
     if left_out:
         say(f"left out: {', '.join(left_out)}; the page says why", err=True)
     if failed:
-        raise NotebookError("\n".join(failed))
+        raise NotebookError("\n".join(failed.values()))
     return folder / "index.html"
 
 
-def _export_stored(job, folder, error):
-    """Write the page of a NotebookJob that was left out as it is stored; its file's name (str)."""
-    from cmlib.report.execute import export_stored
+def _write_missing_pages(jobs, folder, pages, left_out, failed):
+    """Write the pages of notebooks that were left out, and of those that failed and have none, as they are stored.
 
-    return export_stored(job.notebook, folder, str(error))
+    `left_out` and `failed` have the reason (str) by the name of a notebook.
+    """
+    from cmlib.report.notebook_page import write_stored_page
+
+    without_page = failed.keys() - notebooks_with_pages(folder)
+    for job in jobs:
+        if job.name in left_out:
+            reason = f"It was left out: {left_out[job.name]}"
+        elif job.name in without_page:
+            reason = "It failed in this run; the overview names the error."
+        else:
+            continue
+        write_stored_page(job.notebook, folder, pages, reason)
 
 
-def _executed(jobs, folder, n):
-    """Yield (NotebookJob, error or None) as each ends, `n` at a time.
+def _executed(jobs, folder, n, pages):
+    """Yield (NotebookJob, error or None) as each ends, `n` at a time; `pages` are names of notebooks with a page.
 
     Those for the first page come first, then the others from the last and from the middle on in turn, as the longest
     are near the end and neighbours compile the same functions, and then those that read results.
@@ -210,7 +218,7 @@ def _executed(jobs, folder, n):
     pool, futures = ThreadPoolExecutor(n), {}
     try:
         for group in ([*page, *others], then):
-            futures = {pool.submit(_error, job, folder): job for job in group}
+            futures = {pool.submit(_error, job, folder, pages): job for job in group}
             for future in as_completed(futures):
                 yield futures[future], future.result()
     finally:
@@ -220,14 +228,17 @@ def _executed(jobs, folder, n):
             time.sleep(0.1)
 
 
-def _error(job, folder):
-    """Execute a NotebookJob; returns the CmlibError that it raised, or None."""
+def _error(job, folder, pages):
+    """Execute a NotebookJob; returns the CmlibError that it raised, or None.
+
+    `pages` are names of notebooks with a page.
+    """
     # Imported only now, as that takes seconds. jsonschema works without its parser of IRIs, which takes a second more.
     sys.modules.setdefault("rfc3987_syntax", None)
     from cmlib.report.execute import execute
 
     try:
-        execute(job.notebook, job.parameters, folder)
+        execute(job.notebook, job.parameters, folder, pages)
     except CmlibError as error:
         return error
     return None

@@ -104,7 +104,7 @@ print("" if intervals else how_to_get("spec-llc"))
 #
 # *How wide an interval is.* The four suites (integer and floating-point programs of each release, such as CINT2006) are left out in turn, and their changes are predicted by a model of the others. The score of a program is its largest error over all sizes, in units of the root beside $q$. In each suite, $q$ is the score below which a share $\lceil 0.9\,(n+1)\rceil / n$ of its $n$ programs lie; with so few programs that is the largest score. The largest $q$ of the four suites is taken, because a new suite may be as hard to predict as the hardest of these (cross-conformal prediction). The four percent in the root were chosen with all suites in sight.
 #
-# The columns, the bounds and $t_4$ were chosen beforehand, but kept after other choices had been tried on the same programs ([docs/cost.md](../docs/cost.md) lists them), and the weights $r_j^2$ were chosen with both releases in sight. So the errors below are somewhat too small.
+# The columns, the bounds and $t_4$ were chosen beforehand, but kept after other choices had been tried on the same programs ([docs/cost.md](../../docs/cost.md) lists them), and the weights $r_j^2$ were chosen with both releases in sight. So the errors below are somewhat too small.
 
 # %%
 def differences(x):
@@ -398,11 +398,11 @@ if len(recorded) == len(programs):
 # %% [markdown]
 # ## What this doesn't show
 #
-# The change of misses is given here, as measured; how many a larger cache would save must be known from elsewhere. The cost is one number a program: misses that stay in a large cache are others than those that go (astar, omnetpp), and overlap changes when neighbours go. Other programs on the machine, bandwidth that is used up, and pages are not in it. 29 programs on one processor are few, and the nine of CPU2017 were looked at when the weights of the scales were chosen; [the page on this notebook](../docs/cost.md) says which choices were tried on them and dropped.
+# The change of misses is given here, as measured; how many a larger cache would save must be known from elsewhere. The cost is one number a program: misses that stay in a large cache are others than those that go (astar, omnetpp), and overlap changes when neighbours go. Other programs on the machine, bandwidth that is used up, and pages are not in it. 29 programs on one processor are few, and the nine of CPU2017 were looked at when the weights of the scales were chosen; [the page on this notebook](../../docs/cost.md) says which choices were tried on them and dropped.
 #
 # ## On your own program
 #
-# Count it every 100 ms for some seconds (25 intervals at least, better hundreds): `perf stat -I 100 -x, -e instructions,cycles,LLC-load-misses,LLC-store-misses -o FILE -- PROGRAM` (other tools' files: [import](../docs/import.md); where perf has no such event, `cmlib record NAME -- PROGRAM` takes the processor's own, and no import is needed). Then `cmlib import NAME FILE` and `cmlib run live -p program=NAME`; the page `index.html` that it writes shows a line such as *Without `LLC-load-misses` (LLC misses): 20 % (range over plausible latencies: 0–41) fewer cycles*, for all misses of that cache. For another number of misses: `cmlib.cost.predict_change` ([how](../docs/cost.md)). `cmlib summarize FILE` prints the same line at once. The first thing to change is the interval (`-I`): longer, if its misses are few.
+# Count it every 100 ms for some seconds (25 intervals at least, better hundreds): `perf stat -I 100 -x, -e instructions,cycles,LLC-load-misses,LLC-store-misses -o FILE -- PROGRAM` (other tools' files: [import](../../docs/import.md); where perf has no such event, `cmlib record NAME -- PROGRAM` takes the processor's own, and no import is needed). Then `cmlib import NAME FILE` and `cmlib run live -p program=NAME`; the page `index.html` that it writes shows a line such as *Without `LLC-load-misses` (LLC misses): 20 % (range over plausible latencies: 0–41) fewer cycles*, for all misses of that cache. For another number of misses: `cmlib.cost.predict_change` ([how](../../docs/cost.md)). `cmlib summarize FILE` prints the same line at once. The first thing to change is the interval (`-I`): longer, if its misses are few.
 #
 # This notebook is about published data: `cmlib run paper cost_of_misses`. Its parameter `program` chooses whose intervals are read and drawn (`-p program=429.mcf.1`); the errors are over all programs in any case.
 #

@@ -329,7 +329,7 @@ display(results.finding(
 #
 # ## On your own program
 #
-# This page is about recordings whose truth is known: `cmlib run paper repair -p which=tuning` runs it on the files on which the constants were set; `which` is the parameter to change first. For a program of your own `cmlib record NAME -- COMMAND`, then `cmlib run live 02_cleaning -p program=NAME` compares the ways of cleaning. A method of your own is judged on these files by `cmlib.experiments.repair.score_method` ([how](../docs/cleaning-benchmark.md)).
+# This page is about recordings whose truth is known: `cmlib run paper repair -p which=tuning` runs it on the files on which the constants were set; `which` is the parameter to change first. For a program of your own `cmlib record NAME -- COMMAND`, then `cmlib run live 02_cleaning -p program=NAME` compares the ways of cleaning. A method of your own is judged on these files by `cmlib.experiments.repair.score_method` ([how](../../docs/cleaning-benchmark.md)).
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §III-B. Mathur and Cook, *Improved estimation for software multiplexing of performance counters*, MASCOTS 2005. Matheron, *Principles of geostatistics*, Economic Geology 58, 1963, on variogram and nugget.
 
