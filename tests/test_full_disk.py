@@ -82,13 +82,15 @@ for number in range(20):
 before = left()
 fill(8192)
 told(record.import_files, "app", [GOLDEN], folder="recordings")
+print(os.listdir("recordings"))
 told(store_lines, STREAM, "lines")
 told(store.rebuild, "recordings", "sqlite:///store.sqlite")
 print(left() == before)
 """,
     )
-    imported, compressed, rebuilt, rest = said.splitlines()
+    imported, programs, compressed, rebuilt, rest = said.splitlines()
     assert imported.startswith("RecordError could not write to ") and "No space left on device" in imported
+    assert programs == "['p']"
     assert (
         compressed.startswith("SampleError could not write to ") and "No space left on device" in compressed
     )

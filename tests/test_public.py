@@ -7,6 +7,8 @@ import json
 import lzma
 import os
 import re
+import subprocess
+import sys
 import threading
 import urllib.parse
 
@@ -19,6 +21,8 @@ from cmlib.cli import main
 from cmlib.io import public
 from cmlib.io.archive import digest
 from cmlib.io.public import _all_files, import_programs, programs
+from tests.processes import wait_until
+from tests.soft_recordings import ROOT
 
 SHIPPED = {"Apache-2.0", "BSD-3-Clause"}
 ROWS = [
@@ -86,6 +90,41 @@ def site(few, monkeypatch):
         monkeypatch.setattr(public, "SITE", f"http://127.0.0.1:{server.server_port}")
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield folder, asked
+        server.shutdown()
+
+
+FETCHING = """
+import sys
+from pathlib import Path
+from cmlib import places
+from cmlib.io import public
+places.shipped = lambda name: Path(sys.argv[1], "registry")
+public.cache_dir = lambda: Path(sys.argv[1], "cache")
+public.SITE = sys.argv[2]
+public.fetch("few")
+"""
+
+
+@pytest.fixture
+def slow_site():
+    """A server that sends half of a file and then nothing more; its address."""
+    ended = threading.Event()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Length", "1000000")
+            self.end_headers()
+            self.wfile.write(bytes(500_000))
+            ended.wait()
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        ended.set()
         server.shutdown()
 
 
@@ -207,6 +246,19 @@ def test_a_file_without_a_hash_is_read_if_it_has_the_size(few, site, monkeypatch
         and "is not the file that was published" in refused.output
         and not file.exists()
     )
+
+
+@pytest.mark.slow
+def test_what_a_killed_fetch_left_is_removed_by_the_next(site, slow_site, few):
+    cache = few / "cache"
+    with subprocess.Popen([sys.executable, "-c", FETCHING, str(few), slow_site], cwd=ROOT) as fetching:
+        assert wait_until(lambda: any(file.stat().st_size for file in cache.rglob("*") if file.is_file()))
+        fetching.kill()
+    (left,) = (file for file in cache.rglob("*") if file.is_file())
+    assert left.parent.suffix == ".partial"
+    public.fetch("few")
+    assert {str(file.relative_to(cache)) for file in cache.rglob("*") if file.is_file()} == set(FILES)
+    assert not list(cache.rglob("*.partial"))
 
 
 def test_the_list_and_unknown_names(few):

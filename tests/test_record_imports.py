@@ -5,6 +5,7 @@ import gzip
 import json
 import lzma
 import multiprocessing
+import resource
 import tracemalloc
 from datetime import datetime, timedelta
 
@@ -56,6 +57,22 @@ def test_a_plain_file_is_kept_byte_for_byte_and_never_twice(tmp_path):
     assert archive.read_raw(tmp_path / "app", "ocoe-p0-00") == raw
     with pytest.raises(record.RecordError, match="plain.csv is app/ocoe-p0-00 already"):
         record.import_files("app", [tmp_path / "plain.csv"], folder=tmp_path)
+    assert len(runs(tmp_path, "app")) == 1
+
+
+def test_an_import_that_can_t_be_written_leaves_nothing(tmp_path):
+    files = [ROOT / "tests/golden/perf-6.1/comma.csv", ROOT / "data/recordings/gcc/mlpx12-p0-00.csv.gz"]
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, before[1]))
+    try:
+        with pytest.raises(record.RecordError, match="could not write to .*File too large"):
+            record.import_files("app", files, folder=tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(tmp_path.iterdir()) == []
+    record.import_files("app", files[:1], folder=tmp_path)
+    with pytest.raises(record.RecordError, match="is app/.* already"):
+        record.import_files("app", files, folder=tmp_path)
     assert len(runs(tmp_path, "app")) == 1
 
 

@@ -180,16 +180,17 @@ def test_without_valgrind_the_package_is_named(tmp_path, no_perf):
 
 
 @needs_valgrind
-def test_an_interrupted_simulation_leaves_nothing(tmp_path, program):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_simulation_leaves_nothing(tmp_path, program, number):
     command = [sys.executable, "-c", "from cmlib.cli import main; main()"]
     command += ["record", "app", "--simulate", "--every-blocks", "1000000", "--", program, "100000000"]
     environment = {"CMLIB_DATA": str(tmp_path), "PATH": "/usr/bin:/bin"}
     running = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     assert wait_until(lambda: list(tmp_path.glob("recordings/app/*.partial/*.out")))
-    running.send_signal(signal.SIGINT)
+    running.send_signal(number)
     _, said = running.communicate(timeout=300)
     assert running.returncode == 2 and said.rstrip().endswith("Aborted!")
-    assert list(tmp_path.glob("recordings/app/*")) == []
+    assert list(tmp_path.glob("recordings/*")) == []
     assert processes(program) == []
 
 

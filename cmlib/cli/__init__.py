@@ -11,7 +11,9 @@ import importlib
 import linecache
 import os
 import shlex
+import signal
 import sys
+import threading
 import traceback
 
 import click
@@ -67,7 +69,8 @@ class _Commands(click.Group):
         code with which a command ended its context.
         """
         try:
-            code = super().main(*args, **extra | {"standalone_mode": False}) or 0
+            with _ended_as_by_ctrl_c():
+                code = super().main(*args, **extra | {"standalone_mode": False}) or 0
             if sys.stdout is not None:
                 sys.stdout.flush()
         except SystemExit as end:
@@ -88,6 +91,26 @@ class _Commands(click.Group):
             if isinstance(error, BrokenPipeError) or not _is_for_users(error):
                 raise
             raise click.ClickException(str(error) or type(error).__name__) from error
+
+
+@contextlib.contextmanager
+def _ended_as_by_ctrl_c():
+    """During a ``with`` block, let SIGTERM and SIGHUP end this process as Ctrl-C does, so that it leaves nothing half.
+
+    Ctrl-C is KeyboardInterrupt, for which files are removed and programs are ended. Signals that are ignored, as
+    SIGHUP is under nohup, stay ignored.
+    """
+    numbers = []
+    if threading.current_thread() is threading.main_thread():
+        both = (signal.SIGTERM, signal.SIGHUP)
+        numbers = [number for number in both if signal.getsignal(number) is signal.SIG_DFL]
+    for number in numbers:
+        signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _is_for_users(error):

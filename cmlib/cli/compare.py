@@ -8,7 +8,6 @@ histories it is 1 with --any-change only.
 
 import functools
 import os
-import signal
 from pathlib import Path
 
 import click
@@ -148,7 +147,6 @@ def compare(
         raise click.UsageError("--old-source and --new-source belong together.")
     if "build" in settings and "layouts" not in settings:
         raise click.UsageError("--build is for --layouts.")
-    from cmlib.collect.record.execute import signals_handled
     from cmlib.compare.comparison import compare_programs
     from cmlib.compare.layouts import REPEATS
     from cmlib.compare.report import make_refusal
@@ -161,10 +159,7 @@ def compare(
     n_commands = sum(not is_recording(name) for name in (old, new))
     total = n_commands * (settings.get("n_runs", _RUNS[source]) + REPEATS * settings.get("layouts", 0))
     try:
-        with (  # SIGTERM and SIGHUP end it as Ctrl-C does: with the program that runs, and what that started
-            signals_handled((signal.SIGTERM, signal.SIGHUP), signal.default_int_handler),
-            progress_bar(total=total, unit="run", disable=None if n_commands else True, leave=False) as bar,
-        ):
+        with progress_bar(total=total, unit="run", disable=None if n_commands else True, leave=False) as bar:
             notify = functools.partial(say, err=True)
             comparison = judge(old, new, notify=notify, progress=bar.update, **settings)
     except BaseException as error:

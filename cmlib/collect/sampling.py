@@ -27,7 +27,7 @@ from cmlib.collect.schedule import needs_counter
 from cmlib.compress import OnlineRegression
 from cmlib.errors import last_lines, message, text_of
 from cmlib.io import events
-from cmlib.io.archive import errors_as, make_folder, now, read_file, unpack
+from cmlib.io.archive import errors_as, now, program_folder, read_file, unpack
 from cmlib.io.archive.programs import check_names
 from cmlib.io.samples.files import LINES, SAMPLES, SampleError, draft, read_metadata, samples_dir
 from cmlib.io.samples.perf_data import SampleReader
@@ -265,14 +265,13 @@ def record_stream(
         settings = [f"{key}={value}" for key, value in counted.environment.items()]
         command = ["env", *settings, *counted.command] if settings else counted.command
         kind = "hardware" if any(map(needs_counter, encodings)) else "software"
-        with errors_as(SampleError, target):
-            make_folder(target)
         stem = f"{kind}-lines" if compress else kind
         names = (target / f"{stem}-{number:02d}" for number in itertools.count())
         out = next(name for name in names if not Path(f"{name}.json").exists())
         try:
             store = record_lines if compress else record_samples
-            return out, store(command, encodings, period, out, label=program.command)
+            with errors_as(SampleError, target), program_folder(target):
+                return out, store(command, encodings, period, out, label=program.command)
         except SampleError:
             if kind == "hardware":
                 machine.census().checked(_WITHOUT_COUNTERS)

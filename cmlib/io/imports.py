@@ -5,6 +5,7 @@ RecordError, before anything is written, for files that cannot be read and runs 
 there.
 """
 
+import contextlib
 import reprlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,7 +14,7 @@ import pandas as pd
 
 from cmlib import places
 from cmlib.io import events
-from cmlib.io.archive import as_text, errors_as, locked, make_folder, programs, reading_errors_as
+from cmlib.io.archive import as_text, errors_as, locked, program_folder, programs, reading_errors_as
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import UNKNOWN, are_totals, check_run, events_of, unknown_machine
 from cmlib.io.formats.readings import ReadOptions
@@ -174,17 +175,28 @@ def import_files(
             for program, of_program in sources.items()
             for meta, source in _intended(recordings / program, of_program, set_name, origin)
         ]
-        for target in dict.fromkeys(target for target, _, _ in added):
-            make_folder(target)
-        made = []
-        first_with_content = {}
+        with contextlib.ExitStack() as folders:
+            for target in dict.fromkeys(target for target, _, _ in added):
+                folders.enter_context(program_folder(target))
+            return _add_runs(added)
+
+
+def _add_runs(added):
+    """Write runs, (folder, metadata, FileRecording) each; paths of their metadata. After an error none is left."""
+    made = []
+    first_with_content = {}
+    try:
         for target, meta, source in added:
             file = programs.add_run(target, meta, source.raw)
+            made.append(file)
             first = first_with_content.setdefault((target, source.raw), file)
             if first != file:
                 programs.share_content(first, file)
-            made.append(file)
-        return made
+    except BaseException:
+        for file in made:
+            programs.remove_run(file)
+        raise
+    return made
 
 
 def _program(name, mark, condition):

@@ -16,7 +16,7 @@ import requests
 from cmlib import places
 from cmlib.errors import CmlibError, message
 from cmlib.io.absent import note_absent
-from cmlib.io.archive import decompress, digest, errors_as, read_file
+from cmlib.io.archive import atomic_replace, decompress, digest, errors_as, read_file, working_folder
 from cmlib.io.imports import import_files
 from cmlib.shell import command_code
 from cmlib.terminal import progress_bar
@@ -153,13 +153,15 @@ def _fetch(row):
     """Download one file (a row of files.csv) into the cache; PublicError if it can't be had or is not the
     original."""
     address = "/".join([SITE, row.repository, row.commit, urllib.parse.quote(row.path)])
-    folder, _, name = row.file.rpartition("/")
+    target = cache_dir() / row.file
+    target.parent.mkdir(parents=True, exist_ok=True)
     try:
         known = f"sha256:{row.sha256}" if row.sha256 else None
-        file = Path(pooch.retrieve(address, known, fname=name, path=cache_dir() / folder))
-        if (n_bytes := file.stat().st_size) != row.bytes:
-            file.unlink()
-            raise ValueError(f"it has {n_bytes:,} bytes, and the original {row.bytes:,}.")
+        with working_folder(target) as folder:
+            file = Path(pooch.retrieve(address, known, fname=target.name, path=folder))
+            if (n_bytes := file.stat().st_size) != row.bytes:
+                raise ValueError(f"it has {n_bytes:,} bytes, and the original {row.bytes:,}.")
+            atomic_replace(file, target)
     except requests.HTTPError as error:
         raise PublicError(f"{address} is not there: {error}.") from error
     except requests.RequestException as error:

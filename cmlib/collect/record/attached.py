@@ -22,7 +22,7 @@ from cmlib.collect.record.protocol import Request, encodings, fit_to_counters, p
 from cmlib.collect.schedule import make_plans, with_second_reading
 from cmlib.errors import message, text_of
 from cmlib.io import events, perf
-from cmlib.io.archive import errors_as, locked, make_folder, programs, working_folder
+from cmlib.io.archive import errors_as, locked, program_folder, programs, working_folder
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import events_of
 from cmlib.shell import command_line
@@ -170,8 +170,8 @@ def record_attached(
         machine.counters_lock(command_line("cmlib", "record", name), wait=wait) as lock,
     ):
         plan, meta = _planned(name, running, request, programs.existing_runs(recordings / name))
-        target = make_folder(recordings / name)
-        return _record(target, plan, meta | {"note": note}, running, seconds, lock, notify)
+        with program_folder(recordings / name) as target:
+            return _record(target, plan, meta | {"note": note}, running, seconds, lock, notify)
 
 
 def _planned(name, running, request, existing):

@@ -22,7 +22,7 @@ from cmlib.collect.record.execute import as_program, check_outcome, execute
 from cmlib.collect.schedule import PROBE
 from cmlib.errors import message
 from cmlib.io import perf
-from cmlib.io.archive import errors_as, locked, make_folder, now, working_folder
+from cmlib.io.archive import errors_as, locked, now, program_folder, working_folder
 from cmlib.io.archive.programs import RecordError, add_run, check_comparable, check_names, existing_runs
 from cmlib.io.archive.runs import check_run, run_name
 from cmlib.io.events import second_readings
@@ -89,8 +89,8 @@ def record(
     with (
         errors_as(RecordError, recordings, hint=_GOES_ON),
         machine.counters_lock(command_line("cmlib", "record", name), held=lock) as held,
+        program_folder(recordings / name) as target,
     ):
-        target = make_folder(recordings / name)
         existing = existing_runs(target)
         about = {"note": ""} | {key: value for key, value in about.items() if value is not None}
         about |= {"program": name, "command": program.command, "counters": dict(counters)}

@@ -15,7 +15,7 @@ from cmlib.collect.record.execute import TooLongError, find_program, noted
 from cmlib.collect.record.session import beginning, planned_metadata
 from cmlib.collect.schedule import Plan
 from cmlib.collect.simulate import valgrind
-from cmlib.io.archive import errors_as, locked, make_folder, working_folder
+from cmlib.io.archive import errors_as, locked, program_folder, working_folder
 from cmlib.io.archive.programs import add_run, check_comparable, check_names, read_raw
 from cmlib.io.archive.runs import VALGRIND, run_name
 from cmlib.io.callgrind import REPEATS, as_events, difference, read_parts, read_second_level, read_series
@@ -87,8 +87,7 @@ def record_simulated(
     check_names(name, set_name)
     version = valgrind.check_valgrind()
     find_program(command)
-    with errors_as(RecordError, recordings):
-        target = make_folder(recordings / name)
+    with errors_as(RecordError, recordings), program_folder(recordings / name) as target:
         existing = existing_runs(target)
         of_set = [meta for meta in existing.values() if meta["set"] == set_name]
         # Runs added to a set are simulated as its first run was.

@@ -290,18 +290,25 @@ def write_whole(target, content):
         draft.write_bytes(content)
 
 
-def make_folder(folder):
-    """Make a folder for recordings if it is missing, and return its Path; ArchiveError if it is a symbolic link.
+@contextlib.contextmanager
+def program_folder(folder):
+    """During a ``with`` block, the folder (Path) of a program's recordings; it is made if it is missing.
 
-    Working folders that killed processes have left in it are removed.
+    Working folders that killed processes have left in it are removed. After an error the folder is removed if nothing
+    is in it. ArchiveError if it is a symbolic link.
     """
     folder = Path(folder)
     if folder.is_symlink():
         raise ArchiveError(message(__file__, "link", folder, os.readlink(folder)))
     folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder):
-        _remove_abandoned(folder.glob("*.partial"))
-    return folder
+    try:
+        with locked(folder):
+            _remove_abandoned(folder.glob("*.partial"))
+        yield folder
+    except BaseException:
+        with contextlib.suppress(OSError):  # it is not empty
+            folder.rmdir()
+        raise
 
 
 @contextlib.contextmanager

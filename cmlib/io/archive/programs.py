@@ -144,3 +144,10 @@ def share_content(first, other):
     except OSError:  # two copies are as good
         return
     link.replace(other.with_suffix(suffix))
+
+
+def remove_run(description):
+    """Remove a run, given the path of its metadata file: the metadata first, as they make the run exist."""
+    content = description.with_suffix(runs.content_suffix(runs.read_run_metadata(description)))
+    description.unlink()
+    content.unlink()
