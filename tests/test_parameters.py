@@ -331,3 +331,12 @@ def test_widgets_are_shown_only_in_a_session_of_a_jupyter_server(tmp_path, monke
     monkeypatch.setenv("JPY_SESSION_NAME", "/notebooks/03_ranking.ipynb")
     assert begin("03_ranking", settings).interactive
     assert not begin("03_ranking", settings | {"interactive": False}).interactive
+
+
+def test_results_of_plain_papermill_do_not_replace_those_of_a_profile(tmp_path, monkeypatch):
+    monkeypatch.setenv("CMLIB_RESULTS", str(tmp_path))
+    begin("03_ranking", {"profile": "paper"}, program="gcc").results.save()
+    before = (tmp_path / "paper/03_ranking/manifest.json").stat().st_mtime_ns
+    begin("03_ranking", {}, program="kmeans").results.save()
+    assert (tmp_path / "paper/03_ranking/manifest.json").stat().st_mtime_ns == before
+    assert (tmp_path / "papermill/03_ranking/manifest.json").is_file()

@@ -73,7 +73,7 @@ class Results:
         Heading in the report.
     question : str
         What the notebook answers, in one sentence.
-    profile : str, default "paper"
+    profile : str
         Folder under `data/results` (or `folder`).
     folder : path, optional
         Where results go instead of `data/results`.
@@ -84,7 +84,7 @@ class Results:
         If the folder can't be written.
     """
 
-    def __init__(self, notebook, *, title, question, profile="paper", folder=None):
+    def __init__(self, notebook, *, title, question, profile, folder=None):
         self._final = Path(folder or places.results_dir()) / profile / notebook
         self._draft = self._final.with_name(f"{notebook}.partial")
         shutil.rmtree(self._draft, ignore_errors=True)
