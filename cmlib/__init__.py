@@ -34,6 +34,7 @@ def load_example(program="gcc"):
     >>> f"{run.running['ls_stlf'].mean():.2f}"
     '0.24'
     """
+    from cmlib.errors import InputError
     from cmlib.io.archive.runs import read_run_metadata
     from cmlib.io.recording import make_recording
     from cmlib.io.store.raw import read_counts
@@ -41,7 +42,7 @@ def load_example(program="gcc"):
 
     known = sorted(file.parent.name for file in shipped("recordings").glob("*/mlpx12-p0-00.json"))
     if program not in known:
-        raise ValueError(f"there is no example {program!r}; there are {', '.join(known)}.")
+        raise InputError(f"there is no example {program!r}; there are {', '.join(known)}.")
     file = shipped("recordings") / program / "mlpx12-p0-00.json"
     meta = read_run_metadata(file)
     return make_recording(meta, *read_counts(file, meta))

@@ -1,18 +1,23 @@
 """Errors whose messages are written for users.
 
-:class:`CmlibError` is the base of all: the command line shows their messages without a traceback, and so those of
-OSError and of ValueErrors that cmlib raises; other errors are bugs. :class:`NothingRecordedError` and
+:class:`CmlibError` is the base of all: the command line shows their messages without a traceback, and those of OSError
+and EOFError; all others, such as a library's ValueError, are bugs. cmlib raises :class:`InputError` in place of
+ValueError. :class:`NothingRecordedError` and
 :class:`UnfitRecordingError` (also a ValueError) are about recordings. Longer texts lie in the YAML file beside a
 module, from which :func:`message` takes them.
 """
 
 from cmlib.places import yaml_beside
 
-__all__ = ["CmlibError", "NotebookError", "NothingRecordedError", "UnfitRecordingError"]
+__all__ = ["CmlibError", "InputError", "NotebookError", "NothingRecordedError", "UnfitRecordingError"]
 
 
 class CmlibError(Exception):
     """An expected failure: says what happened, where, and what to do; shown without a traceback."""
+
+
+class InputError(CmlibError, ValueError):
+    """A value, a file or a recording that a user gave is wrong: says what is wrong, and what would be right."""
 
 
 class NotebookError(CmlibError):

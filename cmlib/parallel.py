@@ -19,7 +19,7 @@ import joblib
 from joblib.externals import loky
 
 import cmlib
-from cmlib.errors import CmlibError
+from cmlib.errors import CmlibError, InputError
 
 __all__ = ["parallel_map"]
 
@@ -60,7 +60,7 @@ class Workers:
 
     def __post_init__(self):
         if self.executor not in ("processes", "dask") or (self.executor == "dask") != bool(self.scheduler):
-            raise ValueError(
+            raise InputError(
                 f"executor is {self.executor!r}, and scheduler {self.scheduler!r}: executor is 'processes', or "
                 "'dask' with the address of a scheduler, such as tcp://127.0.0.1:8786; `dask scheduler` starts one."
             )
@@ -171,11 +171,11 @@ def _client(scheduler):
     try:
         from distributed import Client
     except ImportError:
-        raise ValueError("executor 'dask' needs Dask: pip install 'cmlib[cluster]'.") from None
+        raise InputError("executor 'dask' needs Dask: pip install 'cmlib[cluster]'.") from None
     try:
         return Client(scheduler, timeout=_PATIENCE_S, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise ValueError(f"no Dask scheduler answers at {scheduler}: {error}. Run `dask scheduler`") from None
+        raise InputError(f"no Dask scheduler answers at {scheduler}: {error}. Run `dask scheduler`") from None
 
 
 def _check_workers(client, scheduler):
@@ -184,11 +184,11 @@ def _check_workers(client, scheduler):
     # A built-in function: a worker without cmlib can still run it.
     answers = client.run(eval, "__import__('cmlib').__version__", on_error="return")
     if not answers:
-        raise ValueError(f"the Dask scheduler at {scheduler} has no workers. Run `dask worker {scheduler}`.")
+        raise InputError(f"the Dask scheduler at {scheduler} has no workers. Run `dask worker {scheduler}`.")
     for worker, answer in answers.items():
         if answer != cmlib.__version__ and not isinstance(answer, OSError):
             lacks = isinstance(answer, Exception)
             answered = f"cannot import cmlib ({answer})" if lacks else f"has cmlib {answer}"
-            raise ValueError(
+            raise InputError(
                 f"Dask worker {worker} {answered}; this is cmlib {cmlib.__version__}. Install it there."
             )

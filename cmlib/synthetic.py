@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from cmlib.errors import InputError
+
 __all__ = ["product_pair_data"]
 
 
@@ -51,7 +53,7 @@ def product_pair_data(n_steps=300, n_events=10, n_pairs=2, *, noise=0.02, seed=0
         If there are too few events for the pairs.
     """
     if 2 * n_pairs > n_events:
-        raise ValueError(f"{n_pairs} pairs need {2 * n_pairs} events; there are {n_events}.")
+        raise InputError(f"{n_pairs} pairs need {2 * n_pairs} events; there are {n_events}.")
     rng = np.random.default_rng(seed)
     levels = _phases(rng, n_steps, n_events)
     signs = rng.choice([-1.0, 1.0], size=n_events)

@@ -18,7 +18,7 @@ from cmlib import experiments, places, report
 from cmlib.cli import main
 from cmlib.collect import record
 from cmlib.collect.machine.lock import lock_file
-from cmlib.errors import CmlibError
+from cmlib.errors import CmlibError, InputError
 from cmlib.io import store
 from cmlib_workloads.servers import CACHE_PORT, datacaching
 from tests.processes import wait_until
@@ -72,6 +72,14 @@ def commands(group, path=()):
         commands(command, where) if hasattr(command, "commands") else [where] for where, command in named
     ]
     return sum(inner, [])
+
+
+def test_the_list_of_commands_cuts_off_no_help():
+    listed = " ".join(cmlib("--help").stdout.partition("Commands:")[2].split())
+    assert "..." not in listed
+    for name, command in main.commands.items():
+        first = " ".join(command.help.split()).partition(".")[0]
+        assert f"{name} {first}." in listed
 
 
 @pytest.mark.parametrize("path", commands(main), ids=" ".join)
@@ -130,6 +138,7 @@ def test_output_that_cannot_be_written_ends_with_2_and_no_traceback(arguments, o
         (EOFError("cut short"), "Error: cut short"),
         (KeyboardInterrupt(), "Aborted!"),
         (KeyError("unexpected"), "this is a bug in cmlib"),
+        (InputError("a wrong value"), "Error: a wrong value"),
         (ValueError("of a library"), "this is a bug in cmlib"),
         (UnicodeDecodeError("utf-8", b"", 0, 1, "of a library"), "this is a bug in cmlib"),
     ],
@@ -144,7 +153,7 @@ def test_exit_code_1_is_left_to_what_a_command_found(monkeypatch, error, told):
 
 
 def test_a_bug_says_where_it_is_and_hides_passwords(monkeypatch):
-    """A library's ValueError is none of the user's, and one that cmlib raises is."""
+    """A library's ValueError is none of the user's, and cmlib's InputError is."""
     monkeypatch.setattr(report, "run_profile", lambda *_: np.zeros(3).reshape(2, 2))
     monkeypatch.setattr(
         sys, "argv", ["cmlib", "run", "smoke", "-p", "database=postgresql://me:secret@there/x"]

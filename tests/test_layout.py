@@ -138,6 +138,12 @@ def test_every_package_has_its_storey():
     assert packages <= GROUND | METHODS | SHOWS | {"collect", "compare", "io", "experiments"}
 
 
+def test_no_error_for_users_is_a_plain_value_error():
+    """The command line takes a ValueError for a bug; InputError is the one for users."""
+    files = [*MODULES, *sorted((ROOT / "workloads").rglob("*.py"))]
+    assert [file.name for file in files if "raise ValueError" in file.read_text(encoding="utf-8")] == []
+
+
 def test_no_two_packages_import_each_other():
     needs = {}
     for module, name in imports():

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cmlib.anomaly import network
 from cmlib.anomaly.samples import usual_range
+from cmlib.errors import InputError
 
 
 def stopping_run(variances, *, eps=0.05, goal=1, max_runs=100):
@@ -63,12 +64,12 @@ def stopping_run(variances, *, eps=0.05, goal=1, max_runs=100):
     """
     v = np.asarray(variances, dtype=float)
     if v.ndim != 1 or not np.isfinite(v).all():
-        raise ValueError(
+        raise InputError(
             f"variances: expected one finite number a run, received shape {v.shape} with "
             f"{np.count_nonzero(~np.isfinite(v))} that are not finite. Leave out runs without samples."
         )
     if goal < 0 or max_runs < 1:
-        raise ValueError(f"goal must be >= 0 and max_runs >= 1, received {goal} and {max_runs}")
+        raise InputError(f"goal must be >= 0 and max_runs >= 1, received {goal} and {max_runs}")
     eps = np.broadcast_to(eps, v.shape)
     changes = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(v)))])
     met = 0
@@ -251,7 +252,7 @@ class Autoencoder(BaseEstimator):
             falling = bool(topology) and all(1 <= after < before for before, after in widths)
             # With one counter, a layer can't be narrower than the input.
             if not falling and topology not in space:
-                raise ValueError(
+                raise InputError(
                     f"topology {topology} of an autoencoder for {self.n_features_in_} counters: every layer must be "
                     "narrower than the one before it and at least 1 wide. Give smaller widths, or more counters."
                 )

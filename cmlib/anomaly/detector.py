@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.anomaly.clusters import cross_val_distances, distances, select_n_clusters
 from cmlib.anomaly.samples import DISTANCES, LOCATION_COLUMNS, gather, smallest_range, summarize
+from cmlib.errors import InputError
 
 
 def p_value_of_distance(distance, good):
@@ -112,7 +113,7 @@ class AutoPerf(BaseEstimator):
         """
         runs = list(runs)
         if len(runs) < 2:
-            raise ValueError(f"{len(runs)} good runs: it takes at least 2 to tell what differs between them")
+            raise InputError(f"{len(runs)} good runs: it takes at least 2 to tell what differs between them")
         self._check_rule()
         self.counters_ = [column for column in runs[0] if column not in LOCATION_COLUMNS]
         self._seed = int(check_random_state(self.random_state).randint(2**31))
@@ -281,7 +282,7 @@ class AutoPerf(BaseEstimator):
     def _check_rule(self):
         """Raise a ValueError if the rule is unknown."""
         if self.rule not in ("distance", "any"):
-            raise ValueError(f"rule {self.rule!r}: it can be 'distance' or 'any'")
+            raise InputError(f"rule {self.rule!r}: it can be 'distance' or 'any'")
 
     def _model(self, runs):
         """The unfitted autoencoder to be cloned for each cluster, with seed and smallest range set."""
@@ -296,7 +297,7 @@ class AutoPerf(BaseEstimator):
         check_is_fitted(self)
         samples = gather(runs, self.counters_)
         if unknown := set(samples.index.get_level_values("function")) - set(self.clusters_):
-            raise ValueError(
+            raise InputError(
                 f"functions {sorted(unknown)} were not in the good runs ({sorted(self.clusters_)}): there is nothing "
                 "to compare them with. Put regions around their callers instead."
             )

@@ -9,6 +9,8 @@ runs differ in their counters, or hold values that are not finite.
 import numpy as np
 import pandas as pd
 
+from cmlib.errors import InputError
+
 # Smallest relevant range of a counter: an event in a million instructions, or in a quarter of a millisecond.
 _PER_INSTRUCTION, _PER_NANOSECOND = 1e-6, 4e-6
 
@@ -57,12 +59,12 @@ def gather(runs, counters):
     for run in runs:
         counted = [column for column in run if column not in LOCATION_COLUMNS]
         if set(counted) != set(counters):
-            raise ValueError(
+            raise InputError(
                 f"a run has the counters {counted}, the first good one {counters}: only runs that counted the same "
                 "events can be compared"
             )
         if run.empty or not np.isfinite(run[counters].to_numpy(float)).all():
-            raise ValueError(f"a run of {len(run)} samples is empty or not counted everywhere: leave it out")
+            raise InputError(f"a run of {len(run)} samples is empty or not counted everywhere: leave it out")
     samples = pd.concat([run[["function", *counters]] for run in runs])
     numbers = np.repeat(np.arange(len(runs)), list(map(len, runs)))
     functions = samples.pop("function").astype(str)

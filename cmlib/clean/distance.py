@@ -10,6 +10,8 @@ import math
 import numba
 import numpy as np
 
+from cmlib.errors import InputError
+
 
 def dtw(a, b):
     """Compute the distance between two series after the best warping of their time axes.
@@ -105,10 +107,10 @@ def _series(values, which):
     """Values as a contiguous array of float64; a ValueError on the `which` series if they are no finite series."""
     values = np.ascontiguousarray(values, dtype=np.float64)
     if values.ndim != 1 or not len(values):
-        raise ValueError(f"the {which} series has shape {values.shape}; dtw needs a row of samples")
+        raise InputError(f"the {which} series has shape {values.shape}; dtw needs a row of samples")
     if not np.isfinite(values).all():
         bad = np.flatnonzero(~np.isfinite(values))
-        raise ValueError(
+        raise InputError(
             f"the {which} series has {len(bad)} samples of {len(values)} that are no numbers, the first at "
             f"{bad[0]}: leave them out or clean the series first"
         )

@@ -8,7 +8,7 @@ An UnfitRecordingError (a ValueError) if no sample is known.
 import numba
 import numpy as np
 
-from cmlib.errors import UnfitRecordingError
+from cmlib.errors import InputError, UnfitRecordingError
 
 
 def missing_samples(values, running=None, *, true_zero_max=0.01):
@@ -54,7 +54,7 @@ def fill_missing(values, missing, *, k=5):
         If `k` is below 1, or no sample is known.
     """
     if k < 1:
-        raise ValueError(f"k is {k}; at least one neighbour is needed to fill a sample")
+        raise InputError(f"k is {k}; at least one neighbour is needed to fill a sample")
     if missing.all():
         raise UnfitRecordingError(f"all {len(values)} samples are missing: nothing is left to fill them from")
     return _fill(values.copy(), missing, k)

@@ -9,6 +9,8 @@ import statistics
 
 import numpy as np
 
+from cmlib.errors import InputError
+
 
 def replace_outliers(values, *, n_std=5.0, exact=None):
     """Replace samples above mean + n_std * std by the median of their part of the series.
@@ -48,7 +50,7 @@ def replace_outliers(values, *, n_std=5.0, exact=None):
     exceeds 3; at 26 and 10 only rounding does.
     """
     if not n_std > 0:
-        raise ValueError(f"n_std is {n_std}; a threshold needs a number of standard deviations above 0")
+        raise InputError(f"n_std is {n_std}; a threshold needs a number of standard deviations above 0")
     finite = values[np.isfinite(values)]
     replaced = values > (finite.mean() + n_std * finite.std() if len(finite) else np.inf)
     if exact is not None:

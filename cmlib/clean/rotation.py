@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from cmlib.errors import InputError
+
 
 class Replay(NamedTuple):
     """Counts as multiplexing would have shown them, and the true ones.
@@ -58,9 +60,9 @@ def replay(counted, groups, *, slots=1, phase=0):
         If `slots` is below 1, a group's event was not counted, or there is no whole interval.
     """
     if unknown := [event for group in groups for event in group if event not in counted]:
-        raise ValueError(f"{', '.join(unknown)}: not among the events that were counted")
+        raise InputError(f"{', '.join(unknown)}: not among the events that were counted")
     if not 1 <= slots <= len(counted):
-        raise ValueError(f"slots is {slots}; an interval has 1 slot to {len(counted)}, as many as there are")
+        raise InputError(f"slots is {slots}; an interval has 1 slot to {len(counted)}, as many as there are")
     n = len(counted) // slots
     exact = counted.to_numpy(dtype=np.float64)[: n * slots]
     seen = np.ones_like(exact)

@@ -8,7 +8,7 @@ share is outside 0 to 1, or an event has fewer than three samples; in a run, eve
 import numpy as np
 
 from cmlib.clean.methods import METHODS, REGISTERED, options_for
-from cmlib.errors import UnfitRecordingError
+from cmlib.errors import InputError, UnfitRecordingError
 
 FEWEST_SAMPLES = 3  # of finite samples of an event, to be cleaned
 
@@ -78,7 +78,7 @@ def clean_series(values, running=None, *, method="counterminer", name="the serie
     """
     known = [name for name, registered in REGISTERED.items() if not registered.whole_run]
     if method not in known:
-        raise ValueError(f"{name}: method is {method!r}; clean_series knows {', '.join(known)}")
+        raise InputError(f"{name}: method is {method!r}; clean_series knows {', '.join(known)}")
     values = np.array(values, dtype=np.float64)
     running = _checked(values, running, name)
     cleaned = REGISTERED[method].clean(values, running, **options_for(method, options))
@@ -96,11 +96,11 @@ def _checked(values, running, name):
     if running is None:
         return None
     if np.shape(running) != values.shape:
-        raise ValueError(f"{name}: running has shape {np.shape(running)}, and the values {values.shape}")
+        raise InputError(f"{name}: running has shape {np.shape(running)}, and the values {values.shape}")
     share = np.where(finite, np.asarray(running, dtype=np.float64), 0.0)
     if not ((share >= 0) & (share <= 1)).all():
         wrong = share[~((share >= 0) & (share <= 1))][0]
-        raise ValueError(f"{name}: a running share is {wrong}; shares lie between 0 and 1 (percent / 100)")
+        raise InputError(f"{name}: a running share is {wrong}; shares lie between 0 and 1 (percent / 100)")
     return share
 
 
@@ -159,12 +159,12 @@ def clean_run(counts, running=None, *, method="shrinkage", sums=(), run="this ru
     (36, 42)
     """
     if method not in METHODS:
-        raise ValueError(f"{run}: method is {method!r}; clean_run knows {', '.join(METHODS)}")
+        raise InputError(f"{run}: method is {method!r}; clean_run knows {', '.join(METHODS)}")
     chosen, known = REGISTERED[method], options_for(method, options)
     if running is None and chosen.whole_run:
-        raise ValueError(f"{run}: method {method!r} needs the running shares; else use 'counterminer'")
+        raise InputError(f"{run}: method {method!r} needs the running shares; else use 'counterminer'")
     if running is not None and any(not a.equals(b) for a, b in zip(counts.axes, running.axes, strict=True)):
-        raise ValueError(f"{run}: counts {counts.shape} and running {running.shape} differ in rows or events")
+        raise InputError(f"{run}: counts {counts.shape} and running {running.shape} differ in rows or events")
     counts = counts.astype(np.float64)
     cleaned = counts.copy()
     for event in counts.columns[counts.notna().any()]:

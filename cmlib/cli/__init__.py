@@ -8,7 +8,6 @@ UsageError or BadParameter.
 
 import contextlib
 import importlib
-import linecache
 import os
 import shlex
 import signal
@@ -58,7 +57,7 @@ class _Commands(click.Group):
 
     def format_commands(self, ctx, formatter):
         """Write the list of commands for `cmlib --help`, without importing those of `_PARTS`."""
-        helps = {name: command.get_short_help_str(80) for name, command in self.commands.items()}
+        helps = {name: _first_sentence(command) for name, command in self.commands.items()}
         with formatter.section("Commands"):
             formatter.write_dl(sorted((helps | _PARTS).items()))
 
@@ -87,9 +86,9 @@ class _Commands(click.Group):
         try:
             with places.compiling():
                 return super().invoke(ctx)
-        except (CmlibError, OSError, EOFError, ValueError) as error:
-            if isinstance(error, BrokenPipeError) or not _is_for_users(error):
-                raise
+        except BrokenPipeError:
+            raise
+        except (CmlibError, OSError, EOFError) as error:
             raise click.ClickException(str(error) or type(error).__name__) from error
 
 
@@ -113,15 +112,10 @@ def _ended_as_by_ctrl_c():
             signal.signal(number, signal.SIG_DFL)
 
 
-def _is_for_users(error):
-    """Whether an error's text is meant for users: False for a ValueError that no ``raise`` statement in cmlib's code
-    raised.
-    """
-    if isinstance(error, CmlibError) or not isinstance(error, ValueError):
-        return True
-    *_, (frame, line) = traceback.walk_tb(error.__traceback__)
-    raised = linecache.getline(frame.f_code.co_filename, line).strip().startswith("raise")
-    return raised and _module(frame).startswith(_OURS)
+def _first_sentence(command):
+    """The first paragraph (str) of a command's help, up to its first full stop, however long it is."""
+    paragraph = " ".join(command.help.split("\n\n")[0].split())
+    return paragraph.partition(". ")[0].removesuffix(".") + "."
 
 
 def _module(frame):

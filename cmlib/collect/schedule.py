@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from cmlib.errors import InputError
 from cmlib.io.events.naming import SOFTWARE_NAMES, copy_name
 from cmlib.spelling import PINNED
 
@@ -100,9 +101,9 @@ def needs_counter(event):
 def _groups(events, n_counters, pinned, counters_of):
     """Divide events, in their order, into tuples that fit on the counters left by the pinned ones."""
     if not events:
-        raise ValueError("no events to count.")
+        raise InputError("no events to count.")
     if twice := sorted(name for name, n in Counter([*pinned, *events]).items() if n > 1):
-        raise ValueError(f"named more than once, or pinned and named: {', '.join(twice)}; name each once.")
+        raise InputError(f"named more than once, or pinned and named: {', '.join(twice)}; name each once.")
     if not any(map(needs_counter, events)):
         return [tuple(events)]
     width = n_counters - sum(map(needs_counter, pinned))
@@ -112,7 +113,7 @@ def _groups(events, n_counters, pinned, counters_of):
         if needed > width:
             left = f"{event} needs {needed} and {width} are left"
             left = left if width > 0 else "none is left to count others"
-            raise ValueError(
+            raise InputError(
                 f"{n_counters} counters are good and {len(pinned)} events are pinned ({', '.join(pinned)}): {left}. "
                 "See `cmlib doctor`; leave the event out, pin fewer, or count software events."
             )

@@ -18,7 +18,7 @@ from cmlib.collect.simulate import read_functions
 from cmlib.collect.simulate.valgrind import EACH_INSTRUCTION, FIXED_LIBC, simulate
 from cmlib.collect.toolchain import run_tool
 from cmlib.compare.machine_code import find_differences, read_code
-from cmlib.errors import CmlibError
+from cmlib.errors import CmlibError, InputError
 from cmlib.terminal import say
 
 _MAPPED = re.compile(r"PERF_RECORD_MMAP2? .*: r-xp (/.+)$", re.MULTILINE)
@@ -57,11 +57,13 @@ def compare_code(old, new, notify=say):
 
     `old` and `new` are Versions (commands to run). Each is run once, to see which files it maps. Where functions
     differ, each is run once more under Callgrind, to see which of them were executed. Where a command fails or the
-    code can't be compared no CmlibError is raised: `same` is None and `reason` says why; a ValueError only for a
+    code can't be compared no CmlibError is raised: `same` is None and `reason` says why; an InputError only for a
     command that a shell could not split into words. `notify`, a callable, gets a sentence before the second run.
     """
     try:
         return _compared(old, new, notify)
+    except InputError:
+        raise
     except CmlibError as error:
         return CodeComparison(None, str(error).partition("\n")[0])
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from cmlib.errors import InputError
+
 
 @dataclass(frozen=True)
 class Ratio:
@@ -41,7 +43,7 @@ def estimate_paired_ratio(old, new, *, confidence=0.95):
     """
     old, new = _logarithms(old, new)
     if old.shape != new.shape:
-        raise ValueError(f"{old.size} old and {new.size} new times are no pairs")
+        raise InputError(f"{old.size} old and {new.size} new times are no pairs")
     differences = new - old
     means = np.sort(np.add.outer(differences, differences)[np.triu_indices(old.size)] / 2)
     at_least = compute_signed_rank_tail(old.size)
@@ -90,7 +92,7 @@ def _logarithms(old, new):
     """Logarithms of both arrays of times; a ValueError if one is empty or has a time that is not above 0."""
     both = [np.asarray(times, dtype=float) for times in (old, new)]
     if not all(times.size and (times > 0).all() for times in both):
-        raise ValueError(f"{both[0].size} old and {both[1].size} new times: it takes one of each, above 0")
+        raise InputError(f"{both[0].size} old and {both[1].size} new times: it takes one of each, above 0")
     return [np.log(times) for times in both]
 
 

@@ -14,6 +14,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
+from cmlib.errors import InputError
 from cmlib.extras import check_extra
 
 _MOST_STATEMENTS = 2  # of a small function
@@ -112,7 +113,7 @@ def read_functions(tree):
     files = [root] if root.is_file() else sorted(path for path in root.rglob("*") if path.is_file())
     sources = [path for path in files if get_reader_for(path.name)]
     if not sources:
-        raise ValueError(f"{root}: no source of C, C++, Python or another language that lizard reads")
+        raise InputError(f"{root}: no source of C, C++, Python or another language that lizard reads")
     functions = defaultdict(list)
     for path in sources:
         name = path.name if path == root else path.relative_to(root).as_posix()

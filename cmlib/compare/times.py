@@ -13,6 +13,7 @@ import pandas as pd
 from scipy import stats
 
 from cmlib.compare.ratios import compute_smallest_p_value, estimate_paired_ratio, estimate_unpaired_ratio
+from cmlib.errors import InputError
 
 WHOLE = "whole program"
 ELAPSED, PROCESSOR = "elapsed time", "processor time"
@@ -97,7 +98,7 @@ def compare_times(old, new, *, alpha=0.002, smallest=0.04, paired=True, n_looks=
     timed = {column: _times(old[column], new[column], paired) for column in old if column in new}
     timed = {column: times for column, times in timed.items() if all(map(len, times))}
     if not timed:
-        raise ValueError("no function was timed in both versions: there is nothing to compare")
+        raise InputError("no function was timed in both versions: there is nothing to compare")
     n_tests = len(timed) * n_looks
     least = {
         column: compute_smallest_p_value(*map(len, times), paired=paired) for column, times in timed.items()
@@ -105,7 +106,7 @@ def compare_times(old, new, *, alpha=0.002, smallest=0.04, paired=True, n_looks=
     testable = {column: times for column, times in timed.items() if n_tests * least[column] <= alpha}
     if not testable:
         old_times, new_times = max(timed.values(), key=lambda times: min(map(len, times)))
-        raise ValueError(
+        raise InputError(
             f"{len(new_times)} runs of the new version against {len(old_times)} of the old one, at most: too few for "
             f"any change to be significant at {alpha:g} in {n_tests} tests. Record more runs."
         )

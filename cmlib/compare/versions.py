@@ -28,7 +28,7 @@ from cmlib.collect.machine.host import core_pmus
 from cmlib.collect.record.execute import check_perf, run_timed
 from cmlib.compare.times import ELAPSED, PROCESSOR, WHOLE
 from cmlib.compare.usual_events import list_usual_events
-from cmlib.errors import CmlibError
+from cmlib.errors import CmlibError, InputError
 from cmlib.io import perf, regions
 from cmlib.io.archive import in_recording
 from cmlib.terminal import say
@@ -378,7 +378,7 @@ def read_times(text):
     function, functions = pd.factorize(rows["function"])
     shape = len(samples), len(functions)
     if math.prod(shape) > _MOST_TIMES:
-        raise ValueError(
+        raise InputError(
             f"{shape[0]:,} executions of {shape[1]:,} functions have more than the {_MOST_TIMES:,} times that are read"
         )
     place = np.repeat(np.arange(len(samples)), list(map(len, samples))) * len(functions) + function
@@ -389,7 +389,7 @@ def read_times(text):
     n_samples, work = added(), added(rows["work"])
     work = np.where(added(rows["work"] == 1) == n_samples, 1, work)
     if (work == 0).any():
-        raise ValueError("the work of a function adds up to 0")
+        raise InputError("the work of a function adds up to 0")
     work = np.where(n_samples > 0, work, np.nan)
     times = np.stack([added(rows["seconds"]) / work, added(rows["task-clock"]) / 1e9 / work], axis=-1)
     columns = pd.MultiIndex.from_product([functions, MEASURES]).to_flat_index()
@@ -405,5 +405,5 @@ def _noted_times(heading):
     noted = dict(re.findall(r" (elapsed_s|processor_s)=(\S+)", heading))
     times = {(WHOLE, _NOTED[key]): float(seconds) for key, seconds in noted.items()}
     if not all(0 <= seconds <= _LONGEST_S for seconds in times.values()):
-        raise ValueError(f"a run took {', '.join(noted.values())[:60]} s, which no clock tells")
+        raise InputError(f"a run took {', '.join(noted.values())[:60]} s, which no clock tells")
     return times

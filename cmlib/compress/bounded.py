@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 
 from cmlib.compress.online import LineStream, include, start, write
+from cmlib.errors import InputError
 
 # Most corners of a wall's hull, for each event. Straight or noisy counts have about ten; a smooth bend of thousands of
 # samples can have as many as this, and then its line ends.
@@ -61,7 +62,7 @@ class BoundedRegression(LineStream):
         n_events = len(self._fits)
         bounds = np.asarray(bound, dtype=float)
         if bounds.shape not in {(), (n_events,)} or not (np.isfinite(bounds) & (bounds > 0)).all():
-            raise ValueError(
+            raise InputError(
                 f"bound must be positive, one number or one for each of {n_events} event(s); got {bound!r}"
             )
         self._bounds = np.broadcast_to(bounds, n_events).copy()

@@ -10,6 +10,7 @@ import pandas as pd
 
 from cmlib.compress.bounded import BoundedRegression
 from cmlib.compress.online import OnlineRegression
+from cmlib.errors import InputError
 
 
 def compress(x, y, *, alpha=0.01, n_sigma=3.0, drift=None, bound=None):
@@ -92,7 +93,7 @@ def reconstruct(lines, x):
     first, last = lines["x_start"].iloc[0], lines["x_end"].iloc[-1]
     outside = np.flatnonzero(~((x >= first) & (x <= last)))
     if outside.size:
-        raise ValueError(
+        raise InputError(
             f"the lines reach from {first:.17g} to {last:.17g}; there is nothing to read at {x[outside[0]]:.17g}"
         )
     at = np.searchsorted(lines["x_end"].to_numpy(), x)

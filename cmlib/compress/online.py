@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 from numba import njit
 
+from cmlib.errors import InputError
+
 # Rounding errors of the sums, as a share of the line's rise, and of the counts themselves.
 _ROUNDING = 1e-13
 _RESOLUTION = 1e-15
@@ -137,7 +139,7 @@ class LineStream:
         self.events = None if events is None else tuple(events)
         n_events = 1 if events is None else len(self.events)
         if n_events == 0 or len(set(self.events or "y")) != n_events:
-            raise ValueError(f"events must be different names, at least one; got {list(self.events)}")
+            raise InputError(f"events must be different names, at least one; got {list(self.events)}")
         self._span, self._fits = np.zeros(1, SPAN), np.zeros(n_events, FIT)
 
     def extend(self, x, y):
@@ -165,7 +167,7 @@ class LineStream:
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         table = y[:, np.newaxis] if y.ndim == 1 else y
         if table.shape != (*x.shape, len(self._fits)):
-            raise ValueError(
+            raise InputError(
                 f"expected are samples of {len(self._fits)} event(s); got x of shape {x.shape} and y of shape {y.shape}"
             )
         if not (np.isfinite(x).all() and np.isfinite(table).all()):
@@ -209,7 +211,7 @@ class LineStream:
         if not ((x[:1] > last).all() and (x[1:] > x[:-1]).all()):
             before = np.append(last, x[:-1])
             at = np.argmin(x > before)
-            raise ValueError(
+            raise InputError(
                 f"x must grow from sample to sample: at position {at} it is {x[at]:.17g} after {before[at]:.17g}. "
                 "A counter that was reset begins a new stream: call finish() first."
             )
@@ -257,7 +259,7 @@ class OnlineRegression(LineStream):
         super().__init__(events)
         for name, value in (("alpha", alpha), ("n_sigma", n_sigma), ("drift", drift)):
             if value is not None and not value >= 0:
-                raise ValueError(f"{name} must not be negative; got {value!r}")
+                raise InputError(f"{name} must not be negative; got {value!r}")
         self._limits = float(alpha), float(n_sigma), np.inf if drift is None else float(drift)
 
     def _advance(self, x, y, rows):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from cmlib.errors import InputError
 from cmlib.places import yaml_beside
 
 FEWEST_PAIRS = 6  # pairs of neighboring stretches that a time scale needs
@@ -112,7 +113,7 @@ def _counts_by_interval(run, needed, optional=(), *, named=None):
             columns[quantity] = column_by_plain_name[spellings[0]]
     missing = [quantity for quantity in needed if columns.get(quantity) not in run.columns]
     if missing:
-        raise ValueError(
+        raise InputError(
             f"no column of {', '.join(missing)} among {', '.join(map(str, run.columns))}: "
             f"{missing[0]} are called {' or '.join(NAMES[missing[0]])}."
         )
@@ -123,7 +124,7 @@ def _counts_by_interval(run, needed, optional=(), *, named=None):
         counts = counts.diff().fillna(counts.iloc[:1])
     counts = counts[counts["instructions"] > 0]
     if counts.empty:
-        raise ValueError("no interval has instructions and " + " and ".join(needed[1:]) + ".")
+        raise InputError("no interval has instructions and " + " and ".join(needed[1:]) + ".")
     return counts.reset_index(drop=True)
 
 

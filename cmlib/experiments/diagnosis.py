@@ -18,7 +18,7 @@ import pandas as pd
 from cmlib import places
 from cmlib.collect.simulate import read_parts
 from cmlib.collect.simulate.valgrind import PREFETCHING, cache_options, simulate
-from cmlib.errors import NothingRecordedError, UnfitRecordingError
+from cmlib.errors import InputError, NothingRecordedError, UnfitRecordingError
 from cmlib.fingerprint.diagnosis import advice, label_slices, phases
 from cmlib.fingerprint.emulation import is_emulated_float
 from cmlib.fingerprint.phases import (
@@ -95,7 +95,7 @@ def profile(model, series, *, slice_s=SLICE_S):
     rates = series.rates(slice_s)
     missing = [event for event in model.feature_names_in_ if event not in rates]
     if missing or not len(rates):
-        raise ValueError(
+        raise InputError(
             f"the run has no slice with {len(missing) or 'all'} of the {len(model.feature_names_in_)} key events"
             f"{', the first is ' + missing[0] if missing else ''}: run the program longer, or take longer slices."
         )

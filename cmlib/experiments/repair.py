@@ -24,6 +24,7 @@ import pandas as pd
 from cmlib import clean, places
 from cmlib.clean.missing import interpolate
 from cmlib.clean.series import FEWEST_SAMPLES
+from cmlib.errors import InputError
 from cmlib.io import events, perf, public, streams
 from cmlib.io.archive import decompress, read_file
 from cmlib.io.callgrind import read_series
@@ -95,7 +96,7 @@ def score_method(method, files=None, *, name="method"):
         if cases:
             parts.append(score_cases({name: method}, cases).assign(kind=kind, program=program, file=file))
     if not parts:
-        raise ValueError("none of the files is there: `cmlib fetch` has them, CMLIB_PUBLIC their folder.")
+        raise InputError("none of the files is there: `cmlib fetch` has them, CMLIB_PUBLIC their folder.")
     cells = pd.concat(parts)
     cells["ratio"] = np.log(cells["ratio"].clip(0.01, 100))
     by = cells.groupby(["kind", "program", "file", "method"], sort=False)

@@ -6,7 +6,7 @@ it holds no name, a NothingRecordedError for an unknown one.
 
 import difflib
 
-from cmlib.errors import NothingRecordedError
+from cmlib.errors import InputError, NothingRecordedError
 from cmlib.shell import command_line
 
 _MOST_SHOWN = 5
@@ -24,7 +24,7 @@ def resolve_names(wanted, known, *, about, todo):
         return known
     names = split_names(wanted)
     if not names:
-        raise ValueError(f"program = {wanted!r} names no program; write all, or names separated by commas.")
+        raise InputError(f"program = {wanted!r} names no program; write all, or names separated by commas.")
     for name in names:
         if name not in known:
             todo = todo.replace("NAME", command_line(name) or "NAME")

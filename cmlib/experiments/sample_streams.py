@@ -7,7 +7,7 @@ ten samples, a ValueError for an unknown case.
 """
 
 from cmlib.collect.sampling import read_samples
-from cmlib.errors import UnfitRecordingError
+from cmlib.errors import InputError, UnfitRecordingError
 from cmlib.experiments.requested import resolve_names, split_names
 from cmlib.io import streams
 from cmlib.io.samples import find_streams
@@ -31,7 +31,7 @@ def load_samples(wanted="all", *, program="all", kind="auto"):
     names = _cases_of(program, recorded.index) if wanted == "all" else split_names(wanted)
     for name in names:
         if name not in recorded.index:
-            raise ValueError(f"there is no sample stream {name!r}; there are {', '.join(recorded.index)}.")
+            raise InputError(f"there is no sample stream {name!r}; there are {', '.join(recorded.index)}.")
     counted = {row.name: read_samples(row.path) for row in recorded.loc[names].itertuples(index=False)}
     for totals in counted.values():
         totals.attrs["kind"] = recorded["kind"].iloc[0]

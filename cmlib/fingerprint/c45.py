@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from cmlib.errors import InputError
 from cmlib.fingerprint.c45_tree import grow, prune
 
 
@@ -73,7 +74,7 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
             If a parameter is out of its range, X is not finite, or y is not made of classes.
         """
         if not (self.min_leaf >= 1 and 0 < self.confidence <= 0.5):
-            raise ValueError(
+            raise InputError(
                 f"C45Classifier: min_leaf is {self.min_leaf!r}, confidence {self.confidence!r}; give at least 1, and "
                 "one in (0, 0.5]."
             )

@@ -8,6 +8,7 @@ gives text. A ValueError for an unknown class.
 import numpy as np
 import pandas as pd
 
+from cmlib.errors import InputError
 from cmlib.places import yaml_beside
 
 _ADVICE = yaml_beside(__file__)  # meaning and advice by class
@@ -68,7 +69,7 @@ def advice(label):
         If there is no such class.
     """
     if label not in _ADVICE:
-        raise ValueError(f"advice: no class {label!r}; there are {', '.join(_ADVICE)}.")
+        raise InputError(f"advice: no class {label!r}; there are {', '.join(_ADVICE)}.")
     entry = _ADVICE[label]
     return entry["meaning"], entry["advice"]
 

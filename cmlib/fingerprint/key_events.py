@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import entr
 
+from cmlib.errors import InputError
+
 TIE_DIGITS = 12  # decimals of measures; of equal ones, the order of the attributes decides
 _IMPROVEMENT = 1e-5  # a merit must be larger by more than this to be better
 
@@ -47,7 +49,7 @@ def select_key_events(X, y, n=40):
     """
     X = pd.DataFrame(X)
     if not 1 <= n <= X.shape[1]:
-        raise ValueError(f"select_key_events: n is {n}; X has {X.shape[1]} events. Keep 1 to {X.shape[1]}.")
+        raise InputError(f"select_key_events: n is {n}; X has {X.shape[1]} events. Keep 1 to {X.shape[1]}.")
     chosen = eliminate(X, y).index[-n:]
     return [event for event in X.columns if event in chosen]
 
@@ -63,10 +65,10 @@ def eliminate(X, y):
     X = pd.DataFrame(X)
     values = X.to_numpy(np.float64)
     if not len(X):
-        raise ValueError("eliminate: X has no slices; record longer runs.")
+        raise InputError("eliminate: X has no slices; record longer runs.")
     if not np.isfinite(values).all():
         bad = X.columns[~np.isfinite(values).all(axis=0)]
-        raise ValueError(
+        raise InputError(
             f"eliminate: {len(bad)} of {X.shape[1]} events hold values that are not finite, the first is "
             f"{bad[0]!r}. Drop them, or the slices in which they were not counted."
         )

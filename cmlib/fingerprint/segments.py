@@ -7,6 +7,8 @@ above 0.
 
 import numpy as np
 
+from cmlib.errors import InputError
+
 # Least standard deviation of the noise that is assumed for shares, as a simulation has none.
 _LEAST_STD = 0.02
 _PENALTY = 4.0  # times the noise's variance times the logarithm of the number of samples
@@ -41,13 +43,13 @@ def segment_starts(X, *, weights=None, penalty=None, shortest=1):
     X = np.asarray(X, np.float64)
     n = len(X)
     if not n:
-        raise ValueError("segment_starts: there is no sample.")
+        raise InputError("segment_starts: there is no sample.")
     w = np.ones(n) if weights is None else np.asarray(weights, np.float64)
     if not (w > 0).all():
-        raise ValueError(f"segment_starts: weights are above 0, got {w.min()}.")
+        raise InputError(f"segment_starts: weights are above 0, got {w.min()}.")
     price = _default_penalty(X) if penalty is None else penalty
     if not price > 0:
-        raise ValueError(f"segment_starts: a penalty is above 0, got {price}.")
+        raise InputError(f"segment_starts: a penalty is above 0, got {price}.")
     sums = np.vstack([np.zeros(X.shape[1]), np.cumsum(w[:, None] * X, axis=0)])
     squares = np.concatenate([[0.0], np.cumsum(w * (X**2).sum(axis=1))])
     lengths = np.concatenate([[0.0], np.cumsum(w)])

@@ -8,7 +8,7 @@ or a slice is no multiple of the intervals.
 import numpy as np
 import pandas as pd
 
-from cmlib.errors import message
+from cmlib.errors import InputError, message
 
 _LENGTH_TOLERANCE = 0.1  # of a slice, relative, as a multiple of the intervals
 
@@ -22,25 +22,25 @@ def slice_rates(counts, running=None, *, slice_s=0.4):
     multiple of the interval.
     """
     if "cycles" not in counts:
-        raise ValueError(f"slice_rates: no 'cycles' among {counts.shape[1]} events; pin it when recording.")
+        raise InputError(f"slice_rates: no 'cycles' among {counts.shape[1]} events; pin it when recording.")
     length = _intervals_a_slice(counts.index.to_numpy(np.float64), slice_s)
     running = pd.DataFrame(1.0, counts.index, counts.columns) if running is None else running
     counted = counts["cycles"].notna().to_numpy()
     first = int(np.argmax(counted)) if counted.any() else len(counts)
     rates = _rates(counts.iloc[first:], running.iloc[first:], length).dropna(axis=1, how="all").dropna()
     if rates.empty:
-        raise ValueError(message(__file__, "no_slice", len(counts), first, length))
+        raise InputError(message(__file__, "no_slice", len(counts), first, length))
     return rates
 
 
 def _intervals_a_slice(times, slice_s):
     """Number of intervals in a slice, by the ends of the intervals [s]."""
     if len(times) < 2:
-        raise ValueError(f"slice_rates: {len(times)} intervals; slicing needs at least 2.")
+        raise InputError(f"slice_rates: {len(times)} intervals; slicing needs at least 2.")
     interval = float(np.median(np.diff(times)))
     length = round(slice_s / interval)
     if length < 1 or abs(length * interval - slice_s) > _LENGTH_TOLERANCE * interval * length:
-        raise ValueError(message(__file__, "no_multiple", slice_s, interval, max(length, 1) * interval))
+        raise InputError(message(__file__, "no_multiple", slice_s, interval, max(length, 1) * interval))
     return length
 
 

@@ -11,6 +11,8 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from cmlib.errors import InputError
+
 _FLOOR = 0.01  # share of an event's mean rate that is added before the logarithm
 _REFERENCES = 1000  # training slices that distances are measured to, taken evenly from each class and group
 _UNKNOWN = "unknown"
@@ -70,7 +72,7 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
             If there are fewer than two groups, rates below zero, or parameters out of range.
         """
         if not (0 < self.quantile <= 1 and self.margin > 0):
-            raise ValueError(
+            raise InputError(
                 f"UnknownRejector: quantile {self.quantile!r}, margin {self.margin!r}; give a quantile in (0, 1] and a "
                 "margin above 0."
             )
@@ -79,7 +81,7 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         rates = _non_negative(validate_data(self, X, dtype=np.float64))
         groups = np.arange(len(rates)) if groups is None else np.unique(groups, return_inverse=True)[1]
         if groups.max() == 0:
-            raise ValueError("UnknownRejector: all slices are of one group; their distances take two.")
+            raise InputError("UnknownRejector: all slices are of one group; their distances take two.")
         mean = rates.mean(axis=0)
         self.floor_ = np.where(mean > 0, _FLOOR * mean, 1.0)
         logs = np.log(rates + self.floor_)
@@ -121,7 +123,7 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
 def _non_negative(rates):
     """The rates themselves; a ValueError if one is below 0."""
     if rates.min(initial=0.0) < 0:
-        raise ValueError(f"UnknownRejector: a rate of {rates.min():g} a cycle; rates are never below 0.")
+        raise InputError(f"UnknownRejector: a rate of {rates.min():g} a cycle; rates are never below 0.")
     return rates
 
 

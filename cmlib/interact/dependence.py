@@ -9,6 +9,8 @@ from itertools import islice
 import numpy as np
 import pandas as pd
 
+from cmlib.errors import InputError
+
 # Rows that are predicted in one call of the model. With a few hundred rows the call costs more than the trees:
 # scikit-learn's partial dependence, a call a value, takes three times as long for Friedman's H of ten events.
 _ROWS = 40_000
@@ -38,7 +40,7 @@ def partial_dependence(fitted, X, points):
     """
     places = X.columns.get_indexer(points.columns)
     if (places < 0).any():
-        raise ValueError(f"{points.columns[places < 0][0]!r} is no column of the model's {X.shape[1]}.")
+        raise InputError(f"{points.columns[places < 0][0]!r} is no column of the model's {X.shape[1]}.")
     return next(partial_dependences(fitted, X, [(places, points.to_numpy())]))
 
 

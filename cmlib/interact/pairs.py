@@ -9,6 +9,7 @@ from itertools import chain, combinations, product
 import numpy as np
 import pandas as pd
 
+from cmlib.errors import InputError
 from cmlib.interact.dependence import partial_dependences
 from cmlib.rank.boosting import regressor
 
@@ -104,13 +105,13 @@ def rank_pairs(
     events = sorted(dict.fromkeys(events))
     pairs = list(combinations(events, 2) if partners is None else product(events, sorted(set(partners))))
     if not pairs:
-        raise ValueError(f"{len(events)} event(s) given; pairs need at least 2, or partners beside them.")
+        raise InputError(f"{len(events)} event(s) given; pairs need at least 2, or partners beside them.")
     if fitted is None:
         X = X[sorted(X.columns)]
         fitted = regressor(model, boosting=boosting, seed=seed).fit(X, y)
     members = list(dict.fromkeys(chain.from_iterable(pairs)))
     if unknown := [event for event in members if event not in fitted.feature_names_in_]:
-        raise ValueError(f"{unknown[0]!r} is no column of the model's {len(fitted.feature_names_in_)}.")
+        raise InputError(f"{unknown[0]!r} is no column of the model's {len(fitted.feature_names_in_)}.")
     X = X[fitted.feature_names_in_]
     if method == "residual_variance":
         measures = _residual_variances(fitted, X, pairs)
@@ -119,7 +120,7 @@ def rank_pairs(
     elif method == "h_statistic":
         measures = _h_statistics(fitted, _sample(X, n_points, seed), pairs)
     else:
-        raise ValueError(f"method is {method!r}; it can be 'residual_variance', 'printed' or 'h_statistic'.")
+        raise InputError(f"method is {method!r}; it can be 'residual_variance', 'printed' or 'h_statistic'.")
     return _ranked(pairs, measures, negligible=_ROUNDING * np.sum(fitted.predict(X) ** 2))
 
 

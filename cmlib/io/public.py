@@ -14,7 +14,7 @@ import pooch
 import requests
 
 from cmlib import places
-from cmlib.errors import CmlibError, message
+from cmlib.errors import CmlibError, InputError, message
 from cmlib.io.absent import note_absent
 from cmlib.io.archive import atomic_replace, decompress, digest, errors_as, read_file, working_folder
 from cmlib.io.imports import import_files
@@ -160,7 +160,7 @@ def _fetch(row):
         with working_folder(target) as folder:
             file = Path(pooch.retrieve(address, known, fname=target.name, path=folder))
             if (n_bytes := file.stat().st_size) != row.bytes:
-                raise ValueError(f"it has {n_bytes:,} bytes, and the original {row.bytes:,}.")
+                raise InputError(f"it has {n_bytes:,} bytes, and the original {row.bytes:,}.")
             atomic_replace(file, target)
     except requests.HTTPError as error:
         raise PublicError(f"{address} is not there: {error}.") from error

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.anomaly.samples import LOCATION_COLUMNS
-from cmlib.errors import CmlibError, message
+from cmlib.errors import CmlibError, InputError, message
 from cmlib.io import archive
 from cmlib.io.archive.runs import LARGEST_COUNT
 
@@ -37,17 +37,17 @@ def read_regions(path):
     content = path.read().encode() if hasattr(path, "read") else archive.read_file(path)
     frame = archive.parse_csv(content, most_columns=_MOST_COLUMNS, dtype={"function": str, "location": str})
     if missing := [column for column in ABOUT if column not in frame]:
-        raise ValueError(f"{path}: not a file of regions, columns {missing} are missing")
+        raise InputError(f"{path}: not a file of regions, columns {missing} are missing")
     repeated = frame["thread"].astype(str) == "thread"
     if (frame.loc[repeated].to_numpy(str) != np.array(frame.columns, str)).any():
-        raise ValueError(message(__file__, "different_events", path))
+        raise InputError(message(__file__, "different_events", path))
     numbers = [column for column in frame if column not in LOCATION_COLUMNS]
     truths = frame[numbers].select_dtypes(bool)
     frame = frame[~repeated].reset_index(drop=True).astype(dict.fromkeys(numbers, float))
     if bad := [column for column in numbers if column in truths or not _are_counts(frame[column])]:
-        raise ValueError(message(__file__, "impossible", path, bad[0]))
+        raise InputError(message(__file__, "impossible", path, bad[0]))
     if frame[["threads", "work", "seconds"]].isna().any(axis=None):
-        raise ValueError(f"{path}: a sample tells no threads, no work or no seconds")
+        raise InputError(f"{path}: a sample tells no threads, no work or no seconds")
     return frame.fillna({column: "?" for column in LOCATION_COLUMNS})
 
 
@@ -68,9 +68,9 @@ def normalize(regions, *, per="instructions"):
     counters = [column for column in regions if column not in ABOUT]
     uncounted = [c for c in (per, *counters) if not np.isfinite(regions[c]).all()]
     if uncounted or not (divisor > 0).all():
-        raise ValueError(message(__file__, "not_counted", ", ".join(uncounted) or per))
+        raise InputError(message(__file__, "not_counted", ", ".join(uncounted) or per))
     if (regions["running"] < 1).any():
-        raise ValueError(message(__file__, "running", (regions["running"] < 1).sum(), len(regions)))
+        raise InputError(message(__file__, "running", (regions["running"] < 1).sum(), len(regions)))
     return pd.concat([regions[list(LOCATION_COLUMNS)], regions[counters].div(divisor, axis=0)], axis=1)
 
 
@@ -82,7 +82,7 @@ def merge_runs(parts):
     runs are averaged. ValueError if nothing matches, or there is no part.
     """
     if not parts:
-        raise ValueError("no parts to merge: give at least one normalized run")
+        raise InputError("no parts to merge: give at least one normalized run")
     if len(parts) == 1:
         return parts[0]
     places = [part[list(LOCATION_COLUMNS)].to_numpy() for part in parts]
@@ -92,7 +92,7 @@ def merge_runs(parts):
     keyed = [part.set_index([*LOCATION_COLUMNS, "invocation"]) for part in keyed]
     common = pd.concat([part[[]] for part in keyed], axis=1, join="inner").index
     if not len(common):
-        raise ValueError(message(__file__, "nothing_common", len(parts)))
+        raise InputError(message(__file__, "nothing_common", len(parts)))
     merged = _averaged([part.loc[common] for part in keyed])
     return merged.reset_index().drop(columns="invocation")
 
@@ -124,17 +124,17 @@ def read_executions(text, transform=lambda samples: samples):
         headings.append(heading)
         by_header.setdefault(header, {})[number] = [line for line in lines if line != header]
     if not headings:
-        raise ValueError("no line of it begins with `# run=`")
+        raise InputError("no line of it begins with `# run=`")
     if len(headings) > _MOST_EXECUTIONS or len(by_header) > _MOST_HEADERS:
         sizes = len(headings), len(by_header), _MOST_EXECUTIONS, _MOST_HEADERS
-        raise ValueError(message(__file__, "many_executions", *sizes))
+        raise InputError(message(__file__, "many_executions", *sizes))
     parts = {}
     for header, pieces in by_header.items():
         rows = "\n".join([header, *itertools.chain.from_iterable(pieces.values())])
         whole = transform(read_regions(io.StringIO(rows)))
         ends = np.cumsum([len(lines) for lines in pieces.values()])
         if ends[-1] != len(whole):
-            raise ValueError(f"{ends[-1]} lines hold {len(whole)} samples")
+            raise InputError(f"{ends[-1]} lines hold {len(whole)} samples")
         for number, end in zip(pieces, ends, strict=True):
             parts[number] = whole.iloc[end - len(pieces[number]) : end].reset_index(drop=True)
     return [(heading, parts[number]) for number, heading in enumerate(headings)]

@@ -10,7 +10,7 @@ instructions or cycles, has gaps, or (to be aligned) did not do the same work.
 import numpy as np
 import pandas as pd
 
-from cmlib.errors import UnfitRecordingError, message
+from cmlib.errors import InputError, UnfitRecordingError, message
 from cmlib.rank.leaks import is_named_leak, require_ipc
 
 _MOST_STEPS = 200
@@ -150,7 +150,7 @@ def step_runs(runs, n_steps=None):
     _require_same_work(runs)
     n_steps = min(_MOST_STEPS, *map(len, runs)) if n_steps is None else n_steps
     if n_steps < 2:
-        raise ValueError(f"n_steps is {n_steps}; at least 2 steps are needed.")
+        raise InputError(f"n_steps is {n_steps}; at least 2 steps are needed.")
     return [_by_progress(run, n_steps) for run in runs]
 
 
@@ -235,6 +235,6 @@ def _by_progress(run, n_steps):
 def _rates(run, per, leave_out):
     """The events of a run without leaks, divided by the column `per` if it is given."""
     if per is not None and per not in run:
-        raise ValueError(f'per is {per!r}; it is "cycles", "instructions", None or a column of every run.')
+        raise InputError(f'per is {per!r}; it is "cycles", "instructions", None or a column of every run.')
     chosen = [event for event in run if not is_named_leak(event) and event not in leave_out]
     return run[chosen] if per is None else run[chosen].div(run[per], axis=0)

@@ -13,6 +13,7 @@ import numpy as np
 import sklearn.base
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from cmlib.errors import InputError
 from cmlib.places import yaml_beside
 
 
@@ -76,7 +77,7 @@ def regressor(model=None, *, boosting=None, seed=0):
     if model is None:
         return _Regressor(boosting or Boosting(), seed)
     if boosting is not None:
-        raise ValueError("boosting settings are of the model that is made here; set them on the estimator.")
+        raise InputError("boosting settings are of the model that is made here; set them on the estimator.")
     clone = sklearn.base.clone(model)
     return clone.set_params(random_state=seed) if "random_state" in clone.get_params() else clone
 

@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from cmlib.errors import InputError
+
 
 class Tree(NamedTuple):
     """One tree of an ensemble, applied to the rows of a matrix.
@@ -67,10 +69,10 @@ def influence(model, *, method="friedman", X=None):
         raw = pd.Series(model.feature_importances_, index=model.feature_names_in_, dtype=float)
     elif method == "printed":
         if X is None:
-            raise ValueError("method='printed' follows the training rows through every tree: pass them as X.")
+            raise InputError("method='printed' follows the training rows through every tree: pass them as X.")
         raw = _as_printed(model, X)
     else:
-        raise ValueError(f"method is {method!r}; it can be 'friedman' or 'printed'.")
+        raise InputError(f"method is {method!r}; it can be 'friedman' or 'printed'.")
     total = raw.sum()
     percent = 100 * raw / total if total > 0 else raw
     return percent.sort_index().sort_values(ascending=False, kind="stable").rename("importance")
@@ -79,7 +81,7 @@ def influence(model, *, method="friedman", X=None):
 def _as_printed(model, X):
     """CounterMiner's Eq. 11 of each event, not normalized: Series. A ValueError if the model is not LightGBM's."""
     if not hasattr(model, "booster_"):
-        raise ValueError(f"the trees of {type(model).__name__} can't be read; use a model of LightGBM.")
+        raise InputError(f"the trees of {type(model).__name__} can't be read; use a model of LightGBM.")
     trees = list(_trees(model, X))
     predicted = model.predict(X) - sum(tree.values for tree in trees)
     sums = dict.fromkeys(model.feature_names_in_, 0.0)

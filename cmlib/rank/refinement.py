@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from cmlib.errors import UnfitRecordingError
+from cmlib.errors import InputError, UnfitRecordingError
 from cmlib.rank.boosting import regressor
 from cmlib.rank.importance import influence
 from cmlib.rank.leaks import is_named_leak
@@ -191,11 +191,11 @@ def refine(
     ([6, 4, 2], 'ls_any_fills_from_sys.dram_io_near')
     """
     if not 0 < test_share < 1 or step < 1:
-        raise ValueError(
+        raise InputError(
             f"test_share is {test_share} and step {step}; a share is between 0 and 1, a step 1 or more."
         )
     if n_folds < 2:
-        raise ValueError(f"n_folds is {n_folds}; blocks are held out in 2 folds or more.")
+        raise InputError(f"n_folds is {n_folds}; blocks are held out in 2 folds or more.")
     error = error or relative_error
     checks = {"leaks_target": leaks_target, "positive": error is relative_error}
     X, y = _checked(X, y, "X", **checks)
@@ -339,12 +339,12 @@ def _checked(X, y, name, leaks_target, positive, columns=None):
     """X with its columns sorted (or those of `columns`), and y; raises the errors of :func:`refine`, on X as `name`."""
     columns = sorted(X.columns) if columns is None else columns
     if missing := [event for event in columns if event not in X]:
-        raise ValueError(
+        raise InputError(
             f"{name} lacks {len(missing)} events of X, such as {missing[0]!r}; "
             "align both at once with cmlib.merge.align.align_passes."
         )
     if leaking := [event for event in columns if leaks_target(event)]:
-        raise ValueError(
+        raise InputError(
             f"{name} holds {leaking[0]!r}, which contains what is to be explained (target leakage): drop it; "
             "of IPC, cmlib.rank.leaks lists such events."
         )

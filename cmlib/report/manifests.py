@@ -14,6 +14,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from cmlib.errors import InputError
 from cmlib.experiments.requested import split_names
 from cmlib.io.archive import read_file, write_whole
 from cmlib.shell import command_line, command_of_report
@@ -150,5 +151,5 @@ def _read(place):
     """The manifest (dict) in a notebook's folder; ValueError if it is of another version."""
     manifest = json.loads(read_file(place / "manifest.json"))
     if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
-        raise ValueError("manifest.json is of another version of cmlib")
+        raise InputError("manifest.json is of another version of cmlib")
     return manifest

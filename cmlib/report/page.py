@@ -13,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 from markupsafe import Markup
 
+from cmlib.errors import InputError
 from cmlib.io.archive import write_whole
 from cmlib.report.inline import strip_markup, to_html
 from cmlib.report.manifests import BY_PROGRAM, read_manifests
@@ -56,7 +57,7 @@ def build_index(folder, *, to_come=()):
     results = read_manifests(folder)
     manifests, cards = results.sections, gather_cards(results)
     if not manifests:
-        raise ValueError(f"no results under {folder}: run {command_code('cmlib', 'run', folder.name)} first.")
+        raise InputError(f"no results under {folder}: run {command_code('cmlib', 'run', folder.name)} first.")
     profile = manifests[-1]["profile"]
     of_program = profile.startswith(f"{BY_PROGRAM}/")
     with_card = {card["program"] for card in cards}

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import yaml
 
+from cmlib.errors import InputError
 from cmlib.io.archive import read_file
 from cmlib.passwords import hide
 from cmlib.places import yaml_beside
@@ -39,9 +40,9 @@ def read_cells(notebook):
     try:
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     except FileNotFoundError:
-        raise ValueError(f"there is no notebook {notebook.name} under {notebook.parent}.") from None
+        raise InputError(f"there is no notebook {notebook.name} under {notebook.parent}.") from None
     except (ValueError, LookupError, TypeError) as error:
-        raise ValueError(f"{notebook} is no notebook, or is cut off ({error}): put it back.") from error
+        raise InputError(f"{notebook} is no notebook, or is cut off ({error}): put it back.") from error
     return [cell | {"text": "".join(cell["source"])} for cell in cells]
 
 
@@ -81,7 +82,7 @@ def declared_parameters(notebook):
     name, cells = Path(notebook).name, read_cells(notebook)
     tagged = [cell["text"] for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
     if len(tagged) != 1:
-        raise ValueError(f"{name}: {len(tagged)} cells are tagged 'parameters'; it takes exactly one.")
+        raise InputError(f"{name}: {len(tagged)} cells are tagged 'parameters'; it takes exactly one.")
     declared, limits = {}, _read_limits(name, cells)
     try:
         for statement in ast.parse(tagged[0]).body:
@@ -91,7 +92,7 @@ def declared_parameters(notebook):
             parameter, value = statement.target.id, ast.literal_eval(statement.value)
             declared[parameter] = Parameter(parameter, value, comment, limits.get(parameter))
     except (SyntaxError, ValueError, AttributeError) as error:
-        raise ValueError(f"{name}: its parameters are no lines `name: type = value`: {error}") from error
+        raise InputError(f"{name}: its parameters are no lines `name: type = value`: {error}") from error
     words = re.findall(r"\w+", declared.pop(SETTINGS).comment) if SETTINGS in declared else ()
     return declared | {name: setting for name, setting in SHARED.items() if name in words}
 
@@ -104,7 +105,7 @@ def _read_limits(name, cells):
             try:
                 return ast.literal_eval(ast.parse(cell["text"][line.start() :]).body[0].value)
             except (SyntaxError, ValueError) as error:
-                raise ValueError(f"{name}: its limits are no dictionary of constants: {error}") from error
+                raise InputError(f"{name}: its limits are no dictionary of constants: {error}") from error
     return {}
 
 
@@ -141,13 +142,13 @@ class Parameter:
             hint = "; write it in quotes" if kind is str else ""
             wanted = _KINDS.get(kind, kind.__name__)
             got = f"{written(value)}{hint} ({self.comment})"
-            raise ValueError(f"{where}: {self.name} takes a {wanted}, got {got}.")
+            raise InputError(f"{where}: {self.name} takes a {wanted}, got {got}.")
         told = f"{where}: {self.name} = {written(value)}"
         if self.limits and kind is not str:
             if not self.limits[0] <= value <= self.limits[1]:
-                raise ValueError(f"{told} is outside {list(self.limits)} ({self.comment}).")
+                raise InputError(f"{told} is outside {list(self.limits)} ({self.comment}).")
         elif self.limits and value not in (choices := _choices(self.limits)):
-            raise ValueError(f"{told} is none of {', '.join(choices)}{_nearest(value, choices)}")
+            raise InputError(f"{told} is none of {', '.join(choices)}{_nearest(value, choices)}")
 
 
 # Settings that several notebooks take, named in the comment of a notebook's line ``settings: dict = {}``.
@@ -175,7 +176,7 @@ def check_parameters(notebook, values, where):
     known = declared_parameters(notebook)
     for name, value in values.items():
         if name not in known:
-            raise ValueError(unknown_parameter(name, known, f"{where}: {Path(notebook).name}"))
+            raise InputError(unknown_parameter(name, known, f"{where}: {Path(notebook).name}"))
         known[name].check(value, where)
 
 
@@ -224,7 +225,7 @@ def read_parameters(file):
     parameters = parse_parameters(read_file(file), str(file))
     settings = parameters.pop(SETTINGS, {})
     if not isinstance(settings, dict):
-        raise ValueError(f"{file}: settings takes a mapping, got {written(settings)}.")
+        raise InputError(f"{file}: settings takes a mapping, got {written(settings)}.")
     return parameters | settings
 
 
@@ -236,13 +237,13 @@ def parse_parameters(content, where):
     node, parameters = _load(content, where)
     parameters = {} if parameters is None else parameters
     if not isinstance(parameters, dict):
-        raise ValueError(f"{where} holds {type(parameters).__name__} instead of lines `name: value`.")
+        raise InputError(f"{where} holds {type(parameters).__name__} instead of lines `name: value`.")
     names = [key.value for key, _ in node.value] if parameters else []
     for name in parameters:
         if not isinstance(name, str):
-            raise ValueError(f"{where}: {written(name)} is not a parameter name.")
+            raise InputError(f"{where}: {written(name)} is not a parameter name.")
         if names.count(name) > 1:  # YAML's reader takes the last of them
-            raise ValueError(f"{where}: {name} is given twice; delete one.")
+            raise InputError(f"{where}: {name} is given twice; delete one.")
     return parameters
 
 
@@ -269,7 +270,7 @@ def parse_value(text):
     except ValueError:
         if hide(text) == text:
             raise
-        raise ValueError(f"the value {written(text)} is no YAML that can be read: put it in quotes") from None
+        raise InputError(f"the value {written(text)} is no YAML that can be read: put it in quotes") from None
 
 
 def written(value):
@@ -288,7 +289,7 @@ def _load(content, where):
         return node, None if node is None else loader.construct_document(node)
     except (yaml.YAMLError, ValueError, LookupError, RecursionError, AttributeError) as error:
         reason = " ".join(str(error).split())[:300]
-        raise ValueError(f"{where} is not YAML that can be read: {reason}") from None
+        raise InputError(f"{where} is not YAML that can be read: {reason}") from None
 
 
 def _choices(limits):

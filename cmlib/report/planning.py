@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmlib import places
-from cmlib.errors import message
+from cmlib.errors import InputError, message
 from cmlib.experiments.requested import resolve_names
 from cmlib.io.store.raw import recorded_programs
 from cmlib.report import parameters
@@ -91,12 +91,12 @@ def plan(profile, wanted=(), extra=None):
     """
     extra = extra or {}
     if "profile" in extra:
-        raise ValueError(f"-p: the profile is the command's first argument, {profile!r}; leave it out here.")
+        raise InputError(f"-p: the profile is the command's first argument, {profile!r}; leave it out here.")
     jobs = [_job(name, file, profile, extra) for name, file in _chosen(profile, wanted).items()]
     known = sorted({name for job in jobs for name in job.declared})
     for name in extra:
         if name not in known:
-            raise ValueError(parameters.unknown_parameter(name, known, f"-p: profile {profile!r}"))
+            raise InputError(parameters.unknown_parameter(name, known, f"-p: profile {profile!r}"))
     of_any = [job for job in jobs if {"program", "database"} <= set(job.declared)]
     if profile != BY_PROGRAM or not of_any:
         return jobs
@@ -111,13 +111,13 @@ def _chosen(profile, wanted):
     files = {file.stem: file for file in (places.params_dir() / profile).glob("*.yaml")}
     known = sorted({*_DEFAULTS, *(file.parent.name for file in places.params_dir().glob("*/*.yaml"))})
     if profile not in known and not files:
-        raise ValueError(message(__file__, "no_profile", profile, ", ".join(known)))
+        raise InputError(message(__file__, "no_profile", profile, ", ".join(known)))
     if profile not in known and place_of(profile, {}) in known:
-        raise ValueError(f"{profile} has the name of a profile under params, whose results it would replace.")
+        raise InputError(f"{profile} has the name of a profile under params, whose results it would replace.")
     names = list(places.notebook_files())
     called = {name: [stem for stem in names if f"{stem}_".startswith(f"{name}_")] for name in wanted}
     for name in [*(files.keys() - names), *(name for name, stems in called.items() if not stems)]:
-        raise ValueError(f"profile {profile!r} has no notebook {name!r}; it has {', '.join(names)}.")
+        raise InputError(f"profile {profile!r} has no notebook {name!r}; it has {', '.join(names)}.")
     asked = {stem for stems in called.values() for stem in stems}
     return {name: files.get(name) for name in names if not wanted or name in asked}
 
@@ -130,7 +130,7 @@ def _job(name, file, profile, extra):
     of_profile = {} if file is None else parameters.read_parameters(file)
     parameters.check_parameters(notebook, of_profile, where)
     if of_profile.get("results_folder"):
-        raise ValueError(message(__file__, "one_folder", where))
+        raise InputError(message(__file__, "one_folder", where))
     here = {name: value for name, value in extra.items() if name in declared}
     parameters.check_parameters(notebook, here, "-p")
     # No widgets, as nobody can turn them, and one folder for the whole run.

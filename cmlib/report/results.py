@@ -20,6 +20,7 @@ import yaml
 from IPython.display import HTML, Image, display
 
 from cmlib import places
+from cmlib.errors import InputError
 from cmlib.io.absent import absent_sets
 from cmlib.io.archive import atomic_replace
 from cmlib.report.inline import strip_markup, to_html
@@ -54,7 +55,7 @@ def paper(name):
     file = folder / f"{name}.yaml"
     if not file.is_file():
         known = ", ".join(sorted(f.stem for f in folder.glob("*.yaml"))) or "none"
-        raise ValueError(f"no figures of a paper called {name!r} under data/papers; known: {known}.")
+        raise InputError(f"no figures of a paper called {name!r} under data/papers; known: {known}.")
     return yaml.safe_load(file.read_text(encoding="utf-8"))
 
 
@@ -170,7 +171,7 @@ class Results:
         """
         value = float(value)
         if not math.isfinite(value):
-            raise ValueError(
+            raise InputError(
                 f"{self._record['notebook']}: number {name!r} is {value}; record only what was measured, "
                 "and say in a finding why it could not be."
             )
@@ -290,7 +291,7 @@ class Results:
     def _add(self, kind, name, entry):
         """Add an entry (dict) to the manifest; ValueError if its name is taken."""
         if any(other["name"] == name for other in self._record[kind]):
-            raise ValueError(f"{self._record['notebook']}: two {kind} are called {name!r}; rename one.")
+            raise InputError(f"{self._record['notebook']}: two {kind} are called {name!r}; rename one.")
         self._record[kind].append(entry)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import joblib
 
 from cmlib import places
-from cmlib.errors import CmlibError, NotebookError, NothingRecordedError, message
+from cmlib.errors import CmlibError, InputError, NotebookError, NothingRecordedError, message
 from cmlib.experiments.cache import FOLDER
 from cmlib.io import store
 from cmlib.io.archive.files import open_lock_file
@@ -93,9 +93,9 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
     results = Path(results or parameters.get("results_folder") or places.results_dir()).absolute()
     folder = results / place_of(profile, parameters)
     if folder.resolve() == (places.params_dir() / profile).resolve():
-        raise ValueError(message(__file__, "parameters_there", folder))
+        raise InputError(message(__file__, "parameters_there", folder))
     if folder == results / FOLDER:
-        raise ValueError(message(__file__, "cache_there", folder))
+        raise InputError(message(__file__, "cache_there", folder))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         os.close(open_lock_file(folder / _LOCK))
@@ -137,7 +137,7 @@ def _without_passwords(jobs):
         passwords |= {password} - {""}
         bare.append(replace(job, parameters=job.parameters | {"database": url}) if password else job)
     if len(passwords) > 1:
-        raise ValueError(message(__file__, "several_passwords"))
+        raise InputError(message(__file__, "several_passwords"))
     return bare, dict(zip(["PGPASSWORD"], passwords, strict=False))
 
 

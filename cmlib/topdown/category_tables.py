@@ -16,7 +16,7 @@ from functools import cache
 import numpy as np
 
 from cmlib import places, processors
-from cmlib.errors import CmlibError
+from cmlib.errors import CmlibError, InputError
 from cmlib.spelling import spelling
 
 REST = "rest"
@@ -136,7 +136,7 @@ def read_table(name):
         If a category in the file has an unknown key.
     """
     if name not in tables():
-        raise ValueError(f"there is no table {name!r} under data/topdown; there are {', '.join(tables())}.")
+        raise InputError(f"there is no table {name!r} under data/topdown; there are {', '.join(tables())}.")
     path = places.shipped("topdown") / f"{name}.yaml"
     if not path.is_file():
         return _from_file(name)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from cmlib.errors import InputError
 from cmlib.spelling import spelling
 from cmlib.topdown.category_tables import TopdownTable, evaluate, names_in
 
@@ -81,7 +82,7 @@ def account(rates, table):
     slots, _ = _first(table.slots, values)
     if slots is None:
         lacking = ", ".join(_lacking(table.slots[0], values))
-        raise ValueError(f"the slots of {table.name} are counted by {lacking}, which was not recorded.")
+        raise InputError(f"the slots of {table.name} are counted by {lacking}, which was not recorded.")
     values[_SLOTS], shares, formulas, missing = slots, {}, {}, {}
     for parent in ["", *(category.name for category in table.categories)]:
         if not parent or parent in shares:

@@ -8,6 +8,7 @@ ValueError if runs have different numbers of steps.
 import numpy as np
 import pandas as pd
 
+from cmlib.errors import InputError
 from cmlib.spelling import PINNED
 
 
@@ -34,7 +35,7 @@ def merge_steps(steps, *, adjust=True):
         If the runs have different numbers of steps.
     """
     if not steps or len({len(step) for step in steps}) != 1:
-        raise ValueError(f"runs of {[*map(len, steps)]} steps can't be merged; cut all into the same number.")
+        raise InputError(f"runs of {[*map(len, steps)]} steps can't be merged; cut all into the same number.")
     index = steps[0].index
     ipcs = np.array([step["instructions"] / step["cycles"] for step in steps])
     reference, rates = ipcs.mean(axis=0), {}

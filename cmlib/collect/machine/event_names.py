@@ -11,7 +11,7 @@ import pandas as pd
 
 from cmlib.collect.machine.counter_census import supported
 from cmlib.collect.machine.host import perf_list, raw_config, tracepoint_id
-from cmlib.errors import CmlibError, message
+from cmlib.errors import CmlibError, InputError, message
 from cmlib.io import events
 from cmlib.io.events.naming import DEFAULT_SOFTWARE, GENERAL, HARDWARE, SOFTWARE
 
@@ -153,5 +153,5 @@ def _numbers(config):
     numbers."""
     kind, number = ([4, *(int(part, 0) for part in config.split(":"))])[-2:]
     if number < 0:
-        raise ValueError(config)
+        raise InputError(config)
     return kind, number

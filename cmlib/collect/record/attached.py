@@ -20,7 +20,7 @@ from cmlib.collect.record import session
 from cmlib.collect.record.execute import PerfOutcome, check_perf, run_perf, signals_handled, stat_command
 from cmlib.collect.record.protocol import Request, encodings, fit_to_counters, plan_options
 from cmlib.collect.schedule import make_plans, with_second_reading
-from cmlib.errors import message, text_of
+from cmlib.errors import InputError, message, text_of
 from cmlib.io import events, perf
 from cmlib.io.archive import errors_as, locked, program_folder, programs, working_folder
 from cmlib.io.archive.programs import RecordError
@@ -159,7 +159,7 @@ def record_attached(
     """
     request = request or Request()
     if not (seconds > 0 and math.isfinite(seconds)):
-        raise ValueError(f"a recording takes more than 0 seconds, got {seconds}.")
+        raise InputError(f"a recording takes more than 0 seconds, got {seconds}.")
     if request.events == "all":
         raise RecordError(message(__file__, "all_events"))
     recordings = Path(folder or places.recordings_dir())

@@ -21,7 +21,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cmlib.errors import CmlibError, InterpreterError, last_lines, message, text_of
+from cmlib.errors import CmlibError, InputError, InterpreterError, last_lines, message, text_of
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import is_text
 
@@ -277,7 +277,7 @@ def stat_command(plan, encodings, output, *, options=(), command=()):
         for group in plan.groups
     ]
     if not pinned and not groups:
-        raise ValueError(f"plan {plan.set!r}, part {plan.part}: no event to count.")
+        raise InputError(f"plan {plan.set!r}, part {plan.part}: no event to count.")
     selected = [argument for event in [*pinned, *groups] for argument in ("-e", event)]
     counting = ["perf", "stat", "-I", str(plan.interval_ms), "-x", ",", "-o", output, *selected, *options]
     return [*counting, "--", *command] if command else counting

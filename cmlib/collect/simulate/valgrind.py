@@ -21,7 +21,7 @@ from pathlib import Path
 from cmlib.collect.record import RecordError
 from cmlib.collect.record.execute import TooLongError, ending, failure, find_program, run_supervised
 from cmlib.collect.record.session import check_room
-from cmlib.errors import CmlibError, last_lines, text_of
+from cmlib.errors import CmlibError, InputError, last_lines, text_of
 from cmlib.io.archive import errors_as
 
 # Valgrind's names of caches, by their level and type in /sys; LL is the unified cache of the highest level.
@@ -144,7 +144,7 @@ def _bytes(text):
     """Bytes (int) of ``32K``; ValueError if it is no size."""
     match = re.fullmatch(r"([0-9]+)([KM]?)", text.strip())
     if match is None:
-        raise ValueError(text)
+        raise InputError(text)
     return int(match[1]) * _UNITS[match[2]]
 
 

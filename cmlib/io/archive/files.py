@@ -21,7 +21,7 @@ import zlib
 from glob import escape
 from pathlib import Path
 
-from cmlib.errors import CmlibError, message
+from cmlib.errors import CmlibError, InputError, message
 from cmlib.terminal import say_left_out
 
 
@@ -134,9 +134,9 @@ def parse_csv(content, *, most_columns, **options):
     try:
         heading = next((row for row in rows if len(row) > 1 or "".join(row).strip()), [])
     except csv.Error as error:
-        raise ValueError(f"its heading can't be read: {error}") from error
+        raise InputError(f"its heading can't be read: {error}") from error
     if len(heading) > most_columns:
-        raise ValueError(f"its heading names {len(heading):,} columns, and {most_columns:,} are the most")
+        raise InputError(f"its heading names {len(heading):,} columns, and {most_columns:,} are the most")
     return pd.read_csv(io.BytesIO(content), low_memory=False, **options)
 
 

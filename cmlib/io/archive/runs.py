@@ -15,6 +15,7 @@ import math
 from datetime import UTC, datetime
 from pathlib import Path
 
+from cmlib.errors import InputError
 from cmlib.io.archive.files import ArchiveError, atomic_replace, digest, read_file, unpack, working_folder
 from cmlib.places import read_yaml
 
@@ -110,7 +111,7 @@ def shortened(value):
 
 def _refuse_constant(name):
     """Raise ValueError for a number such as NaN in JSON."""
-    raise ValueError(f"{name} is no number")
+    raise InputError(f"{name} is no number")
 
 
 def _finite(text):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from cmlib.errors import InputError
 from cmlib.io.samples.files import SampleError
 
 _TID, _TIME = 1 << 1, 1 << 2
@@ -60,7 +61,7 @@ def _records(layout, n_counts, size):
 def _layout(sample, read):
     """The _Layout by an event's sample_type and read_format; ValueError if a bit is unknown."""
     if unknown := sample & ~_KNOWN_SAMPLE or read & ~_KNOWN_READ:
-        raise ValueError(
+        raise InputError(
             f"this perf puts things into samples that are not known here ({unknown:#x}): let `perf script` read what "
             "it recorded, or use an older perf"
         )
@@ -169,7 +170,7 @@ class SampleReader:
     def _take(self, kind, data, at, size):
         """Take the record at a position, or a run of equal samples from there on; returns the number of bytes taken."""
         if size < _HEADER.size:
-            raise ValueError("it is damaged")
+            raise InputError("it is damaged")
         if kind == _SAMPLE:
             return self._take_samples(data, at, size)
         body = data[at + _HEADER.size : at + size]
@@ -189,11 +190,11 @@ class SampleReader:
         """Take the samples of equal size from a position on; returns the number of bytes taken."""
         layout = self._layout
         if layout is None:
-            raise ValueError("perf has not described its events before")
+            raise InputError("perf has not described its events before")
         (n_counts,) = struct.unpack_from("<Q", data[at : at + size], layout.n_counts)
         self._n_counts = self._n_counts or n_counts
         if n_counts != self._n_counts or not 1 <= n_counts <= (size - layout.counts) // (8 * layout.width):
-            raise ValueError(f"it has no room for {n_counts} counts, or samples before had {self._n_counts}")
+            raise InputError(f"it has no room for {n_counts} counts, or samples before had {self._n_counts}")
         n = min(_RUN, (len(data) - at) // size)
         rows = np.frombuffer(data, _records(layout, n_counts, size), n, at)
         alike = (rows["kind"] == _SAMPLE) & (rows["size"] == size) & (rows["n_counts"] == n_counts)

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from cmlib import places
+from cmlib.errors import InputError
 from cmlib.io.archive import read_content, read_object, reading_errors_as, runs
 from cmlib.io.callgrind import read_series
 from cmlib.io.meaning.stored import StoredRun, read_stored
@@ -163,7 +164,7 @@ def read_table(file, meta):
     with reading_errors_as(StoreError, f"{table} can't be stored", hint=hint):
         lines = read_lines(file.with_suffix(""))[0][["x_start", "x_end", *fitted]].astype(float)
         if len(lines) != meta["n_lines"] or not np.isfinite(lines).all(axis=None):
-            raise ValueError(f"it has not {meta['n_lines']} lines of numbers")
+            raise InputError(f"it has not {meta['n_lines']} lines of numbers")
     return lines
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 
 from cmlib import places
 from cmlib.collect.toolchain import compile_to, find_compiler, run_tool
+from cmlib.errors import InputError
 
 SOURCES = Path(__file__).parent / "src"
 _FLAGS = ("-std=gnu11", "-O2", "-Wall", "-ffp-contract=off")
@@ -107,7 +108,7 @@ class MicroCase:
         of its random numbers.
         """
         if (seconds is None) == (operations is None):
-            raise ValueError(f"{self.name}: give either seconds or operations.")
+            raise InputError(f"{self.name}: give either seconds or operations.")
         size = ["--size", str(self.size)] if self.size else []
         length = ["--seconds", f"{seconds:g}"] if operations is None else ["--operations", str(operations)]
         return [self.program.name, "--form", self.form, *size, "--seed", str(seed), *length]

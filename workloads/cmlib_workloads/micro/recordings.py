@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.collect.simulate import read_series as read_simulation
-from cmlib.errors import CmlibError, NothingRecordedError
+from cmlib.errors import CmlibError, InputError, NothingRecordedError
 from cmlib.fingerprint.simulated_rates import (
     ESTIMATED_CYCLES,
     EXACT_RATES,
@@ -152,7 +152,7 @@ def cut(series, *, slice_s=0.4):
         try:
             rates = run.rates(slice_s)
         except ValueError as error:
-            raise ValueError(f"{run.program}, pass {run.number}: {error}") from error
+            raise InputError(f"{run.program}, pass {run.number}: {error}") from error
         parts.setdefault((run.program, run.number), []).append(rates)
         notes[run.program] = run.about
     names = ["program", "pass", "slice"]

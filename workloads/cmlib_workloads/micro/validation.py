@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, cross_val_predict
 
+from cmlib.errors import InputError
 from cmlib.fingerprint.key_events import eliminate
 
 _N_FOLDS = 10
@@ -45,14 +46,14 @@ def validate(estimator, X, y, *, runs=None, seed=0):
     X, y = X if hasattr(X, "iloc") else pd.DataFrame(X), np.asarray(y)
     n_folds = min(_N_FOLDS, int(np.unique(y, return_counts=True)[1].min()))
     if n_folds < 2:
-        raise ValueError(
+        raise InputError(
             "validate: a class has a single slice, and can't be in both training and test. Record more."
         )
     ways = {"10-fold": StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, y)}
     if runs is not None:
         n_runs = len(pd.unique(np.asarray(runs)))
         if n_runs < 2:
-            raise ValueError(f"validate: {n_runs} run; folds by run need at least 2. Record more passes.")
+            raise InputError(f"validate: {n_runs} run; folds by run need at least 2. Record more passes.")
         by_run = StratifiedGroupKFold(min(_N_FOLDS, n_runs), shuffle=True, random_state=seed)
         ways["by run"] = by_run.split(X, y, runs)
     right = {name: cross_val_predict(estimator, X, y, cv=list(folds)) == y for name, folds in ways.items()}

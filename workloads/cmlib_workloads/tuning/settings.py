@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from cmlib import places
+from cmlib.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -70,5 +71,5 @@ def quantity(text):
     """Number (float) of a text: ``"64k"`` in bytes, ``"120s"`` in seconds, ``"0.6"`` as it is; else a ValueError."""
     match = _QUANTITY.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text!r} is no number with one of the units k, m, g, s, or none.")
+        raise InputError(f"{text!r} is no number with one of the units k, m, g, s, or none.")
     return float(match[1]) * _UNITS[match[2]]
