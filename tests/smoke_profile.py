@@ -36,7 +36,7 @@ _LONGEST = (
     "tests/test_record_passes.py",
     "tests/test_archive_files.py",
     "tests/test_install.py",
-    "tests/test_colocation.py",
+    "tests/test_colocated.py",
     "tests/test_topdown_spellings.py",
     "tests/test_clusters.py",
 )

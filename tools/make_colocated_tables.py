@@ -4,7 +4,7 @@ Reads the public set `colocated` (`cmlib fetch colocated`, or `CMLIB_PUBLIC`), a
 takes less than a minute. `tests/test_colocated.py` makes the tables again and compares them.
 """
 
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,9 @@ from cmlib import places, rank
 from cmlib.experiments import colocated
 
 N_SEEDS = 20  # refitted models behind a range
+N_BLOCKS = 20  # of a recording that is halved
 DIGITS = 6  # significant digits in the files
+DIGITS_OF_COUNTS = 20  # of impossible counts, which differ little from 2**64
 
 
 def make_tables():
@@ -30,6 +32,7 @@ def make_tables():
     importances, models = make_rankings(listed, pairs, pairs_quiet)
     return {
         "totals": make_totals(listed, runs),
+        "impossible": colocated.list_impossible(),
         "shared": make_shared(listed, together, quiet),
         "importances": importances,
         "models": models,
@@ -55,25 +58,30 @@ def make_rankings(listed, together, quiet):
     importances, models = [], []
     for row in listed[listed["setting"] == "pair"].itertuples():
         names = {"recording": row.recording, "program": row.program, "neighbor": row.neighbor}
-        draws = {}
+        draws, by_halves = {}, []
         for machine, run in {"quiet": quiet[row.file], "shared": together[row.file]}.items():
             X, ipc = colocated.interval_rates(run)
             draws[machine] = rank.draw_importances(X, ipc, seeds=range(N_SEEDS))
+            by_halves.append(_compare_halves(X, ipc))
             spread = rank.importance_spread(draws[machine]).reset_index()
             importances.append(spread[["event", "mean", "low", "high"]].assign(**names, machine=machine))
             errors = colocated.judge_model(X, ipc)
             models.append(names | {"machine": machine, "rows": len(ipc)} | errors)
-        models[-1]["shared importance"] = np.mean(
-            [_shared(*pair) for pair in product(*(draw.to_numpy() for draw in draws.values()))]
-        )
-        within = [_shared(*pair) for draw in draws.values() for pair in combinations(draw.to_numpy(), 2)]
-        models[-1]["shared by refits"] = np.mean(within)
+        models[-1]["shared importance"] = _mean_shared(draws["quiet"], draws["shared"])
+        models[-1]["shared by halves"] = np.mean(by_halves)
     return pd.concat(importances, ignore_index=True), pd.DataFrame(models)
 
 
-def _shared(one, other):
-    """Importance [%] that two models give to the same events."""
-    return np.minimum(one, other).sum()
+def _compare_halves(X, ipc):
+    """Agreement of models of the even and of the odd ones of 20 blocks of one recording [%]."""
+    is_even = rank.blocks(X.index, N_BLOCKS) % 2 == 0
+    halves = [rank.draw_importances(X[rows], ipc[rows], seeds=range(N_SEEDS)) for rows in (is_even, ~is_even)]
+    return _mean_shared(*halves)
+
+
+def _mean_shared(draws, others):
+    """Importance [%] that two models give to the same events, mean over all pairs of models."""
+    return np.mean([np.minimum(*pair).sum() for pair in product(draws.to_numpy(), others.to_numpy())])
 
 
 def make_quiet(listed, runs, together, quiet):
@@ -93,7 +101,8 @@ def _with_names(listed, rows):
 def main():
     """Write the files."""
     for name, table in make_tables().items():
-        table.to_csv(places.shipped("colocated") / f"{name}.csv", index=False, float_format=f"%.{DIGITS}g")
+        digits = DIGITS_OF_COUNTS if name == "impossible" else DIGITS
+        table.to_csv(places.shipped("colocated") / f"{name}.csv", index=False, float_format=f"%.{digits}g")
 
 
 if __name__ == "__main__":

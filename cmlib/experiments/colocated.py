@@ -30,6 +30,7 @@ __all__ = [
     "find_impossible",
     "interval_rates",
     "judge_model",
+    "list_impossible",
     "list_recordings",
     "match_mixes",
     "match_pairs",
@@ -77,7 +78,7 @@ def read_table(name):
 
     Parameters
     ----------
-    name : {"totals", "shared", "importances", "models", "quiet"}
+    name : {"totals", "impossible", "shared", "importances", "models", "quiet"}
         ``data/colocated/README.md`` describes their columns.
 
     Returns
@@ -141,6 +142,34 @@ def read_runs():
     CmlibError
         If some files of the set are here and others are not.
     """
+    runs = {}
+    for file, intervals in _read_intervals().items():
+        possible = ~find_impossible(intervals).any(axis=1)
+        runs[file] = intervals[possible].reset_index(drop=True)
+    return runs
+
+
+def list_impossible():
+    """List the impossible counts of the set.
+
+    Returns
+    -------
+    DataFrame
+        One row per count: ``file``, ``interval`` (number of the row in the file, from 0), ``event`` and ``count``.
+        Empty if the set is not here.
+    """
+    rows = []
+    for file, intervals in _read_intervals().items():
+        for interval, event in np.argwhere(find_impossible(intervals).to_numpy()):
+            count = intervals.iat[interval, event]
+            rows.append(
+                {"file": file, "interval": interval, "event": intervals.columns[event], "count": count}
+            )
+    return pd.DataFrame(rows, columns=["file", "interval", "event", "count"])
+
+
+def _read_intervals():
+    """All files of the set as they were published; {} if the set is not here."""
     contents = {file: public.read(file) for file in public.files(SET)["file"]}
     absent = [file for file, content in contents.items() if content is None]
     if len(absent) == len(contents):
@@ -150,12 +179,7 @@ def read_runs():
             f"set {SET!r}: {len(absent)} of {len(contents)} files are missing, such as {absent[0]}. "
             f"Fetch them with `cmlib fetch {SET}`."
         )
-    runs = {}
-    for file, content in contents.items():
-        intervals = pd.read_csv(io.BytesIO(content), dtype=float)
-        possible = ~find_impossible(intervals).any(axis=1)
-        runs[file] = intervals[possible].reset_index(drop=True)
-    return runs
+    return {file: pd.read_csv(io.BytesIO(content), dtype=float) for file, content in contents.items()}
 
 
 def find_impossible(intervals):

@@ -4,7 +4,16 @@ Functions named after a figure make a new one and return ``(figure, axes)``: a m
 array of them. They save and show nothing. Input is not checked, but a missing column raises a KeyError or ValueError.
 """
 
-from cmlib.plot.comparing import by_case, counts, dots_by_program, heat, points, run_times
+from cmlib.plot.comparing import (
+    by_case,
+    counts,
+    dots_by_program,
+    heat,
+    parts_across,
+    points,
+    ranges_by_case,
+    run_times,
+)
 from cmlib.plot.flow import flow
 from cmlib.plot.ranking import UNDECIDED, ranking, refinement
 from cmlib.plot.series import series, series_by_program, simulated_phases, stack_estimate

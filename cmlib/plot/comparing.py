@@ -8,7 +8,7 @@ from itertools import cycle
 
 import seaborn as sns
 
-from cmlib.plot.style import GREY, PAPER, legend_right, palette, panels, single, styled
+from cmlib.plot.style import GREY, PAPER, blank, legend_below, legend_right, palette, panels, single, styled
 
 _MARKERS = "osD^v"
 _MARKS_OF_CASES = "os^DvP"
@@ -132,3 +132,86 @@ def by_case(frame, *, ylabel, levels=None, log=True):
         ax.set_ylim(0, None)
     legend_right(ax)
     return figure, ax
+
+
+@styled
+def parts_across(frames, *, xlabel, totals=None):
+    """Draw signed parts of a sum as horizontal bars, stacked to both sides of 0.
+
+    Parameters
+    ----------
+    frames : dict of str to DataFrame
+        A panel for each, under its title: rows are cases (named by the index) from top to bottom, columns are parts.
+    xlabel : str
+        Quantity and unit of the parts.
+    totals : dict of str to Series, optional
+        The sum of each case, drawn as a black mark.
+
+    Returns
+    -------
+    figure : Figure
+    axes : array of Axes, shape (n_frames,)
+    """
+    heights = [len(frame) for frame in frames.values()]
+    figure, grid = blank(
+        1.4 * len(frames) + 0.26 * sum(heights), rows=len(frames), height_ratios=heights, sharex=True
+    )
+    axes = grid[:, 0]
+    for ax, (title, frame) in zip(axes, frames.items(), strict=True):
+        rows = range(len(frame))
+        ends = {True: [0.0] * len(frame), False: [0.0] * len(frame)}  # of the bars above and below 0
+        for part, colour in zip(frame, palette(frame.shape[1]), strict=True):
+            starts = [ends[value >= 0][row] for row, value in enumerate(frame[part])]
+            ax.barh(rows, frame[part], left=starts, color=colour, height=0.7, label=part)
+            for row, value in enumerate(frame[part]):
+                ends[value >= 0][row] += value
+        if totals is not None:
+            ax.plot(totals[title], rows, "D", color="black", ms=4, label="sum")
+        ax.set_yticks(rows, frame.index)
+        ax.invert_yaxis()
+        ax.axvline(0, color="#333333", lw=0.8)
+        ax.grid(True, axis="x")
+        ax.grid(False, axis="y")
+        ax.set_title(title)
+    axes[-1].set_xlabel(xlabel)
+    legend_right(axes[0])
+    return figure, axes
+
+
+@styled
+def ranges_by_case(frames, *, value, low, high, label, hue, xlabel):
+    """Draw values with ranges: a panel for each of `frames`, a line for each label, a color for each `hue`.
+
+    Parameters
+    ----------
+    frames : dict of str to DataFrame
+        Title of a panel to its rows.
+    value, low, high : str
+        Columns: the value, and the ends of its range.
+    label, hue : str
+        Columns: the text at the vertical axis, in the order in which it first appears, and what colors stand for.
+    xlabel : str
+        Quantity and unit of the values.
+
+    Returns
+    -------
+    figure : Figure
+    axes : array of Axes, shape (n_frames,)
+    """
+    n_lines = max(frame[label].nunique() for frame in frames.values())
+    figure, axes = panels(list(frames), columns=2, height=0.8 + 0.27 * n_lines, sharex=True)
+    kinds = list(dict.fromkeys(kind for frame in frames.values() for kind in frame[hue]))
+    for ax, (title, frame) in zip(axes, frames.items(), strict=True):
+        labels = list(dict.fromkeys(frame[label]))
+        for number, (kind, colour) in enumerate(zip(kinds, palette(len(kinds)), strict=True)):
+            rows = frame[frame[hue] == kind]
+            heights = [labels.index(name) + 0.3 * (number - (len(kinds) - 1) / 2) for name in rows[label]]
+            ax.hlines(heights, rows[low], rows[high], color=colour, lw=1.5)
+            ax.plot(rows[value], heights, _MARKERS[number % len(_MARKERS)], color=colour, ms=5, label=kind)
+        ax.set_yticks(range(len(labels)), labels)
+        ax.invert_yaxis()
+        ax.grid(True, axis="x")
+        ax.grid(False, axis="y")
+        ax.set(title=title, xlabel=xlabel)
+    legend_below(figure, axes[0], len(kinds))
+    return figure, axes
