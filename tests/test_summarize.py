@@ -455,9 +455,10 @@ def test_zeros_of_events_without_a_turn_are_left_out_and_named():
     assert not any("no turn" in remark for remark in known["remarks"])
 
 
-def test_what_takes_long_is_told_and_what_is_too_large_is_refused(tmp_path, monkeypatch, capsys):
+def test_a_terminal_shows_what_takes_long_and_a_file_too_large_is_refused(tmp_path, monkeypatch, capsys):
     slow = threading.Event()
     command = sys.modules["cmlib.cli.summarize"]
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setattr(command, "_PATIENCE_S", 0.0)
     with command._progress("summarizing x"):
         slow.wait(0.2)
