@@ -218,3 +218,11 @@ def test_columns_are_chosen_in_a_table_without_a_known_event():
     options = ReadOptions(columns={"lines-silent": "count"})
     recordings = read_recordings([file], {}, options=options)
     assert all("lines-silent" in recording.counts for recording in recordings)
+
+
+def test_a_damaged_row_of_a_known_format_is_named(tmp_path):
+    """The advice on texts of no format does not replace it."""
+    table = tmp_path / "falling.csv"
+    table.write_text("time_s,cycles,instructions\n" + "1,2,3\n" * 40)
+    with pytest.raises(RecordError, match="line 3: column 'time_s'"):
+        read_recordings([table], {})

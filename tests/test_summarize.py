@@ -465,7 +465,7 @@ def test_a_terminal_shows_what_takes_long_and_a_file_too_large_is_refused(tmp_pa
     assert "summarizing x: 00:0" in capsys.readouterr().err
     large = tmp_path / "large.csv"
     large.write_text(
-        "time_s," + ",".join(f"r{k:03x}" for k in range(480)) + "\n" + ("1," * 480 + "1\n") * 4200
+        "elapsed_s,cycles," + ",".join(f"r{k:03x}" for k in range(479)) + "\n" + ("1," * 480 + "1\n") * 4200
     )
     code, text = said(large)
     assert code == 2 and "2,000,000" in text, text

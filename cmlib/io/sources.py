@@ -19,7 +19,7 @@ from cmlib.io.archive.runs import RUNS
 from cmlib.io.events import base_name
 from cmlib.io.formats import unsupported
 from cmlib.io.formats.readings import FormatError, Program, Readings, ReadOptions, Run
-from cmlib.io.formats.registry import read_counts
+from cmlib.io.formats.registry import read_counts, recognize
 from cmlib.io.marks import Mark
 from cmlib.io.meaning.doubts import Measured, find_doubtful
 from cmlib.io.meaning.event_names import find_mode, map_events
@@ -203,11 +203,19 @@ def _read_file(
 
 def _read_bytes(raw: bytes, format: str | None, options: ReadOptions) -> tuple[str, Readings]:
     """Read the content of a file; of a binary one of an unknown format, say what it is."""
+    text = as_text(raw)
+    if format is None and not options.columns:
+        format = _recognize_bytes(raw, text)
+    return read_counts(text, format, options)
+
+
+def _recognize_bytes(raw: bytes, text: str) -> str:
+    """Return the name of the format of a file; the text of a binary file no longer shows what it is."""
     try:
-        return read_counts(as_text(raw), format, options)
+        return recognize(text)
     except FormatError:
         advice = unsupported.explain(raw[:_HEAD].decode("utf-8", "surrogateescape"))
-        if format is None and advice:
+        if advice:
             raise FormatError(f"the file {advice}") from None
         raise
 
