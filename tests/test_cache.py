@@ -3,13 +3,15 @@
 import multiprocessing
 import os
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import cmlib
 from cmlib.experiments import cache as module
-from cmlib.experiments.cache import cached
+from cmlib.experiments.cache import cached, find_sources
 
 FRAME = pd.DataFrame({"b": [1.0, np.nan], "a": [0.1, 1e-17]}, index=pd.Index([0.1, 0.2], name="time_s"))
 
@@ -61,10 +63,21 @@ def test_other_inputs_have_other_results(other):
 def test_results_of_another_source_are_removed(results, monkeypatch):
     cached(("x",), Counted({"one": FRAME}))
     (old,) = (results / "cache").iterdir()
-    monkeypatch.setattr(module, "_source", lambda: "another")
+    other_module = results / "cache/cmlib.rank-0"
+    other_module.mkdir()
+    monkeypatch.setattr(module, "_hash_source", lambda name: "another")
     compute = Counted({"one": FRAME})
     cached(("x",), compute)
-    assert compute.calls == 1 and not old.exists()
+    assert compute.calls == 1 and not old.exists() and other_module.exists()
+
+
+def test_a_result_depends_on_what_its_module_imports_and_on_nothing_else():
+    """The cleaning of a run on all of `clean`, which loads its names when they are asked for."""
+    folder = Path(cmlib.__file__).parent
+    sources = {str(file.relative_to(folder)) for file in find_sources(folder / "experiments/data.py")}
+    assert {"experiments/data.py", "clean/series.py", "clean/shrinkage.py", "parallel.py"} <= sources
+    others = {file.partition("/")[0] for file in sources}
+    assert not others & {"report", "cli", "plot", "explore", "compare", "topdown", "rank", "anomaly"}
 
 
 def test_damaged_results_are_made_anew(results):

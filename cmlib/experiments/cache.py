@@ -1,10 +1,12 @@
 """Cache the results of long computations in files, so that other notebooks need not compute them again.
 
-:func:`cached` takes the inputs and a function, and gives a dict of DataFrames. A result is stored as Parquet files
-in the folder of results, under a hash of its inputs and one of cmlib's source and the versions of the numerical
-libraries. Where no file can be written, the result is computed and not stored.
+`cached` takes the inputs and a function of a module, and gives a dict of DataFrames. A result is stored as Parquet
+files in the folder of results, under a hash of its inputs and one of the code: the function's module, all that it
+imports of cmlib, directly or not, and the versions of the numerical libraries. Where no file can be written, the result
+is computed and not stored.
 """
 
+import ast
 import contextlib
 import fcntl
 import functools
@@ -12,6 +14,7 @@ import hashlib
 import importlib.metadata
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -20,6 +23,7 @@ from cmlib import places
 from cmlib.io.archive import atomic_output
 
 FOLDER = "cache"  # among the results
+_PACKAGE = Path(places.__file__).parent
 _LIBRARIES = ("numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numba")
 
 
@@ -32,7 +36,7 @@ def cached(inputs, compute):
     come sorted. If nothing can be written, or the disk is full, the result is computed and not stored.
     """
     try:
-        folder = _folder()
+        folder = _folder(compute.__module__)
     except OSError:
         return compute()
     place = folder / _digest(inputs)
@@ -50,27 +54,68 @@ def cached(inputs, compute):
         return frames
 
 
-def _folder():
-    """Folder of the cache for this source; those of other sources are removed."""
+def _folder(module):
+    """Folder of the results of a module (name) by its present source; those of its other sources are removed."""
     parent = places.results_dir() / FOLDER
-    folder = parent / _source()
+    folder = parent / f"{module}-{_hash_source(module)}"
     if not folder.is_dir():
         folder.mkdir(parents=True, exist_ok=True)
-        for other in parent.iterdir():
+        for other in parent.glob(f"{module}-*"):
             if other != folder:
                 shutil.rmtree(other, ignore_errors=True)
     return folder
 
 
 @functools.cache
-def _source():
-    """Hash of cmlib's source and of the versions of libraries."""
+def _hash_source(module):
+    """Hash (str) of a module's (name) source, of what it imports of cmlib, and of the versions of libraries."""
     digest = hashlib.sha256()
-    for file in sorted(Path(places.__file__).parent.rglob("*.py")):
+    for file in sorted(find_sources(Path(sys.modules[module].__file__))):
         digest.update(file.read_bytes())
     for name in _LIBRARIES:
         digest.update(importlib.metadata.version(name).encode())
     return digest.hexdigest()[:16]
+
+
+def find_sources(file):
+    """The source files on which a module depends: a set of Paths, of itself and of what it imports of cmlib.
+
+    `file` is the module's Path. Imports are followed through other modules, also those within functions, and the names
+    that a package loads when they are asked for (its ``__init__.pyi``).
+    """
+    found, waiting = set(), {file}
+    while waiting:
+        file = waiting.pop()
+        found.add(file)
+        for name in _imported_names(file):
+            waiting |= _files_of_module(name) - found
+    return found
+
+
+def _imported_names(file):
+    """Names (set of str) of modules that a source file imports, and of what it takes from them."""
+    names = set()
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            if node.level:
+                # Only a package's __init__ imports by relative names.
+                package = ".".join([_PACKAGE.name, *file.parent.relative_to(_PACKAGE).parts])
+                module = f"{package}.{module}".rstrip(".")
+            names |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
+    return names
+
+
+def _files_of_module(name):
+    """Source files (set of Path) of a module of cmlib; empty for other names."""
+    first, *parts = name.split(".")
+    if first != _PACKAGE.name:
+        return set()
+    place = _PACKAGE.joinpath(*parts)
+    files = place.with_suffix(".py"), place / "__init__.py", place / "__init__.pyi"
+    return {file for file in files if file.is_file()}
 
 
 def _digest(inputs):
