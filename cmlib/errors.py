@@ -9,7 +9,14 @@ module, from which :func:`message` takes them.
 
 from cmlib.places import yaml_beside
 
-__all__ = ["CmlibError", "InputError", "NotebookError", "NothingRecordedError", "UnfitRecordingError"]
+__all__ = [
+    "CmlibError",
+    "InputError",
+    "NotebookError",
+    "NotebookStopped",
+    "NothingRecordedError",
+    "UnfitRecordingError",
+]
 
 
 class CmlibError(Exception):
@@ -47,6 +54,14 @@ class InterpreterError(CmlibError):
             f"Python can't be started: {program}: {reason}. cmlib runs notebooks and recordings with the Python "
             "that it was started with. Let this user execute it, or set up the environment again: make setup."
         )
+
+
+class NotebookStopped(Exception):  # noqa: N818 - no error
+    """A notebook has kept what it can say of a recording, and the cells that follow need more than was recorded."""
+
+    def _render_traceback_(self):
+        """What Jupyter shows of it: the reason alone."""
+        return [str(self)]
 
 
 def message(module, key, *values):

@@ -148,25 +148,26 @@ def test_the_summary_reads_the_sentences_of_the_first_page(tmp_path):
     assert sentences({"sure": "", "lacking": "IPC"}) == "To know more: IPC."
 
 
-def test_the_picture_of_an_account_tells_each_share_in_its_legend():
+def test_the_picture_of_a_program_has_ipc_above_its_stacked_shares():
     steps = np.linspace(0, 1, 5)
-    whole = pd.Series({"retired": 0.25, "front-end latency": 0.5, "memory": 0.24})
-    shares = pd.DataFrame(dict(whole), index=steps)
-    whole = pd.concat([whole, pd.Series({"front end": 0.5, "back end": 0.26})])
-    shares.iloc[0] = [0.6, 0.2, 0.2]
-    parents = {"front-end latency": "front end", "memory": "back end"}
-    account_card = functions_of("topdown")["account_card"]
-    figure, (above, below) = account_card(shares, whole, pd.Series([4.0, 1, 1, 1, 1], steps), parents)
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
-        "retired 25.0 %",
-        "front-end latency 50.0 %",
-        "memory 24.0 %",
-        "all slots (sum 101.0 %, 2.0 % not drawn)",
-    ]
-    assert above.get_ylabel() == "IPC" and below.get_ylim() == (0, 1.1)
-    assert [len(stack.get_paths()) for stack in below.collections] == [1, 1, 1]
-    # A step of four times the speed is a quarter as wide.
-    np.testing.assert_allclose(np.diff(above.lines[0].get_xdata()), [0.625 / 4.25, *[1 / 4.25] * 3])
+    shares = pd.DataFrame({name: 25.0 for name in plot.CATEGORIES}, index=steps)
+    figure, (above, below) = plot.shares_card(pd.Series([4.0, 1, 1, 1, 1], steps), shares)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == list(plot.CATEGORIES)
+    np.testing.assert_array_equal(above.lines[0].get_ydata(), [4, 1, 1, 1, 1])
+    tops = [stack.get_paths()[0].vertices[:, 1].max() for stack in below.collections]
+    assert tops == [25, 50, 75, 100] and below.get_ylim() == (0, 110)
+
+
+def test_a_later_picture_of_a_program_replaces_the_earlier_one(tmp_path):
+    results = results_of(tmp_path, "01_a")
+    for alt in ("first", "second"):
+        results.overview_picture("gcc", small_figure(), alt)
+    results.overview_picture("app", small_figure(), "other")
+    results.save()
+    cards = json.loads((tmp_path / "smoke/01_a/manifest.json").read_text())["overviews"]
+    assert cards["gcc"]["picture"]["alt"] == "second"
+    sources = {card["picture"]["source"] for card in cards.values()}
+    assert sources == {f"01_a/{file.name}" for file in (tmp_path / "smoke/01_a").glob("*.svg")}
 
 
 def test_answers_json_says_what_the_first_page_says(results):

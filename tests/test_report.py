@@ -327,6 +327,20 @@ def test_a_notebook_without_recordings_is_left_out_and_the_page_says_so(no_kerne
     assert "Left out" not in page and 'id="06_tests"' in page
 
 
+def test_a_notebook_that_stops_keeps_its_results_and_the_reason(no_kernel, profile):
+    stop = (
+        "from cmlib.report.notebook import Notebook\nnotebook = Notebook(r, None, {})\n"
+        "notebook.stop('It needs cycles.')\nr.number('never', 1)"
+    )
+    out = profile({"01_small": saving("01_small", f"r.number('steps', 20)\n{stop}")})
+    page = report.run_profile("tiny", results=out).read_text()
+    manifest = json.loads((out / "tiny/01_small/manifest.json").read_text())
+    assert [number["name"] for number in manifest["numbers"]] == ["steps"]
+    assert [finding["text"] for finding in manifest["findings"]] == ["It needs cycles."]
+    assert "It needs cycles." in page and "Left out" not in page
+    assert (out / "tiny/01_small/01_small.html").is_file()
+
+
 @pytest.mark.slow
 def test_notebooks_of_the_first_page_run_first(no_kernel, profile):
     look = "r.number('told', (r._final.parent / '02_told/manifest.json').is_file())"

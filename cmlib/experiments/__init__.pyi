@@ -1,4 +1,12 @@
-from .accounts import cleaned_steps, topdown_tables
+from .accounts import (
+    bounds_by_step,
+    cleaned_steps,
+    counted_shares,
+    frame_of_advice,
+    frame_of_bounds,
+    have_steps,
+    topdown_tables,
+)
 from .data import (
     cleaned_runs,
     describe_source,
@@ -11,4 +19,5 @@ from .data import (
 from .event_tables import event_table
 from .first_page import describe_ranking
 from .matrices import Matrix, core_runs, matrix, recorded_matrix, recorded_runs, refine, varying
+from .summary import summarize_recordings
 from .targets import IPC, Target, choose_target

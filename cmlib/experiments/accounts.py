@@ -5,11 +5,17 @@ the formulas of a top-down table. A program is named by the URL of its store (a 
 counted is left out.
 """
 
+import pandas as pd
+
 from cmlib import merge, topdown
 from cmlib.errors import NothingRecordedError
-from cmlib.experiments.data import cleaned_runs, interval_runs, timed_runs
+from cmlib.experiments.data import FEWEST_INTERVALS, cleaned_runs, interval_runs, knows_ipc, timed_runs
 from cmlib.experiments.event_tables import table_name
 from cmlib.io import store
+from cmlib.topdown.costs import UNKNOWN
+
+_ANY_TABLE = "amd_zen5"  # its meanings of the categories are taken for processors without a table
+CATEGORIES = ["retired", "bad speculation", "front end", "back end"]
 
 
 def topdown_tables(url, programs, processor=""):
@@ -46,3 +52,117 @@ def cleaned_steps(url, program, wanted, *, method="shrinkage", workers=None):
     cleaned = cleaned_runs(url, program, sets, method=method, workers=workers)["counts"]
     needed = [run[run.columns[run.columns.isin(wanted)]].dropna(axis=1, how="all") for run in cleaned]
     return merge.step_runs([run.interpolate(limit_direction="both") for run in needed])
+
+
+def frame_of_bounds(summary, parent=""):
+    """Return the bounds of a program's categories.
+
+    Parameters
+    ----------
+    summary : dict
+        From :func:`cmlib.experiments.summary.summarize_recordings`; its ``account`` must not be None.
+    parent : str, default ""
+        Category of which the parts are returned; by default the four categories of the first level.
+
+    Returns
+    -------
+    DataFrame
+        One row per category, columns low and high [% of the slots]; empty if there are no parts.
+    """
+    rows = pd.DataFrame(summary["account"]["categories"]).set_index("name")
+    chosen = rows.loc[rows["parent"] == parent, ["low", "high"]]
+    if parent:
+        return chosen
+    return chosen.reindex(CATEGORIES)
+
+
+def frame_of_advice(summary):
+    """Return the advice on a program, one row per remedy.
+
+    Parameters
+    ----------
+    summary : dict
+        From :func:`cmlib.experiments.summary.summarize_recordings`; its ``account`` must not be None.
+
+    Returns
+    -------
+    DataFrame
+        Columns: loss (category), meaning of the loss, at_most (upper bound of what its removal saves [% of the cycles];
+        NaN if not bounded) and remedy. The loss with the largest lower bound comes first.
+    """
+    processor = summary["processor"]
+    table = topdown.read_table(processor if processor in topdown.tables() else _ANY_TABLE)
+    meanings = {category.name: category.about.partition(";")[0].rstrip(".") for category in table.categories}
+    rows = []
+    for advice in summary["account"]["advice"]:
+        meaning = meanings.get(advice["category"], "")
+        for remedy in advice["action"].replace("`", "").split("; "):
+            rows.append([advice["category"], meaning, advice["at_most"], remedy])
+    frame = pd.DataFrame(rows, columns=["loss", "meaning", "at_most", "remedy"])
+    return frame.astype({"at_most": float})
+
+
+def have_steps(recordings):
+    """Return True if the runs of a program can be cut into steps: intervals in time, with instructions and cycles."""
+    return all(
+        knows_ipc(recording.counts)
+        and not recording.holds_totals
+        and len(recording.counts) >= FEWEST_INTERVALS
+        for recording in recordings
+    )
+
+
+def counted_shares(recordings, processor=None):
+    """Compute the share of each category by its own events, without any bound.
+
+    Parameters
+    ----------
+    recordings : sequence of cmlib.io.recording.Recording
+        Runs of one program; they may have counted different events.
+    processor : str, optional
+        Name of the processor. Default: the table that fits the counted events.
+
+    Returns
+    -------
+    Series
+        Share of each of the four categories [% of the slots]; NaN if its events were not counted.
+    """
+    rates = topdown.totals([recording.whole() for recording in recordings])["rate"]
+    table = topdown.choose_table(rates.index, processor, rates)
+    if table is None:
+        return pd.Series(float("nan"), CATEGORIES)
+    account = topdown.account(rates.to_frame().T, table)
+    return 100 * account.level().iloc[0].reindex(CATEGORIES)
+
+
+def bounds_by_step(url, program, *, processor=None, workers=None):
+    """Bound the shares of the slots in steps of equal instructions.
+
+    Parameters
+    ----------
+    url : str
+        URL of the store.
+    program : str
+        Name of a program with counts in intervals.
+    processor : str, optional
+        Name of the processor. Default: not known.
+    workers : cmlib.parallel.Workers, optional
+        Where the runs are cleaned.
+
+    Returns
+    -------
+    ipc : Series
+        Instructions per cycle; index: progress (0–1).
+    low, high : DataFrame
+        Bounds of the four categories [% of the slots], one row per step. They do not contain the error of multiplexing.
+    """
+    events = set(interval_runs(url, [program])["events"].explode())
+    rates, ipc = topdown.merge_steps(cleaned_steps(url, program, events, workers=workers))
+    rates["instructions"] = ipc
+    costs = topdown.read_costs(processor or UNKNOWN)
+    low, high = {}, {}
+    for progress, rate in rates.iterrows():
+        shares = topdown.bounds(pd.DataFrame({"rate": rate, "error": 0.0}), costs).shares
+        low[progress] = 100 * shares.loc[CATEGORIES, "low"]
+        high[progress] = 100 * shares.loc[CATEGORIES, "high"]
+    return ipc, pd.DataFrame(low).T, pd.DataFrame(high).T

@@ -74,6 +74,33 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
     return answer
 
 
+def summarize_recordings(name, recordings, *, processor=None):
+    """Summarize what limits a program by its recordings from the store.
+
+    Parameters
+    ----------
+    name : str
+        Name of the program.
+    recordings : sequence of cmlib.io.recording.Recording
+        Its runs, as :func:`cmlib.io.store.load` returns them; at least one.
+    processor : str, optional
+        Name of the processor where the recordings do not say it.
+
+    Returns
+    -------
+    dict
+        As :func:`summarize_runs` returns it.
+    """
+    runs = []
+    for recording in recordings:
+        ends = recording.counts.index
+        if recording.holds_totals:  # by the number of the run
+            ends = recording.interval_s.cumsum()
+        runs.append((recording.counts.set_axis(ends), recording.running.set_axis(ends)))
+    metas = [recording.meta for recording in recordings]
+    return summarize_runs(name, metas, runs, machines=[recordings[0].machine], processor=processor)
+
+
 def _median_seconds(metas, key):
     """Return the median over the runs of a time in their metadata [s], a number or a list; None if not known."""
     known = []

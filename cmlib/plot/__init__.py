@@ -17,4 +17,5 @@ from cmlib.plot.comparing import (
 from cmlib.plot.flow import flow
 from cmlib.plot.ranking import UNDECIDED, ranking, refinement
 from cmlib.plot.series import series, series_by_program, simulated_phases, stack_estimate
+from cmlib.plot.slots import CATEGORIES, NOT_DECIDED, shares_by_program, shares_by_progress, shares_card
 from cmlib.plot.style import legend_below, palette, panels, styled

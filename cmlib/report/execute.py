@@ -15,9 +15,10 @@ from jupyter_client.kernelspec import NoSuchKernel
 from jupyter_core.utils import ensure_event_loop
 from nbconvert.preprocessors import TagRemovePreprocessor
 from papermill.exceptions import PapermillExecutionError
+from papermill.execute import remove_error_markers
 from traitlets.config import Config
 
-from cmlib.errors import NotebookError, NothingRecordedError, UnfitRecordingError
+from cmlib.errors import NotebookError, NotebookStopped, NothingRecordedError, UnfitRecordingError
 from cmlib.io.archive import atomic_replace
 from cmlib.report.inline import to_html
 from cmlib.report.manifests import BY_PROGRAM, failed_notebook, remove_drafts
@@ -45,7 +46,12 @@ def execute(notebook, parameters, folder, pages):
     try:
         # Papermill would wait for the reader of a FIFO in the draft's place.
         remove_drafts(folder, notebook.stem)
-        _execute_with_kernel(notebook, draft, for_papermill(notebook, parameters), folder)
+        try:
+            _execute_with_kernel(notebook, draft, for_papermill(notebook, parameters), folder)
+        except PapermillExecutionError as error:
+            if error.ename != NotebookStopped.__name__:
+                raise
+            _keep_executed(draft)
         if parameters.get("profile", "").partition("/")[0] == BY_PROGRAM:
             remove_answer(draft)
         _settle_with_page(notebook, draft, folder, pages)
@@ -71,6 +77,16 @@ def remove_answer(notebook):
     """Remove the cells tagged ``answer`` from a notebook's file (path): they are about cmlib's own recordings."""
     node = nbformat.read(notebook, as_version=4)
     node, _ = TagRemovePreprocessor(remove_cell_tags={"answer"}).preprocess(node, {})
+    nbformat.write(node, notebook)
+
+
+def _keep_executed(notebook):
+    """Keep the cells of a notebook's file (path) up to the one that stopped it, without Papermill's marks of errors."""
+    node = remove_error_markers(nbformat.read(notebook, as_version=4))
+    for number, cell in enumerate(node.cells):
+        if any(output.output_type == "error" for output in cell.get("outputs", [])):
+            node.cells = node.cells[: number + 1]
+            break
     nbformat.write(node, notebook)
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 from IPython import get_ipython
 
 from cmlib import places, processors
+from cmlib.errors import NotebookStopped
 from cmlib.parallel import Workers
 from cmlib.report import Results, check_parameters
 from cmlib.report.manifests import BY_PROGRAM
@@ -66,6 +67,23 @@ class Notebook:
         if self.interactive:
             return panel
         return self.results.figure(panel.figure(), name, caption)
+
+    def stop(self, reason):
+        """Save the results so far with a reason, and skip the cells that follow.
+
+        Parameters
+        ----------
+        reason : str
+            One sentence (Markdown): what the following cells need that was not recorded.
+
+        Raises
+        ------
+        NotebookStopped
+            Always; ``cmlib run`` takes the notebook as complete.
+        """
+        self.results.finding(reason)
+        self.results.save()
+        raise NotebookStopped(reason)
 
     @property
     def processor(self):

@@ -55,7 +55,7 @@ class NotebookJob:
     @property
     def for_overview(self):
         """True if it writes something on the report's first page."""
-        return self._calls("results.overview(")
+        return self._calls("results.overview(") or self._calls("add_cards(")
 
     def _calls(self, what):
         """Whether a code cell holds this text (str)."""

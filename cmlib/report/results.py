@@ -28,6 +28,7 @@ from cmlib.report.manifests import SCHEMA, remove_note
 from cmlib.report.overview import sentences
 
 _DPI = 160
+_DECIMALS = 2  # of numbers in a table
 _COLUMNS = 8  # of a table that are shown
 _LEFT = 'style="text-align: left"'
 _STACK = ("cmlib", "numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numba", "matplotlib", "seaborn")
@@ -128,9 +129,9 @@ class Results:
         HTML).
 
         `frame` is the DataFrame, `name` that of its files, `caption` sentences in Markdown. At most `rows` rows and
-        eight columns are returned, numbers with `decimals` digits behind the point; the files have all. The index is
-        a column of the CSV if it has a name. `on_page`: whether the report shows it. ValueError if another table has
-        the name.
+        eight columns are returned; the files have all. Numbers have `decimals` digits behind the point (int, or a dict
+        of int by column; two where it names none). The index is a column of the CSV if it has a name. `on_page`:
+        whether the report shows it. ValueError if another table has the name.
         """
         caption += self._origin
         frame.to_csv(self._draft / f"{name}.csv", index=_has_named_index(frame))
@@ -225,10 +226,13 @@ class Results:
         `program` is a name; `alt` (str, Markdown) says what the figure shows, for those who can't see it.
         """
         alt += self._origin
+        card = self._overview(program)
         name = f"overview-{len(list(self._draft.glob('overview-*.svg')))}"
+        if "picture" in card:  # an earlier picture of this program is replaced
+            name = Path(card["picture"]["source"]).stem
         image, size = self._keep_picture(figure, name, alt)
         source = f"{self._record['notebook']}/{name}.svg"
-        self._overview(program)["picture"] = {"source": source, "alt": strip_markup(alt)} | size
+        card["picture"] = {"source": source, "alt": strip_markup(alt)} | size
         return image
 
     def overview_bars(self, program, bars, caption):
@@ -302,10 +306,18 @@ def _has_named_index(frame):
 
 def _html(frame, decimals):
     """The frame as an HTML table, text on the left and numbers on the right."""
-    look = {"na_rep": "–", "border": 0, "float_format": lambda value: f"{float(value):z,.{decimals}f}"}
+    by_column = decimals if isinstance(decimals, dict) else {}
+    usual = _DECIMALS if isinstance(decimals, dict) else decimals
+    look = {"na_rep": "–", "border": 0, "float_format": _formatter(usual)}
+    look["formatters"] = {name: _formatter(digits) for name, digits in by_column.items()}
     table = frame.rename_axis(columns=None).to_html(index=False, **look)
     sides = itertools.cycle([kind.kind not in "iufc" for kind in frame.dtypes])
     return re.sub("<(t[hd])>", lambda cell: f"<{cell[1]} {_LEFT}>" if next(sides) else cell[0], table)
+
+
+def _formatter(decimals):
+    """Return a function that writes a number with so many digits behind the point."""
+    return lambda value: f"{float(value):z,.{decimals}f}"
 
 
 def _bounds(figure):

@@ -1,0 +1,98 @@
+"""Draw the shares of the pipeline's slots: by program and over a program's progress, in the same colors everywhere."""
+
+from cmlib.plot.style import blank, card, legend_below, legend_right, palette, styled
+
+CATEGORIES = ("retired", "bad speculation", "front end", "back end")
+NOT_DECIDED = "not decided"
+COLORS = dict(zip(CATEGORIES, palette(len(CATEGORIES)), strict=True)) | {NOT_DECIDED: "lightgray"}
+
+
+@styled
+def shares_by_program(shares):
+    """Draw one stacked bar of shares per program.
+
+    Parameters
+    ----------
+    shares : DataFrame
+        One row per program, one column per category of :data:`COLORS` [% of the slots].
+
+    Returns
+    -------
+    figure, axes : matplotlib Figure and Axes
+    """
+    figure, axes = blank(0.9 + 0.4 * len(shares))
+    ax = axes[0, 0]
+    colors = [COLORS[name] for name in shares]
+    shares.plot.barh(stacked=True, ax=ax, color=colors, width=0.65)
+    ax.invert_yaxis()
+    ax.set(xlabel="share of slots [%]", ylabel="", xlim=(0, None))
+    ax.grid(False, axis="y")
+    legend_right(ax)
+    return figure, ax
+
+
+@styled
+def shares_by_progress(ipc, shares, *, title=""):
+    """Draw IPC above the stacked shares of the slots over a program's progress.
+
+    Parameters
+    ----------
+    ipc : Series
+        Instructions per cycle; index: progress (0–1).
+    shares : DataFrame
+        One row per step of progress, one column per category of :data:`COLORS` [% of the slots].
+    title : str, default ""
+        Such as the program's name.
+
+    Returns
+    -------
+    figure, axes : matplotlib Figure and array of two Axes
+    """
+    figure, axes = blank(4.0, rows=2, sharex=True, height_ratios=(1, 2))
+    upper, lower = axes[:, 0]
+    _draw_progress(upper, lower, ipc, shares)
+    upper.set_title(title)
+    legend_right(lower, reverse=True)
+    return figure, axes[:, 0]
+
+
+@styled
+def shares_card(ipc, shares):
+    """Draw what :func:`shares_by_progress` draws, in the size of a program's card on the first page."""
+    figure, axes = card(4.0, 2, height_ratios=(1, 2))
+    _draw_progress(*axes, ipc, shares)
+    legend_below(figure, axes[1], 3)
+    return figure, axes
+
+
+def _draw_progress(upper, lower, ipc, shares):
+    upper.plot(ipc.index, ipc.to_numpy(), color="black", lw=1)
+    upper.set(ylabel="IPC", ylim=(0, None))
+    colors = [COLORS[name] for name in shares]
+    lower.stackplot(shares.index, shares.T.to_numpy(), labels=shares.columns, colors=colors, lw=0)
+    lower.axhline(100, color="black", lw=0.8, ls="--")
+    lower.set(
+        xlabel="progress (share of instructions)", ylabel="share of slots [%]", xlim=(0, 1), ylim=(0, 110)
+    )
+
+
+@styled
+def series_card(lines_by_quantity):
+    """Draw quantities of one program over time, one below the other, for its card on the first page.
+
+    Parameters
+    ----------
+    lines_by_quantity : dict of str to dict of str to Series
+        By quantity, its values of each line over time [s]. Lines are named in a legend where a quantity has several.
+
+    Returns
+    -------
+    figure, axes : matplotlib Figure and array of Axes
+    """
+    figure, axes = card(0.6 + 1.4 * len(lines_by_quantity), len(lines_by_quantity))
+    for ax, (quantity, lines) in zip(axes, lines_by_quantity.items(), strict=True):
+        for (name, line), color in zip(lines.items(), palette(len(lines)), strict=True):
+            ax.plot(line.index, line.to_numpy(), label=name, color=color, lw=1.0, alpha=0.85)
+        ax.set(title=quantity, ylim=(0, None))
+    axes[-1].set_xlabel("time [s]")
+    return figure, axes
