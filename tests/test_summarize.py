@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import threading
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,10 +16,10 @@ from cmlib import places, processors, topdown
 from cmlib.cli import main
 from cmlib.experiments import first_page
 from cmlib.experiments.first_page import describe_account
+from cmlib.experiments.summary import summarize_recordings
 from cmlib.io import events, store
 from cmlib.io.imports import import_files
 from cmlib.topdown import summarize
-from tests.notebook_functions import functions_of
 from tests.perf_output import GOLDEN
 
 GCC = places.recordings_dir() / "gcc" / "mlpx12-p0-00.csv.gz"
@@ -394,13 +393,11 @@ def test_a_processor_that_is_told_is_kept_and_the_first_page_says_the_same(
     for name, options in (("kept", ["--processor", called]), ("asked", [])):
         assert CliRunner().invoke(main, ["import", name, str(file), *options]).exit_code == 0
     url = store.refresh(tmp_path / "recordings", f"sqlite:///{tmp_path}/store.sqlite")
-    asked = SimpleNamespace(processor=processors.find(called))
-    for name, notebook in (("kept", SimpleNamespace(processor="")), ("asked", asked)):
-        first_page = functions_of("00_first_look", notebook=notebook)["summarize"]
+    for name, told in (("kept", ""), ("asked", processors.find(called))):
         for one in expected:
             program = f"{name}-{one['core']}".rstrip("-")
             runs = [store.load(url, run) for run in store.runs(url, program=program)["run_id"]]
-            answer = json.loads(json.dumps(first_page(one["name"], runs)))
+            answer = json.loads(json.dumps(summarize_recordings(one["name"], runs, processor=told)))
             assert answer == one
 
 

@@ -15,7 +15,6 @@ from cmlib.io.imports import import_files
 from cmlib.io.meaning.stored import read_stored
 from cmlib.io.sources import read_recordings
 from cmlib.spelling import spelling
-from tests.notebook_functions import functions_of
 from tests.perf_output import GOLDEN
 
 SLOTS = {"slots": 2.75, "topdown-retiring": 0.605, "topdown-bad-spec": 0.1375, "topdown-fe-bound": 1.32,
@@ -95,7 +94,7 @@ def test_level_1_that_does_not_add_up_is_said_and_is_no_verdict():
 
 @pytest.mark.parametrize("rates", [AMD, ARM, SLOTS], ids=["AMD", "Arm", "Ice Lake"])
 def test_the_account_of_every_default_list_is_one_on_both_pages(rates):
-    """What notebook topdown draws of whole runs lies within what the first page says; its sum can be judged, or not."""
+    """The shares that notebook 00 computes from counted events lie within the bounds of the first page."""
     run = made(rates | {"instructions": 1.1})
     account = topdown.summarize("x", [run])["account"]
     totals = topdown.totals([run])["rate"]
@@ -105,9 +104,6 @@ def test_the_account_of_every_default_list_is_one_on_both_pages(rates):
     for name, share in whole.level().iloc[0].items():
         if name in shown:
             assert shown[name]["low"] - 0.01 <= 100 * share <= shown[name]["high"] + 0.01
-    functions = functions_of("topdown", PINNED=["instructions", "cycles"])
-    _, judged = functions["judge_sum"](whole, whole.level().iloc[0].sum())
-    assert judged
 
 
 def test_stalls_tell_what_is_likely():

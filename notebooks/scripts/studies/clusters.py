@@ -329,7 +329,7 @@ results.table(cycles[columns], "cycles",
               "**Table.** Cycles per 1,000 instructions more where there is most of the event than "
               "where there is least, with a 90 % interval (*from* to *to*); *at most*: what so "
               "much of the event can cost; *top-down*: the category of the top-down account (which "
-              "parts all cycles, notebook studies/topdown) that is most correlated with what the "
+              "parts all cycles, notebook 00) that is most correlated with what the "
               "cluster adds. "
               "It need not be the category of the cluster's own events, as several categories rise "
               "and fall together. The first three clusters of each program that have such an "

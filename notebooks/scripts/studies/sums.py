@@ -17,7 +17,7 @@
 #
 # *Reads* the store, the database of all recorded runs, and the formulas of each processor under `data/topdown`. *Writes* how far counts are from two kinds of sums and from those of other runs, by every way of cleaning and merging.
 #
-# The events of a top-down account, which says what became of the pipeline's slots (notebook studies/topdown), do not fit on the counters at once, so they come from several runs, in some of which events took turns (multiplexing). Two things are done to them before they stand side by side, and each is judged here: counts are *cleaned*, and runs *adjusted to IPC* (instructions a cycle). Neither comes from a paper of CounterMiner's authors, except for one way of cleaning, *counterminer*. Constants of shrinkage were set on bzip2 and gcc, two of this page's programs (notebook 02).
+# The events of a top-down account, which says what became of the pipeline's slots (notebook 00), do not fit on the counters at once, so they come from several runs, in some of which events took turns (multiplexing). Two things are done to them before they stand side by side, and each is judged here: counts are *cleaned*, and runs *adjusted to IPC* (instructions a cycle). Neither comes from a paper of CounterMiner's authors, except for one way of cleaning, *counterminer*. Constants of shrinkage were set on bzip2 and gcc, two of this page's programs (notebook 02).
 
 # %% [markdown] tags=["answer"]
 # > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, default parameters). Adjusting each run to the mean speed of all runs makes counts add up better. The four shares of a single step miss all slots by **4.2 %** as perf prints the counts, by **4.1 %** after cleaning, by **2.9 %** after adjusting, and by **2.7 %** after both; adjusting to the IPC of steps half a run away, as a control, gives **4.3 %**. Adjusting does not bring a single event nearer to another run's count: **15.8 %** before, **17.0 %** after.
@@ -84,7 +84,7 @@ def adjust_by_hand(steps, event):
 #
 # $$\mathrm{mean} = \sum_t p_t \sum_k s_{k,t}, \qquad \mathrm{rms}^2 = \sum_t p_t \Big( \sum_k s_{k,t} - 1 \Big)^2,$$
 #
-# *mean* should be 1, and *rms*, the distance of the single steps, small. (In *mean* each run weighs the same; in the sum of a whole run in notebook studies/topdown each count weighs by the time it was counted: the two differ by a point or so.)
+# *mean* should be 1, and *rms*, the distance of the single steps, small. (In *mean* each run weighs the same; in the sum of a whole run in notebook 00 each count weighs by the time it was counted: the two differ by a point or so.)
 #
 # By AMD's formulas retired $r$ cancels in the sum, and what is tested are three events, dispatched $d$, front end $f$ and back end $b$, against the slots of the cycles $c$:
 #
