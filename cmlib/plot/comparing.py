@@ -170,6 +170,8 @@ def parts_across(frames, *, xlabel, totals=None):
         ax.set_yticks(rows, frame.index)
         ax.invert_yaxis()
         ax.axvline(0, color="#333333", lw=0.8)
+        ax.use_sticky_edges = False  # leaves room for a mark at the end of the longest bar
+        ax.margins(x=0.03)
         ax.grid(True, axis="x")
         ax.grid(False, axis="y")
         ax.set_title(title)
