@@ -7,6 +7,7 @@ import pytest
 from cmlib import experiments as study
 from cmlib import rank
 from cmlib.errors import UnfitRecordingError
+from cmlib.experiments import matrices
 from cmlib.rank import find_start_and_exit
 from cmlib.rank.leaks import find_proportional
 
@@ -92,6 +93,34 @@ def test_ipc_under_another_name_is_left_out_of_rates_per_cycle(wandering):
     assert set(data.X) == {"LLC-load-misses", "stalled-cycles-backend"}
     assert list(data.ticking.index) == ["page-faults"]
     assert set(data.all_events) == {*data.X, "branches", "r01c2"}
+
+
+def test_an_alias_names_no_reason_and_its_rule_is_kept(wandering):
+    descriptions = {
+        "ex_no_retire.all": "Cycles without retirement, whatever the reason.",
+        "ex_no_retire.empty": "Cycles without retirement: no valid op in the retire queue.",
+        "de_src_op_disp.all": "Ops dispatched.",
+        "branches": "",
+    }
+    table = pd.DataFrame({"description": descriptions})
+    idle = wandering["cycles"] - wandering["instructions"] / 8
+    counts = wandering.assign(
+        **{
+            "ex_no_retire.all": idle,
+            "ex_no_retire.empty": idle * np.linspace(0.2, 0.8, len(idle)),
+            "de_src_op_disp.all": wandering["instructions"] * np.linspace(1, 3, len(idle)),
+        }
+    )
+    run = {"set": "x", "pass": 0, "counts": counts, "seconds": pd.Series(0.1, counts.index)}
+    data = study.matrix(pd.DataFrame([run]), table=table)
+    assert data.alias_rules.to_dict() == {
+        "branches": matrices.KIND_OF_INSTRUCTION,
+        "r01c2": matrices.CONSTANT_RATE,
+        "ex_no_retire.all": matrices.ALL_IDLE_CYCLES,
+        "de_src_op_disp.all": matrices.OPS_OF_ALL_KINDS,
+    }
+    assert list(data.aliases) == list(data.alias_rules.index)
+    assert "ex_no_retire.empty" in data.X
 
 
 def test_counts_of_cycles_are_left_out_of_rates_per_instruction(wandering):

@@ -31,9 +31,17 @@ from cmlib.rank.variation import LEAST_VARIATION, find_start_and_exit, relative_
 _ALIGNED = ("ocoe", "sweep")  # sets whose runs count different events, and are aligned by progress
 _MOST_ROWS = 1000  # of intervals; of more, neighbours are added up
 _MOST_RUNS = 5000  # the same of totals of whole runs
-# Classes of events (data/events/kinds.yaml) that are IPC under another name, by what their counts are divided by: kinds
-# of retired instructions per cycle, cycles in which something happens per instruction.
-_ALIAS_CLASSES = {"cycles": ("mix", "target"), "instructions": ("stall", "target")}
+# Rules by which an event is IPC under another name: it counts work done or work missing, and names no reason.
+KIND_OF_INSTRUCTION = "instructions of a kind"
+OPS_OF_ALL_KINDS = "micro-ops fetched or dispatched"
+ALL_IDLE_CYCLES = "cycles without retirement, all reasons"
+CYCLES_OF_A_KIND = "cycles of a kind"
+CONSTANT_RATE = "constant rate per instruction"
+# The rules that follow from an event's class (data/events/kinds.yaml), by what the counts are divided by.
+_RULE_BY_CLASS = {
+    "cycles": {"mix": KIND_OF_INSTRUCTION, "target": ALL_IDLE_CYCLES},
+    "instructions": {"stall": CYCLES_OF_A_KIND, "target": ALL_IDLE_CYCLES},
+}
 _OPS = "dispatched and wrong-path ops"  # topic of events that count all ops per cycle
 
 
@@ -47,8 +55,9 @@ class Matrix:
     None if there is none. `ticking` is a Series from event to rate [1/s] of the events that were left out, as they
     happen at a constant rate in time (:func:`cmlib.rank.leaks.find_ticking`); empty if there are none. `aliases` is a
     DataFrame with the rows of X: rates of the events that were left out, as they are the target under another name
-    (:func:`matrix` has the rule). `ends` has the numbers of rows that were left out at the start and at the exit of
-    the process (:func:`cmlib.rank.find_start_and_exit`).
+    (:func:`matrix` has the rule); `alias_rules` is a Series from each of these events to the rule (str) by which it was
+    left out, such as :data:`KIND_OF_INSTRUCTION`. `ends` has the numbers of rows that were left out at the start and at
+    the exit of the process (:func:`cmlib.rank.find_start_and_exit`).
     """
 
     X: pd.DataFrame
@@ -57,6 +66,7 @@ class Matrix:
     target: Target = IPC
     ticking: pd.Series = field(default_factory=partial(pd.Series, dtype=float))
     aliases: pd.DataFrame = field(default_factory=pd.DataFrame)
+    alias_rules: pd.Series = field(default_factory=partial(pd.Series, dtype=str))
     ends: tuple[int, int] = (0, 0)
 
     @property
@@ -124,10 +134,9 @@ def matrix(runs, *, target=IPC, per=None, table=None):
     that could explain the target.
 
     If the target is IPC, the start and the exit of the process are left out (:func:`cmlib.rank.find_start_and_exit`),
-    except from totals of whole runs, and so are events that are IPC under another name. Per cycle these
-    are kinds of instructions and ops (by name and description, see :func:`cmlib.io.events.kinds`, `table` is the event
-    table) and events at a constant rate per instruction (:func:`cmlib.rank.leaks.find_proportional`); per instruction
-    they are counts of cycles. The rates of all of them are in `aliases` of the Matrix.
+    except from totals of whole runs, and so are the aliases: events that are IPC under another name, as they count
+    work done or work missing and name no reason. :func:`find_aliases` has the rules; `table` is the event table. Their
+    rates are in `aliases` of the Matrix.
     """
     sets_of = runs.groupby("pass")["set"].agg(set)
     complete = [number for number, sets in sets_of.items() if sets == sets_of.iloc[0]]
@@ -158,14 +167,8 @@ def _by_progress(runs, passes, per):
 
 def _without_aliases(made, per, table):
     """A Matrix of IPC without the events that are IPC under another name, which become its `aliases`."""
-    if table is None:
-        table = pd.DataFrame({"description": []}, dtype=str)
-    kinds = events.kinds(made.X.columns, table)
-    is_alias = kinds["class"].isin(_ALIAS_CLASSES.get(per, ()))
-    if per == IPC.per:
-        is_alias |= kinds["topic"] == _OPS
-        is_alias |= kinds.index.isin(find_proportional(made.X, made.ipc))
-    names = list(kinds.index[is_alias])
+    rules = find_aliases(made.X, made.ipc, per=per, table=table)
+    names = list(rules.index)
     if len(names) == made.X.shape[1]:
         shown = ", ".join(names[:8])
         raise UnfitRecordingError(
@@ -173,7 +176,46 @@ def _without_aliases(made, per, table):
             "Record events that cost cycles, such as misses and mispredictions; `cmlib doctor` lists core events."
         )
     holdout = made.holdout and (made.holdout[0].drop(columns=names), made.holdout[1])
-    return replace(made, X=made.X.drop(columns=names), aliases=made.X[names], holdout=holdout)
+    kept = made.X.drop(columns=names)
+    return replace(made, X=kept, aliases=made.X[names], alias_rules=rules, holdout=holdout)
+
+
+def find_aliases(X, ipc, *, per=IPC.per, table=None):
+    """Find the events that are IPC under another name, and the rule by which each is.
+
+    Parameters
+    ----------
+    X : DataFrame, shape (n_rows, n_events)
+        Counts of events, divided by those of `per`; rows in the order of time or progress.
+    ipc : Series of float > 0, shape (n_rows,)
+        Instructions per cycle.
+    per : str, default "cycles"
+        The event by which the counts are divided.
+    table : DataFrame, optional
+        Event table, whose descriptions are read. Default: only the events' names are.
+
+    Returns
+    -------
+    Series of str
+        The rule of each alias; index: event, in the order of the columns of X.
+
+    Notes
+    -----
+    An alias counts work that was done, or that was missing, and names no reason. Per cycle these are instructions of a
+    kind (retired branches, loads), micro-ops fetched or dispatched, all cycles without retirement, and events at a
+    constant rate per instruction (:func:`cmlib.rank.leaks.find_proportional`). The first three are found by
+    :func:`cmlib.io.events.kinds`. Cycles without retirement for one reason, such as an empty retire queue, are no
+    alias: the reason is what a ranking looks for. Per instruction, all counts of cycles are aliases.
+    """
+    if table is None:
+        table = pd.DataFrame({"description": []}, dtype=str)
+    kinds = events.kinds(X.columns, table)
+    rules = kinds["class"].map(_RULE_BY_CLASS.get(per, {}))
+    if per == IPC.per:
+        rules[kinds["topic"] == _OPS] = OPS_OF_ALL_KINDS
+        proportional = kinds.index.isin(find_proportional(X, ipc))
+        rules[proportional & rules.isna()] = CONSTANT_RATE
+    return rules.dropna().rename("rule")
 
 
 def _without_ticking(runs, target):

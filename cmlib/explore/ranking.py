@@ -12,6 +12,8 @@ from cmlib.explore.panel import Panel, dropdown, offer, slider
 from cmlib.rank import stability
 from cmlib.templates import template
 
+_IN_BOTH, _IN_ONE = "shown for both programs", "shown for one"
+_COLORS = {_IN_BOTH: plot.palette(1)[0], _IN_ONE: "#9dc6e0"}  # blue, light blue
 _CHOSEN = 0  # in place of a number of events: the model that the refinement kept
 
 
@@ -50,10 +52,10 @@ def ranking(refined, draws, *, top=10):
         first = {each: frame.head(top).reset_index() for each, frame in frames.items()}
         common = set.intersection(*(set(rows["event"]) for rows in first.values()))
         for rows in first.values():
-            rows["lists"] = ["both" if event in common else "one" for event in rows["event"]]
+            rows["lists"] = [_IN_BOTH if event in common else _IN_ONE for event in rows["event"]]
         spread = {"low": "low", "high": "high"} if drawn else {}
         hue = "lists" if other else None
-        look = {"xlabel": "importance [%]", "columns": 2, "hue": hue} | spread
+        look = {"xlabel": "importance [%]", "columns": 2, "hue": hue, "colors": _COLORS} | spread
         figure, _ = plot.ranking(first, value="mean", label="event", **look)
         models = {each: refined[each].history.iloc[steps[each]] for each in programs}
         compared = _compare(frames, first, len(common)) if other else None
@@ -131,4 +133,4 @@ def _others(program, programs):
 def _sizes(refined):
     """Options (label, number) for the number of events: 0 for the model chosen, then every step of the refinement."""
     n_chosen = int(refined.errors["n_events"])
-    return [(f"{n_chosen}: the model kept", _CHOSEN), *((str(n), n) for n in refined.history["n_events"])]
+    return [(f"{n_chosen}: the refined model", _CHOSEN), *((str(n), n) for n in refined.history["n_events"])]

@@ -15,7 +15,7 @@ UNDECIDED = "place not decided"  # value of a hue that is drawn grey
 
 
 @styled
-def refinement(histories, *, lines, baselines, marked, paper=None):
+def refinement(histories, *, lines, baselines, marked, paper=None, colors=None):
     """Error [%] of models against the number of events left, a panel for each of `histories` (dict of program to
     DataFrame).
 
@@ -27,9 +27,11 @@ def refinement(histories, *, lines, baselines, marked, paper=None):
     lines, baselines : dict of str to str
         Column to label: errors of the models (coloured) and of predictions without events (grey).
     marked : dict of str to int
-        Number of events of the model kept of each program: a vertical line.
+        Number of events of the model with the lowest error, by program: a vertical line.
     paper : dict of str to dict, optional
         Program to published errors [%] by number of events, drawn as crosses.
+    colors : dict of str to color, optional
+        Color of a column of `lines` or `baselines`; by default, lines are colored in turn and baselines are grey.
 
     Returns
     -------
@@ -37,15 +39,21 @@ def refinement(histories, *, lines, baselines, marked, paper=None):
     axes : array of Axes, shape (n_programs,)
     """
     figure, axes = panels(list(histories), height=2.5, sharex=True)
+    color_by_column = dict(zip(lines, palette(len(lines)), strict=True))
+    color_by_column |= dict.fromkeys(baselines, GREY)
+    color_by_column |= colors or {}
     for ax, (program, history) in zip(axes, histories.items(), strict=True):
-        for (column, label), colour in zip(lines.items(), palette(len(lines)), strict=True):
+        for column, label in lines.items():
             if history[column].notna().any():
-                ax.plot(history["n_events"], history[column], label=label, color=colour, lw=1.4)
+                ax.plot(
+                    history["n_events"], history[column], label=label, color=color_by_column[column], lw=1.4
+                )
         for (column, label), dashes in zip(baselines.items(), cycle(("--", ":")), strict=False):
-            ax.plot(history["n_events"], history[column], label=label, color=GREY, ls=dashes, lw=1.2)
+            color = color_by_column[column]
+            ax.plot(history["n_events"], history[column], label=label, color=color, ls=dashes, lw=1.2)
         if printed := (paper or {}).get(program):
             ax.plot(list(printed), list(printed.values()), label="paper: mean of its programs", **PAPER)
-        ax.axvline(marked[program], color="#555555", lw=0.8, ls="-.", label="model kept")
+        ax.axvline(marked[program], color="#555555", lw=0.8, ls="-.", label="lowest error")
         ax.set(title=program, xlabel="number of events", ylabel="error [%]", ylim=(0, None))
         ax.tick_params(labelbottom=True)
     axes[0].invert_xaxis()
@@ -55,7 +63,9 @@ def refinement(histories, *, lines, baselines, marked, paper=None):
 
 
 @styled
-def ranking(frames, *, value, label, low=None, high=None, xlabel, columns=4, row_height=0.2, hue=None):
+def ranking(
+    frames, *, value, label, low=None, high=None, xlabel, columns=4, row_height=0.2, hue=None, colors=None
+):
     """Horizontal bars, the first row at the top, a panel for each of `frames` (dict of title to DataFrame).
 
     Parameters
@@ -74,6 +84,8 @@ def ranking(frames, *, value, label, low=None, high=None, xlabel, columns=4, row
         Height of a bar with its distance to the next [inches].
     hue : str, optional
         Column: what a bar's colour stands for (str); :data:`UNDECIDED` is grey.
+    colors : dict of str to color, optional
+        Color of a value of `hue`; others take the package's colors in turn.
 
     Returns
     -------
@@ -86,6 +98,8 @@ def ranking(frames, *, value, label, low=None, high=None, xlabel, columns=4, row
     kinds = dict(zip(shown, palette(len(shown)), strict=True))
     if UNDECIDED in kinds:
         kinds[UNDECIDED] = GREY
+    if colors:
+        kinds |= {kind: colors[kind] for kind in kinds if kind in colors}
     for ax, (program, frame) in zip(axes, frames.items(), strict=True):
         colours = [kinds[kind] for kind in frame[hue]] if hue else palette(1)[0]
         bars_across(ax, frame[value], frame[label], colours)

@@ -43,17 +43,19 @@ def series(lines, *, ylabel, marks=None, title=""):
 
 
 @styled
-def series_by_program(runs, *, ylabel, xlabel="time [s]"):
+def series_by_program(runs, *, ylabel, xlabel="time [s]", colors=None):
     """Lines of several runs, a panel for each of `runs` (dict of program, at least one, to a dict of label to
     Series).
 
     The Series are indexed by what `xlabel` names, `ylabel` names their values; the panels have one legend, whose
-    labels are those of the first program. Returns (Figure, array of Axes).
+    labels are those of the first program. `colors` is a dict from label to color; by default, lines are
+    colored in turn. Returns (Figure, array of Axes).
     """
     figure, axes = panels(list(runs))
     for ax, (program, lines) in zip(axes, runs.items(), strict=True):
-        for (label, values), colour in zip(lines.items(), palette(len(lines)), strict=True):
-            ax.plot(values.index, values.to_numpy(), label=label, color=colour, linewidth=1.0, alpha=0.85)
+        for (label, values), color in zip(lines.items(), palette(len(lines)), strict=True):
+            color = (colors or {}).get(label, color)
+            ax.plot(values.index, values.to_numpy(), label=label, color=color, linewidth=1.0, alpha=0.85)
         ax.set(title=program, xlabel=xlabel, ylabel=ylabel, ylim=(0, None))
     if len(lines) > 1:
         legend_below(figure, axes[0], 8)
