@@ -6,11 +6,13 @@ import re
 from dataclasses import replace
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from scipy.stats import spearmanr
 
-from cmlib import explore, rank
+from cmlib import explore, plot, rank
 from cmlib.errors import NothingRecordedError
 from cmlib.explore.panel import dropdown, offer, slider
 from cmlib.rank import stability
@@ -216,3 +218,15 @@ def test_an_error_of_the_program_itself_is_no_message():
 
     with pytest.raises(KeyError):
         explore.Panel(draw, {"n": slider("n", 1, 4, value=2)})
+
+
+def test_a_color_stands_for_one_kind_of_bar_and_line():
+    bars = pd.DataFrame({"event": ["a", "b"], "mean": [2.0, 1.0], "kind": ["alias", "other"]})
+    look = {"value": "mean", "label": "event", "xlabel": "importance [%]", "hue": "kind"}
+    _, axes = plot.ranking({"gcc": bars}, **look, colors={"alias": "#ff0000"})
+    alias, other = (to_hex(bar.get_facecolor()) for bar in axes[0].patches)
+    assert alias == "#ff0000" != other
+    errors = pd.DataFrame({"n_events": [20, 10], "error": [3.0, 2.0], "mean": [9.0, 9.0]})
+    lines = {"lines": {"error": "model"}, "baselines": {"mean": "mean"}, "marked": {"gcc": 10}}
+    _, axes = plot.refinement({"gcc": errors}, **lines, colors={"error": "#00ff00", "mean": "#0000ff"})
+    assert [line.get_color() for line in axes[0].lines[:2]] == ["#00ff00", "#0000ff"]

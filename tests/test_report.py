@@ -75,6 +75,14 @@ def test_a_pivoted_table_has_one_heading_a_column(tmp_path):
     assert len(re.findall("<th[ >]", shown)) == 2
 
 
+def test_counts_among_the_numbers_have_no_decimals(tmp_path):
+    results = new_results(tmp_path)
+    results.number("events found", 12, "of 20")
+    results.number("error", 2.104, "%", paper=14.0)
+    shown = results.numbers().data
+    assert re.findall(r"<td>([\d.]+)</td>", shown) == ["12", "2.10", "14"]
+
+
 def test_a_number_that_was_not_measured_is_refused(tmp_path):
     with pytest.raises(ValueError, match="record only what was measured"):
         new_results(tmp_path).number("error", float("nan"))

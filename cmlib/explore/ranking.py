@@ -12,7 +12,7 @@ from cmlib.explore.panel import Panel, dropdown, offer, slider
 from cmlib.rank import stability
 from cmlib.templates import template
 
-_IN_BOTH, _IN_ONE = "shown for both programs", "shown for one"
+_IN_BOTH, _IN_ONE = "in both lists", "in one list"
 _COLORS = {_IN_BOTH: plot.palette(1)[0], _IN_ONE: "#9dc6e0"}  # blue, light blue
 _CHOSEN = 0  # in place of a number of events: the model that the refinement kept
 

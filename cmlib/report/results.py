@@ -255,13 +255,14 @@ class Results:
     def numbers(self):
         """The numbers kept so far, beside those of the paper, as a table (IPython's HTML).
 
-        Columns quantity, here (the value), unit, paper and note; those without content are left out.
+        Columns quantity, here (the value), unit, paper and note; those without content are left out. Whole numbers have
+        no decimals.
         """
         columns = ["name", "value", "unit", "paper", "note"]
         frame = pd.DataFrame(self._record["numbers"], columns=columns)
         frame = frame.rename(columns={"name": "quantity", "value": "here"})
         frame = frame.assign(note=frame["note"].map(strip_markup), paper=frame["paper"].astype(float))
-        return HTML(_html(frame.loc[:, (frame.notna() & (frame != "")).any()], 2))
+        return HTML(_html(frame.loc[:, (frame.notna() & (frame != "")).any()], 2, whole_as_counts=True))
 
     def save(self):
         """Write the manifest, and move the results to their place, where they replace those of an earlier run.
@@ -304,11 +305,18 @@ def _has_named_index(frame):
     return frame.index.name is not None or frame.index.nlevels > 1
 
 
-def _html(frame, decimals):
-    """The frame as an HTML table, text on the left and numbers on the right."""
+def _html(frame, decimals, *, whole_as_counts=False):
+    """The frame as an HTML table, text on the left and numbers on the right.
+
+    With `whole_as_counts`, values that are whole numbers are written without decimals.
+    """
     by_column = decimals if isinstance(decimals, dict) else {}
-    usual = _DECIMALS if isinstance(decimals, dict) else decimals
-    look = {"na_rep": "–", "border": 0, "float_format": _formatter(usual)}
+    usual = _formatter(_DECIMALS if isinstance(decimals, dict) else decimals)
+
+    def write(value):
+        return f"{float(value):,.0f}" if whole_as_counts and float(value).is_integer() else usual(value)
+
+    look = {"na_rep": "–", "border": 0, "float_format": write}
     look["formatters"] = {name: _formatter(digits) for name, digits in by_column.items()}
     table = frame.rename_axis(columns=None).to_html(index=False, **look)
     sides = itertools.cycle([kind.kind not in "iufc" for kind in frame.dtypes])
