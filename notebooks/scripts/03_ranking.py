@@ -475,7 +475,7 @@ for name in programs:  # for the page of a program
 # papermill notebooks/03_ranking.ipynb out.ipynb -p program myapp
 # ```
 #
-# The recording needs at least instructions, cycles, other events, and 20 intervals. With fewer than about 40 events the refinement has only a few steps; look at the table of errors first. `out.ipynb` is the executed page; its tables and figures are in `data/results/paper/03_ranking`.
+# The recording needs at least instructions, cycles, other events, and 20 intervals. With fewer than about 40 events the refinement has only a few steps; look at the table of errors first. `out.ipynb` is the executed page; its tables and figures are in `data/results/papermill/03_ranking`.
 #
 # Parameters to try: raise `n_seeds` first if shares are close to the threshold. `method` matters only if the runs were multiplexed; `counterminer` cleans them as the paper does.
 #
