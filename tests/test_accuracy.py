@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from cmlib.clean import METHODS, clean_run
-from cmlib.clean.accuracy import MEASURES, Reference, noise_floor, references
+from cmlib.clean import METHODS, clean_run, clean_series
+from cmlib.clean.accuracy import MEASURES, Reference, compare_methods, noise_floor, references
 from cmlib.clean.distance import mlpx_error
 from tests.naive import distance as naive
 from tests.notebook_functions import functions_of
@@ -34,10 +34,9 @@ def mlpx():
 
 @pytest.fixture(scope="module")
 def compared(mlpx):
-    """By notebook 02."""
+    """Errors of all methods on the planted run."""
     ocoe = [pass_of(1), pass_of(2), pass_of(3)]
-    known = {"runs": {"planted": (ocoe, mlpx)}, "references": {"planted": references(ocoe, mlpx)}}
-    return functions_of("02_cleaning", **known)["compare"]("planted")
+    return compare_methods(references(ocoe, mlpx), mlpx, {name: name for name in METHODS})
 
 
 def scored(ocoe, run):
@@ -84,10 +83,21 @@ def test_measures_of_nothing():
 
 def test_one_row_an_event_run_and_method(compared, mlpx):
     events = list(mlpx[0].counts.columns[2:])
-    assert list(compared) == ["event", "method", *MEASURES, "program"]
-    assert compared["method"].isin(METHODS).sum() == len(events) * len(METHODS)
+    assert list(compared) == ["run", "method", "event", *MEASURES]
+    assert not compared.duplicated(["run", "method", "event"]).any()
+    assert set(compared["method"]) == set(METHODS) and len(compared) == len(events) * len(METHODS)
     assert sorted(set(compared["event"])) == sorted(events), "pinned events are not multiplexed"
     assert compared[list(MEASURES)].notna().all().all()
+
+
+def test_a_baseline_is_a_function_and_runs_of_other_events_are_left_out(mlpx):
+    ocoe = [pass_of(1), pass_of(2)]
+    other = SimpleNamespace(counts=mlpx[0].counts.add_prefix("other_"), running=mlpx[0].running)
+    functions = {"unchanged": lambda counts, running: counts, "printed": "scaling"}
+    found = compare_methods(references(ocoe, mlpx), [other, *mlpx], functions)
+    assert set(found["run"]) == {1}
+    by_label = {label: rows.drop(columns="method") for label, rows in found.groupby("method")}
+    pd.testing.assert_frame_equal(*(rows.reset_index(drop=True) for rows in by_label.values()))
 
 
 def test_what_perf_prints_scores_by_hand(compared, mlpx):
@@ -166,3 +176,27 @@ def test_nothing_to_compare_is_said(mlpx):
         references([pass_of(1)], mlpx)
     with pytest.raises(ValueError, match="'group_0_event_0' was counted by 1 OCOE runs; comparing needs 2"):
         Reference([pass_of(1)], "group_0_event_0")
+
+
+def test_the_notebook_and_the_library_clean_and_measure_alike(mlpx):
+    """Notebook 02 has the paper's algorithm and Eq. 1 to 4 in plain Python."""
+    notebook = functions_of("02_cleaning")
+    event = "group_2_event_1"
+    series = mlpx[0].counts[event].copy()
+    series.iloc[[7, 30]] = [40 * series.mean(), np.nan]
+    for n in (3, 5):
+        options = {"n_gaussian": n, "n_long_tail": n}
+        cleaned, changed = clean_series(series, method="counterminer", **options)
+        assert changed[[7, 30]].all()
+        npt.assert_allclose(notebook["clean_as_the_paper"](series, n=n), cleaned)
+    reference = references([pass_of(1), pass_of(2), pass_of(3)], mlpx)[event]
+    measured = notebook["error"](series.dropna(), reference.series)
+    assert measured == pytest.approx(reference.compare(series)[0])
+
+
+def test_runs_in_which_a_method_is_nearer_are_counted_by_most_events():
+    runs = [("p", 0, "a"), ("p", 0, "b"), ("p", 0, "c"), ("p", 1, "a"), ("p", 1, "b")]
+    index = pd.MultiIndex.from_tuples(runs, names=["program", "run", "event"])
+    ratios = pd.DataFrame({"x": [1, 1, 9, 1, 2], "y": [2, 2, 1, 1, 2]}, index)
+    counted = functions_of("02_cleaning")["count_runs_nearer"](ratios)
+    assert counted.at["x", "y"] == 1 and counted.at["y", "x"] == counted.at["x", "x"] == 0

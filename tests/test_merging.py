@@ -32,3 +32,13 @@ def test_the_picture_of_run_times_holds_every_run():
     _, ax = plot.run_times(times, ylabel="run time [s]")
     assert [list(line.get_ydata()) for line in ax.lines] == [[3.0, 4.0], [9.0]]
     assert ax.get_ylabel() == "run time [s]" and ax.get_ylim()[0] == 0
+
+
+def test_grouped_bars_have_the_papers_values_in_a_group_of_their_own():
+    errors = pd.DataFrame({"before": [3.0, 4.0], "after": [1.0, 2.0]}, ["gcc", "bzip2"])
+    frames = {"one": errors, "two": errors * 2}
+    _, axes = plot.grouped_bars(frames, ylabel="error [%]", paper={"one": {"before": 28.3}})
+    heights = [[bar.get_height() for bar in ax.patches] for ax in axes]
+    assert heights == [[3, 4, 1, 2, 28.3], [6, 8, 2, 4]]
+    labels = [[label.get_text() for label in ax.get_xticklabels()] for ax in axes]
+    assert labels == [["gcc", "bzip2", "paper"], ["gcc", "bzip2"]]

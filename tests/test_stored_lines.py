@@ -266,6 +266,9 @@ def test_programs_kept_as_lines_only_are_none_in_intervals(recordings, url):
     store.rebuild(recordings, url)
     assert study.programs(url) == ["app"]
     assert study.programs(url, modes=["ocoe", "mlpx"]) == ["app"]
+    ocoe_runs, mlpx_runs = study.load_both_modes(url, "app")
+    assert {run.meta["mode"] for run in ocoe_runs} == {"ocoe"}
+    assert {run.meta["mode"] for run in mlpx_runs} == {"mlpx"}
     with pytest.raises(NothingRecordedError, match="'other' is not among the programs recorded .app"):
         study.programs(url, "other")
 

@@ -1,5 +1,6 @@
-from .distance import dtw, mlpx_error
-from .methods import DISTINCT_METHODS, METHODS
+from .accuracy import compare_methods
+from .distance import dtw, folded_error, mlpx_error
+from .methods import DISTINCT_METHODS, LABELS, METHODS
 from .missing import fill_missing
 from .outliers import replace_outliers
 from .rotation import replay

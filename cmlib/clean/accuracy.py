@@ -2,7 +2,8 @@
 
 OCOE is one counter, one event; a Recording has the counts and running shares of one run by interval.
 :func:`references` takes runs of both kinds, and gives a dict from event to :class:`Reference`, which compares a
-series of counts; :func:`noise_floor` gives a DataFrame of the errors that are left where nothing is multiplexed.
+series of counts; :func:`compare_methods` does so for several methods of cleaning, and :func:`noise_floor` for series
+that were never multiplexed. Both give a DataFrame of errors.
 MEASURES names the errors: Eq. 4 of CounterMiner [%], the ratio of distances, errors of total [%] and distribution.
 An UnfitRecordingError if no multiplexed event was counted by two OCOE runs.
 """
@@ -16,6 +17,7 @@ from scipy import stats
 
 from cmlib.clean.delayed import redistribute_delayed_counts
 from cmlib.clean.distance import dtw, folded_error
+from cmlib.clean.series import clean_run
 from cmlib.errors import UnfitRecordingError
 from cmlib.intervals import lengths_by_ends, whole_intervals
 
@@ -43,6 +45,47 @@ def references(ocoe_runs, mlpx_runs):
         If no multiplexed event was counted by two OCOE runs.
     """
     return {event: Reference(_with(event, ocoe_runs), event) for event in _multiplexed(ocoe_runs, mlpx_runs)}
+
+
+def compare_methods(references, mlpx_runs, methods):
+    """Clean multiplexed runs by several methods, and compare the results with OCOE runs.
+
+    Parameters
+    ----------
+    references : dict of str to Reference
+        By event, as :func:`references` gives it.
+    mlpx_runs : sequence of cmlib.io.recording.Recording
+        Multiplexed runs of the same program. Runs of other events are left out.
+    methods : dict of str to (str or callable)
+        Label to the name of a method of :data:`cmlib.clean.METHODS`, or to a function ``method(counts, running)``
+        of two DataFrames (a row an interval, a column an event) that returns the cleaned counts as a DataFrame. A
+        baseline is a function that ignores `running`.
+
+    Returns
+    -------
+    DataFrame
+        One row for each run, method and event: ``run`` (int, its place among `mlpx_runs`), ``method`` (label),
+        ``event``, and the errors that `MEASURES` names. Events without any count after cleaning are left out.
+
+    Raises
+    ------
+    ValueError
+        If a method is unknown, or an event was counted in one or two intervals only.
+    """
+    rows = []
+    for number, run in enumerate(mlpx_runs):
+        events = [event for event in references if event in run.counts and run.counts[event].notna().any()]
+        if not events:
+            continue
+        for label, method in methods.items():
+            if callable(method):
+                cleaned = method(run.counts, run.running)
+            else:
+                cleaned, _ = clean_run(run.counts, run.running, method=method)
+            for event in events:
+                if cleaned[event].notna().any():
+                    rows.append((number, label, event, *references[event].compare(cleaned[event])))
+    return pd.DataFrame(rows, columns=["run", "method", "event", *MEASURES])
 
 
 def noise_floor(ocoe_runs, mlpx_runs, always="instructions"):

@@ -1,8 +1,8 @@
 """Register the methods that clean multiplexed counts.
 
 REGISTERED is a dict from name to :class:`Method`. A method added to it is offered by notebooks, panels and
-commands; unless it is a variant of another one, by comparisons of methods, too. METHODS has all names. Inputs are
-checked by `clean_series` and `clean_run`, not here.
+commands; unless it is a variant of another one, by comparisons of methods, too. METHODS has all names, LABELS (a dict)
+their labels in tables and figures. Inputs are checked by `clean_series` and `clean_run`, not here.
 """
 
 from collections.abc import Callable
@@ -31,6 +31,8 @@ class Method:
         at once, ``clean(counts, running, *, sums, **options)``: DataFrames of shape (n_intervals, n_events), and
         `sums`, pairs (whole, parts) of names of events such that the count of `whole` is the sum of those of `parts`.
         It returns the cleaned counts in the same form. The arguments are checked before and must not be modified.
+    label : str
+        Name in tables and figures.
     about : str
         Description of a few words, for the panel of notebook 02.
     options : tuple of str
@@ -42,6 +44,7 @@ class Method:
     """
 
     clean: Callable
+    label: str
     about: str
     options: tuple[str, ...] = ()
     whole_run: bool = False
@@ -95,16 +98,21 @@ def clean_as_printed(values, running, **options):
 
 
 REGISTERED = {
-    "scaling": Method(lambda values, running: values.copy(), "what perf prints"),
-    "interpolate": Method(_interpolate, "lines between what was seen"),
-    "counterminer": Method(clean_counterminer, "outliers and gaps (Eq. 6–8)", _OF_THE_PAPER),
-    "shrinkage": Method(clean_by_shrinkage, "moved to neighbours", whole_run=True),
+    "scaling": Method(lambda values, running: values.copy(), "as perf prints", "nothing is changed"),
+    "interpolate": Method(_interpolate, "straight lines", "lines between what was seen"),
+    "counterminer": Method(clean_counterminer, "CounterMiner", "outliers and gaps (Eq. 6–8)", _OF_THE_PAPER),
+    "shrinkage": Method(clean_by_shrinkage, "shrinkage", "moved to neighbours", whole_run=True),
     "counterminer-printed": Method(
-        clean_as_printed, "without running shares", _OF_THE_PAPER, variant_of="counterminer"
+        clean_as_printed,
+        "CounterMiner, zeros as gaps",
+        "without running shares",
+        _OF_THE_PAPER,
+        variant_of="counterminer",
     ),
 }
 
 METHODS = tuple(REGISTERED)
+LABELS = {name: method.label for name, method in REGISTERED.items()}
 DISTINCT_METHODS = tuple(name for name, method in REGISTERED.items() if not method.variant_of)
 
 

@@ -11,6 +11,7 @@ from .data import (
     cleaned_runs,
     describe_source,
     interval_runs,
+    load_both_modes,
     of_suites,
     paper_figures,
     programs,

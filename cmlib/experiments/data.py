@@ -116,6 +116,36 @@ def interval_runs(url, programs):
     return _in_intervals(store.runs(url)).query("program in @programs").reset_index(drop=True)
 
 
+def load_both_modes(url, program):
+    """Load the runs of a program without and with multiplexing.
+
+    Parameters
+    ----------
+    url : str
+        URL of the store.
+    program : str
+        Name of a program in it.
+
+    Returns
+    -------
+    ocoe_runs : list of cmlib.io.recording.Recording
+        Runs that counted their events all the time (one counter, one event).
+    mlpx_runs : list of Recording
+        Runs whose events took turns on the counters.
+
+    Notes
+    -----
+    Runs that do not count both instructions and cycles are left out. A list is empty if there is no such run;
+    :func:`programs` with ``modes=["ocoe", "mlpx"]`` names the programs that have both.
+    """
+    runs = _in_intervals(store.runs(url, program=program))
+    runs = runs[runs["events"].map(knows_ipc)]
+    ocoe_runs, mlpx_runs = (
+        [store.load(url, run_id) for run_id in runs.loc[runs["mode"] == mode, "run_id"]] for mode in _KINDS
+    )
+    return ocoe_runs, mlpx_runs
+
+
 def timed_runs(url, programs):
     """Runs of some programs whose intervals are stretches of time: a DataFrame, a row a run.
 

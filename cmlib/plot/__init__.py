@@ -8,6 +8,7 @@ from cmlib.plot.comparing import (
     by_case,
     counts,
     dots_by_program,
+    grouped_bars,
     heat,
     parts_across,
     points,

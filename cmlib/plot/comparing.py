@@ -79,6 +79,52 @@ def counts(frame, *, ylabel):
 
 
 @styled
+def grouped_bars(frames, *, ylabel, paper=None, grey=()):
+    """Draw groups of bars, such as errors by program before and after cleaning, with a paper's values beside them.
+
+    Parameters
+    ----------
+    frames : dict of str to DataFrame
+        Title of a panel to its bars: a group a row (named by the index), a color a column. All panels have the same
+        columns, and at most two stand side by side.
+    ylabel : str
+        Quantity and unit.
+    paper : dict of str to dict, optional
+        Title of a panel to values that a paper prints, by column: a last group named "paper", with hatched bars.
+    grey : collection of str, optional
+        Columns that are baselines, drawn in grey.
+
+    Returns
+    -------
+    figure : Figure
+    axes : array of Axes, shape (n_panels,)
+    """
+    figure, axes = panels(list(frames), height=2.9)
+    paper = paper or {}
+    for ax, (title, frame) in zip(axes, frames.items(), strict=True):
+        colors = dict(zip(frame, palette(frame.shape[1]), strict=True)) | dict.fromkeys(grey, GREY)
+        width = 0.8 / frame.shape[1]
+        names = list(frame.index)
+        for place, column in enumerate(frame):
+            offset = (place - (frame.shape[1] - 1) / 2) * width
+            positions = [number + offset for number in range(len(names))]
+            ax.bar(positions, frame[column], width, color=colors[column], label=column)
+        printed = paper.get(title, {})
+        for place, (column, height) in enumerate(printed.items()):
+            at = len(frame) + (place - (len(printed) - 1) / 2) * width
+            ax.bar(at, height, width, color=colors[column], hatch="///", edgecolor="white")
+            ax.annotate(f"{height:g}", (at, height), ha="center", va="bottom", fontsize=8)
+        if printed:
+            names.append("paper")
+        ax.set_xticks(range(len(names)), names)
+        ax.margins(y=0.1)
+        ax.set(title=title, ylabel=ylabel, ylim=(0, None))
+        ax.grid(False, axis="x")
+    legend_below(figure, axes[0], min(5, frame.shape[1]))
+    return figure, axes
+
+
+@styled
 def points(frames, *, x, y, xlabel, ylabel, size=3):
     """Scatter plots of the columns `x` and `y`, a panel for each of `frames` (dict of title to DataFrame).
 

@@ -60,7 +60,9 @@ def _palette(encoded):
     if picture.width > WIDTH:
         picture = picture.resize((WIDTH, round(picture.height * WIDTH / picture.width)), Image.LANCZOS)
     small = io.BytesIO()
-    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(small, format="png", optimize=True)
+    # The default, median cut, gives thin lines of two colors the same one.
+    picture = picture.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    picture.save(small, format="png", optimize=True)
     return base64.b64encode(small.getvalue()).decode()
 
 
