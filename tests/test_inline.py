@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cmlib import places
 from cmlib.experiments import data
 from cmlib.io import store
-from cmlib.report.formulas import FormulaExporter
 from cmlib.report.inline import strip_markup, to_html
+from cmlib.report.notebook_page import write_page
 from tests.small_runs import add_run
 
 PIECES = st.sampled_from([*"*`<>&$\\ab \n", "**", "``", "<img src=x onerror=alert(1)>", "[a](javascript:b)"])
@@ -64,6 +65,8 @@ def test_what_a_recording_tells_of_itself_is_text_on_a_notebook_s_page(tmp_path)
     url = f"sqlite:///{tmp_path}/store.sqlite"
     store.rebuild(tmp_path, url)
     cell = nbformat.v4.new_markdown_cell(data.describe_data(url, ["app"]))
-    page, _ = FormulaExporter().from_notebook_node(nbformat.v4.new_notebook(cells=[cell]))
-    shown = page[page.index("<strong>Data.</strong>") :]
+    notebook = places.notebook_files()["03_ranking"]
+    write_page(notebook, nbformat.v4.new_notebook(cells=[cell]), tmp_path, pages=set())
+    page = (tmp_path / "03_ranking/03_ranking.html").read_text(encoding="utf-8")
+    shown = page[page.index("<strong>Data.</strong>") :].partition("<nav")[0]
     assert "alert(1)" in shown and not re.search(r"<(?:script|img|b|a|math|svg)\b", shown)

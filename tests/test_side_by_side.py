@@ -84,8 +84,10 @@ def test_a_kernel_that_dies_is_told_and_the_other_notebook_is_finished(profile, 
     ):
         report.run_profile("tiny", parameters={"jobs": 2}, results=tmp_path)
     assert {file.name for file in (tmp_path / "tiny").iterdir()} == {
-        ".lock", "02_second", "answers.json", "index.html",
+        ".lock", "01_first", "02_second", "answers.json", "index.html",
     }  # fmt: skip
+    # Where it had no page, it is shown as stored, so that links to it work.
+    assert [file.name for file in (tmp_path / "tiny/01_first").iterdir()] == ["01_first.html"]
 
 
 RUNNING = """
