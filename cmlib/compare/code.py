@@ -21,7 +21,7 @@ from cmlib.compare.machine_code import find_differences, read_code
 from cmlib.errors import CmlibError, InputError
 from cmlib.terminal import say
 
-_MAPPED = re.compile(r"PERF_RECORD_MMAP2? .*: r-xp (/.+)$", re.MULTILINE)
+_MAPPED = re.compile(r"PERF_RECORD_MMAP2? .{,300}: r-xp (/.+)$", re.MULTILINE)
 _LONGEST_S = 600  # limit of a run under Callgrind
 # Callgrind without caches and branches, its functions by the linker's names.
 _EXECUTED = ["--cache-sim=no", "--branch-sim=no", "--demangle=no", *EACH_INSTRUCTION]

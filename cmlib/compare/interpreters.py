@@ -4,7 +4,6 @@
 program is not there.
 """
 
-import re
 import shutil
 from pathlib import Path
 
@@ -41,7 +40,7 @@ def remove_script(argv, empty):
 
 def _name(program):
     """Name of an interpreter without folder and version: ``python`` of ``/usr/bin/python3.11``."""
-    return re.sub(r"[\d.]*$", "", Path(program).name)
+    return Path(program).name.rstrip("0123456789.")
 
 
 def _named_by_first_line(program):

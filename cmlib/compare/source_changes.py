@@ -18,7 +18,7 @@ from cmlib.errors import InputError
 from cmlib.extras import check_extra
 
 _MOST_STATEMENTS = 2  # of a small function
-_CALL = re.compile(r"\b(\w+)(?: <[\w :,*&<>]*>)? \(")  # a call in tokens joined by blanks
+_CALL = re.compile(r"\b(\w+)(?: <[\w :,*&<>]{,1000}>)? \(")  # a call in tokens joined by blanks
 _ENDS = (";", "{", "}", ":")  # tokens behind which the head of a function can begin
 
 

@@ -33,7 +33,7 @@ def _draw(match):
         return match["code"]
     # The converter takes `\\Big(`, but not `\\Big\\{`.
     tex = re.sub(r"\\[bB]igg?(?=\\)", "", " ".join((match["block"] or match["inline"]).split()))
-    tex = re.sub(r"\\tag\{([^}]*)\}", r"\\qquad\\text{(\1)}", tex)
+    tex = re.sub(r"\\tag\{([^{}]*)\}", r"\\qquad\\text{(\1)}", tex)
     mathml = convert(tex, display="block" if match["block"] else "inline")
     mathml = _OVERLINE.sub(r'<mrow class="overline">\1</mrow>', mathml)
     return _WORD.sub(_join_letters, _PRIME.sub(_raise_prime, mathml))

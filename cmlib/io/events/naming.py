@@ -36,7 +36,7 @@ _NAME_TERM = re.compile(r"(?<=[/,])name=([^,/]+)")
 # An event with the PMU of its kind of core, as perf prints it where a processor has several kinds of core.
 # Groups: PMU, event or its terms, modifiers within the slashes, modifiers behind them.
 CORE_EVENT = re.compile(
-    r"(cpu_(?:core|atom|lowpower)|armv[0-9]+\w*|apple_\w+_pmu)/([^/:]*)(?::([a-zA-Z]*))?/([a-zA-Z]*)"
+    r"(cpu_(?:core|atom|lowpower)|armv[0-9]\w*|apple_\w+_pmu)/([^/:]*)(?::([a-zA-Z]*))?/([a-zA-Z]*)"
 )
 
 _COPY = re.compile(r"(.+)#[0-9]+")  # a second reading of an event, such as branches#2
@@ -143,7 +143,7 @@ def _unknown(name, table):
 # Names in the form of events, as vendors write them (INST_RETIRED.ANY, L2_CACHE_MISS, PAPI_TOT_INS,
 # ls_dmnd_fills_from_sys.near_cache, r412e) and as perf's -e takes them (cpu/event=0x43/, msr/tsc/, sched:sched_switch).
 _PATTERN = re.compile(
-    r"[A-Z][A-Z0-9]*(?:[._:][A-Z0-9]+)+|[a-z][a-z0-9_]*\.[a-z0-9_.]*[a-z][a-z0-9_.]*|r(?=[a-f]*[0-9])[0-9a-f]{2,8}"
+    r"[A-Z][A-Z0-9]*(?:[._:][A-Z0-9]+)+|[a-z][a-z0-9_]*\.[0-9_.]*[a-z][a-z0-9_.]*|r(?=[a-f]*[0-9])[0-9a-f]{2,8}"
     r"|[a-z][a-z0-9_]*/[^/]+/[a-zA-Z]*|[a-z][a-z0-9_]*:[a-z][a-z0-9_]*"
 )
 # Names in the same form that are no counts: percentages, temperatures, power, amounts of memory.

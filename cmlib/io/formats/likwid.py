@@ -27,9 +27,9 @@ _NO_UNIT = frozenset(["-", "nan", "-nan", ""])
 _QUOTIENT_OF_NOTHING = frozenset(["inf", "-inf"])
 
 # Region copy, Group 1: L2     (in tables)
-_TABLE_REGION = re.compile(r"Region:? (.+?), Group [0-9]+")
+_TABLE_REGION = re.compile(r"Region:? (.{1,1000}?), Group [0-9]+")
 # TABLE,Region copy,Group 1 Raw,L2,3,     (as CSV)
-_CSV_REGION = re.compile(r"TABLE,Region (.+?), ?Group [0-9]+")
+_CSV_REGION = re.compile(r"TABLE,Region (.{1,1000}?), ?Group [0-9]+")
 _RUNTIME = frozenset(["RDTSC Runtime [s]", "Runtime (RDTSC) [s]"])
 # FIXC0, PMC3, MBOX0C1, TMA2: a counter
 _COUNTER = re.compile(r"[A-Z]+[0-9][A-Z0-9]{0,20}(?::.{0,200})?|TSC")
