@@ -13,7 +13,7 @@ from cmlib.places import shipped
 
 # Events that every run counts all the time, as IPC needs both.
 PINNED = ("instructions", "cycles")
-_PMU = re.compile(r"(?:cpu(?:_[a-z]+)?|armv[0-9]+\w*|apple_\w+_pmu)/([^/]*)/?")
+_PMU = re.compile(r"(?:cpu(?:_[a-z]+)?|armv[0-9]\w*|apple_\w+_pmu)/([^/]*)/?")
 _MODIFIER = re.compile(r"(?<=[/:])[ukhIGHpPSDWeb]+(?=/?$)")
 _NAME = re.compile(r"(?:^|,)name=([^,]+)")
 # What the kernel calls an event, to its other names between blanks.

@@ -11,8 +11,14 @@ from tests.pumped import collect_patterns, pump
 # A pattern that takes quadratic time needs many times the seconds of processor time that a match may take; one that
 # takes linear time needs milliseconds.
 LENGTH, LIMIT_S = 1 << 17, 5
-# What the text of these is: a command line, which its user writes and the kernel limits.
-BOUNDED = {"cmlib.passwords._OF_USER"}
+# Patterns whose texts are their users' own and short (command lines, notebooks, pages), or which look no further than
+# 2,000 characters.
+BOUNDED = {
+    "cmlib.passwords._OF_USER",
+    "cmlib.report.parameters._QUESTION",
+    "cmlib.report.notebook_page._LINK",
+    "cmlib.io.formats.unsupported._TOOLS",
+}
 
 
 class TooSlowError(Exception):

@@ -48,7 +48,7 @@ _UNIT = re.compile(r"[A-Za-z%/\u00b0\u00b5]{1,10}")
 _EVENT = re.compile(r"[A-Za-z_][^\s]{0,1000}")
 _SHARE = re.compile(r"(?:scaled from )?(?P<share>[0-9]{1,3}[.,][0-9]{1,6})%")
 _METRIC = re.compile(
-    r"(?P<value>-?[0-9]{1,30}(?:[.,][0-9]{1,30})?|-?nan|-?inf)[ \t]*(?:(?P<percent>%)[ \t]*)?(?P<name>.*)"
+    r"(?P<value>-?[0-9]{1,30}(?:[.,][0-9]{1,30})?|-?nan|-?inf)[ \t]*(?:(?P<percent>%)[ \t]*)?(?P<name>(?:\S.*)?)"
 )
 _VALUE = re.compile(r"(?P<value>-?[0-9]{1,30}(?:[.,][0-9]{1,30})?|-?nan|-?inf)(?P<percent>%?)")
 _ROW_BEGIN = re.compile(r"[0-9]|<not ")
