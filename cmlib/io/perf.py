@@ -96,6 +96,7 @@ def read_runs(text: str) -> list[tuple[pd.DataFrame, pd.DataFrame]]:
     Parameters
     ----------
     text : str
+        As :func:`parse_stat` takes it.
 
     Returns
     -------
@@ -122,7 +123,18 @@ def read_runs(text: str) -> list[tuple[pd.DataFrame, pd.DataFrame]]:
 
 
 def begin_ns(text: str) -> int | None:
-    """Return when a recording began in ns since 1970, where the file has absolute times; else None."""
+    """Return when a recording began, where the file has absolute times.
+
+    Parameters
+    ----------
+    text : str
+        As :func:`parse_stat` takes it.
+
+    Returns
+    -------
+    int or None
+        Time since 1970 [ns]; None if the file has no absolute times.
+    """
     _, readings = read_counts(text)
     return readings.begin_ns
 
