@@ -264,9 +264,9 @@ def test_files_from_elsewhere_are_imported(data, tmp_path):
 
 def test_what_a_file_does_not_tell_of_running_shares_stays_unknown(data):
     done = cmlib("import", "crc", ROOT / "tests/golden/elsewhere/a15-cbench-list1.txt")
-    assert done.exit_code == 0 and "tells no running shares" in done.stderr
+    assert done.exit_code == 0 and "no running shares" in done.stderr
     (meta,) = record.existing_runs(data / "recordings/crc").values()
-    assert "tells no running shares" in meta["note"] and meta["mode"] == "unknown"
+    assert "no running shares" in meta["note"] and meta["mode"] == "unknown"
     assert meta["running_shares"] is False and meta["set"] == "counts"
     url = f"sqlite:///{data}/s.sqlite"
     listed = store.rebuild(data / "recordings", url)

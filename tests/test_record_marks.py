@@ -74,9 +74,8 @@ def test_marks_one_behind_the_other_share_no_interval_and_lose_only_those_at_the
         '"event-runtime" : 1, "pcnt-running" : 100.00}}\n',
         "wide": "{:.9f},{}\n",
     }[form]
-    text = ("time,cycles\n" if form == "wide" else "# started on\n\n") + "".join(
-        row.format(end, k) for k, end in enumerate(ends)
-    )
+    heading = {"wide": "time,cycles\n", "people": "#           time             counts unit events\n"}
+    text = heading.get(form, "# started on\n\n") + "".join(row.format(end, k) for k, end in enumerate(ends))
     file = written(tmp_path_factory.mktemp("marks"), "t.txt", text)
     bounds = sorted(tenth / 10 for tenth in tenths)
     for start, stop in zip(bounds, bounds[1:], strict=False):

@@ -226,3 +226,17 @@ def test_a_damaged_row_of_a_known_format_is_named(tmp_path):
     table.write_text("time_s,cycles,instructions\n" + "1,2,3\n" * 40)
     with pytest.raises(RecordError, match="line 3: column 'time_s'"):
         read_recordings([table], {})
+
+
+@pytest.mark.parametrize("name", ["$(rm -rf x)", "a;b`c`", "x'y", "a b", "\x1b[31mred", "cyc\u202eles"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "     1.000000000,5,,{},1000000000,100.00,,\n     1.000000000,5,,cycles,1000000000,100.00,,\n",
+        "program,event,value\np,{},3\np,cycles,5\n",
+    ],
+)
+def test_names_that_no_tool_gives_are_not_read(tmp_path, text, name):
+    file = write(tmp_path, "named.txt", text.format(name))
+    with pytest.raises(RecordError, match="letters that perf does not use"):
+        read_recordings([file], {})

@@ -228,8 +228,8 @@ def _compare_recordings(old, new, as_json, *, load, **limits):
         if len(programs) != 1:
             raise click.BadParameter(
                 f"{recording} holds {len(programs)} programs ({', '.join(name for name, *_ in programs)}), and "
-                "recordings with intervals are compared one program at a time. Import it "
-                f"(cmlib import NAME {recording}), and give the names of two programs."
+                "recordings with intervals are compared one program at a time. Import the file with "
+                "`cmlib import`, and give the names of two programs."
             )
     answer = compare_services(*(programs[0] for programs in recordings), load=load, **limits)
     show(answer, "service.txt.j2", as_json=as_json)

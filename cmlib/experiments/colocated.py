@@ -177,7 +177,7 @@ def _read_intervals():
     if absent:
         raise CmlibError(
             f"set {SET!r}: {len(absent)} of {len(contents)} files are missing, such as {absent[0]}. "
-            f"Fetch them with `cmlib fetch {SET}`."
+            "Fetch them with `cmlib fetch colocated`."
         )
     return {file: pd.read_csv(io.BytesIO(content), dtype=float) for file, content in contents.items()}
 

@@ -11,7 +11,7 @@ import pandas as pd
 from cmlib.io.formats.readings import FormatError, Program, Readings, ReadOptions, make_counts
 from cmlib.io.formats.registry import read_counts
 from cmlib.io.meaning.event_names import normalize_events
-from cmlib.io.meaning.readings import fill_slept, sum_places, without_wrapped
+from cmlib.io.meaning.readings import check_values, fill_slept, sum_places, without_wrapped
 from cmlib.io.meaning.selection import Selection, select
 from cmlib.io.meaning.series import series
 from cmlib.io.meaning.stored import derive_series
@@ -84,6 +84,7 @@ def parse_stat(
         if counts["run"].nunique() > 1:
             raise FormatError("several runs by interval are in the text. Read them with read_runs.")
     counts = fill_slept(normalize_events(counts))
+    check_values(counts)
     counts, _ = without_wrapped(counts)
     counts, _ = sum_places(counts)
     texts = {"event": str, "unit": str}

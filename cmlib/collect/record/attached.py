@@ -25,6 +25,7 @@ from cmlib.io import events, perf
 from cmlib.io.archive import errors_as, locked, program_folder, programs, working_folder
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import events_of
+from cmlib.io.formats.registry import read_counts
 from cmlib.shell import command_line
 from cmlib.terminal import say
 
@@ -234,9 +235,18 @@ def _checked(done, plan, running):
         why = _ends(running).get(done.ended, "it ended")
         raise RecordError(f"{why} before the first interval of {plan.interval_ms} ms; nothing was recorded.")
     session.validate_run(frame, replace(plan, mode="mlpx"))
-    if not frame["value"].notna().any():
-        raise RecordError(message(__file__, "idle", _named(running), frame["time_s"].max()))
+    if not _ran(done):
+        raise RecordError(
+            f"{_named(running)} did nothing in {frame['time_s'].max():.1f} s: no event was counted in any interval. "
+            "Record it while it works."
+        )
     return frame
+
+
+def _ran(done):
+    """Return True if any event was on a counter in some interval."""
+    _, readings = read_counts(done.raw.decode(errors="replace"))
+    return any((program.counts["on_counter_s"] > 0).any() for program in readings.programs)
 
 
 def _read(done):

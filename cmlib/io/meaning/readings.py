@@ -71,7 +71,7 @@ def make_table(program: Program, levels: frozenset[str] = frozenset()) -> Table:
     if latencies:
         notes.append(f"Latencies of retirement are no counts, and are left out: {', '.join(latencies)}.")
     counts = fill_slept(counts)
-    _check_values(counts)
+    check_values(counts)
     counts, n_wrapped = without_wrapped(counts)
     if n_wrapped:
         notes.append(
@@ -196,7 +196,7 @@ def _without_latencies(counts: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     return kept.assign(event=kept["event"].cat.remove_unused_categories()), latencies
 
 
-def _check_values(counts: pd.DataFrame) -> None:
+def check_values(counts: pd.DataFrame) -> None:
     """Raise FormatError for a count below 0 or infinite."""
     value = counts["value"].to_numpy(float)
     bad = np.flatnonzero((value < 0) | np.isinf(value))
