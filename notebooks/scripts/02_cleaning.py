@@ -17,14 +17,14 @@
 #
 # A processor has a handful of counters. With *multiplexing* (MLPX), more events take turns on them, and perf extrapolates each count from the time its event was on a counter. Without it, *one counter counts one event* (OCOE), and the count is exact. CounterMiner (Lv et al., MICRO 2018, §III-B) cleans multiplexed series: it replaces outliers by a median and fills gaps from the nearest samples.
 #
-# This notebook runs the algorithm on every program recorded in both ways (CounterMiner, Fig. 1, 2, 5 and 6, Table I). It then compares it with two other methods, and with rules so simple that a method has to beat them.
+# This notebook runs the algorithm on every program recorded in both ways (CounterMiner, Fig. 1, 2, 5 and 6, Table I). It then compares it with two other methods. *Straight lines* connect the times at which an event was on a counter. *Shrinkage* moves each count towards its neighbors in time. Simple rules, which every method has to beat, stand beside them.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, default parameters). CounterMiner's cleaning changes little here. The error of instruction-cache misses is **5.9 %** before and after it (paper: 28.3 % and 7.7 %), and the mean error of all events is **20.1 %** before and after it. By the same measure, `instructions`, which was never multiplexed, has **10.3 %**. Straight lines and shrinkage each bring **46** of 48 series nearer to the exact runs, by 7 to 8 % in the mean; a running mean does so for **28**. Part of this is smoothing: in wordcount, exact counts smoothed as much gain nearly the same. There is no winner: shrinkage is nearer than straight lines in **4** of 8 runs. For a rare event with known truth, taking zeros for gaps raises the total to **3,494 %** of the truth, and replacing outliers lowers it to **16 %**.
+# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, two multiplexed runs per program, default parameters). We compare the distance between multiplexed and exact runs with the distance between two exact runs. The relative difference is the error. Its mean over all events is **20.1 %**. `instructions` was never multiplexed and still has **10.3 %**. This is the error without any multiplexing, because runs differ; a single event can lie below it. CounterMiner's cleaning (threshold n = 5, gaps as perf marks them) changes little: it brings **7** of 48 pairs of a program and an event nearer to the exact runs. Straight lines between the readings bring **46** nearer. So does shrinkage, which moves each count towards its neighbors and was tuned on bzip2 and gcc. Neither of the two is clearly better, and part of their gain is smoothing. For a rare event, CounterMiner's rule for outliers removes most of the total. Its variant that takes zeros for gaps makes the total many times too large.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas
-event: str = ""  # event shown beside instruction-cache misses; empty: one that multiplexing changes
+event: str = ""  # second event shown; empty: one that multiplexing changes
 settings: dict = {}  # database, interactive, profile, results_folder
 
 # %%
@@ -83,7 +83,7 @@ results.table(data, "data", "**Table.** Events and runs compared. The last three
               "`<not counted>`).", decimals=0)
 
 # %% [markdown]
-# The paper shows instruction-cache misses. We show a second event, which is far from its OCOE runs in every program: the event whose smallest distance ratio over the programs is the largest. The distance ratio is defined below. An event chosen this way shows more error than most.
+# The paper shows instruction-cache misses. We also show a second event, which is far from its OCOE runs in every program. It is chosen by the distance ratio, which is defined below. For each event we take the smallest ratio of all programs. The event with the largest of these values is shown. An event chosen this way has a larger error than most.
 
 # %%
 INSTRUCTION_CACHE_MISSES = ["ic_tag_hit_miss.instruction_cache_miss", "icache_64b.iftag_miss",
@@ -135,11 +135,11 @@ results.figure(figure, "example", "**Figure.** The example (made-up counts). Rin
 #
 # $$L = \frac{Max(TS) - Min(TS)}{Roundup(Sqrt(Count(TS)))}. \tag{7}$$
 #
-# Eq. 7 prints the range of the *values*. Read literally, the interval around an outlier holds only outliers. We therefore take the range of *time*. A gap $X_i$ becomes the mean of its $k = 5$ nearest samples $N_k(i)$:
+# In Eq. 7, $Max$ and $Min$ are taken over the *values* of the series. With such intervals, an outlier would be grouped with other outliers only, and no normal sample would be left to replace it. We therefore divide the range of *time*. A gap $X_i$ becomes the mean of its $k = 5$ nearest samples $N_k(i)$:
 #
 # $$X_i = \frac{1}{k} \sum_{j \in N_k(i)} X_j. \tag{8}$$
 #
-# The paper's gaps are zeros. Today's perf marks gaps itself, so here a zero is a count. The comparison below includes the paper's rule as well.
+# The paper's gaps are zeros. Today's perf marks gaps itself, so here a zero is a count. The comparison below also includes the paper's rule.
 
 # %%
 def threshold(TS, n):  # Eq. 6
@@ -215,7 +215,7 @@ results.table(example_errors.rename_axis("series"), "example-errors",
               "**Table.** Eq. 4 for the example, step by step.", decimals=0)
 
 # %% [markdown]
-# Eq. 4 folds at $dist_{mea} = dist_{ref}$: a series at half of the reference distance has an error of 100 %. We therefore also show the *distance ratio* $dist_{mea} / dist_{ref}$. It is 1 for a series as near to the OCOE runs as they are to each other, and larger for one that is farther away. A ratio below 1 is not better than 1: DTW favors smooth series.
+# Eq. 4 is zero at $dist_{mea} = dist_{ref}$ and grows again when $dist_{mea}$ falls below $dist_{ref}$: a series at half of the reference distance has an error of 100 %. We therefore also show the *distance ratio* $dist_{mea} / dist_{ref}$. It is 1 for a series as near to the OCOE runs as they are to each other, and larger for one that is farther away. A ratio below 1 is not better than 1: DTW favors smooth series.
 #
 # The library has fast versions of the algorithm and of DTW. On the example they agree.
 
@@ -232,11 +232,11 @@ np.testing.assert_allclose(clean.folded_error(DTW(ocoe_1, ocoe_2), dist_mea),
 #
 # `clean.clean_run` cleans all events of a run. Its methods are
 #
-# * *CounterMiner*: the algorithm above with $n = 5$. Two variants follow the text in other ways: $n = 3$ for series that pass the Anderson-Darling test for a Gaussian, and zeros taken for gaps.
+# * *CounterMiner*: the algorithm above with $n = 5$. A gap is what perf marks as a gap. There are two variants. *n = 3 if Gaussian* uses $n = 3$ for series that pass the Anderson-Darling test for a Gaussian. *Zeros as gaps* does so too, and also takes every zero for a gap, as the paper does.
 # * *straight lines*: the count changes linearly between the times at which the event was on a counter (Mathur and Cook 2005).
-# * *shrinkage*, this project's default: each count moves towards the mean of its two neighbors in time, by the part of the difference that multiplexing explains (study [repair](studies/repair.ipynb)).
+# * *shrinkage*, this project's default: each count moves towards the mean of its two neighbors in time, by the part of the difference that multiplexing explains (notebook [repair](studies/repair.ipynb)). Its constants were tuned on bzip2 and gcc, among others.
 #
-# They have to beat three rules. *As perf prints* changes nothing. The *running mean* of three intervals knows nothing of multiplexing. The *mean* replaces every count by the mean of its series. The last row shows the error that remains when nothing is multiplexed. It is measured on `instructions`, which had a counter all the time in the same runs.
+# They have to beat three rules. *As perf prints* changes nothing. The *running mean* of three intervals knows nothing of multiplexing. The *mean* replaces every count by the mean of its series. The last row shows the error without any multiplexing. It is measured on `instructions`, which had a counter all the time in the same runs. It is no lower limit for other events: an event that varies less between runs can have a smaller error.
 
 # %%
 def clean_with_n_of_5(counts, running):
@@ -274,13 +274,15 @@ table = pd.DataFrame({"error [%]": measured["eq4_percent"].mean(),
                       "total [%]": measured["total_error_percent"].median(),
                       "distribution [std]": measured["distribution_error"].median()})
 table = table.loc[[*methods, INSTRUCTIONS]].rename_axis("method")
-results.table(table, "methods", "**Table.** All events, runs and programs: mean of Eq. 4, mean and "
-              f"median distance ratio, pairs of a program and an event (of {len(pairs)}) that a "
-              "method brings nearer than perf's own counts, median error of the total, and "
-              "median Wasserstein distance of the values.")
+results.table(table, "methods", "**Table.** All events, runs and programs: mean of Eq. 4, and mean "
+              "and median distance ratio. *Nearer*: number of pairs of a program and an event (of "
+              f"{len(pairs)}) with a smaller distance ratio than perf's own counts. *Total*: "
+              "median error of the total. *Distribution*: median Wasserstein distance between the "
+              "values and those of the OCOE runs, in standard deviations (std); 0 if all values "
+              "occur equally often.")
 
 # %% [markdown]
-# Is one method nearer than another, or is the difference within the variation between runs? The next table compares each pair of methods run by run. In a run, the method with the smaller distance ratio for most events is nearer. We call two methods different only if one of them is nearer in all runs, and there are at least five runs. By chance, this happens to equal methods with a probability of 6 % for five runs and 1 % for eight. The runs of one program are not independent, so the test is weak.
+# Is one method nearer than another, or is the difference within the variation between runs? The next table compares each pair of methods run by run. In a run, the method with the smaller distance ratio for most events is nearer. We call two methods different only if one of them is nearer in all runs, and there are at least five runs. By chance, this happens to equal methods with a probability of 6 % for five runs and 1 % for eight. The runs of one program are not independent, so the test is weak. With the default parameters, shrinkage is nearer than straight lines in 4 of 8 runs and farther in 2. In the other 2, each is nearer for as many events as the other.
 
 # %%
 def count_runs_nearer(ratios):
@@ -303,7 +305,13 @@ results.table(runs_nearer.rename_axis("method"), "run-by-run", "**Table.** Numbe
               "method of the column, for most events.")
 
 # %% [markdown]
-# A smooth series is nearer by DTW. A method that only smooths would gain the same on exact counts. As a check, each OCOE series is moved towards the mean of its neighbors by the share by which cleaning moved the multiplexed series of the same event, and compared with the other OCOE runs.
+# DTW favors smooth series, so a method that only smooths would gain as much on exact counts. As a check, we smooth exact counts in the same measure:
+#
+# 1. For each event, we compare how far cleaning moved the multiplexed counts with their distance to the mean of their two neighbors. The quotient is a share.
+# 2. We move the counts of each OCOE run towards the mean of their neighbors by this share.
+# 3. We measure the distance of the result to the other OCOE runs.
+#
+# With the default parameters, the mean of the four programs' medians is 0.93 for straight lines and 0.92 for shrinkage. Exact counts that are smoothed as much have 0.97 and 0.99. In wordcount, smoothing explains nearly all of the gain.
 
 # %%
 def move_to_neighbors(S, share):
@@ -344,6 +352,8 @@ results.table(smoothing, "smoothing", "**Table.** Distance to OCOE after / befor
 # ## Error before and after cleaning
 #
 # The paper shows the error of instruction-cache misses for each program (Fig. 1), and again after cleaning (Fig. 6).
+#
+# With the default parameters, the total of the second event in bzip2 differs from the OCOE runs by 168 %. The runs themselves may differ, or perf's scaling may be wrong. These recordings do not show which.
 
 # %%
 shown = errors[errors["method"].isin(rivals)]
@@ -357,7 +367,8 @@ figure, _ = plot.grouped_bars(bars, ylabel="error by Eq. 4 [%]", paper=from_pape
 results.figure(figure, "fig01-fig06", "**CounterMiner, Fig. 1 and 6.** Error before cleaning (as "
                "perf prints) and after it, mean of the multiplexed runs. Hatched: the paper's mean "
                "of 16 programs, for instruction-cache misses on another processor. Compare the "
-               "first bar of each group with the others.")
+               "first bar of each group with the others. Eq. 4 grows again when the distance "
+               "ratio falls below 1, so read the next table as well.")
 
 # %%
 by_program = shown[shown["event"].isin(events_shown)].groupby(["event", "program", "method"])
@@ -366,9 +377,8 @@ by_program = by_program["distance_ratio"].mean().unstack()[rivals]
 by_program.insert(0, "total [%]", totals)
 results.table(by_program.loc[events_shown].reset_index(), "by-program",
               "**Table.** The same events: error of the total as perf prints, and distance ratios. "
-              "Where the total is far off, the runs themselves differ, and cleaning cannot help. A "
-              "method whose ratio falls below 1 has a growing error in the figure, because Eq. 4 "
-              "folds.")
+              "Where the total is far off, the runs differ or the scaling is wrong. When a ratio "
+              "falls below 1, the error in the figure grows again.")
 
 # %% [markdown]
 # ## Outliers found
@@ -401,7 +411,7 @@ results.table(table_1, "table1", "**CounterMiner, Table I.** Samples at or below
               "same name.")
 
 # %% [markdown]
-# The paper's Fig. 2 (a) and 5 (a) show an outlier before and after cleaning. Ours is the series in which CounterMiner replaces most samples, beside the OCOE run with the highest peak. If there is no ring, it replaces nothing.
+# The paper's Fig. 2 (a) and 5 (a) show an outlier before and after cleaning. Ours is the event and run in which CounterMiner replaces most samples, beside the OCOE run with the highest peak. If there is no ring, it replaces nothing.
 
 # %%
 def draw_cleaned(program, event, method, n=5.0, k=5, run=None):
@@ -432,9 +442,9 @@ results.figure(figure, "fig02-fig05", "**CounterMiner, Fig. 2 (a) and 5 (a).** B
                "half of the mean. A peak that OCOE also has is the program's own burst.")
 
 # %% [markdown]
-# The study [outliers](studies/outliers.ipynb) examines all replaced peaks. Most of them are bursts that the program also shows without multiplexing.
+# The notebook [outliers](studies/outliers.ipynb) examines all replaced peaks. Most of them are bursts that the program also shows without multiplexing.
 #
-# **Explore.** In JupyterLab the panel cleans any event by any method. The sliders $n$ (Eq. 6) and $k$ (Eq. 8) act on CounterMiner. Elsewhere its first setting is shown.
+# **Explore.** In JupyterLab the panel cleans any event by any method. The sliders $n$ (Eq. 6) and $k$ (Eq. 8) act on CounterMiner. On a web page, where the panel does not run, a figure shows its first setting.
 
 # %%
 def enable_options(method):
@@ -463,11 +473,13 @@ notebook.widget(panel, "explore", "**Figure.** The panel's first setting: the pr
 # %% [markdown]
 # ## Gaps, zeros and a rare event
 #
-# The paper's Fig. 2 (b) and 5 (b) show missing values, which perf of its time printed as zeros, and their replacements by Eq. 8. A zero can also be a true count. For a rare event, this difference is the result.
+# The paper's Fig. 2 (b) and 5 (b) show missing values, which perf of its time printed as zeros, and their replacements by Eq. 8. But a zero can also be a true count: the event did not happen. For a rare event, most zeros are true, so taking them for gaps changes the total.
+#
+# Replacing outliers and taking zeros for gaps are two separate rules, not two steps of one cleaning. The table shows each: *CounterMiner* replaces outliers and leaves zeros. *Zeros as gaps* first leaves out all zeros, so that hardly any of the remaining samples is an outlier.
 #
 # Our recordings have hardly any gaps. We therefore *replay* multiplexing on a recording by others (`a15-cbench`: cBench on an Arm Cortex-A15, all events counted all the time in slots of 0.5 s). Five events take turns, one per slot, and four slots make an interval. In every fifth interval an event has no turn, which is a gap. The hidden counts are the exact truth.
 #
-# `CID_WRITE_RETIRED` counts changes of the running process and happens in about 3 % of the slots. The benchmark of the study [repair](studies/repair.ipynb) leaves it out, because it replays only events that happen in at least half of the slots. The methods' scores there do not apply to rare events.
+# `CID_WRITE_RETIRED` counts writes to the register that identifies the running process, as in a context switch. It happens in about 3 % of the slots. The notebook [repair](studies/repair.ipynb) leaves it out, because it replays only events that happen in at least half of the slots. The methods' scores there do not apply to rare events.
 
 # %%
 RARE = "CID_WRITE_RETIRED"
@@ -537,12 +549,12 @@ results.number("samples at or below the threshold, n = 3", table_1["n = 3"].mean
 results.number("samples at or below the threshold, n = 5", table_1["n = 5"].mean(), "%",
                paper=printed_coverage["paper, n = 5"].mean())
 for label in ("as perf prints", "CounterMiner", "straight lines", "shrinkage"):
-    results.number(f"mean error of the event shown beside it: {label}", bars[event][label].mean(),
+    results.number(f"mean error of the second event: {label}", bars[event][label].mean(),
                    "%", note=event)
 for label in [*rivals, INSTRUCTIONS]:
     results.number(f"mean error of all events: {label}", table.at[label, "error [%]"], "%")
 for label in rivals[1:]:
-    results.number(f"series nearer than perf's counts: {label}", nearer[label], f"of {len(pairs)}")
+    results.number(f"pairs nearer than perf's counts: {label}", nearer[label], f"of {len(pairs)}")
     results.number(f"runs nearer than perf's counts: {label}",
                    runs_nearer.at[label, "as perf prints"], f"of {n_runs}")
 results.number("runs in which shrinkage is nearer than straight lines",
@@ -562,9 +574,9 @@ results.numbers()
 # ## Limitations
 #
 # * OCOE runs are other runs than the multiplexed ones. A difference of the runs themselves counts as an error, and no cleaning can remove it. Compare the errors of totals.
-# * The rows of one program come from the same few runs, so they are not independent.
-# * In the recordings that come with cmlib, twelve events take turns every 4 ms in intervals of 100 ms. Each event has its turn about six times per interval, so multiplexing errors are small to begin with. The study [more events](studies/more_events.ipynb) lets the number of events grow.
-# * The constants of shrinkage were set on recordings of bzip2 and gcc, among others. Where the truth of the same run is known, the study [repair](studies/repair.ipynb) compares the methods on more recordings. Neither straight lines nor shrinkage is always nearer.
+# * Each program has two multiplexed runs, and two OCOE runs per event. The rows of one program come from these few runs, so they are not independent.
+# * In the recordings that come with cmlib, twelve events take turns every 4 ms in intervals of 100 ms. Each event has its turn about six times per interval, so multiplexing errors are small to begin with. The notebook [more events](studies/more_events.ipynb) lets the number of events grow.
+# * The constants of shrinkage were set on recordings of bzip2 and gcc, among others. Where the truth of the same run is known, the notebook [repair](studies/repair.ipynb) compares the methods on more recordings. Neither straight lines nor shrinkage is always nearer.
 # * Shrinkage stays the default because it also gives each count a standard error, not because it is nearer here.
 #
 # ## Your own program
@@ -574,7 +586,9 @@ results.numbers()
 # papermill notebooks/02_cleaning.ipynb out.ipynb -p program myapp
 # ```
 #
-# It takes a program recorded in both modes, as `cmlib record` does. A recording in one mode, or an imported file without both, has nothing to compare with. Change `event` first.
+# It takes a program recorded in both modes, as `cmlib record` does. A recording in one mode, or an imported file without both, has nothing to compare with.
+#
+# Change `event` first (`-p event=NAME`). The panel under *Explore* lists the events of each program. A name that was not counted in both modes gives an error that lists those that were. `cmlib list` shows which programs are recorded.
 #
 # ## References
 #

@@ -20,7 +20,7 @@
 # The notebook compares IPC and the ranking of events with and without a neighbor. It splits each slowdown into *more* misses and *slower* misses, and then tests three ways to predict the quiet machine.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (five programs beside SP and 16 mixes of four programs on two Xeons, recorded by others; default parameters). SP slows canneal by **80 %** and streamcluster by **58 %**. More misses make **61 %** of canneal's slowdown; slower misses make **92 %** of streamcluster's. In **7** of 10 recordings, the rankings alone and together agree less than those of two halves of one recording; on average they give **63 %** of the importance to the same events, the halves **73 %**. The importance of L2 misses, which the paper sees rise, rises in only **5** of 10 recordings. From one recording beside a neighbor, nothing tried here has a smaller median error than *no change* in both settings: the best candidate in the pairs errs by **8.6 %** (no change: **10.0 %**), but by **25.6 %** in the mixes (no change: **16.5 %**). By the mean error, a model of what neighbors can hardly change (**16.0 %** and **18.1 %**) beats no change (**21.6 %** and **20.8 %**) in both, but the mean slowdown of other pairs does as well (**17.1 %** and **16.5 %**).
+# > **Answer** (programs beside SP, and mixes of four programs, on two Xeons; recorded by others; default parameters). SP slows canneal most, by **80 %**, mainly because more accesses miss the last-level cache. streamcluster comes next, mostly because each miss takes longer. In **7** of 10 recordings, the ranking of events changes more with the neighbor than between two halves of one recording. One recording beside a neighbor does not show reliably what a quiet machine would give. The best candidate in the pairs, *usual cost*, has a median error of **8.6 %** there, and predicting no change has **10.0 %**. In the mixes, usual cost has a clearly larger error than no change.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs recorded beside SP, separated by commas
@@ -42,13 +42,35 @@ results = notebook.results
 # %% [markdown]
 # ## Data
 #
-# Others published these recordings (the set `colocated`: dcslab-snu, 2018 and 2019). Each machine has two Xeon E5-2683 v4 with 40 MiB of last-level cache per socket. Hyper-Threading is off, and every program runs 8 threads. Seven core events fit on eight counters, so nothing should be multiplexed.
+# Others published these recordings (dcslab-snu, 2018 and 2019). This page calls the collection *the set*; its name in cmlib is `colocated`. Each machine has two Xeon E5-2683 v4 with 40 MiB of last-level cache per socket. Hyper-Threading is off, and every program runs 8 threads. Seven core events fit on eight counters, so nothing should be multiplexed.
 #
 # | setting | recordings | what ran | compared with |
 # |---|---|---|---|
 # | alone | 27 | one program on one socket | |
 # | pair | 10 | one of five programs and NPB's SP on one socket | the same programs alone |
 # | mix | 64 | four programs, two per socket; another setup | other mixes only |
+#
+# There are 16 combinations of four programs, with one recording for each program of a mix. Its name lists the two sockets: in `CG+SP-nn+canneal`, CG and SP share one socket, and nn and canneal the other. A *neighbor* is the other program on the same socket.
+#
+# | program | what it is |
+# |---|---|
+# | SP, CG, MG | NAS Parallel Benchmarks (NPB): a penta-diagonal solver, conjugate gradients, multigrid |
+# | MG.D | MG with a larger input |
+# | nn, bfs, kmeans | Rodinia: nearest neighbors, breadth-first search, clustering |
+# | sc | streamcluster (PARSEC), in names of mixes |
+# | bodytrack, canneal, fluidanimate, freqmine, swaptions | PARSEC |
+#
+# | count | meaning |
+# |---|---|
+# | `l2miss` | misses of the L2 cache, which each core has for itself |
+# | `l3miss` | misses of the last-level cache, which the programs on a socket share |
+# | `intra_coh` | coherence events between cores of one socket |
+# | `inter_coh` | coherence events between the two sockets |
+# | `local_mem` | bytes to and from the memory of the same socket |
+# | `remote_mem` | bytes to and from the memory of the other socket |
+# | `llc_size` | bytes of the last-level cache that the program holds (a level, not a count) |
+#
+# The recordings also hold cycles, instructions and stall cycles.
 #
 # The set states no licence, so cmlib ships only tables computed from it (`data/colocated`, made by `tools/make_colocated_tables.py`). `cmlib fetch colocated` downloads the recordings.
 
@@ -79,7 +101,7 @@ results.table(
 # A program that ends later than its neighbor runs without it at the end. So every comparison is made over the *same work*, counted in instructions:
 #
 # * **Pairs.** Both programs are cut where the shorter one ends. The run of each alone is cut to the same number of instructions.
-# * **Mixes.** No mix has a run alone with the same setup. But where a neighbor ends early, the program runs on alone on its socket. This rest is the *quiet* run for the same instructions of other mixes, where the neighbor still runs.
+# * **Mixes.** No mix has a run alone with the same setup. But where a neighbor ends early, the program runs on alone on its socket. This later part is the *quiet* run for the same instructions of other mixes, in which the neighbor still runs. Only where neighbors end at different times does the same work exist with and without a neighbor. It must be at least 20 % of the program's instructions. This leaves 13 of the 64 recordings.
 #
 # Below, *shared* is the run beside the neighbor and *quiet* the run without it.
 
@@ -119,11 +141,13 @@ results.figure(figure, "ipc", "IPC of each program alone and beside its neighbor
 #
 # $$CPI = m \cdot s + b,$$
 #
-# where $b$ are the cycles in which the core executes something. The change of the product is split evenly (Shapley values): each factor's change is multiplied by the mean of the other factor.
+# where $b$ are the cycles per instruction without a stall, in which the core executes something. The change of the product is split evenly (Shapley values): each factor's change is multiplied by the mean of the other factor. The change of $b$ is the *rest*.
 #
 # $$\Delta CPI = \underbrace{\Delta m \cdot \bar s}_{\text{more misses}} + \underbrace{\Delta s \cdot \bar m}_{\text{slower misses}} + \underbrace{\Delta b}_{\text{rest}}$$
 #
-# A program with fewer than one miss per 1,000 instructions is not split: its core stalls for other reasons, so stall cycles per miss say nothing about misses.
+# A program with fewer than one miss per 1,000 instructions is not split: its core stalls for other reasons, so stall cycles per miss say nothing about misses. This holds for freqmine and nn.
+#
+# The unit of *cores* is one core at 2.1 GHz: it is the cycles of all cores divided by the cycles of a 2.1 GHz clock. Eight cores at 2.1 GHz would give 8, but the table of the mixes shows up to 9.8. This corresponds to eight cores at 2.6 GHz. So turbo seems to have been on, although the set is described as recorded without it.
 #
 # By hand, with round numbers for canneal beside SP: misses rise from 0.016 to 0.025 per instruction and stall cycles per miss from 205 to 265. More misses cost $0.009 \cdot 235 \approx 2.1$ cycles per instruction, slower misses $60 \cdot 0.0205 \approx 1.2$.
 
@@ -168,8 +192,9 @@ figure, _ = plot.parts_across(
     totals={title: frame.sum(axis=1) for title, frame in frames.items()},
 )
 results.figure(figure, "split", "The slowdown of every program that can be compared, split into "
-               "more and slower misses. The black mark is the sum. In the mixes, also look at the "
-               "column *cores* of the table below.")
+               "more and slower misses. *Rest*: the change that misses do not explain. *Not "
+               "split*: programs with hardly any misses. The black mark is the sum. In the mixes, "
+               "also look at the column *cores* of the table below.")
 
 
 # %%
@@ -186,7 +211,8 @@ def list_parts(rates, parts):
     return table
 
 
-columns = ("*misses*: of the last-level cache per 1,000 instructions; *cost*: stall cycles per "
+columns = ("Where *cost* is –, the slowdown is not split, and 0.0 in both parts is no result. "
+           "*misses*: of the last-level cache per 1,000 instructions; *cost*: stall cycles per "
            "miss; both quiet → shared")
 table = list_parts(beside_sp, pair_parts).loc[order].drop(columns="cores")
 table = table.reset_index("recording", drop=True)
@@ -202,13 +228,13 @@ results.table(table, "split-mixes", f"Mixes: slowdown and its parts. {columns}, 
 # %% [markdown]
 # In the pairs, both parts are positive wherever the slowdown can be split: misses become more frequent and slower. In the mixes, canneal has more misses, but each costs no more than before.
 #
-# A mix in which *cores* falls has two treatments. The program had a neighbor, and it also ran on fewer cores or at a lower clock (eight cores at 2.1 GHz give 8). A miss then takes fewer cycles, and the program's own threads compete less. So a program can even become faster (SP beside CG).
+# Where *cores* falls in a mix, two things changed at once. The program had a neighbor, and it also ran on fewer cores or at a lower clock. A miss then takes fewer cycles, and the program's own threads compete less. So a program can even become faster (SP beside CG).
 #
 # ## Importance alone and together
 #
-# This is the question of CounterMiner's Fig. 16. For each program, boosted trees explain IPC by seven features: misses of L2 and of the last-level cache, two coherence events, and local and remote traffic per cycle, and the cache that the program holds. Stall cycles are left out. Per cycle, they are nearly the target itself: IPC is high where few cycles stall.
+# This is the question of CounterMiner's Fig. 16. For each program, boosted trees explain IPC by seven features. They are the counts of the table under *Data*, each per cycle, and the cache that the program holds (`llc_size`). Stall cycles are left out. Per cycle, they are nearly the target itself: IPC is high where few cycles stall.
 #
-# Each model is refitted 20 times on resampled blocks of rows. A model is useful where it errs less, on unseen blocks, than the mean and than a straight line through the best single event.
+# A *block* is a stretch of consecutive intervals of a recording. Each model is refitted 20 times on resampled blocks. A model is useful where its error on unseen blocks is smaller than that of the mean, and than that of a straight line through the best single event.
 
 # %%
 importances = colocated.read_table("importances")
@@ -229,10 +255,11 @@ figure, _ = plot.ranges_by_case(
     hue="machine",
     xlabel="importance [%]",
 )
-results.figure(figure, "fig16", "**CounterMiner, Fig. 16.** Importance of the events of the "
-               "programs that slow down most, alone and beside SP: mean of 20 refitted models and "
-               "the range of 90 % of them. Events are in the order of their importance alone. Look "
-               "for ranges that do not overlap.")
+results.figure(figure, "fig16", "**CounterMiner, Fig. 16.** The paper's kind of figure, with other "
+               "programs and events, and each program counted by itself. Importance of the events "
+               "alone and beside SP, for the four programs that SP slows most: mean of 20 refitted "
+               "models and the range of 90 % of them. SP itself is left out. Events are in the "
+               "order of their importance alone. Look for ranges that do not overlap.")
 
 # %%
 models = colocated.read_table("models").set_index(["recording", "program", "machine"])
@@ -249,11 +276,11 @@ results.table(table, "errors", "Error of IPC on unseen blocks [%]: the model by 
               "through the best single event, and the mean.")
 
 # %% [markdown]
-# How far did each ranking change? The measure is the importance that two models give to the same events:
+# Beside the neighbor, a ranking may change. The measure is the importance that two models give to the same events (100 %: equal rankings):
 #
 # $$\sum_e \min(I_e^{\text{one}}, I_e^{\text{other}}).$$
 #
-# Two models of one recording differ as well. So the same measure stands beside it for two halves of a recording, each of which has every second of 20 blocks; the mean of the recordings alone and together.
+# Two models of one recording also differ. The table therefore shows the same measure for two halves of one recording. The recording is cut into 20 blocks, and each half has every second block. The value is the mean of the recording alone and the one beside the neighbor.
 
 # %%
 agreement = models.xs("shared", level="machine")[["shared importance", "shared by halves"]]
@@ -268,11 +295,11 @@ results.table(agreement, "agreement", "Importance on the same events [%], the mo
               "event, and the importance of L2 misses [%].", decimals=1)
 
 # %% [markdown]
-# SP's rankings differ more than its halves do beside every neighbor but kmeans. The halves of streamcluster agree so little that its rankings show nothing. Where the halves agree less than alone and together, the neighbor has changed nothing that the models can show.
+# On average, the rankings alone and together give 63 % of the importance to the same events, and those of two halves 73 %. SP's rankings change more than those of its halves beside every neighbor but kmeans. The halves of streamcluster agree so little that its rankings show nothing. Where two halves agree less than alone and together, the models show no effect of the neighbor. The importance of L2 misses, which rises in the paper, rises in 5 of 10 recordings.
 #
 # ## Which neighbors hurt, and which are hurt?
 #
-# Each row below is a program and its neighbor on the same socket. CPI is that of whole recordings in all mixes with these two, so it shows how much the mix matters. It can be compared within a program only.
+# Each row below is a program and its neighbor on the same socket. CPI is that of whole recordings, the lowest and the highest of all mixes with these two programs. Programs differ in CPI by themselves, so compare rows of the same program, or how much CPI varies in percent.
 
 # %%
 mixes = totals[totals["setting"] == "mix"].copy()
@@ -295,17 +322,17 @@ results.table(
 )
 
 # %% [markdown]
-# canneal is hurt most: once a neighbor takes the cache, most of its L2 misses also miss the last level. nn and swaptions seem to hurt it, bfs and bodytrack do not. But the latter end after about half of canneal's time, so whole recordings understate their effect. bfs, bodytrack and MG keep nearly the same CPI in all their mixes.
+# The CPI of canneal varies most in percent, from 3.85 to 5.34. Once a neighbor takes the cache, most of its L2 misses also miss the last level. nn and swaptions seem to slow canneal; bfs and bodytrack do not. But both end after about half of canneal's time, so whole recordings understate their effect. bfs, bodytrack and MG keep nearly the same CPI in all their mixes.
 #
 # ## What would a quiet machine give?
 #
-# A user often has one recording, made while something else ran. Three candidates predict the quiet CPI from it. They learn from the 26 longer recordings alone, without the program itself, and were fixed before they were judged:
+# A user often has one recording, made while something else ran. Three candidates predict the quiet CPI from it. They learn from 26 of the 27 recordings alone; dedup has only two intervals and is left out. The program itself is left out, too. The candidates were fixed before they were judged:
 #
 # * **model**: boosted trees predict CPI from what a neighbor can hardly change: misses of the private L2, coherence within the socket, and busy cycles, per instruction;
 # * **usual cost**: a miss of the last level costs at most as many stall cycles as in the median program alone;
 # * **most cache**: CPI in the tenth of the recording's own intervals in which the program held most of the cache.
 #
-# No candidate predicts a slower quiet machine. They have to beat two predictions that look at no event: *no change*, and the *mean slowdown* of the other pairs. Pairs and mixes took no part in learning the candidates. The error is relative to the measured quiet CPI. The 90 % intervals come from the candidates' errors on programs alone, each predicted without itself.
+# A candidate never predicts that the program is slower on a quiet machine: the prediction is at most the recorded CPI. The candidates have to beat two predictions that look at no event: *no change*, which takes the recorded CPI for the quiet one, and the *mean slowdown* of the other pairs. Pairs and mixes took no part in learning the candidates. The error is relative to the measured quiet CPI. The 90 % intervals come from the candidates' errors on programs alone, each predicted without itself. *Coverage* is the share of the recordings in which the measured quiet CPI lies in the interval. It should be 90 %.
 
 
 # %%
@@ -379,11 +406,16 @@ results.figure(figure, "quiet-pairs", "Slowdown of the pairs, measured and predi
                "recording beside the neighbor. No change is at 0.")
 
 # %% [markdown]
-# In the pairs, *usual cost* errs less than no change, and *model* ranks the slowdowns well, but both have a larger median error than no change in the mixes. By the mean error, which a few large slowdowns dominate, *model* beats no change in both settings; so does the mean slowdown, and neither of these two beats the other in both. The intervals are too wide to be useful: the upper end is about three times the lower one, and in the mixes they still hold less often than they promise. So none of these candidates replaces a second recording on a quiet machine.
+# * **Pairs.** *Usual cost* is the best candidate: its median error is 8.6 % (no change: 10.0 %), and its mean error is also the smallest. *Model* ranks the slowdowns best.
+# * **Mixes.** All three candidates have a larger median error than no change (16.5 %); that of *usual cost* is 25.6 %.
+# * **Mean error.** A few large slowdowns dominate it. *Model* has 16.0 % in the pairs and 18.1 % in the mixes, less than no change (21.6 % and 20.8 %). The mean slowdown of other pairs looks at no event and has 17.1 % and 16.5 %, which is also less than no change. Of *model* and mean slowdown, neither is better in both settings.
+# * **Intervals.** They are too wide to be useful: in the median, the upper end is 1.7 to 4.9 times the lower one. In the mixes, those of the candidates still cover only 62 to 69 % of the measured values.
+#
+# So none of these candidates replaces a second recording on a quiet machine.
 #
 # ## Result
 #
-# The paper's pairs are other programs on a cluster, and its models have 229 events. Only the kind of change compares.
+# The paper's pairs are other programs on a cluster, and its models have 229 events. Only the kind of change can be compared.
 
 # %%
 def count_rises(before, after):
@@ -435,25 +467,28 @@ results.numbers()
 # %% [markdown]
 # ## Limitations
 #
-# * Five programs and SP are not many. SP is in all pairs, so its five recordings are not independent.
+# * Five programs and SP are not many. SP is in all ten recordings of pairs: five are of SP itself, and five are of a program beside it. They are not independent.
+# * The 13 recordings of mixes are of three programs only: 8 of canneal, 4 of SP and 1 of nn.
 # * Each setting was recorded once. What varies from run to run is unknown, and ranges of refitted models do not contain it.
 # * Programs recorded together are assumed to start at the same time. The files have no time column.
 # * Seven events cannot show what a ranking of 229 shows. The front end and the branch predictor are not among them.
 # * Stall cycles per miss are no latency. Stalls with other causes count too, and misses overlap.
-# * In the mixes, many programs lose cores or clock besides having a neighbor. SP and MG use about one core while streamcluster runs. Why is not recorded.
-# * The clock is not recorded. The set is described as recorded without turbo, but the cycles of eight cores correspond to up to 2.6 GHz.
+# * In the mixes, many programs lose cores or clock besides having a neighbor. Beside streamcluster, MG uses 1.2 cores and SP 5.3 over the whole recording. SP runs without streamcluster for about half of its time. If it has 9.8 cores then, as alone, it has about one before. The reason is not recorded.
+# * The clock is not recorded. What is said above about turbo follows from the cycles.
 # * The small MG of the mixes (MG) and the large one (MG.D) are two programs here.
 # * `quiet` of a mix is a time after the neighbor's end. Programs on the other socket may still run.
 #
 # ## Your own program
 #
-# To compare a program with and without a neighbor, record it alone and beside it, and rank both:
+# To compare a program with and without a neighbor, record it alone and beside the neighbor. Pin both to the same socket, on different cores (`lscpu -e` lists them; here 0-7 and 8-15 are cores of one socket). The neighbor must run until the last recording of `myapp` has ended.
 #
 # ```sh
-# cmlib record alone -- ./myapp
-# ./neighbor & cmlib record beside -- ./myapp; kill $!
+# cmlib record alone -- taskset -c 0-7 ./myapp
+# taskset -c 8-15 ./neighbor & cmlib record beside -- taskset -c 0-7 ./myapp; kill $!
 # cmlib run live 03 -p program=alone,beside
 # ```
+#
+# Notebook 03 gives the ranking of each, to be compared with *Importance alone and together* above. Notebook 00 (`cmlib run live 00 -p program=beside`) gives a first look at the counts. This notebook reads only the shipped tables: it cannot split the slowdown of your program.
 #
 # `cmlib record-all --only pairs` records the paper's own pairs on a machine with hardware counters. `-p program=canneal` limits this notebook to one of the programs above.
 #
