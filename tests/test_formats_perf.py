@@ -504,3 +504,11 @@ def measure_time(text):
 def test_time_is_linear(shape):
     short, long = measure_time(HOSTILE[shape](4_000)), measure_time(HOSTILE[shape](32_000))
     assert long < 30 * short + 0.1  # quadratic time: 64 times
+
+
+def test_the_heading_that_perf_repeats_begins_no_run():
+    heading = "#           time             counts unit events\n"
+    rows = [f"     {time}.000000000            {100 + time}      cycles\n" for time in range(1, 31)]
+    text = "".join([heading, *rows[:25], heading, *rows[25:]])
+    (program,) = registry.read_counts(text)[1].programs
+    assert program.counts["run"].unique().tolist() == [1] and len(program.counts) == 30

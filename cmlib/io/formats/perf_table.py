@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import nan
 from typing import NamedTuple
@@ -150,7 +150,7 @@ def _find_blocks(lines: list[str]) -> Iterator[_Block]:
     a table begins.
     """
     titles = _find_titles(lines)
-    intervals = [k for k, line in enumerate(lines) if line.startswith("# ") and _is_interval_heading(line)]
+    intervals = _find_interval_headings(lines, titles)
     begins = sorted([*titles, *intervals])
     for heading, next_heading in itertools.pairwise([*begins, len(lines)]):
         if heading not in titles:
@@ -158,6 +158,19 @@ def _find_blocks(lines: list[str]) -> Iterator[_Block]:
             continue
         command, repeats, begin = titles[heading]
         yield _Block(command, repeats, heading, begin, _find_end(lines, begin, next_heading), is_timed=False)
+
+
+def _find_interval_headings(lines: list[str], titles: Container[int]) -> list[int]:
+    """Return the numbers of the headings above intervals, without those that perf repeats every 25 intervals."""
+    headings = []
+    current = ""
+    for number, line in enumerate(lines):
+        if number in titles:
+            current = ""
+        elif line.startswith("# ") and line.rstrip() != current and _is_interval_heading(line):
+            headings.append(number)
+            current = line.rstrip()
+    return headings
 
 
 def _find_titles(lines: list[str]) -> dict[int, tuple[str, int, int]]:
@@ -299,7 +312,9 @@ class _Reader:
         return True
 
     def _read_timed_line(self, table: _Table, number: int, rest: str) -> None:
-        """Read a line below a heading of intervals."""
+        """Read a line below a heading of intervals, which perf repeats."""
+        if rest.startswith("# ") and _is_interval_heading(self._lines[number]):
+            return
         time = _TIME.match(rest)
         if time:
             self._read_line(table, number, float(time[0]), rest[time.end() :])
