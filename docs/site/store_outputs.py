@@ -17,26 +17,29 @@ KEPT = ("text/html", "text/markdown", "text/plain", "image/png")
 
 
 def store(notebook, executed):
-    """Copy the outputs of the executed notebook's cells; its sources must be the same."""
+    """Copy the outputs of the executed notebook's code cells; their sources must be the same."""
     kept = nbformat.read(notebook, as_version=4)
-    ran = [
-        cell
-        for cell in nbformat.read(executed, as_version=4).cells
-        if "injected-parameters" not in cell.metadata.get("tags", [])
-    ]
-    if [cell.source for cell in kept.cells] != [cell.source for cell in ran]:
+    cells = _code_cells(kept)
+    ran = _code_cells(nbformat.read(executed, as_version=4))
+    if [cell.source for cell in cells] != [cell.source for cell in ran]:
         raise ValueError(f"{notebook.name} is not what {executed} ran: run make notebooks again.")
-    count = 0
-    for cell, other in zip(kept.cells, ran, strict=True):
-        if cell.cell_type == "code":
-            count += 1
-            cell.outputs = [_small(output) for output in other.outputs if output.output_type != "stream"]
-            cell.outputs += [o for o in other.outputs if o.output_type == "stream" and o.name == "stdout"]
-            cell.execution_count = count
-            for output in cell.outputs:
-                if "execution_count" in output:
-                    output.execution_count = count
+    for count, (cell, other) in enumerate(zip(cells, ran, strict=True), 1):
+        cell.outputs = [_small(output) for output in other.outputs if output.output_type != "stream"]
+        cell.outputs += [o for o in other.outputs if o.output_type == "stream" and o.name == "stdout"]
+        cell.execution_count = count
+        for output in cell.outputs:
+            if "execution_count" in output:
+                output.execution_count = count
     nbformat.write(kept, notebook)
+
+
+def _code_cells(notebook):
+    """Return the code cells of a notebook, without the parameters that Papermill put in."""
+    return [
+        cell
+        for cell in notebook.cells
+        if cell.cell_type == "code" and "injected-parameters" not in cell.metadata.get("tags", [])
+    ]
 
 
 def _small(output):
