@@ -25,9 +25,11 @@ class APerf:
 
     _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:\.[0-9]{1,9})?Z")
     # 0 stall-frontend-pkc; 15789705 123; 59503752;1000
+    # Numbers have a blank between them; otherwise digits could be divided among them in very many ways.
+    _NUMBERS = r" {0,8}[0-9]{1,20}+(?: {1,8}[0-9]{1,20}+){0,39}"
     _LINE = re.compile(
-        r"(?P<cpu>[0-9]{1,5}) (?P<metric>[A-Za-z][\w-]{0,80});(?P<numerator>(?: {0,8}[0-9]{1,20}){1,40});"
-        r"(?P<denominator>(?: {0,8}[0-9]{1,20}){1,40}); {0,8}[0-9.]{1,20}"
+        r"(?P<cpu>[0-9]{1,5}) (?P<metric>[A-Za-z][\w-]{0,80});"
+        rf"(?P<numerator>{_NUMBERS});(?P<denominator>{_NUMBERS}); {{0,8}}[0-9.]{{1,20}}"
     )
     _SUFFIX = re.compile(r"[-_](?:pkc|pki|mpki)$")
 
