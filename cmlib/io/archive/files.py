@@ -49,13 +49,16 @@ def reading_errors_as(kind, what, *, hint="", errors=Exception):
     """During a ``with`` block, turn what a stranger's file makes of its reader into an error of class `kind`.
 
     `errors` (a class, or a tuple of them) are those that are turned; the text is `what` (str), the reason, and `hint`
-    (str, what to do). Of errors that name the file, an ArchiveError or one of `kind`, the text stays.
+    (str, what to do). Of errors that name the file, an ArchiveError or one of `kind`, the text stays; an InputError
+    names none.
     """
+    others = errors if isinstance(errors, tuple) else (errors,)
     try:
         yield
-    except (kind, ArchiveError) as error:
-        raise kind(str(error)) from error
-    except errors as error:
+    except (kind, ArchiveError, *others) as error:
+        names_file = isinstance(error, (kind, ArchiveError)) and not isinstance(error, InputError)
+        if names_file:
+            raise kind(str(error)) from error
         raise kind(f"{what}: {str(error) or type(error).__name__}. {hint}".removesuffix(". ")) from error
 
 
