@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from cmlib import plot, report
-from tests.notebook_functions import functions_of
+from cmlib.plot.slots import series_card
 
 pytestmark = pytest.mark.needs("chromium")
 
@@ -17,20 +17,14 @@ WIDTHS = "() => [document.documentElement.scrollWidth, innerWidth]"
 def make(folder, programs):
     results = report.Results("02_b", title="B", question="?", profile="live", folder=folder)
     steps = pd.Index(np.linspace(0, 1, 50))
-    shares = pd.DataFrame(
-        0.2, index=steps, columns=["retired", "front-end latency", "memory", "core", "other"]
-    )
-    parents = {"front-end latency": "front end", "memory": "back end", "core": "back end"}
+    ipc = pd.Series(2 + np.sin(9 * steps), index=steps)
     names = ["mispredicted branches and ops of wrong paths", f"`{90 * 'e'}`", NASTY]
     bars = pd.DataFrame(
         {"name": names, "value": 30.0, "low": 10.0, "high": 55.0, "note": "12 cycles; back end"}
     )
-    account_card = functions_of("topdown")["account_card"]
     for program in programs:
-        figure, _ = account_card(
-            shares, shares.mean(), pd.Series(2 + np.sin(9 * steps), index=steps), parents
-        )
-        results.overview_picture(program, figure, f"{program}: slots over progress")
+        figure, _ = series_card({"IPC": {"run 1": ipc}})
+        results.overview_picture(program, figure, f"{program}: IPC over time")
         results.overview_bars(program, bars, "Families of events, importance [%]")
         command = f"`cmlib record {program} --events {','.join(20 * ['some_event.of_a_cpu'])} -- COMMAND`"
         results.overview(
@@ -38,7 +32,7 @@ def make(folder, programs):
         )
         results.finding(f"IPC follows `{90 * 'e'}`.", program=program)
     results.table(pd.DataFrame([dict.fromkeys(map(str, range(30)), 1.5)]), "t", "**Table.** Wide.")
-    results.figure(plot.series({"a": shares["core"]}, ylabel="y")[0], "f", "**Figure.** Wide.")
+    results.figure(plot.series({"a": ipc}, ylabel="y")[0], "f", "**Figure.** Wide.")
     results.save()
     (folder / "live/02_b/02_b.ipynb").touch()
     return report.build_index(folder / "live")
@@ -62,7 +56,7 @@ def test_four_programs_fit_with_their_pictures_and_unfold(four, new_page, pictur
     for card in page.locator("article").all():
         image = card.locator("img")
         assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
-        assert image.get_attribute("alt").endswith(": slots over progress")
+        assert image.get_attribute("alt").endswith(": IPC over time")
         details = card.locator("> details")
         assert not details.locator("li").is_visible()
         details.locator("summary").click()

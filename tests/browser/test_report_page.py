@@ -116,7 +116,7 @@ def test_the_page_prints(new_page, smoke, pictures):
     _load_images(page)
     pdf = page.pdf(path=pictures / "print.pdf", format="A4", print_background=True)
     sheets = len(re.findall(rb"/Type\s*/Page\b", pdf))
-    assert pdf.startswith(b"%PDF-") and page.locator("section").count() < sheets < 130
+    assert pdf.startswith(b"%PDF-") and page.locator("section").count() < sheets < 150
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("() => getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.evaluate(_FAINT) == []
@@ -130,8 +130,8 @@ def test_the_notebook_page_shows_a_picture_where_the_widgets_are(new_page, smoke
     caption = next(f["caption"] for f in manifest["figures"] if f["name"] == "explore")
     page = new_page()
     page.goto((smoke / NOTEBOOK / f"{NOTEBOOK}.html").as_uri(), wait_until="domcontentloaded")
-    page.get_by_role("heading", name="Explore").scroll_into_view_if_needed()
     picture = page.get_by_role("img", name=re.sub(r"[*`]", "", caption))
+    picture.scroll_into_view_if_needed()
     assert picture.evaluate("image => image.complete && image.naturalWidth") > 300
     page.screenshot(path=pictures / "notebook.png")
     assert page.locator(".jupyter-widgets, [data-mime-type*='widget']").count() == 0
