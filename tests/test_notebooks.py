@@ -36,8 +36,18 @@ def test_the_page_links_to_every_figure_and_table(smoke):
         for entry in json.loads(file.read_text(encoding="utf-8"))[kind]
     ]
     elsewhere = {folder / entry["name"] for folder, entry in entries if not entry["on_page"]}
-    for file in {file for file in made if file.with_suffix("") not in elsewhere}:
+    documents = {file for file in made if file.parent.name == "docs"}
+    for file in {file for file in made if file.with_suffix("") not in elsewhere} - documents:
         assert f'"{file.parent.name}/{file.name}"' in page, file.name
+
+
+def test_every_page_of_a_document_is_linked_from_a_notebook_or_another_document(smoke):
+    pages = {file: file.read_text(encoding="utf-8") for file in smoke.glob("*/*.html")}
+    documents = [file for file in pages if file.parent.name == "docs"]
+    assert documents
+    for document in documents:
+        link = re.compile(rf'href="(?:\.\./docs/)?{re.escape(document.name)}[#"]')
+        assert any(link.search(text) for file, text in pages.items() if file != document), document.name
 
 
 def test_collection_sees_the_committed_recordings(smoke):

@@ -201,8 +201,11 @@ for name, summary in summaries.items():
     for category in plot.CATEGORIES:
         for part, low, high in experiments.frame_of_bounds(summary, category).itertuples():
             parts.setdefault((category, part), {})[name] = f"{low:.1f}–{high:.1f}"
-parts = pd.DataFrame.from_dict(parts, orient="index").rename_axis(["category", "part"])
-results.table(parts, "parts", "Bounds of the parts of each category [% of the slots].")
+if parts:
+    parts = pd.DataFrame.from_dict(parts, orient="index").rename_axis(["category", "part"])
+    results.table(parts, "parts", "Bounds of the parts of each category [% of the slots].")
+else:
+    print("No part of a category was counted.")
 
 # %% [markdown]
 # ## Do the shares add up?
