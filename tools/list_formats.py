@@ -10,11 +10,11 @@ END = "<!-- end of the table of formats -->\n"
 
 
 def make_table() -> str:
-    """Make the table: a row per format, with the command or tool that writes it and a link to its sample."""
+    """Make the table: a row per format, with the command or tool that writes it and the path of its sample."""
     rows = ["| format | recorded by | sample |\n", "|---|---|---|\n"]
     for name, known in registry.formats().items():
         recorded_by = known.recorded_by.replace("|", "\\|")
-        rows.append(f"| `{name}` | {recorded_by} | [{Path(known.sample).name}](../{known.sample}) |\n")
+        rows.append(f"| `{name}` | {recorded_by} | `{known.sample}` |\n")
     return "".join(rows)
 
 
