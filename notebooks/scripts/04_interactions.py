@@ -331,11 +331,12 @@ for name, by_measure in ranked.items():
     for measure, title in MEASURES.items():
         pairs = by_measure[measure].set_index("pair")
         involved = pairs[["event_a", "event_b"]].isin(table.index[named]).any(axis=1)
+        both = pd.DataFrame({"this": pairs["importance"], "H": by_h})
         rows.append({"program": name, "measure": title, "first pair": pairs.index[0],
                      "its share [%]": pairs["importance"].iloc[0],
                      "with branch [%]": 100 * involved.head(top).mean(),
                      "of all pairs [%]": 100 * involved.mean(),
-                     "rank correlation with H": pairs["importance"].corr(by_h, method="spearman")})
+                     "rank correlation with H": both.corr(method="spearman").loc["this", "H"]})
 agreement = pd.DataFrame(rows)
 by_way = agreement.pivot(index="program", columns="measure")
 correlation = by_way["rank correlation with H"]
