@@ -24,8 +24,8 @@ SOFTWARE = [
     "2",
 ]
 # Notebooks about programs of their own, and those that take events which the recording has not.
-OF_OTHERS = {"recording_lines", "09_colocation"}
-OF_STALLS = {"topdown", "sums"}
+OF_OTHERS = {"recording_lines"}
+OF_STALLS = {"sums"}
 OF_SEVERAL_RUNS = {"02_cleaning", "outliers", "merging_runs", "across_programs", "another_pass"}
 
 pytestmark = pytest.mark.needs("chromium")
@@ -60,11 +60,12 @@ def test_one_multiplexed_file_becomes_a_report_that_says_how_sure_it_is(imported
         "order hot functions next to each other; if all of this loss went: at most 38 % fewer cycles" in card
     )
     assert re.search(
-        r"What would decide it: perf stat -I 100 -x, -e instructions:u,.* -o FILE -- COMMAND", card
+        r"To separate the rest: perf stat -I 100 -x, -e instructions:u,.* -o FILE -- COMMAND", card
     )
-    assert page.locator("article img").get_attribute("alt").startswith("pagerank: IPC over")
+    picture = page.locator("article img")
+    assert picture.get_attribute("alt").startswith("pagerank: IPC and shares of the slots over")
     assert "12 of 12 event names are those of the event table amd_zen5" in card
-    assert "IPC follows" in card and (
+    assert "Cycles per instruction go with" in card and (
         "What acts together" in card or "of one pair there is no ranking" in card
     )
     text = page.locator("body").inner_text()
@@ -97,10 +98,13 @@ def test_its_page_is_short_fits_a_phone_and_keeps_its_pictures_places(imported, 
 def test_a_recording_of_software_events_becomes_a_report(recorded, new_page, pictures):
     page = opened(recorded, new_page, pictures / "recorded.png")
     card = unfolded(page)
-    assert "What limits it" not in card and "page-faults" in card and "between the 2 runs" in card
+    assert "It waits: the program was on a CPU for" in card and "with a context switch every" in card
+    assert "page-faults" in card and "between the 2 runs" in card
     assert "`cmlib" not in card and "cmlib record myapp -- COMMAND" in card
-    assert page.locator("article img").get_attribute("alt").startswith("myapp: page-faults per second, ")
-    assert page.locator("figure img[src*='rates-0']").count() == 1
+    picture = page.locator("article img")
+    assert picture.get_attribute("alt").startswith("myapp: its most frequent events over time")
+    assert picture.count() == 1, "one picture of the rates"
+    assert page.locator("figure img[src*='counting']").count() == 1
 
 
 def run(data, *words):
