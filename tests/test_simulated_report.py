@@ -47,7 +47,7 @@ def test_the_first_page_says_what_is_simulated_modelled_and_exact(live):
     assert "Of KCachegrind's estimate" in card
     assert re.search(r'note soft">exact, rank', card) and re.search(r'note soft">modelled, rank', card)
     assert "sim.conditional_mispredictions per 1,000 instructions" in card
-    assert re.search(r"the model errs by [\d.]+ %, the mean by [\d.]+ %", card)
+    assert re.search(r"the model errs by [\d.]+ % \(of the rate.s mean\), the mean by [\d.]+ %", card)
     assert "million instructions" in page
     assert "<code>cmlib diagnose --simulate -- bzip2 -k -c words.txt</code>" in card
     assert "What to try" in card and "simulated here (" in page
