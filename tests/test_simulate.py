@@ -185,7 +185,14 @@ def test_an_interrupted_simulation_leaves_nothing(tmp_path, program, number):
     command = [sys.executable, "-c", "from cmlib.cli import main; main()"]
     command += ["record", "app", "--simulate", "--every-blocks", "1000000", "--", program, "100000000"]
     environment = {"CMLIB_DATA": str(tmp_path), "PATH": "/usr/bin:/bin"}
-    running = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    # Started with nohup, the tests would hand on an ignored SIGHUP.
+    running = subprocess.Popen(
+        command,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
+    )
     assert wait_until(lambda: list(tmp_path.glob("recordings/app/*.partial/*.out")))
     running.send_signal(number)
     _, said = running.communicate(timeout=300)
