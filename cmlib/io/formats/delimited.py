@@ -7,6 +7,7 @@ read columns. A format with columns of its own derives from `TableFormat`; the w
 import csv
 import itertools
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from math import isfinite, nan
@@ -103,13 +104,13 @@ class Rows(NamedTuple):
     notes: tuple[str, ...]
 
 
-class TableFormat:
+class TableFormat(ABC):
     """Base class of formats with columns of their own, which no wide table has."""
 
     @classmethod
+    @abstractmethod
     def has_columns(cls, heading: Heading) -> bool:
         """Return True if the heading is one of this format."""
-        raise NotImplementedError
 
     @classmethod
     def sniff(cls, text: str) -> bool:

@@ -5,6 +5,7 @@ hardware thread of a socket: the event is not supported there, and sums go on wi
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from math import nan
 
@@ -91,15 +92,15 @@ class _Table:
             )
 
 
-class _TableReader:
+class _TableReader(ABC):
     """Reader of the tables, whose lines are split into cells by a format's `split_line`."""
 
     region: re.Pattern
 
     @staticmethod
+    @abstractmethod
     def split_line(line: str) -> list[str] | None:
         """Split a line into cells; None if it is no line of a table."""
-        raise NotImplementedError
 
     @classmethod
     def read(cls, text: str, options: ReadOptions) -> Readings:
