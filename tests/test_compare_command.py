@@ -424,7 +424,7 @@ def test_each_cause_has_a_line_of_its_own_in_markdown():
     ]
     versions = {form: {"name": form, "runs": 12} for form in ("old", "new")}
     found = dict.fromkeys(("layouts", "code", "limited_by", "runs_needed"))
-    found |= versions | {"verdict": "slower", "times": [], "changed_functions": []}
+    found |= versions | {"verdict": "slower", "times": [], "changed_functions": [], "rules": {"paired": True}}
     lines = as_text(found | {"counters": {"causes": causes}}, "md").splitlines()
     assert [line for line in lines if "cause" in line] == [
         "- cause: `event0` 2 times in `f` (`x.c:3`)",

@@ -14,6 +14,7 @@ from scipy.optimize import linprog
 from scipy.signal import lfilter
 
 from cmlib import places, topdown
+from cmlib.clean import replay
 from cmlib.io.archive import read_content, read_object
 from cmlib.io.meaning.stored import read_stored
 from cmlib.topdown import bounds, find_bottleneck, phases, read_costs, totals
@@ -359,3 +360,18 @@ def test_the_tools_shares_of_the_sum_are_not_contradicted_by_counts_that_sum_to_
     told = bounds(of({"cycles": 1.0} | rates), read_costs(), printed=printed)
     assert told.gap == pytest.approx(0.17) and not told.disputed
     assert find_bottleneck(told, of({"cycles": 1.0} | rates), read_costs()).certainty == "open"
+
+
+def test_the_error_of_a_total_counts_intervals_in_which_an_event_was_not_counted():
+    """Groups that take turns by whole intervals: shares are 0 or 1, and the error was once taken for 0."""
+    counts, _ = recorded("gcc", "ocoe-p0-00")
+    counts = counts.fillna(0)
+    turning = [event for event in counts if event not in ("instructions", "cycles")]
+    truth = counts[turning].sum() / counts["cycles"].sum()
+    held = []
+    for phase in range(4):
+        hidden = replay(counts, [turning, [], [], []], phase=phase)
+        found = totals([(hidden.counts, hidden.running)]).loc[turning]
+        assert (found["error"] > 0).all()
+        held += list((found["rate"] / truth - 1).abs() <= found["error"])
+    assert np.mean(held) >= 0.8

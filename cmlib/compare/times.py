@@ -41,8 +41,9 @@ class Speed:
         more than a hundred times as many would be needed, as where a ratio is near the threshold.
     tests : DataFrame
         A row for each function and measure, the smallest p-value first: function, measure, verdict, ratio, low, high
-        (95 % confidence interval), p_slower, p_faster (corrected, at most 1), significant (one of the two is
-        at most alpha), relevant (the ratio is), old_s, new_s (medians [s]). Here, "no change" includes inconclusive.
+        (95 % confidence interval of pairs; without pairs, a range that leaves out drift), p_slower, p_faster
+        (corrected, at most 1), significant (one of the two is at most alpha), relevant (the ratio is), old_s, new_s
+        (medians [s]). Here, "no change" includes inconclusive.
     untested : tuple of (function, measure)
         Left out, as there were too few runs for any change to be significant.
     disagreeing : tuple of str

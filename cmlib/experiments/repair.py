@@ -127,8 +127,9 @@ def ratios(judged, *, seed=0):
     """Summarize `judged`, the table of :func:`score_method`, by kind of truth and method (index): a DataFrame.
 
     `seed` is that of the bootstrap over programs. Columns: programs and files (numbers); ratio (error as a multiple
-    of perf's, geometric mean over programs) with a 90 % interval, low and high; worst (ratio of a file); covered
-    and least (mean and minimum over files of the share of true counts in 90 % intervals [%]).
+    of perf's, geometric mean over programs) with the range of 90 % of resamplings of programs, low and high; worst
+    (ratio of a file); covered and least (mean and minimum over files of the share of true counts in 90 % intervals
+    [%]).
     """
     rng, rows = np.random.default_rng(seed), {}
     for key, of_method in judged.groupby(["kind", "method"], sort=False):

@@ -215,7 +215,9 @@ def _total(values, cycles, share, cycles_error):
     if not below:
         return np.nan, 0.0, 0.0, 0
     rate = above / below
-    error = _noise(values[seen] - rate * cycles[seen], share[seen], whole=values[seen].sum())
+    # An interval without a count is time that is missing as well, whatever share the others were counted for.
+    counted_share = np.where(seen, share, 0.0)[np.isfinite(cycles)]
+    error = _noise(values[seen] - rate * cycles[seen], counted_share, whole=values[seen].sum())
     return above, below, float(np.hypot(error, cycles_error)), int((~possible).sum())
 
 

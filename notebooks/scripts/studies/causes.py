@@ -140,9 +140,9 @@ results.table(held_out.rename_axis("program").reset_index(), "quality", (
 # %% [markdown]
 # ## The verdicts
 #
-# So it is done for all events and all experiments, with the partial dependence of all runs at once. A 95 % interval of the observed change is added (runs drawn with replacement; of so few runs a side, somewhat too narrow), and whether runs exchanged at random between high and low differ as much (*p, no change*). Of several experiments on an event the one is taken in which the model expects most, whatever was observed. The same test is done with the times of the low runs changed as the model expects (*p, as expected*). Both are corrected by Holm: the probability that a test is wrong about any event of a program is at most 5 %.
+# So it is done for all events and all experiments, with the partial dependence of all runs at once. The range of the observed change in 95 % of resamplings is added (runs drawn with replacement; of so few runs a side, it is too narrow for a confidence interval), and whether runs exchanged at random between high and low differ as much (*p, no change*). Of several experiments on an event the one is taken in which the model expects most, whatever was observed. The same test is done with the times of the low runs changed as the model expects (*p, as expected*). Both are corrected by Holm: the probability that a test is wrong about any event of a program is at most 5 %.
 #
-# - *causes*: by the first test there is a change, in the direction expected, and the end of its interval that is farther in this direction reaches half of what is expected.
+# - *causes*: by the first test there is a change, in the direction expected, and the end of its range that is farther in this direction reaches half of what is expected.
 # - *less than expected*: that end does not reach so far (if no change is seen: not as far as expected), and by the second test the time did not change as expected.
 # - *not shown*: nothing moves the event alone, or the data allow both what the model expects and no change.
 
@@ -182,7 +182,7 @@ def change(before, after):
 
 
 def observed(low, high, draws=1000):
-    """Change of the mean, its 95 % interval, and p of runs exchanged at random."""
+    """Change of the mean, its range in 95 % of resamplings, and p of runs exchanged at random."""
     rng = np.random.default_rng(seed)
     means = [rng.choice(side, (draws, len(side))).mean(axis=1) for side in (low, high)]
     ends = np.quantile(change(*means), [0.025, 0.975])
@@ -293,7 +293,8 @@ def draw_program(ax, rows, colours):
     places = range(len(rows))
     ax.axvline(0, color="#777777", lw=0.8)
     ax.hlines(places, rows["low"], rows["high"], color=colours[1], lw=1.6)
-    ax.plot(rows["observed"], places, "o", ms=5, color=colours[1], label="observed, 95 %")
+    ax.plot(rows["observed"], places, "o", ms=5, color=colours[1], 
+            label="observed, 95 % of resamplings")
     ax.plot(rows["expected"], places, "X", ms=6, color=colours[0], label="the model says")
     ax.set_yticks(places, rows["event"] + ": " + rows["verdict"])
     ax.set_ylim(max(len(rows), 1) - 0.5, -0.5)
@@ -328,14 +329,14 @@ results.figure(
     "causes",
     f"**Figure.** By how much the {measure} of runs with the most of one emitted event differs "
     "from that of runs with the least: as the model by events expects (cross), and as observed "
-    "(dot, 95 % "
-    f"interval). Runs with emitted events: {emitted or 'none'}; {source} *See:* of {len(shown)} "
-    f"events that were moved alone, {len(far)} have the cross outside of the interval: surely "
+    "(dot; line: 95 % of resamplings). "
+    f"Runs with emitted events: {emitted or 'none'}; {source} *See:* of {len(shown)} "
+    f"events that were moved alone, {len(far)} have the cross outside of the line: surely "
     f"so, by the second test, {(shown['verdict'] == LESS).sum()}.",
 )
 
 # %% [markdown]
-# A cross far from an interval that holds 0 means: by the model the time goes up or down with the event, but more of it, made by another process, changes no time that shows.
+# A cross far from a line that holds 0 means: by the model the time goes up or down with the event, but more of it, made by another process, changes no time that shows.
 
 # %%
 telling = ["program", "event", "importance", "verdict", "expected", "observed", "low", "high"]
@@ -343,8 +344,9 @@ results.table(
     judged[telling],
     "causes",
     "**Table.** The important events, most important first, with their importance in the model "
-    f"[%]: change of the {measure} expected and observed, with its 95 % interval [%]. An event can "
-    "be important in the model with little change expected, where what was made of it lies in a "
+    f"[%]: change of the {measure} expected and observed, with the range of "
+    "95 % of resamplings [%]. An event can be important in the model with little change expected, "
+    "where what was made of it lies in a "
     "range in which the model's prediction is flat.",
     rows=30,
     decimals=1,
@@ -386,14 +388,15 @@ if len(shown):
         text += f" (for {few} of these the model expects too little to be seen in these runs)"
     text += (f". The model expects most of {row['event']} in {row['program']}, "
              f"{row['expected']:+.1f} % {measure}; with more of it the {measure} differed by "
-             f"{row['observed']:+.1f} % (95 % interval {row['low']:+.1f} to {row['high']:+.1f})")
+             f"{row['observed']:+.1f} % (in 95 % of resamplings "
+             f"{row['low']:+.1f} to {row['high']:+.1f})")
 results.finding(text + ". What was added are bare calls in another process; what the program "
                 "itself does with such events may still cost time.")
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# Nothing is said of an event that could not be moved alone, or not far enough for the model to expect a change (by less than half of the interval's width it could not be seen). Expectations are somewhat too high where of two experiments the one with the higher is taken, and the model's error is known under Spark's parameters, not beside emitted events.
+# Nothing is said of an event that could not be moved alone, or not far enough for the model to expect a change (by less than half of the range's width it could not be seen). Expectations are somewhat too high where of two experiments the one with the higher is taken, and the model's error is known under Spark's parameters, not beside emitted events.
 #
 # The cluster is one machine, and programs last seconds; start-up is part of every run.
 #

@@ -255,7 +255,7 @@ def most_less_least(count, values):
 
 
 def cycles_with(event, X, CPI, costs):
-    """Cycles per 1,000 instructions that go with an event, their 90 % interval, and its bound."""
+    """Cycles per 1,000 instructions that go with an event, 90 % of resamplings, and its bound."""
     count, cycles = X[event].to_numpy(float), 1000 * CPI.to_numpy(float)
     rows = [clustering.resample_blocks(len(X), number, n_blocks=12) for number in range(200)]
     drawn = [most_less_least(count[chosen], cycles[chosen]) for chosen in rows]
@@ -327,8 +327,9 @@ cycles = pd.concat([cycles[place < 3], cycles[place >= 3]])
 columns = ["program", "cluster", "event", "cycles", "from", "to", "at most", "top-down"]
 results.table(cycles[columns], "cycles",
               "**Table.** Cycles per 1,000 instructions more where there is most of the event than "
-              "where there is least, with a 90 % interval (*from* to *to*); *at most*: what so "
-              "much of the event can cost; *top-down*: the category of the top-down account (which "
+              "where there is least, with the range of 90 % of resamplings "
+              "(*from* to *to*); *at most*: what so much of the event "
+              "can cost; *top-down*: the category of the top-down account (which "
               "parts all cycles, notebook 00) that is most correlated with what the "
               "cluster adds. "
               "It need not be the category of the cluster's own events, as several categories rise "
@@ -396,13 +397,13 @@ for name, c in predicted.items():  # a model that is worse than the mean ranks n
         f"{errors['linear']:.1f} %, off a line through one event by {errors['one event']:.1f} %. "
         "The model adds something to the mean, or takes it away, for "
         "each group of events that rise and fall together; a bar is the group's share of all that "
-        f"[%], with its 90 % interval{others_of(c['table'])}")
+        f"[%], with the range of 90 % of resamplings{others_of(c['table'])}")
     if errors["linear"] < 0.9 * errors["mean"] and (costly := varies(c["table"])):
         display(results.overview(name, varies=costly))
 
 # %%
 for name, c in clusters.items():
-    named = "; ".join(f"**{row['name']}** ({row['importance']:.0f} %, 90 % interval "
+    named = "; ".join(f"**{row['name']}** ({row['importance']:.0f} %, in 90 % of resamplings "
                       f"{row['low']:.0f}–{row['high']:.0f}; first event {first_event(row)})"
                       for _, row in c["table"].head(5).iterrows())
     error = c["errors"]

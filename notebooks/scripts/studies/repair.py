@@ -143,7 +143,7 @@ print(f"cmlib.clean.estimate_counts gives the same for {checked} series, each cl
 # %% [markdown]
 # ## The judgement
 #
-# Errors are mean distances from the truth. Each is divided by that of what perf prints (straight lines stand where it prints nothing): below 1 a repair is nearer to the truth than perf. A file's *ratio* is the geometric mean over its events and rotations, a program's that over its files, and the table's that over programs; *low* and *high* are a 90 % interval over programs, *worst* the file with the highest ratio.
+# Errors are mean distances from the truth. Each is divided by that of what perf prints (straight lines stand where it prints nothing): below 1 a repair is nearer to the truth than perf. A file's *ratio* is the geometric mean over its events and rotations, a program's that over its files, and the table's that over programs; *low* and *high* enclose 90 % of the ratios when programs are drawn with replacement, *worst* the file with the highest ratio.
 
 # %%
 judged = repair.score_method(clean.estimate_counts, files, name="shrinkage")
@@ -157,7 +157,7 @@ display(results.table(ratios.drop(columns=["covered", "least"]).reset_index(), "
 # %%
 @plot.styled
 def draw_ratios(ratios):
-    """A mark for each kind of truth and way of repair, with its 90 % interval."""
+    """A mark for each kind of truth and way of repair, with the range of 90 % of resamplings."""
     figure, (ax,) = plot.panels([""], height=3.0)
     kinds = list(ratios.index.unique("kind"))
     for place, (method, colour) in enumerate(zip(LABELS, plot.palette(len(LABELS)), strict=True)):
@@ -174,9 +174,9 @@ def draw_ratios(ratios):
 
 figure, _ = draw_ratios(ratios)
 display(results.figure(
-    figure, "ratio", "**Figure.** The same ratios, geometric means of programs with 90 % "
-    "intervals (the vertical axis does not begin at 0); below the dashed line is nearer to the "
-    "truth than perf. *See:* shrinkage is "
+    figure, "ratio", "**Figure.** The same ratios, geometric means of programs with the range of "
+    "90 % of resamplings of programs (the vertical axis does not begin at 0); below the dashed "
+    "line is nearer to the truth than perf. *See:* shrinkage is "
     f"{ratios.xs('shrinkage', level='method')['ratio'].min():.2f} to "
     f"{ratios.xs('shrinkage', level='method')['ratio'].max():.2f}, CounterMiner's way up to "
     f"{ratios.xs('counterminer', level='method')['ratio'].max():.2f}."))
@@ -208,7 +208,8 @@ told = ", ".join(f"{row.ratio:.2f} ({row.Index[1]}, {row.programs:.0f} programs)
                  against[against.index.get_level_values("part") != "all"].itertuples())
 display(results.table(against.reset_index(), "lines",
                       "**Table.** Error of shrinkage as a multiple of that of straight lines, "
-                      "90 % interval over programs (of two or three it says little). *See:* "
+                      "and the range of 90 % of resamplings of programs (of two or three it says "
+                      "little). *See:* "
                       f"{f'on files on which no constant was set {told}' if told else 'one part'}.",
                       decimals=3))
 
@@ -281,8 +282,9 @@ display(results.table(held.reset_index(), "coverage", "**Table.** True counts in
 for kind in ratios.index.unique("kind"):
     row, line = ratios.loc[(kind, "shrinkage")], ratios.loc[(kind, "lines")]
     results.number(f"{kind}: error of shrinkage / what perf prints", row["ratio"],
-                   note=f"90 % interval {row['low']:.3f} to {row['high']:.3f}, {row['files']:.0f} "
-                        f"files, worst {row['worst']:.3f}; straight lines {line['ratio']:.3f}")
+                   note=f"90 % of resamplings {row['low']:.3f} to {row['high']:.3f}, "
+                        f"{row['files']:.0f} files, worst {row['worst']:.3f}; "
+                        f"straight lines {line['ratio']:.3f}")
     for name, way in [("lines", "straight lines"), ("counterminer", "CounterMiner's cleaning")]:
         results.number(f"{kind}: error of {way} / what perf prints",
                        ratios.at[(kind, name), "ratio"])
