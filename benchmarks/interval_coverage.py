@@ -108,8 +108,10 @@ def _compare_at_looks(old, new, smallest):
 
 @main.command()
 @click.argument("file", type=click.Path(path_type=Path, exists=True))
-def pairs(file):
+@click.option("--redraws", default=0, show_default=True, help="Draw the order within pairs anew so often.")
+def pairs(file, redraws):
     """Count the intervals of stretches of 40 pairs that hold 1."""
+    rng = np.random.default_rng(0)
     rows = []
     for (busy, program), times in pd.read_csv(file).groupby(["busy", "program"]):
         for first in range(0, len(times) - LOOKS[-1] + 1, LOOKS[-1]):
@@ -119,11 +121,16 @@ def pairs(file):
                 for version in ("old", "new")
             )
             for smallest in SMALLEST_CHANGES:
-                tests = _compare_at_looks(old, new, smallest)
-                tests["holds"] = tests.apply(_holds, axis=1)
-                tests["width [%]"] = 100 * (tests["high"] / tests["low"] - 1)
-                rows.append(tests.assign(busy=busy, program=program, smallest=smallest))
+                for _ in range(max(1, redraws)):
+                    is_swapped = rng.random(len(old)) < (0.5 if redraws else 0.0)
+                    swapped = np.tile(is_swapped[:, None], old.shape[1])
+                    first_version = old.mask(swapped, new)
+                    second_version = new.mask(swapped, old)
+                    tests = _compare_at_looks(first_version, second_version, smallest)
+                    rows.append(tests.assign(busy=busy, program=program, smallest=smallest))
     found = pd.concat(rows)
+    found["holds"] = found.apply(_holds, axis=1)
+    found["width [%]"] = 100 * (found["high"] / found["low"] - 1)
     by = ["smallest", "busy", "measure"]
     summary = found.groupby(by).agg(
         stretches=("holds", "size"), holds=("holds", "sum"), pairs=("pairs", "mean"),

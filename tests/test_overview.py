@@ -173,7 +173,7 @@ def test_a_later_picture_of_a_program_replaces_the_earlier_one(tmp_path):
 def test_answers_json_says_what_the_first_page_says(results):
     answers = json.loads((results / "answers.json").read_text())
     assert (
-        answers["schema"] == 1
+        answers["schema"] == 2
         and answers["profile"] == "smoke"
         and set(answers["programs"]) == {"gcc", "<i>app</i>"}
     )

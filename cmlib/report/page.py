@@ -25,6 +25,7 @@ from cmlib.topdown.cycle_costs import format_number
 from cmlib.topdown.summary import describe_misses
 
 ANSWERS = "answers.json"
+ANSWERS_VERSION = 2  # of answers.json, as docs/answers.md describes it
 _ROWS_SHOWN = 60  # of a table
 _TIME = "%Y-%m-%d %H:%M UTC"
 _LONG = 300  # characters of a command
@@ -104,7 +105,7 @@ def _answers(results, cards):
             ],
         }
     return {
-        "schema": 1,
+        "schema": ANSWERS_VERSION,
         "profile": results.sections[-1]["profile"],
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "programs": programs,

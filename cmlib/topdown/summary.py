@@ -26,7 +26,7 @@ from cmlib.topdown.slot_summary import Recording, SlotSummary, percent, summariz
 from cmlib.topdown.utilization import Utilization, measure_utilization
 from cmlib.units import unit_of
 
-SCHEMA = 1
+SCHEMA = 2
 _SENTENCES = template("cmlib.topdown", "sentences.j2").module  # macros that turn numbers into sentences
 _THIN = 0.05  # mean running share below which a kind of core hardly ran
 _ALWAYS = 0.995  # running share from which an event was counted all the time
