@@ -113,6 +113,17 @@ def test_what_is_surely_small_is_not_advised_and_the_rest_is_separated_first():
     assert first["category"] == "not separated" and "TopdownL1" in first["text"]
 
 
+def test_the_back_end_is_likely_where_nothing_else_can_take_as_much():
+    counts = {"cycles": 3e9, "branch_misses": 1e6}
+    slow = first_of(task_clock=1000, instructions=1e9, **counts)["first"]
+    assert slow["kind"] == "likely back end" and "memory or core" in slow["headline"]
+    assert slow["advice"][0]["category"] == "not separated"
+    faster = {"task_clock": 1000, "instructions": 4e9, **counts}
+    assert first_of(**faster)["first"]["kind"] == "not separated"
+    assert first_of(stalled_cycles_frontend=3e7, **faster)["first"]["kind"] == "likely back end"
+    assert first_of(stalled_cycles_frontend=1e9, **faster)["first"]["kind"] == "not separated"
+
+
 def test_many_instructions_per_cycle_are_useful_work():
     answer = first_of(task_clock=1000, cycles=3e9, instructions=1.2e10, branch_misses=1e6)
     assert answer["first"]["kind"] == "useful work"

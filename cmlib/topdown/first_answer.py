@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from cmlib.shell import as_code, command_code
 from cmlib.topdown.utilization import IN_KERNEL, WAITS
 
-KNOWN_COST, SLOTS, USEFUL_WORK, NOT_SEPARATED, NOT_KNOWN = (
+KNOWN_COST, SLOTS, USEFUL_WORK, LIKELY_BACK_END, NOT_SEPARATED, NOT_KNOWN = (
     "known cost",
     "slots",
     "useful work",
+    "likely back end",
     "not separated",
     "not known",
 )
@@ -21,6 +22,12 @@ _LARGE = 0.15  # weight [share of the cycles] from which on a known cost is look
 _NOTABLE = 0.01  # upper bound [share of the cycles] from which on a known cost is explained
 _ADVISED = 0.05  # upper bound [share of the cycles] from which on there is advice on a known cost
 _MOST_OF_IT = 0.55  # middle of the range of useful work from which on it is the first thing to reduce
+# Most that instruction supply is taken to lose [share of the cycles] where no event bounds it: published accounts of
+# programs with much code have 15 to 30 % (Kanev et al., ISCA 2015), and more is rare.
+_MOST_OF_SUPPLY = 0.4
+# What cycles with too few instructions may take besides those that perf counts as stalled by the front end.
+_MOST_BESIDE_STALLS = 0.2
+_SUPPLY = "instruction supply"  # what the rest contains beside the back end
 _MOSTLY = 0.5  # share of the kernel's time from which on a cost of the kernel is its likely cause
 
 _KERNEL_ADVICE = {
@@ -40,7 +47,7 @@ class FirstAnswer:
     ----------
     kind : str
         ``waits``, ``kernel``, ``known cost``, ``slots`` (the top-down account decides), ``useful work``,
-        ``not separated`` or ``not known``.
+        ``likely back end`` (by elimination), ``not separated`` or ``not known``.
     headline : str
         One sentence.
     details : list of str
@@ -62,7 +69,19 @@ class FirstAnswer:
     hint: str
 
 
-def find_first_answer(utilization, cycles, account, separate, *, texts, words, lacks_cycles, hint):
+def find_first_answer(
+    utilization,
+    cycles,
+    account,
+    separate,
+    *,
+    texts,
+    words,
+    lacks_cycles,
+    hint,
+    most_of_front_end=1.0,
+    stalled=None,
+):
     """Find what to say first of a program.
 
     Parameters
@@ -82,6 +101,10 @@ def find_first_answer(utilization, cycles, account, separate, *, texts, words, l
         True if cycles were not counted, as on a machine without counters.
     hint : str
         How to get tighter bounds; "" if there is no way.
+    most_of_front_end : float, default 1.0
+        Upper bound of the front end in the account [share of the slots].
+    stalled : float, optional
+        Cycles that perf counts as stalled by the front end [share of the cycles]. Default: not counted.
 
     Returns
     -------
@@ -97,7 +120,8 @@ def find_first_answer(utilization, cycles, account, separate, *, texts, words, l
             SLOTS, account["text"], details, account["advice"], separate, hint if separate else ""
         )
     if cycles:
-        return _answer_by_costs(utilization, cycles, account, separate, texts, hint)
+        most_of_supply = min(most_of_front_end, _limit_supply(stalled))
+        return _answer_by_costs(utilization, cycles, account, separate, texts, hint, most_of_supply)
     if account:
         advice = account["advice"] or _advise_separation("what limits it", separate)
         details = _utilization_details(utilization)
@@ -139,7 +163,14 @@ def _answer_in_kernel(utilization, words):
     return FirstAnswer(IN_KERNEL, utilization.describe(), utilization.describe_costs(), advice, "", "")
 
 
-def _answer_by_costs(utilization, cycles, account, separate, texts, hint):
+def _limit_supply(stalled):
+    """Return the most that instruction supply is taken to lose [share of the cycles], by convention."""
+    if stalled is None:
+        return _MOST_OF_SUPPLY
+    return min(_MOST_OF_SUPPLY, stalled + _MOST_BESIDE_STALLS)
+
+
+def _answer_by_costs(utilization, cycles, account, separate, texts, hint, most_of_supply):
     """Answer where the slots decide nothing: by the largest known cost, useful work, or what is not separated."""
     useful, *known, rest = cycles
     names = _enumerate(rest.contains)
@@ -155,9 +186,27 @@ def _answer_by_costs(utilization, cycles, account, separate, texts, hint):
         headline = f"Mostly useful work: {_range(useful)} of what the processor can begin per cycle."
         first = _advise("retired", texts, None)
         return FirstAnswer(USEFUL_WORK, headline, details, [first, *advice], separate, hint)
+    if _is_likely_back_end(useful, known, rest, most_of_supply):
+        back_end = " or ".join(name for name in rest.contains if name != _SUPPLY)
+        headline = (
+            f"Likely the back end ({back_end}): {_range(rest)} of the cycles are lost and not explained, of which "
+            f"instruction supply has seldom more than {100 * most_of_supply:.0f} points."
+        )
+        first = _advise_separation(names, separate)
+        return FirstAnswer(LIKELY_BACK_END, headline, details, [*first, *advice], separate, hint)
     headline = f"Not separated: {names} take {_range(rest)} of the cycles."
     first = _advise_separation(names, separate)
     return FirstAnswer(NOT_SEPARATED, headline, details, [*first, *advice], separate, hint)
+
+
+def _is_likely_back_end(useful, known, rest, most_of_supply):
+    """Return True if the back end is the largest by elimination.
+
+    The least that the rest takes, without the most that instruction supply is taken to lose, is then more than the most
+    of anything else.
+    """
+    others = [useful.high, most_of_supply, *(share.high for share in known)]
+    return _SUPPLY in rest.contains and rest.low - most_of_supply >= max(others)
 
 
 def _answer_without_cycles(utilization, words, lacks_cycles):

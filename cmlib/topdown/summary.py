@@ -435,7 +435,17 @@ def _find_first(utilization, cycles, slots, recording, level, *, conclusive):
         words=recorded_words(recording.command),
         lacks_cycles=lacks_cycles,
         hint="" if knows_width else _TIGHTER,
+        most_of_front_end=slots.bounded.shares.at["front end", "high"] if slots else 1.0,
+        stalled=_share_stalled_by_front_end(slots, recording.costs) if slots else None,
     )
+
+
+def _share_stalled_by_front_end(slots, costs):
+    """Return the share of the cycles that perf counts as stalled by the front end; None if not counted."""
+    for event, rate in slots.totals["rate"].items():
+        if costs.kind(event) == "front-end stall":
+            return rate
+    return None
 
 
 def _find_phases(runs, level, recording):
