@@ -33,12 +33,17 @@ _REMAINS = {
     ("L1D miss", "L2 miss", "L3 miss"): "",
 }
 # Events of the other kinds: what they are called, and the latency.
-_OTHER_MISSES = {"page walk": ("page walks", "walk"), "instruction page walk": ("code page walks", "walk")}
+_OTHER_MISSES = {
+    "page walk": ("page walks", "walk"),
+    "instruction page walk": ("code page walks", "walk"),
+    "L1I miss": ("code misses", "L3"),  # code that is not in the L3 either is rare
+}
 _ADVICE = {
     MISPREDICTED: "mispredicted branches",
     DATA_MISSES: "memory",
     "page walks": "memory",
     "code page walks": "front-end latency",
+    "code misses": "front-end latency",
 }
 
 
@@ -81,7 +86,7 @@ class CycleShare:
     Attributes
     ----------
     name : str
-        ``useful work``, ``mispredicted branches``, ``data misses``, page walks, or ``not separated``.
+        ``useful work``, ``mispredicted branches``, ``data misses``, ``code misses``, page walks, or ``not separated``.
     category : str
         Category of the top-down account whose advice holds for it; "" for useful work and the rest.
     low, high : float

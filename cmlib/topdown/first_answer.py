@@ -20,6 +20,7 @@ KNOWN_COST, SLOTS, USEFUL_WORK, LIKELY_BACK_END, NOT_SEPARATED, NOT_KNOWN = (
 )
 _LARGE = 0.15  # weight [share of the cycles] from which on a known cost is looked at first
 _NOTABLE = 0.01  # upper bound [share of the cycles] from which on a known cost is explained
+_ABOUT_AS_LARGE = 0.9  # of the largest upper bound: such costs are named together
 _ADVISED = 0.05  # upper bound [share of the cycles] from which on there is advice on a known cost
 _MOST_OF_IT = 0.55  # middle of the range of useful work from which on it is the first thing to reduce
 # Most that instruction supply is taken to lose [share of the cycles] where no event bounds it: published accounts of
@@ -163,6 +164,16 @@ def _answer_in_kernel(utilization, words):
     return FirstAnswer(IN_KERNEL, utilization.describe(), utilization.describe_costs(), advice, "", "")
 
 
+def _name_largest_costs(shares):
+    """Return the headline on known costs: the largest, and those whose upper bound is about as large."""
+    most = max(share.high for share in shares)
+    largest = [share for share in shares if share.high >= _ABOUT_AS_LARGE * most]
+    if len(largest) == 1:
+        return f"Largest known cost: {largest[0].name}, {_range(largest[0])} of the cycles."
+    named = _enumerate([f"{share.name} ({_range(share)})" for share in largest])
+    return f"Largest known costs, in cycles, not separated from each other: {named}."
+
+
 def _limit_supply(stalled):
     """Return the most that instruction supply is taken to lose [share of the cycles], by convention."""
     if stalled is None:
@@ -179,8 +190,7 @@ def _answer_by_costs(utilization, cycles, account, separate, texts, hint, most_o
     bounded = [entry for entry in (account or {}).get("advice", []) if entry["at_most"] is not None]
     advice = _advise_on_costs(known, texts, bounded)
     if large:
-        largest = max(large, key=lambda share: share.high)
-        headline = f"Largest known cost: {largest.name}, {_range(largest)} of the cycles."
+        headline = _name_largest_costs(large)
         return FirstAnswer(KNOWN_COST, headline, details, advice, separate, hint)
     if (useful.low + useful.high) / 2 >= _MOST_OF_IT:
         headline = f"Mostly useful work: {_range(useful)} of what the processor can begin per cycle."
