@@ -9,10 +9,11 @@ recordings and results, CMLIB_PUBLIC one to search for public recordings; the ot
 import contextlib
 import functools
 import os
-import tempfile
 from pathlib import Path
 
 import yaml
+
+from cmlib.scratch import scratch_folder
 
 _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent
@@ -110,7 +111,7 @@ def compiling(results=None):
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="cmlib-"))
+            folder = stack.enter_context(scratch_folder())
         stack.enter_context(_environment({"NUMBA_CACHE_DIR": str(folder)}))
         yield
 

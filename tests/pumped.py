@@ -28,6 +28,7 @@ def collect_patterns(package):
     methods = defaultdict(
         set
     )  # by module and name of a pattern; of names that are not private, in all modules
+    methods_of_fields = defaultdict(set)  # of patterns that are fields of a named tuple, by the field's name
     for file in sorted(Path(package.__path__[0]).rglob("*.py")):
         tree = ast.parse(file.read_text(encoding="utf-8"))
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
@@ -36,6 +37,8 @@ def collect_patterns(package):
             owner = call.func.value
             name = getattr(owner, "id", getattr(owner, "attr", None))
             methods[file.stem if str(name).startswith("_") else "", name].add(call.func.attr)
+            if isinstance(owner, ast.Attribute):
+                methods_of_fields[name].add(call.func.attr)
             constant = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
             if not isinstance(constant, str | bytes):
                 continue
@@ -52,22 +55,28 @@ def collect_patterns(package):
         if module.name.endswith("__main__"):
             continue
         for name, value in list(vars(importlib.import_module(module.name)).items()):
-            for pattern in _patterns_in(value):
+            for field, pattern in _patterns_in(value):
                 module_name = module.name.rpartition(".")[2] if name.startswith("_") else ""
-                called = methods[module_name, name] & set(_METHODS) or {"search"}
+                called = methods_of_fields[field] if field else methods[module_name, name]
+                called = called & set(_METHODS) or {"search"}
                 flags = pattern.flags & ~re.UNICODE
                 uses[pattern.pattern, flags].update((f"{module.name}.{name}", method) for method in called)
     return uses
 
 
-def _patterns_in(value, depth=2):
-    """Yield the compiled patterns in a value, also in containers."""
+def _patterns_in(value, depth=2, field=None):
+    """Yield (field of a named tuple that holds it or None, pattern) of the patterns in a value, also in containers."""
     if isinstance(value, re.Pattern):
-        yield value
-    elif depth and isinstance(value, dict):
+        yield field, value
+    elif not depth:
+        return
+    elif isinstance(value, dict):
         for inner in itertools.chain(value, value.values()):
             yield from _patterns_in(inner, depth - 1)
-    elif depth and isinstance(value, list | tuple | set | frozenset):
+    elif isinstance(value, tuple) and hasattr(value, "_fields"):
+        for inner_field, inner in value._asdict().items():
+            yield from _patterns_in(inner, depth - 1, inner_field)
+    elif isinstance(value, list | tuple | set | frozenset):
         for inner in value:
             yield from _patterns_in(inner, depth - 1)
 

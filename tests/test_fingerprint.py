@@ -279,7 +279,7 @@ def test_a_command_is_recorded_with_the_key_events_and_kept(
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("filter --form P --seconds 3: 7 slices") and "P_CPU  100.0 %" in done.stdout
     folder = data / "recordings" / FOLDER
-    assert not list(folder.glob("own-*")) and not list((data / "results").glob(".diagnose-*"))
+    assert not list(folder.glob("own-*")) and not list((data / "results").glob("diagnose.*"))
     assert cmlib("--keep", "mine", *command).exit_code == 0
     assert (folder / "own-mine/key-p0-00.json").is_file()
     assert "P_CPU  100.0 %" in cmlib("--recorded", "mine").stdout

@@ -56,6 +56,7 @@ GROUND = {
     "passwords",
     "places",
     "processors",
+    "scratch",
     "shell",
     "spelling",
     "synthetic",

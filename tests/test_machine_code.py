@@ -1,8 +1,11 @@
 """Machine code of two links: the same wherever it lies, and different where it is; string instructions; layouts."""
 
 import itertools
+import os
 import shutil
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,11 +13,13 @@ import pytest
 from cmlib.collect.simulate import read_functions
 from cmlib.collect.simulate.valgrind import EACH_INSTRUCTION, simulate
 from cmlib.compare.code import compare_code
-from cmlib.compare.layouts import check_layouts, time_layouts
+from cmlib.compare.layouts import check_layouts, put_back, time_layouts
 from cmlib.compare.machine_code import MachineCodeError, find_differences, read_code
 from cmlib.compare.versions import Version
 from cmlib.errors import CmlibError
+from cmlib.io.archive import locked
 from cmlib.io.string_instructions import is_string_instruction
+from tests.processes import processes, wait_until
 
 pytestmark = pytest.mark.needs("cc")
 # A table of jumps, constants without names, pointers to strings, an array's end, and a function that is not called.
@@ -195,3 +200,72 @@ def test_a_program_with_few_orders_has_layouts(program, tmp_path):
     build = 'seed=$((CMLIB_LAYOUT / 3)); printf "%d" $seed > app'
     check_layouts([Version(app)] * 2, build)
     assert Path(app).read_bytes() == program.read_bytes()
+
+
+# Checks layouts of a program in its folder; a build writes another one, says so, and takes long if a file is there.
+LINKER = """
+import sys
+from cmlib.cli import _ended_as_by_ctrl_c
+from cmlib.compare.layouts import check_layouts
+from cmlib.compare.versions import Version
+with _ended_as_by_ctrl_c():
+    check_layouts([Version("./app")] * 2, sys.argv[1])
+"""
+BUILD = (
+    'echo "$CMLIB_LAYOUT" > app; touch linked-anew; test ! -e slow || (sleep 61.25; echo late > app) # an end'
+)
+
+
+@pytest.fixture
+def linking(tmp_path):
+    """A process in the middle of a build that has linked the program `app` anew and goes on for a minute."""
+    (tmp_path / "app").write_text("original")
+    (tmp_path / "app").chmod(0o755)
+    (tmp_path / "slow").touch()
+    with subprocess.Popen(
+        [sys.executable, "-c", LINKER, BUILD], cwd=tmp_path, stderr=subprocess.DEVNULL
+    ) as process:
+        assert wait_until(lambda: (tmp_path / "linked-anew").exists())
+        yield process
+        process.kill()
+    for pid in processes("sleep\00061.25"):
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.needs("lld")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_an_interrupted_build_is_ended_and_the_program_put_back(linking, tmp_path, number):
+    linking.send_signal(number)
+    assert linking.wait() != 0
+    assert not processes("sleep\00061.25")
+    assert (tmp_path / "app").read_text() == "original"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["app", "linked-anew", "slow"]
+
+
+@pytest.mark.needs("lld")
+def test_what_a_killed_comparison_had_linked_is_put_back_by_the_next(linking, tmp_path):
+    linking.kill()
+    linking.wait()
+    version, said = Version(str(tmp_path / "app")), []
+    for pid in processes("sleep\00061.25"):
+        os.kill(pid, signal.SIGKILL)  # the build goes on, and ends
+    put_back(version, said.append)
+    assert (tmp_path / "app").read_text() == "original" and (tmp_path / "app").stat().st_mode & 0o777 == 0o755
+    assert any("killed" in text for text in said)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["app", "linked-anew", "slow"]
+    put_back(version, said.append)
+    assert (tmp_path / "app").read_text() == "original"
+
+
+@pytest.mark.needs("lld")
+def test_a_program_that_was_built_after_a_comparison_was_killed_is_not_replaced(linking, tmp_path):
+    linking.kill()
+    linking.wait()
+    for pid in processes("sleep\00061.25"):
+        os.kill(pid, signal.SIGKILL)
+    with locked(tmp_path / "app.before-layouts"):
+        (tmp_path / "app").write_text("of the user's own")
+    with pytest.raises(CmlibError, match=r"app\.before-layouts/app"):
+        put_back(Version(str(tmp_path / "app")))
+    assert (tmp_path / "app").read_text() == "of the user's own"
+    assert (tmp_path / "app.before-layouts/app").read_text() == "original"

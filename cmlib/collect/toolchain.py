@@ -4,12 +4,16 @@
 output as text, :func:`check_interpreter` starts a Python. CmlibError if a program is missing, fails or takes too long.
 """
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 
 from cmlib.errors import CmlibError, InterpreterError, last_lines
 from cmlib.io.archive import atomic_output
+
+_GRACE_S = 5
 
 
 def find_compiler(variable, usual, purpose, packages):
@@ -39,24 +43,43 @@ def compile_to(target, compiler, options, sources, headers):
             run_tool([compiler, *options, *sources, "-o", draft])
 
 
-def run_tool(command, **options):
+def run_tool(command, *, shown=None, timeout=None, **options):
     """Run a command (list of str or paths) to its end, and return its standard output (str).
 
-    CmlibError if its program is missing, fails or takes too long. `options` are those of :func:`subprocess.run`,
-    such as `timeout` [s].
+    CmlibError if its program is missing, fails or takes more than `timeout` [s]; its text has `shown` (str, by default
+    the command). `options` are those of :class:`subprocess.Popen`. What the command has started is ended with it, also
+    if this process is interrupted.
     """
-    shown = " ".join(map(str, command))
+    shown = shown or " ".join(map(str, command))
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    settings = streams | {"text": True, "errors": "replace", "process_group": 0} | options
     try:
-        options = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True} | options
-        done = subprocess.run(list(map(str, command)), errors="replace", **options)
+        process = subprocess.Popen(list(map(str, command)), **settings)
     except FileNotFoundError as error:
         raise CmlibError(f"`{shown}`: {error.filename} does not exist") from error
+    try:
+        output, errors = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired as error:
+        _end_group(process)
         raise CmlibError(f"`{shown}` did not end within {error.timeout:.0f} s") from error
-    if done.returncode:
-        output = last_lines(done.stdout + done.stderr)
-        raise CmlibError(f"`{shown}` failed with exit code {done.returncode}:\n{output}")
-    return done.stdout
+    except BaseException:
+        _end_group(process)
+        raise
+    if process.returncode:
+        said = last_lines(output + errors)
+        raise CmlibError(f"`{shown}` failed with exit code {process.returncode}:\n{said}")
+    return output
+
+
+def _end_group(process):
+    """End a Popen and the processes in its group, which get a few seconds to remove their temporary files."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        # Its output ends when the last process of the group has.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=_GRACE_S)
+            return
 
 
 def check_interpreter(program):

@@ -9,7 +9,6 @@ import filecmp
 import re
 import shlex
 import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from cmlib.collect.simulate.valgrind import EACH_INSTRUCTION, FIXED_LIBC, simula
 from cmlib.collect.toolchain import run_tool
 from cmlib.compare.machine_code import find_differences, read_code
 from cmlib.errors import CmlibError, InputError
+from cmlib.scratch import scratch_folder
 from cmlib.terminal import say
 
 _MAPPED = re.compile(r"PERF_RECORD_MMAP2? .{,300}: r-xp (/.+)$", re.MULTILINE)
@@ -101,7 +101,7 @@ def _demangled(names):
 
 def _mapped_files(version):
     """Paths of the executables and libraries that a command and its children map, by perf."""
-    with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
+    with scratch_folder() as folder:
         file = str(Path(folder, "perf.data"))
         recording = ["perf", "record", "-q", "-B", "-N", "-e", "dummy:u", "-o", file, "--", *version.argv(0)]
         run_timed(recording, environment={}, timeout=version.timeout)
@@ -146,7 +146,7 @@ def _paired(old, new):
 
 def _executed(version):
     """A set of (file, function) that a command executes under Callgrind, and the number of its instructions."""
-    with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
+    with scratch_folder() as folder:
         settings = {"env": FIXED_LIBC, "limit_s": version.timeout or _LONGEST_S}
         outcome = simulate(version.argv(0), Path(folder), options=_EXECUTED, **settings)
     functions = read_functions(outcome.raw.decode(errors="replace"), strings_once=True)

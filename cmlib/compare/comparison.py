@@ -16,7 +16,7 @@ from cmlib.anomaly.detector import AutoPerf
 from cmlib.anomaly.samples import LOCATION_COLUMNS
 from cmlib.compare.code import compare_code
 from cmlib.compare.counters import VersionComparison, check_comparable, compare_versions
-from cmlib.compare.layouts import check_layouts, time_layouts
+from cmlib.compare.layouts import check_layouts, put_back, time_layouts
 from cmlib.compare.report import make_report, to_rows
 from cmlib.compare.source_changes import changed_functions, mark_named
 from cmlib.compare.times import (
@@ -105,6 +105,8 @@ def compare_programs(
     if keep:
         check_free(keep)
     commands = [Version(name, timeout=timeout) for name in (old, new) if not is_recording(name)]
+    for command in commands:
+        put_back(command, notify)
     if layouts:
         check_layouts(commands, build)
     settings = {"events": events, "n_runs": n_runs, "timeout": timeout, "alpha": alpha, "seed": seed}

@@ -7,7 +7,6 @@ predictor. A CmlibError if a command fails or is a recording, or Valgrind is mis
 """
 
 import contextlib
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from cmlib.collect.simulate.valgrind import (
     simulate,
 )
 from cmlib.compare.interpreters import remove_script
+from cmlib.compare.layouts import put_back
 from cmlib.compare.report import make_report, to_rows
 from cmlib.compare.simulated_counts import (
     blame_changes,
@@ -47,6 +47,7 @@ from cmlib.io.callgrind import (
     names_python,
 )
 from cmlib.io.events import simulated_events
+from cmlib.scratch import scratch_folder
 from cmlib.terminal import say
 
 _INSTRUCTIONS = "sim.instructions"
@@ -137,6 +138,8 @@ def compare_simulated(
         if is_recording(name):
             raise CmlibError(f"{name} is a recording; --simulate compares two commands, which it runs.")
     commands = [Version(command, timeout=timeout) for command in (old, new)]
+    for command in commands:
+        put_back(command, notify)
     n_empty = _announce(commands, n_runs, notify)
     texts = _simulate_all(commands, n_runs, n_empty, options, notify, progress)
     startups = [_simulate_startup(command, options) for command in commands]
@@ -240,7 +243,7 @@ def _round_time(seconds):
 
 def _simulate_run(version, argv, options):
     """What Callgrind writes of one run (str)."""
-    with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
+    with scratch_folder() as folder:
         options, limit_s = [*options, *EACH_INSTRUCTION, *EACH_THREAD], version.timeout
         outcome = simulate(argv, Path(folder), options=options, python=True, env=FIXED_LIBC, limit_s=limit_s)
         return outcome.raw.decode(errors="replace")
@@ -248,8 +251,10 @@ def _simulate_run(version, argv, options):
 
 def _simulate_startup(version, options):
     """What an interpreter executes without its script, by function; None if the command starts none, or it fails."""
-    with tempfile.NamedTemporaryFile(prefix="cmlib-") as empty, contextlib.suppress(CmlibError):
-        argv = remove_script(version.argv(0), empty.name)
+    with scratch_folder() as folder, contextlib.suppress(CmlibError):
+        empty = folder / "empty"
+        empty.touch()
+        argv = remove_script(version.argv(0), str(empty))
         return argv and _sum_by_place(_simulate_run(version, argv, options))
 
 

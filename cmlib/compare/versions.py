@@ -15,7 +15,6 @@ import re
 import secrets
 import shlex
 import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +30,7 @@ from cmlib.compare.usual_events import list_usual_events
 from cmlib.errors import CmlibError, InputError
 from cmlib.io import perf, regions
 from cmlib.io.archive import in_recording
+from cmlib.scratch import scratch_folder
 from cmlib.terminal import say
 
 FORMS = ("old", "new")
@@ -243,7 +243,7 @@ def find_version(command, *, timeout=None):
             f"{command!r} is neither a recording (an existing .json file) nor a command with an existing program. Put "
             "a command with its arguments in quotes."
         )
-    with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
+    with scratch_folder() as folder:
         file = Path(folder) / "regions.csv"
         run_timed(argv, environment={"CMLIB_REGIONS": str(file)}, timeout=timeout)
         functions = regions.read_regions(file)["function"].unique() if file.exists() else ()
@@ -288,7 +288,7 @@ def _count_part(version, run, part, events, per):
     """Text of one execution in which these Countables were counted all the time: its heading, and a row a region."""
     argv, count = version.argv(run), _count_regions if version.functions else _count_whole
     for _ in range(_ATTEMPTS):
-        with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
+        with scratch_folder() as folder:
             file = Path(folder) / "regions.csv"
             times = count(argv, events, file, version.timeout)
             samples, text = regions.read_regions(file), file.read_text(encoding="utf-8")
@@ -321,7 +321,7 @@ def time_whole(argv, timeout=None):
     `timeout` [s] is None for no limit. A RecordError if perf is missing, TooLongError after `timeout`, CmlibError
     if the command fails.
     """
-    with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
+    with scratch_folder() as folder:
         return _count_whole(argv, [], Path(folder) / "regions.csv", timeout)
 
 

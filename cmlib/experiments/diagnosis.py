@@ -8,7 +8,6 @@ ValueError if a run lacks key events or slices; a CallgrindError for text that i
 """
 
 import re
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +32,7 @@ from cmlib.io.archive.programs import read_raw, readable_runs
 from cmlib.io.archive.runs import VALGRIND, source_of
 from cmlib.io.callgrind import CallgrindError, display_name, find_interpreter, names_python, read_intervals
 from cmlib.io.events import cycle_estimate, simulated_events
+from cmlib.scratch import scratch_folder
 from cmlib.shell import command_code
 from cmlib.templates import template
 
@@ -193,7 +193,7 @@ def simulate_once(command, *, caches=None, every_blocks=EVERY_BLOCKS, progress=l
     :func:`simulated_profile`. A RecordError if Valgrind is missing or the command
     fails, a CmlibError if a cache can't be simulated.
     """
-    with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
+    with scratch_folder() as folder:
         options = cache_options(caches or {}, prefetch=True)
         settings = {"every_blocks": every_blocks, "options": options, "progress": progress}
         outcome = simulate(command, Path(folder), python=True, **settings)

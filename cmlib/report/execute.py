@@ -25,6 +25,7 @@ from cmlib.report.manifests import BY_PROGRAM, failed_notebook, remove_drafts
 from cmlib.report.notebook_page import write_page
 from cmlib.report.overview import answers_of
 from cmlib.report.parameters import for_papermill
+from cmlib.scratch import scratch_folder
 
 # Papermill's own messages on kernels are left out, as execute() raises an error for them.
 logging.getLogger("papermill").setLevel(logging.CRITICAL)
@@ -114,7 +115,7 @@ def _settle_with_page(notebook, draft, folder, pages):
 
 def _execute_with_kernel(notebook, draft, parameters, folder):
     """Execute a notebook into the file `draft`, with a kernel that is reached by sockets in a temporary folder."""
-    with tempfile.TemporaryDirectory(prefix="cmlib-") as sockets, contextlib.closing(ensure_event_loop()):
+    with scratch_folder() as sockets, contextlib.closing(ensure_event_loop()):
         connection = {"transport": "ipc", "connection_file": f"{sockets}/kernel.json"}
         papermill.execute_notebook(
             notebook,

@@ -17,6 +17,7 @@ from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvision
 from cmlib.collect.toolchain import check_interpreter
 from cmlib.parallel import no_interrupts_inherited
 from cmlib.places import yaml_beside
+from cmlib.scratch import lasting_folder
 
 _NAME = "cmlib-forked"  # name of the provisioner in pyproject.toml
 _forked = multiprocessing.get_context("forkserver")
@@ -32,6 +33,8 @@ def prepare():
     # Multiprocessing does not say that it could not start its server; whoever connects to it is refused then.
     check_interpreter(os.fsdecode(multiprocessing.spawn.get_executable()))
     KernelProvisionerFactory.instance().default_provisioner_name = _NAME
+    # Where multiprocessing puts its sockets: else in a folder that stays if this process is killed.
+    multiprocessing.current_process()._config.setdefault("tempdir", str(lasting_folder()))
     with no_interrupts_inherited():
         multiprocessing.forkserver.ensure_running()
 

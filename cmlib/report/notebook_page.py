@@ -22,7 +22,8 @@ from cmlib.report.parameters import read_heading
 
 _TEMPLATE = Path(__file__).with_name("notebook.html.j2")
 _DOCS = "docs"
-_LINK = re.compile(r'<a href="(?P<target>[^"]*)">(?P<text>.*?)</a>', re.S)
+# The text ends at the next link, so that many links without an end take linear time.
+_LINK = re.compile(r'<a href="(?P<target>[^"]*)">(?P<text>(?:(?!<a ).)*?)</a>', re.S)
 _OUTSIDE = re.compile(r"https?:|mailto:|#")
 # nbconvert's exporter is not made for several threads.
 _exporting = threading.Lock()

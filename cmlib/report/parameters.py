@@ -8,6 +8,7 @@ ValueError, which names file and parameter, for a value of another type or outsi
 import ast
 import difflib
 import importlib
+import itertools
 import json
 import re
 import reprlib
@@ -22,7 +23,7 @@ from cmlib.passwords import hide
 from cmlib.places import yaml_beside
 
 SETTINGS = "settings"
-_QUESTION = re.compile(r"\*\*Question\.\*\*\s+(.+?)\s*(?:\n\s*\n|\Z)", re.S)
+_QUESTION = "**Question.**"
 _LIMITS = re.compile(r"^limits = ", re.M)
 # Values in messages are cut short: by YAML's references a list can hold itself.
 _REPR = reprlib.Repr()
@@ -55,8 +56,9 @@ def read_heading(notebook):
     cells = read_cells(notebook)
     text = "\n\n".join(cell["text"] for cell in cells if cell["cell_type"] == "markdown")
     headings = (line.removeprefix("# ") for line in text.splitlines() if line.startswith("# "))
-    question = _QUESTION.search(text)
-    return next(headings, Path(notebook).stem), " ".join(question[1].split()) if question else ""
+    after = text.partition(_QUESTION)[2]
+    question = itertools.takewhile(str.strip, after.strip().splitlines())
+    return next(headings, Path(notebook).stem), " ".join(" ".join(question).split())
 
 
 def declared_parameters(notebook):

@@ -12,17 +12,15 @@ import json
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from cmlib import places
 from cmlib.collect.record import LaunchSpec
 from cmlib.collect.toolchain import find_compiler, run_tool
 from cmlib.errors import CmlibError
-from cmlib.io.archive import atomic_output
+from cmlib.io.archive import atomic_output, working_folder
 from cmlib.io.archive.files import open_lock_file
 
 # Java comes from many packages; whichever brought the command will do.
@@ -70,8 +68,8 @@ def scratch(name):
 
     `name` (str) is part of the folder's name.
     """
-    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=folder(), ignore_cleanup_errors=True) as path:
-        yield Path(path)
+    with working_folder(folder() / name) as path:
+        yield path
 
 
 def folder():

@@ -9,13 +9,13 @@ import math
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cmlib.errors import CmlibError
 from cmlib.io import perf
 from cmlib.io.events import base_name
+from cmlib.scratch import scratch_folder
 
 _MOST = 16  # copies of an event that are counted together, at most
 _REPEATS = 2
@@ -153,7 +153,7 @@ def _perf_stat(selected, command):
 
     `selected` are perf's options that name the events.
     """
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch_folder() as folder:
         output = Path(folder) / "counts.csv"
         once = ["perf", "stat", "-x", ",", "-I", "60000", "-o", str(output), *selected, "--", *command]
         done = subprocess.run(once, stdin=subprocess.DEVNULL, capture_output=True, text=True)

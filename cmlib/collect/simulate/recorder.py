@@ -5,7 +5,6 @@ the metadata files (paths) of the new ones. RecordError if Valgrind or the progr
 simulated otherwise.
 """
 
-import tempfile
 from pathlib import Path
 
 from cmlib import places
@@ -20,6 +19,7 @@ from cmlib.io.archive.programs import add_run, check_comparable, check_names, re
 from cmlib.io.archive.runs import VALGRIND, run_name
 from cmlib.io.callgrind import REPEATS, as_events, difference, read_parts, read_second_level, read_series
 from cmlib.io.events import simulated_events
+from cmlib.scratch import scratch_folder
 from cmlib.terminal import progress_bar, say, say_above_bars
 
 # Measured on bzip2, gzip and C loops: Callgrind takes 8 to 13 times as long as Valgrind without a tool, and counts
@@ -42,7 +42,7 @@ def estimate(command, n_simulations, notify=say, *, limit_s=_LONGEST_S):
     of the number of basic blocks in an interval, so that a run has 200, and in a run. RecordError if that run fails
     or takes more than `limit_s` [s].
     """
-    with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
+    with scratch_folder() as folder:
         try:
             told, seconds = valgrind.count_blocks(command, Path(folder), limit_s=limit_s)
         except TooLongError as error:

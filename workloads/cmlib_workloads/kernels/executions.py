@@ -9,7 +9,6 @@ computes something else.
 
 import math
 import statistics
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from cmlib.compare.versions import plan_parts
 from cmlib.errors import CmlibError
 from cmlib.io.archive import as_text, now, write_whole
 from cmlib.io.regions import SCHEMA, read_about, read_regions, save_recording
+from cmlib.scratch import scratch_folder
 from cmlib_workloads.kernels import OVERHEAD_FILE, Kernel, argv_of, execute
 from cmlib_workloads.neighbours import processor_times, taken_by_others
 
@@ -142,7 +142,7 @@ def record_overhead(program, binaries, events, folder, machine, *, threads=2, sc
         return None
     target.parent.mkdir(parents=True, exist_ok=True)
     argv, ratios = argv_of(program, binaries, "good", threads=threads, scale=scale), []
-    with tempfile.TemporaryDirectory() as scratch:
+    with scratch_folder() as scratch:
         for _ in range(pairs):
             _, plain = execute(argv)
             _, counted = execute(argv, regions=Path(scratch) / "regions.csv", events=events)
@@ -224,7 +224,7 @@ def _quietest(argv, events, per, checksum, pace):
 
 def _counted(argv, events, per):
     """What the regions wrote, or None if they weren't counted all the time; the checksum; others' share of the time."""
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch_folder() as folder:
         file = Path(folder) / "regions.csv"
         before = processor_times()
         checksum, _ = execute(argv, regions=file, events=events)

@@ -7,14 +7,13 @@ RecordError if the run fails, a NothingRecordedError if there is none.
 """
 
 import json
-import tempfile
-from pathlib import Path
 
 from cmlib import places
 from cmlib.collect import machine
 from cmlib.collect.record import RecordError, record
 from cmlib.collect.schedule import Plan
 from cmlib.errors import CmlibError, NothingRecordedError
+from cmlib.io.archive import working_folder
 from cmlib.io.archive.programs import existing_runs
 from cmlib.shell import command_code
 from cmlib_workloads.micro.recordings import FOLDER, KEY, read_series
@@ -52,8 +51,8 @@ def record_once(command, trained, counters, *, keep=None):
             f"{trained['counters']['good']}: something else uses the counters, see `cmlib doctor`."
         )
     places.results_dir().mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".diagnose-", dir=places.results_dir()) as scratch:
-        folder = places.recordings_dir() / FOLDER if keep is not None else Path(scratch)
+    with working_folder(places.results_dir() / "diagnose") as scratch:
+        folder = places.recordings_dir() / FOLDER if keep is not None else scratch
         folder.mkdir(parents=True, exist_ok=True)
         about, name = {"label": keep, "size": None, "kind": "own"}, f"own-{keep}"
         if existing_runs(folder / name):

@@ -1,0 +1,81 @@
+"""Temporary folders; those that a killed process has left are removed by the next.
+
+:func:`scratch_folder` is a context manager that gives one, :func:`lasting_folder` gives one that is removed when this
+process ends. They lie where ``tempfile`` makes such (TMPDIR). Whoever made a folder holds its lock: one that nobody has
+locked was left behind. OSError if none can be made.
+"""
+
+import contextlib
+import fcntl
+import functools
+import os
+import re
+import secrets
+import shutil
+import tempfile
+from pathlib import Path
+
+_NAME = re.compile(r"cmlib-[0-9a-f]{8}")
+
+
+@contextlib.contextmanager
+def scratch_folder():
+    """During a ``with`` block, an empty folder (Path) for temporary files; it is removed at the end."""
+    parent = Path(tempfile.gettempdir())
+    _remove_abandoned(parent)
+    with contextlib.ExitStack() as stack:
+        folder, descriptor = None, None
+        while descriptor is None:
+            folder = parent / f"cmlib-{secrets.token_hex(4)}"
+            # Before there is one: Ctrl-C may come between the two.
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            folder.mkdir(0o700)
+            descriptor = _lock(folder)
+        stack.callback(os.close, descriptor)
+        yield folder
+
+
+@functools.cache
+def lasting_folder():
+    """An empty folder (Path) for temporary files of this process, the same in each call; it is removed at its end."""
+    import atexit
+
+    stack = contextlib.ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(scratch_folder())
+
+
+def _lock(folder, flags=0):
+    """Lock a folder; an open descriptor (int) that holds the lock, or None if it is gone, or another process has it.
+
+    `flags` are added to those of flock.
+    """
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | flags)
+    except OSError:  # another has it, or the file system has no locks: then nobody removes what is left
+        if flags:
+            os.close(descriptor)
+            return None
+    if not folder.is_dir():
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+@functools.cache
+def _remove_abandoned(parent):
+    """Remove this user's scratch folders in the folder `parent` that nobody has locked; once a process."""
+    left = []
+    with contextlib.suppress(OSError), os.scandir(parent) as entries:
+        for entry in entries:
+            if _NAME.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_uid == os.getuid():
+                left.append(Path(entry.path))
+    for folder in left:
+        descriptor = _lock(folder, fcntl.LOCK_NB)
+        if descriptor is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(descriptor)
