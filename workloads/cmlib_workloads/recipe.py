@@ -68,7 +68,7 @@ def scratch(name):
 
     `name` (str) is part of the folder's name.
     """
-    with working_folder(folder() / name) as path:
+    with working_folder(folder() / f".{name}") as path:
         yield path
 
 

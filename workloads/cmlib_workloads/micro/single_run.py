@@ -52,7 +52,7 @@ def record_once(command, trained, counters, *, keep=None):
         )
     places.results_dir().mkdir(parents=True, exist_ok=True)
     with working_folder(places.results_dir() / "diagnose") as scratch:
-        folder = places.recordings_dir() / FOLDER if keep is not None else scratch
+        folder = places.recordings_dir() / FOLDER if keep is not None else scratch / "recordings"
         folder.mkdir(parents=True, exist_ok=True)
         about, name = {"label": keep, "size": None, "kind": "own"}, f"own-{keep}"
         if existing_runs(folder / name):
