@@ -154,6 +154,7 @@ def compare_simulated(
         (old.repetitions, new.repetitions),
         old.runs[_INSTRUCTIONS].mean(),
         max(old.n_threads, new.n_threads),
+        instructions=tests.iloc[0]["verdict"],
         smallest=smallest,
     )
     changes = tests[tests["verdict"] != NO_CHANGE]

@@ -108,7 +108,7 @@ def compare_estimates(tests, old, new, weight, smallest=0.02):
     return verdict, float(1 + change), float(by_misses), float(threshold)
 
 
-def withhold_verdict(verdict, repetitions, n_instructions, n_threads, *, smallest=0.005):
+def withhold_verdict(verdict, repetitions, n_instructions, n_threads, *, instructions, smallest=0.005):
     """Withdraw a verdict that simulated counts cannot support.
 
     The repetitions of string instructions (``rep movsb``) take an unknown time on a processor: between almost none
@@ -125,6 +125,8 @@ def withhold_verdict(verdict, repetitions, n_instructions, n_threads, *, smalles
         Instructions in a run of the old version.
     n_threads : int
         Largest number of threads of either version.
+    instructions : {"more", "fewer", "no change"}
+        How the number of instructions changed, each string instruction counted once.
     smallest : float, default 0.005
         Smallest relevant change, as a share of the instructions.
 
@@ -132,7 +134,8 @@ def withhold_verdict(verdict, repetitions, n_instructions, n_threads, *, smalles
     -------
     verdict : str
         ``inconclusive`` in place of ``same`` if several threads ran. If repetitions changed, ``slower`` stands only
-        with more of them and ``faster`` only with fewer; every other verdict becomes ``inconclusive``.
+        with more of them and more instructions, and ``faster`` only with fewer of both; every other verdict becomes
+        ``inconclusive``.
     reasons : list of str
         ``string instructions``, ``threads``, or both, if they limit the verdict.
     """
@@ -140,8 +143,9 @@ def withhold_verdict(verdict, repetitions, n_instructions, n_threads, *, smalles
     change = repetitions[1] - repetitions[0]
     if abs(change) >= smallest * n_instructions:
         reasons.append("string instructions")
-        stands = (verdict == SLOWER and change > 0) or (verdict == FASTER and change < 0)
-        if not stands:
+        is_slower = verdict == SLOWER and instructions == "more" and change > 0
+        is_faster = verdict == FASTER and instructions == "fewer" and change < 0
+        if not (is_slower or is_faster):
             verdict = INCONCLUSIVE
     if n_threads > 1:
         reasons.append("threads")
