@@ -37,16 +37,56 @@ def test_a_retirement_latency_is_no_count(event):
     assert list(derive_series(rows).counts) == ["cycles"]
 
 
+def assert_filled(expected, **columns):
+    """Select rows of one program, and compare their values with those expected."""
+    selected = select(Readings((program(**columns),)), Selection())
+    np.testing.assert_array_equal(selected.counts["value"], expected)
+
+
 def test_a_process_that_slept_counted_zero():
-    rows = program(
+    assert_filled(
+        [0.0, 5.0, nan],
         event=["cycles"] * 3,
         value=[nan, 5.0, nan],
         time_s=[1.0, 2.0, 3.0],
         running=[1.0, 1.0, 0.4],
         on_counter_s=[0.0, 1.0, 0.0],
     )
-    counts = derive_series(rows).counts
-    np.testing.assert_array_equal(counts["cycles"], [0.0, 5.0, nan])
+
+
+@pytest.mark.parametrize(
+    ("event", "value", "running", "on_counter_s", "expected"),
+    [
+        ("instructions", 7.0, 1.0, 1e-3, nan),  # another event was counted: the program ran
+        ("page-faults", 0.0, 1.0, 1e-3, nan),
+        ("instructions", nan, 0.0, 0.0, nan),  # another event waited for a counter: the program ran
+        ("power/energy-pkg/", 7.0, 1.0, 1.0, 0.0),  # counted whether the program runs or not
+        ("duration_time", 1e9, 1.0, 1.0, 0.0),
+    ],
+)
+def test_a_count_is_zero_only_if_no_event_shows_that_the_program_ran(
+    event, value, running, on_counter_s, expected
+):
+    assert_filled(
+        [expected, value],
+        event=["cycles", event],
+        value=[nan, value],
+        time_s=[1.0, 1.0],
+        running=[1.0, running],
+        on_counter_s=[0.0, on_counter_s],
+    )
+
+
+def test_a_cpu_that_idled_counted_zero_beside_one_that_did_not():
+    assert_filled(
+        [0.0, 5.0],
+        event=["cycles"] * 2,
+        value=[nan, 5.0],
+        place=["CPU0", "CPU1"],
+        time_s=[1.0, 1.0],
+        on_counter_s=[0.0, 1.0],
+        running=[1.0, 1.0],
+    )
 
 
 @pytest.mark.parametrize("value", [1.844674e19, 1.84467e19, 2.0**64 - 3])

@@ -11,9 +11,10 @@ import pandas as pd
 from cmlib.io.formats.readings import FormatError, Program, Readings, ReadOptions, make_counts
 from cmlib.io.formats.registry import read_counts
 from cmlib.io.meaning.event_names import normalize_events
-from cmlib.io.meaning.readings import check_values, fill_slept, sum_places, without_wrapped
+from cmlib.io.meaning.readings import check_values, sum_places, without_wrapped
 from cmlib.io.meaning.selection import Selection, select
 from cmlib.io.meaning.series import series
+from cmlib.io.meaning.sleep import fill_slept
 from cmlib.io.meaning.stored import derive_series
 
 __all__ = ["FormatError", "begin_ns", "parse_stat", "read_runs", "series"]
@@ -29,8 +30,8 @@ def parse_stat(
 ) -> pd.DataFrame:
     """Read the counts of one program, in any known format.
 
-    Counts of CPUs, cores, sockets or nodes are added up. A process that slept counted 0; counts just below 2^64 are
-    unknown.
+    Counts of CPUs, cores, sockets or nodes are added up. Counts are 0 in intervals in which the program slept;
+    counts just below 2^64 are unknown.
 
     Parameters
     ----------

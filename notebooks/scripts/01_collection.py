@@ -22,7 +22,7 @@
 # Three values stay apart everywhere: `<not counted>` (nothing was measured), `<not supported>` (it can't be), and `0` (it was measured and did not happen).
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, default parameters). **237** events were counted beside instructions and cycles, in **116** runs; **225** of them happened at least once. The paper measured 229 events of its Haswell processor. Counts that can be checked are consistent: an event that is the sum of others differs from that sum by at most **0.00043 %** if all were counted in one group, and by at most **6.8 %** if they were in groups that took turns.
+# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, default parameters). **231** events were counted beside instructions and cycles, in **116** runs; **225** of them happened at least once. The paper measured 229 events of its Haswell processor. Counts that can be checked are consistent: an event that is the sum of others differs from that sum by at most **0.00043 %** if all were counted in one group, and by at most **6.8 %** if they were in groups that took turns.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all

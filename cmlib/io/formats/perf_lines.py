@@ -161,11 +161,6 @@ def _convert_fields(fields: pa.StructArray, numbers: np.ndarray) -> pa.Table:
     on_counter_s = pc.divide(on_counter_s, 1e9)
     counted = pc.invert(pc.starts_with(count, "<"))
     value = _to_numbers(pc.if_else(counted, count, "nan"))
-    # The program did not run: nothing happened, and nothing was missed.
-    slept = pc.and_(
-        pc.equal(count, NOT_COUNTED), pc.and_(pc.equal(on_counter_s, 0.0), pc.equal(share, 100.0))
-    )
-    value = pc.if_else(slept, 0.0, value)
     supported = pc.not_equal(count, NOT_SUPPORTED)
     if "n_cpus" in written:  # a place without a CPU on which the event can be counted
         absent = pc.and_(pc.equal(written["n_cpus"], "0"), pc.invert(counted))

@@ -56,7 +56,7 @@ _METRIC_TAIL = re.compile(r"[a-z/]{1,20}(?: [a-z/]{1,20}){0,4}")
 _CLOCK = re.compile(r"(?:task|cpu)-clock(?:-msecs)?(?::[A-Za-z]{1,8})?")
 _INDIVIDUAL_TIMES, _END_OF_INDIVIDUAL_TIMES = "# Table of individual measurements", "# Final result"
 _LONGEST_LINE = 2000  # characters
-_COUNT_COLUMNS = ("time_s", "place", "event", "value", "supported", "running", "unit")
+_COUNT_COLUMNS = ("time_s", "place", "event", "value", "supported", "running", "unit", "on_counter_s")
 _METRIC_COLUMNS = ("time_s", "place", "event", "value", "name", "running")
 
 
@@ -557,12 +557,9 @@ def _make_readings(lines: list[str], tables: list[_Table], notes: list[str]) -> 
             number = len(parts)
             name = cgroup if len(cgroups) > 1 or cgroup else table.command
             parts.append(Part(name, run, table.repeats, span))
-            slept = _find_sleep(table) if table.is_timed else set()
             for row, share in zip(table.rows, table.running, strict=True):
                 if row.cgroup == cgroup:
-                    count_rows.append(
-                        _convert_row(row, share, locale, number, (row.time_s, row.place) in slept)
-                    )
+                    count_rows.append(_convert_row(row, share, locale, number))
             for metric in table.metrics:
                 if metric["cgroup"] == cgroup or len(cgroups) == 1:
                     metric_rows.append(_convert_metric(metric, locale, number))
@@ -586,16 +583,12 @@ def _count_lines_outside(lines: list[str], tables: list[_Table]) -> int:
     return n_lines
 
 
-def _find_sleep(table: _Table) -> set[tuple[float, str]]:
-    """Return the intervals and places in which nothing ran: no event was counted, and none waited for a counter."""
-    rows = list(zip(table.rows, table.running, strict=True))
-    counted = {(row.time_s, row.place) for row, share in rows if share or not row.count.startswith("<")}
-    missing = {(row.time_s, row.place) for row, _ in rows if row.count == NOT_COUNTED}
-    return missing - counted
+def _convert_row(row: _Row, share: str, locale: Locale, part: int) -> dict[str, object]:
+    """Convert a row as written to a row of counts.
 
-
-def _convert_row(row: _Row, share: str, locale: Locale, part: int, slept: bool) -> dict[str, object]:
-    """Convert a row as written to a row of counts."""
+    perf leaves the share out if an event was on a counter all the time in which it was enabled. An event that was not
+    counted although its share is left out was never enabled.
+    """
     unit, value = row.unit, nan
     event = row.event.removesuffix("-msecs")
     if not row.count.startswith("<"):
@@ -603,8 +596,6 @@ def _convert_row(row: _Row, share: str, locale: Locale, part: int, slept: bool) 
         if _CLOCK.fullmatch(row.event) and not unit:
             # Up to perf 3.14 in ms with decimals, in some versions of perf 6 in ns; both without saying so.
             value, unit = (value if has_decimals else value / 1e6), "msec"
-    elif slept and row.count == NOT_COUNTED:
-        value = 0.0
     return {
         "time_s": row.time_s,
         "place": row.place,
@@ -613,6 +604,7 @@ def _convert_row(row: _Row, share: str, locale: Locale, part: int, slept: bool) 
         "supported": row.count != NOT_SUPPORTED and not row.is_absent,
         "running": locale.read_decimal(share) / 100 if share else 1.0,
         "unit": unit,
+        "on_counter_s": 0.0 if row.count == NOT_COUNTED and not share else nan,
         "part": part,
     }
 

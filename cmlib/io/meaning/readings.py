@@ -1,4 +1,4 @@
-"""Make one table of readings of a program's rows: zeros of sleeping processes, impossible values, sums over places.
+"""Make one table of readings of a program's rows: impossible values are left out, and places are added up.
 
 A table of readings is what :func:`cmlib.io.meaning.series.series` takes: one row per reading, with the columns time_s
 [s], event, value, supported, running (0 to 1) and unit.
@@ -70,7 +70,6 @@ def make_table(program: Program, levels: frozenset[str] = frozenset()) -> Table:
     counts, latencies = _without_latencies(counts)
     if latencies:
         notes.append(f"Latencies of retirement are no counts, and are left out: {', '.join(latencies)}.")
-    counts = fill_slept(counts)
     check_values(counts)
     counts, n_wrapped = without_wrapped(counts)
     if n_wrapped:
@@ -96,19 +95,6 @@ def make_table(program: Program, levels: frozenset[str] = frozenset()) -> Table:
     if levels:
         rows = _multiply_levels(rows, levels)
     return Table(rows.reset_index(drop=True), of_whole_runs, are_lengths_known, tuple(notes))
-
-
-def fill_slept(counts: pd.DataFrame) -> pd.DataFrame:
-    """Set counts to 0 where the program did not run: not counted, with time on the counter 0 and a share of 100 %."""
-    slept = (
-        counts["value"].isna()
-        & counts["supported"]
-        & (counts["running"] == 1)
-        & (counts["on_counter_s"] == 0)
-    )
-    if not slept.any():
-        return counts
-    return counts.assign(value=counts["value"].mask(slept, 0.0))
 
 
 def without_wrapped(counts: pd.DataFrame) -> tuple[pd.DataFrame, int]:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from cmlib.io.formats.readings import FormatError, Program, Readings
 from cmlib.io.meaning.event_names import belongs_to_cores, find_kind, map_events, normalize_events
+from cmlib.io.meaning.sleep import fill_slept
 
 _MOST_KINDS = 8
 
@@ -70,8 +71,8 @@ def select(readings: Readings, selection: Selection) -> Program:
     Returns
     -------
     Program
-        With the rows of the selection only, and events written by one rule (:func:`normalize_events`). Intervals
-        within marks keep their times; runs keep their numbers.
+        With the rows of the selection only, events written by one rule (:func:`normalize_events`), and zeros where the
+        program slept (:func:`fill_slept`). Intervals within marks keep their times; runs keep their numbers.
 
     Raises
     ------
@@ -83,7 +84,7 @@ def select(readings: Readings, selection: Selection) -> Program:
             f"the file has {len(readings.programs)} programs, and no number {selection.program + 1}."
         )
     program = readings.programs[selection.program]
-    counts = normalize_events(program.counts)
+    counts = fill_slept(normalize_events(program.counts))
     metrics = program.metrics
     if selection.runs:
         counts = counts[counts["run"].isin(selection.runs)]
