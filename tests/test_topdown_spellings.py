@@ -220,18 +220,6 @@ def test_the_four_counts_of_slots_are_an_account_where_slots_were_not_counted(tm
     assert atom["how"] == "counted" and [*level_1(atom).values()] == pytest.approx([*FOUR.values()])
 
 
-def test_of_processors_that_events_fit_the_one_is_taken_that_printed_shares_fit(tmp_path):
-    rows = {"ls_not_halted_cyc": 1000, "ex_ret_ops": 2000, "ex_ret_ucode_ops": 1800}
-    rows |= {
-        "de_no_dispatch_per_slot.no_ops_from_frontend": 3900,
-        "de_no_dispatch_per_slot.backend_stalls": 60,
-    }
-    table = "".join(f"  {n}000      {name}     (33.3%)\n" for name, n in rows.items())
-    table = table.replace("frontend  ", "frontend  #  65.0 %  frontend_bound  ")
-    (account,) = told(f" Performance counter stats for './x':\n\n{table}", tmp_path)
-    assert account["limits"] == ["front end"] and level_1(account)["front end"] == pytest.approx(65, abs=1)
-
-
 @pytest.mark.parametrize(
     ("name", "limit", "is_printed"),
     [

@@ -11,10 +11,7 @@ from cmlib import processors, topdown
 from cmlib.io import events
 from cmlib.io.archive.runs import are_totals
 from cmlib.io.imports import import_notes, printed_shares
-from cmlib.topdown.costs import common, read_costs
-
-_ODD = 0.05  # share of the slots by which parts may differ from their category
-_FURTHER = {"back end": ["resources"]}  # parts that only some tools print
+from cmlib.topdown.costs import read_costs
 
 
 def summarize_runs(name, metas, runs, *, machines=(), processor=None):
@@ -49,8 +46,7 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
     known = [processors.machine_with(processor)] if processor else known
     spelled = [*names, *first.get("names", {})]
     core = events.core_pmu(spelled)
-    printed, odd = _without_odd_parts(printed_shares(metas))
-    processor = _adding_up(events.find_processor(known, spelled, core), known, spelled, runs, printed)
+    processor = _adding_up(events.find_processor(known, spelled, core), known, spelled, runs)
     answer = topdown.summarize(
         name,
         runs,
@@ -58,8 +54,8 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
         modifier=first.get("modifier") or "",
         whole_runs=are_totals(first),
         core=core,
-        notes=[*doubts, *odd, *import_notes(metas)],
-        printed=printed,
+        notes=[*doubts, *import_notes(metas)],
+        printed=printed_shares(metas),
         metric_group=metric_group,
         command=first.get("command") or "",
         written=first.get("encodings"),
@@ -127,32 +123,13 @@ def _without_doubtful(metas, runs):
     return kept, [f"No rate or IPC is computed from these counts: {'; '.join(dict.fromkeys(reasons))}."]
 
 
-def _without_odd_parts(printed):
-    """Printed shares (dict) without parts that do not add up to their category, and a sentence on each of these."""
-    used, notes = dict(printed), []
-    for whole, parts in common()["parts"].items():
-        shares = {name: printed[name] for name in (*parts, *_FURTHER.get(whole, ())) if name in printed}
-        are_all = {*parts} <= printed.keys() or shares.keys() - {*parts}
-        off = sum(printed.get(part, 0) for part in parts) - printed.get(whole, float("nan"))
-        if are_all and abs(off) > _ODD:
-            listed = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares.items())
-            notes.append(
-                f"The tool printed parts of the {whole}, {listed}, that add up to {100 * sum(shares.values()):.1f} %, "
-                f"and {100 * printed[whole]:.1f} % for all of it: these parts are not used."
-            )
-            used = {name: share for name, share in used.items() if name not in shares}
-    return used, notes
-
-
-def _adding_up(processor, machines, names, runs, printed):
-    """`processor`, or another of the vendor whose table fits the counts and the printed shares better, if only the
-    event names are known.
-    """
+def _adding_up(processor, machines, names, runs):
+    """`processor`, or another of the vendor whose table fits the counts better, if only the event names are known."""
     runs = [run for run in runs if "cycles" in run[0]]
     if any(map(events.processor_of, machines)) or processor not in topdown.tables() or not runs:
         return processor
     vendor = processor.partition("_")[0]
-    tables = topdown.fitting_tables(names, None, topdown.totals(runs)["rate"], printed)
+    tables = topdown.fitting_tables(names, None, topdown.totals(runs)["rate"])
     fitting = [table.name for table in tables if table.name.startswith(f"{vendor}_")]
     alike = [name for name in fitting if name in events.recognise(names).tables]
     return (alike or fitting)[0] if fitting and processor not in fitting else processor

@@ -355,10 +355,8 @@ def _make_recording(piece: _Piece, derived: Derived, options: ReadOptions, mode:
         facts |= {"axis": RUNS, "interval_ms": 1000}
     if options.interval_ms is not None and not derived.table.of_whole_runs:
         facts["interval_ms"] = options.interval_ms
-    totals = counts.reindex(columns=["instructions", "cycles"]).dropna().sum(min_count=1)
-    counted_ipc = totals["instructions"] / (totals["cycles"] or np.nan)
     derived_facts = {
-        "printed": collect_metrics(piece.program.metrics, counted_ipc),
+        "printed": collect_metrics(piece.program.metrics),
         "cpus": None if derived.table.of_whole_runs else measure_cpus(piece.program.counts),
         "zeros_uncounted": bool(derived.hidden),
         "machine": piece.machine,

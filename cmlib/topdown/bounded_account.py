@@ -26,7 +26,6 @@ _ROUNDS = 60  # most passes over all inequalities
 # L1D misses per cycle above which, and L2 misses per L1D miss below which, the counts of L2 misses are not believed.
 _MANY, _HARDLY = 0.005, 0.005
 _LIKE = 0.05  # share of the slots by which the sum of level 1 may differ from 1, and printed shares from their bounds
-_MOST_OFF = 0.1  # by which it may differ where no other printed share could then be the largest loss
 _ROUNDED, _WHOLE = 0.0006, 0.0051  # error of a printed share: perf prints percent with one decimal, or none
 _AGREES = 0.01  # share of the slots up to which a contradiction between counts is not reported
 
@@ -67,8 +66,8 @@ class Bounds:
     printed_gap : float
         Sum of level 1 minus 1 of what the tool printed [share of slots], where it is not used for that; else 0.
     disputed : dict of str to float
-        Printed shares that are not used, by category: those outside the bounds, and where these or a sum that
-        is off are why no printed share is used, all of level 1.
+        Printed shares of level 1 and those outside the bounds, by category, where no printed share is used because
+        they do not add up or contradict the counts; else empty.
     """
 
     shares: pd.DataFrame
@@ -94,8 +93,8 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     ghz : float, optional
         Clock of the recording, to convert latencies of memory from ns to cycles. Default: the processor's fastest.
     printed : dict of str to float, optional
-        Shares of slots that the recording tool itself printed (0–1), by category: taken if they add up and lie within
-        the bounds where level 1 was not counted, or leaves a largest loss open that is clear in these; else compared.
+        Shares of slots that the recording tool itself printed (0–1), by category. They are used if level 1 was not
+        counted, they add up, and they lie within the bounds of the counts.
     savings : sequence of dict, optional
         From :func:`cmlib.cost.savings_without_misses`; their lower ends are lower bounds of the back end.
 
@@ -113,26 +112,29 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     """
     doubtful = _doubtful(totals, costs)
     totals = totals.drop(index=list(doubtful))
-    counted, stated = _state(totals, costs, printed or {}, savings, ghz)
+    counted, stated = _state(totals, costs, savings, ghz)
     low, high, contradiction = _tighten(stated, abs(counted.gap))
-    tool = _compare_printed(printed or {}, low, high, counted.gap)
-    is_open = not counted.exact or (tool.lead > _LIKE and _is_open(low, high))
-    if is_open and tool.decides():
-        return _bounds_by_tool(tool, stated, counted, doubtful)
+    level, disputed, missing = {}, {}, 0.0
+    if printed and not counted.exact:
+        shares = {name: share for name, share in printed.items() if name in low}
+        level = {name: printed[name] for name in (*LOSSES, "retired") if name in printed}
+        missing = _missing(level, printed)
+        disputed = _disputed(shares, low, high)
+        if level and not missing and not disputed:
+            return _bounds_by_tool(shares, level, stated, doubtful)
     restarts = [] if counted.exact else _restarts(totals, costs)
     if restarts:
         tighter = _tighten([*stated, *restarts], abs(counted.gap))
         if tighter[-1] <= contradiction:  # penalties are nominal, and do not contradict what was counted
             low, high, contradiction = tighter
-    is_refused = is_open and (tool.is_off or tool.disputed)
     return Bounds(
         shares=_frame(low, high, stated),
         exact=counted.exact,
         gap=_beyond_errors(counted.gap, counted.error),
         contradiction=contradiction,
         doubtful=doubtful,
-        printed_gap=-tool.missing if is_refused and tool.is_off else 0.0,
-        disputed=tool.level | tool.disputed if is_refused else tool.disputed,
+        printed_gap=-missing,
+        disputed=level | disputed,
     )
 
 
@@ -146,36 +148,11 @@ class _Counted(NamedTuple):
     error: float
 
 
-class _Tool(NamedTuple):
-    """What the recording tool printed of the slots, compared with the bounds by the counts.
-
-    `shares` are those of known categories, `level` those of level 1; `missing` is 1 minus their sum; `is_whole` says
-    whether all four were printed, `is_off` whether they do not add up; `lead` is by how much the largest loss exceeds
-    the next; `disputed` are the shares outside the bounds, `beyond` by how much, and `is_clear` says that the largest
-    loss is the same whatever is disputed.
-    """
-
-    shares: dict
-    level: dict
-    missing: float
-    is_whole: bool
-    is_off: bool
-    lead: float
-    disputed: dict
-    beyond: float
-    is_clear: bool
-
-    def decides(self):
-        """Whether the printed shares decide where the counts leave the largest loss open."""
-        adds_up = not self.is_off or abs(self.missing) < min(_MOST_OFF, self.lead - 2 * _ROUNDED)
-        return bool(self.level) and adds_up and (self.is_clear or not self.disputed)
-
-
-def _state(totals, costs, printed, savings, ghz):
+def _state(totals, costs, savings, ghz):
     """State what the counts say of the shares: a :class:`_Counted`, and a list of all :class:`Bound`."""
     core = _core_cycles(totals["rate"])
     costs = replace(costs, width=tuple(core * slots for slots in costs.width))
-    counted = _counted(totals.assign(rate=totals["rate"] / core), costs, printed)
+    counted = _counted(totals.assign(rate=totals["rate"] / core), costs)
     # Where two threads share the core, the events of its slots say nothing of one thread's cycles.
     of_slots = {event for bound in counted.bounds for event in bound.events} if core < 1 else set()
     others = totals.drop(index=list(of_slots))
@@ -185,47 +162,32 @@ def _state(totals, costs, printed, savings, ghz):
     return counted, stated
 
 
-def _compare_printed(printed, low, high, gap):
-    """Compare the shares that the tool printed (dict) with bounds by category (dicts): a :class:`_Tool`."""
-    shares = {name: share for name, share in printed.items() if name in low}
-    level = {name: printed[name] for name in (*LOSSES, "retired") if name in printed}
-    disputed = _disputed(shares, low, high, gap)
+def _missing(level, printed):
+    """What the printed shares of level 1 lack of all slots (float), or have too much (below 0); 0 if they add up."""
     missing = 1 - sum(level.values())
     is_whole = len(level) == 1 + len(LOSSES)
     is_short = is_whole and missing - printed.get(SIBLING, 0.0) >= _LIKE
-    *_, second, first = sorted(LOSSES, key=lambda name: level.get(name, 0.0))
-    lead = level.get(first, 0.0) - level.get(second, 0.0) if is_whole else 0.0
-    beyond = sum(share - high[name] for name, share in disputed.items())
-    return _Tool(
-        shares=shares,
-        level=level,
-        missing=missing,
-        is_whole=is_whole,
-        is_off=missing <= -_LIKE or is_short,
-        lead=lead,
-        disputed=disputed,
-        beyond=beyond,
-        # Which loss is the largest does not depend on what is disputed, if that is too much of another one.
-        is_clear={*disputed} <= {*LOSSES} - {first} and 0 < beyond < lead,
-    )
+    return missing if is_short or missing <= -_LIKE else 0.0
 
 
-def _bounds_by_tool(tool, stated, counted, doubtful):
-    """The bounds where the printed shares decide: these shares with their rounding, and what agrees with them."""
-    gap = -tool.missing if tool.is_whole else _LIKE  # what was not printed is not all that is left
-    are_whole_percent = all(abs(100 * share - round(100 * share)) < 1e-6 for share in tool.shares.values())
+def _bounds_by_tool(shares, level, stated, doubtful):
+    """The bounds where the tool printed shares: these shares with their rounding, and what the counts say."""
+    is_whole = len(level) == 1 + len(LOSSES)
+    gap = sum(level.values()) - 1 if is_whole else _LIKE  # what was not printed is not all that is left
+    are_whole_percent = all(abs(100 * share - round(100 * share)) < 1e-6 for share in shares.values())
     rounding = _WHOLE if are_whole_percent else _ROUNDED
-    by_tool = [Bound((name,), share - rounding, share + rounding, ()) for name, share in tool.shares.items()]
-    stated = by_tool if tool.disputed else [*by_tool, *stated]
-    low, high, of_parts = _tighten(stated, abs(gap))
+    stated = [
+        *(Bound((name,), share - rounding, share + rounding, ()) for name, share in shares.items()),
+        *stated,
+    ]
+    low, high, contradiction = _tighten(stated, abs(gap))
     return Bounds(
         shares=_frame(low, high, stated),
-        exact=tool.is_whole,
-        gap=_beyond_errors(gap, counted.error) if tool.is_off else 0.0,
-        contradiction=max(of_parts, tool.beyond),
+        exact=is_whole,
+        gap=0.0,
+        contradiction=contradiction,
         doubtful=doubtful,
         printed=True,
-        disputed=tool.disputed,
     )
 
 
@@ -256,19 +218,10 @@ def _restarts(totals, costs):
     return bounds_of_events
 
 
-def _disputed(printed, low, high, gap):
-    """Those of some printed shares that lie outside the bounds (all dicts by category), also if the tool divided by the
-    sum of what it counted, which is off by `gap` from the slots.
-    """
-    least, most = 1 + min(gap, 0), 1 + max(gap, 0)
-    ends = {name: (low[name] / most - _LIKE, high[name] / least + _LIKE) for name in printed}
+def _disputed(printed, low, high):
+    """Those of some printed shares that lie outside the bounds by the counts (all dicts by category)."""
+    ends = {name: (low[name] - _LIKE, high[name] + _LIKE) for name in printed}
     return {name: share for name, share in printed.items() if not ends[name][0] <= share <= ends[name][1]}
-
-
-def _is_open(low, high):
-    """Whether bounds (dicts by category) leave open which loss is the largest."""
-    *others, first = sorted(LOSSES, key=low.get)
-    return max(map(high.get, others)) > low[first]
 
 
 def _core_cycles(rates):
@@ -315,7 +268,7 @@ def _doubtful(totals, costs):
     return (*stalled, *rates["L2 miss"], *last) if failed else (*stalled, *hardly)
 
 
-def _counted(totals, costs, printed):
+def _counted(totals, costs):
     """Compute the categories of tables from the counts: a :class:`_Counted`.
 
     Each bound is the share with the errors of its events. Where several tables fit equally well, a bound spans theirs.
@@ -324,7 +277,7 @@ def _counted(totals, costs, printed):
     factors = np.vstack([np.ones(len(rates)), 1 + np.diag(totals["error"])])
     steps = pd.DataFrame(factors * rates.to_numpy(), columns=rates.index)
     steps = _with_slots_of_sum(steps)
-    fitting = fitting_tables(rates.index, costs.table, rates, printed)
+    fitting = fitting_tables(rates.index, costs.table, rates)
     accounts = [account(steps, table) for table in fitting if table.of_slots]
     tables = [_known_shares(computed, rates) for computed in accounts]
     if not tables:

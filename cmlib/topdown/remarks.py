@@ -8,18 +8,16 @@ import numpy as np
 from cmlib.templates import template
 from cmlib.topdown.category_tables import tables
 from cmlib.topdown.costs import known_costs, read_costs
-from cmlib.topdown.implausible import IPC
 from cmlib.topdown.run_levels import totals
 from cmlib.topdown.table_choice import choose_table
 
 _SENTENCES = template("cmlib.topdown", "sentences.j2").module  # macros that turn numbers into sentences
 _THIN = 0.05  # running share below which a remark says that the event's total is not to be trusted
-_DIFFERS = 1.1  # ratio of the printed IPC to the counted one above which a remark names both
 # Kinds of perf's generic stall events, which count different things on different processors.
 _GENERIC_STALLS = ("front-end stall", "back-end stall")
 
 
-def describe_doubts(runs, hidden, uncounted, core, is_user, processor, level, printed, account, odd):
+def describe_doubts(runs, hidden, uncounted, core, is_user, processor, level, account, odd):
     """Sentences on what makes the recording hard to trust: events hardly counted, shares not known, and so on."""
     untold = any(np.isnan(running.to_numpy(float)).any() for _, running in runs)
     shares = [running.mean(skipna=False) for _, running in runs]
@@ -27,17 +25,12 @@ def describe_doubts(runs, hidden, uncounted, core, is_user, processor, level, pr
     thin = sorted({event for share in shares for event in share.index[share < _THIN]})
     rows = account["categories"] if account else ()
     used = {event for row in rows for event in row["events"]} or thin  # those of printed shares name none
-    ipc, printed_ipc = level.get(IPC, 0.0), printed.get(IPC, 0.0)
-    differs = ipc and printed_ipc and not 1 / _DIFFERS < ipc / printed_ipc < _DIFFERS
-    ipcs = (printed_ipc, ipc) if differs else ()
     unknown_costs = core and not processor and account and not exact
     rates = totals(runs)["rate"] if not exact else {}
     stalls = {name: 100 * rate for name, rate in rates.items() if read_costs().kind(name) in _GENERIC_STALLS}
     lacking = sorted(hidden), sorted(uncounted), untold, 100 * _THIN, thin, not {*thin} & {*used}
     others, why = _others_table(runs, processor), list(dict.fromkeys(odd.values()))
-    text = _SENTENCES.remarks(
-        core, is_user, unknown_costs, *lacking, ipcs, stalls, processor, others, why, level
-    )
+    text = _SENTENCES.remarks(core, is_user, unknown_costs, *lacking, stalls, processor, others, why, level)
     return text.split("\n")[:-1]
 
 

@@ -191,15 +191,13 @@ def _account(bounded, verdict, counted, texts, recording, costs):
         "advice": [] if bounded.gap else advice,
     }
     unbounded = [name for name in LOSSES if not is_bounded(bounded.shares, name)]
-    printed = recording.printed
-    text = _SENTENCES.limits(answer, LOSSES, unbounded if len(unbounded) > 1 else [], printed)
+    text = _SENTENCES.limits(answer, LOSSES, unbounded if len(unbounded) > 1 else [], recording.printed)
     if smt_command:
         text += (
             " On this processor the other thread of the core takes slots too, and these were not counted: "
             "`de_no_dispatch_per_slot.smt_contention` counts them."
         )
-    by_tool = {name: percent(printed[name]) for name in (*LOSSES, "retired") if name in printed}
-    return answer | {"text": text, "disputed_text": _SENTENCES.disputed(answer, by_tool)}
+    return answer | {"text": text, "disputed_text": _SENTENCES.disputed(answer)}
 
 
 def _command_to_count_sibling(bounded, counted, recording):

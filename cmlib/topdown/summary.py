@@ -309,7 +309,6 @@ def build_summary(
         level.is_user,
         processor,
         levels,
-        printed,
         account,
         impossible,
     )

@@ -6,8 +6,6 @@ are the categories that all slots (places for one operation in a cycle) are divi
 end, bad speculation. Unknown events and machines are passed over.
 """
 
-import functools
-
 import pandas as pd
 
 from cmlib.spelling import spelling
@@ -19,7 +17,7 @@ _LIKE_WIDTH = 0.05  # relative difference up to which counted slots per cycle ag
 _TIE = 0.01  # misfits of two tables [share of the slots] that differ by no more than this count as equal
 
 
-def fitting_tables(events, machine="", rates=None, printed=None):
+def fitting_tables(events, machine="", rates=None):
     """Tables that fit some events best: the machine's own if any category of its level 1 can be computed, or others.
 
     A table fits if some events are enough for at least one category of its level 1, and fits best if no other table
@@ -36,9 +34,6 @@ def fitting_tables(events, machine="", rates=None, printed=None):
     rates : Series, optional
         Events per cycle, by event. Where several tables fit best, those are kept whose slots per cycle are nearest
         to a width that the processors have, and of these those whose level 1 adds up best to all slots.
-    printed : dict of str to float, optional
-        Shares of slots that the recording tool printed (0–1), by category; where several tables are still equal,
-        those are kept that differ least from it.
 
     Returns
     -------
@@ -60,8 +55,7 @@ def fitting_tables(events, machine="", rates=None, printed=None):
     if rates is None or len(fitting) < 2:
         return fitting
     accounts = [account(pd.DataFrame([rates]), table) for table in fitting]
-    off_printed = functools.partial(_off_printed, printed=printed or {})
-    for misfit in (_off_width, lambda computed: abs(sum_gap(computed)), off_printed):
+    for misfit in (_off_width, lambda computed: abs(sum_gap(computed))):
         misfits = [misfit(computed) for computed in accounts]
         limit = min(misfits) + _TIE
         accounts = [computed for computed, by in zip(accounts, misfits, strict=True) if by <= limit]
@@ -89,12 +83,6 @@ def _arm_slots(scores, machine, rates):
 def _off_width(computed):
     """Relative difference between slots per cycle and the nearest width of the table's processors; 0 if not known."""
     return min((abs(computed.slots.iloc[0] / width - 1) for width in computed.table.widths), default=0.0)
-
-
-def _off_printed(computed, printed):
-    """Largest difference on level 1 between computed and printed shares (0–1); 0 if nothing was printed."""
-    level = computed.level()
-    return max((abs(level[name].iloc[0] - printed[name]) for name in level if name in printed), default=0.0)
 
 
 def linux_tables(events):

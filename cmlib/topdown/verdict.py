@@ -65,9 +65,9 @@ def find_bottleneck(bounded, totals, costs):
     """
     level = bounded.shares.loc[list(LOSSES)].sort_values(["low", "high"], ascending=False)
     first, lead = level.index[0], level["low"].iloc[0] - level["high"].iloc[1:].max()
-    if bounded.gap and (lead <= abs(bounded.gap) or not bounded.printed):
+    if bounded.gap:
         return Bottleneck("open", LOSSES, {}, _deciding(LOSSES, totals, costs))
-    if bounded.shares.at["retired", "low"] >= LITTLE_LOST and not bounded.gap:
+    if bounded.shares.at["retired", "low"] >= LITTLE_LOST:
         return Bottleneck("little lost", (), {}, ())
     if lead > 0:
         return Bottleneck("counted" if bounded.exact else "decided", (first,), {}, ())

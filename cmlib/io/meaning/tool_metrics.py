@@ -72,15 +72,13 @@ def find_category(name: str) -> str | None:
     return _CATEGORY_OF.get(re.sub(r"[^a-z0-9]", "", plain))
 
 
-def collect_metrics(metrics: pd.DataFrame, counted_ipc: float = np.nan) -> dict[str, float]:
+def collect_metrics(metrics: pd.DataFrame) -> dict[str, float]:
     """Average what the tool computed, over intervals, runs and places.
 
     Parameters
     ----------
     metrics : DataFrame
         As of `Program.metrics`.
-    counted_ipc : float, default NaN
-        IPC of all counts. Of several printed IPCs the one within their range that is nearest to it is taken.
 
     Returns
     -------
@@ -101,9 +99,7 @@ def collect_metrics(metrics: pd.DataFrame, counted_ipc: float = np.nan) -> dict[
     ipcs = values.get(IPC, np.array([]))
     if not len(ipcs) and CPI in values:
         ipcs = 1 / values[CPI][values[CPI] > 0]
-    if len(ipcs) and counted_ipc > 0:
-        shares[IPC] = float(np.clip(counted_ipc, ipcs.min(), ipcs.max()))
-    elif len(ipcs):
+    if len(ipcs):
         shares[IPC] = float(np.mean(ipcs))
     if CPUS in values:
         shares[CPUS] = float(np.mean(values[CPUS]))
