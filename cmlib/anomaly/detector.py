@@ -18,8 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.anomaly.clusters import cross_val_distances, distances, select_n_clusters
-from cmlib.anomaly.samples import DISTANCES, LOCATION_COLUMNS, gather, smallest_range, summarize
+from cmlib.anomaly.samples import DISTANCES, gather, smallest_range, summarize
 from cmlib.errors import InputError
+from cmlib.locations import LOCATION_COLUMNS
 
 
 def p_value_of_distance(distance, good):

@@ -10,12 +10,11 @@ import numpy as np
 import pandas as pd
 
 from cmlib.errors import InputError
+from cmlib.locations import LOCATION_COLUMNS
 
 # Smallest relevant range of a counter: an event in a million instructions, or in a quarter of a millisecond.
 _PER_INSTRUCTION, _PER_NANOSECOND = 1e-6, 4e-6
 
-# Columns with the place in the program that a sample is from; all others are counters.
-LOCATION_COLUMNS = ("function", "location")
 # Columns with the distance that half, and a tenth, of a run's samples exceed.
 DISTANCES = ("distance_p50", "distance_p90")
 

@@ -13,7 +13,6 @@ from dataclasses import asdict
 import pandas as pd
 
 from cmlib.anomaly.detector import AutoPerf
-from cmlib.anomaly.samples import LOCATION_COLUMNS
 from cmlib.compare.code import compare_code
 from cmlib.compare.counters import VersionComparison, check_comparable, compare_versions
 from cmlib.compare.layouts import check_layouts, put_back, time_layouts
@@ -33,6 +32,7 @@ from cmlib.compare.versions import Version, check_free, is_recording, open_pair,
 from cmlib.errors import CmlibError
 from cmlib.io.archive.runs import PERF
 from cmlib.io.events import CYCLES, counters_with_role
+from cmlib.locations import LOCATION_COLUMNS
 from cmlib.terminal import say
 
 COUNTERS = "counters differ"  # the verdict if times do not differ and counts do

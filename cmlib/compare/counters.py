@@ -15,7 +15,8 @@ import pandas as pd
 from scipy import stats
 
 from cmlib.anomaly.detector import AutoPerf
-from cmlib.anomaly.samples import DISTANCES, LOCATION_COLUMNS
+from cmlib.anomaly.samples import DISTANCES
+from cmlib.locations import LOCATION_COLUMNS
 
 FEWEST_GOOD = 5
 

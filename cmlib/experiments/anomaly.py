@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 
 from cmlib.anomaly import Autoencoder, AutoPerf, stopping_run
-from cmlib.anomaly.samples import LOCATION_COLUMNS, smallest_range
+from cmlib.anomaly.samples import smallest_range
 from cmlib.experiments.cache import cached
 from cmlib.io.events import CYCLES, counters_with_role
+from cmlib.locations import LOCATION_COLUMNS
 
 _EPS_SHARE = 0.05 / 8  # the paper's variances are about 8
 _FEWEST_OTHERS = 10
@@ -65,7 +66,7 @@ class TrainedDetector:
 def train_detector(recorded, *, max_runs=100, seed=0):
     """Train a detector on as many good runs as Algorithm 1 of AutoPerf says, or on all where it never stops.
 
-    `recorded` is a program's recordings, such as a :class:`cmlib_workloads.kernels.recordings.ProgramRuns`, of
+    `recorded` is a program's recordings, such as a :class:`cmlib.experiments.kernels.recordings.ProgramRuns`, of
     which `training` and `again` (lists of good runs) are used; `max_runs` the most runs to learn, `seed` that of
     all random choices. Returns a TrainedDetector (`detector` fitted, and the runs that it learned).
     """

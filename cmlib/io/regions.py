@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from cmlib.anomaly.samples import LOCATION_COLUMNS
 from cmlib.errors import CmlibError, InputError, message
 from cmlib.io import archive
 from cmlib.io.archive.runs import LARGEST_COUNT
+from cmlib.locations import LOCATION_COLUMNS
 
 # Columns of a sample that are no counts of events.
 ABOUT = ("function", "location", "thread", "threads", "work", "seconds", "running", "instructions")

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import sqlalchemy as sa
 
-from cmlib import compress
+from cmlib import segments
 from cmlib.io.events import second_readings
 from cmlib.io.recording import Recording, make_recording
 from cmlib.io.store.database import REFUSED, RUNS, reading
@@ -95,7 +95,7 @@ def load(url, run_id):
     -------
     Recording
         The run. Where piecewise-linear segments are stored, it has counts between equal steps of
-        the event that timed the sampling (the first column), made by :func:`cmlib.compress.intervals`: as many
+        the event that timed the sampling (the first column), made by :func:`cmlib.segments.intervals`: as many
         as there are segments. No clock is stored with these: `time_s` gives each step an equal part of the run's
         duration, and running shares are 1.
 
@@ -162,6 +162,6 @@ def _from_lines(meta, lines, events):
     lines = lines.set_axis(["x_start", "x_end", *fitted], axis=1)
     n, duration = len(lines), meta["duration_s"]
     index = pd.Index(duration * np.arange(1, n + 1) / n, name="time_s")
-    counts = compress.intervals(lines, events[0], n=n).set_axis(index)
+    counts = segments.intervals(lines, events[0], n=n).set_axis(index)
     running = pd.DataFrame(1.0, index, counts.columns)
     return Recording(meta, counts, running, pd.Series(duration / n, index, name="interval_s"))
