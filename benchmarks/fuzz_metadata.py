@@ -23,15 +23,15 @@ from cmlib.errors import CmlibError
 from cmlib.experiments import data
 from cmlib.experiments.commands import command_again, command_to_count
 from cmlib.experiments.event_tables import known_sums, table_name
+from cmlib.experiments.kernels.recordings import recorded_programs
+from cmlib.experiments.micro import recordings as micro_recordings
+from cmlib.experiments.tuning.recordings import load_tuned
 from cmlib.io import events, regions, samples, store
 from cmlib.io.archive import digest, read_object
 from cmlib.io.archive.programs import readable_runs
 from cmlib.io.imports import import_notes
 from cmlib.topdown.summary import summarize
-from cmlib_workloads.kernels.recordings import recorded_programs
-from cmlib_workloads.micro import recordings as micro_recordings
 from cmlib_workloads.micro.case_runs import recorded_events
-from cmlib_workloads.tuning.recordings import load_tuned
 
 _BATCH = 40
 ABSURD = {

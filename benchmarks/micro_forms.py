@@ -8,8 +8,8 @@ import sys
 import pandas as pd
 
 from cmlib import places
+from cmlib.experiments.micro.cache_levels import plateaus
 from cmlib_workloads.micro import build, cases, run, sweep
-from cmlib_workloads.micro.cache_levels import plateaus
 from cmlib_workloads.micro.sizes import working_sets
 
 _PROBE_S = 0.05

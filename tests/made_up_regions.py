@@ -13,7 +13,8 @@ from unittest import mock
 import numpy as np
 
 from cmlib.compare.usual_events import list_events
-from cmlib_workloads.kernels import executions, kernels
+from cmlib.experiments.kernels.programs import kernels
+from cmlib_workloads.kernels import executions
 from cmlib_workloads.kernels import executions as overhead
 from cmlib_workloads.kernels import executions as pace
 from tests.planted_regions import CONTENTION, planted_run

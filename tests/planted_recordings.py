@@ -21,12 +21,12 @@ import pandas as pd
 from cmlib.collect import machine
 from cmlib.collect.record import LaunchSpec, Program
 from cmlib.collect.record.execute import PerfOutcome, find_program
+from cmlib.experiments.micro.cache_levels import plateaus
+from cmlib.experiments.micro.programs import micro_benchmarks
+from cmlib.experiments.micro.recordings import FOLDER
 from cmlib.io import events
 from cmlib_workloads.micro import case_runs as micro
-from cmlib_workloads.micro import micro_benchmarks
-from cmlib_workloads.micro.cache_levels import plateaus
 from cmlib_workloads.micro.case_runs import recorded_events
-from cmlib_workloads.micro.recordings import FOLDER
 from cmlib_workloads.micro.sizes import working_sets
 from tests.fake import planted
 

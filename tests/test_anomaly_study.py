@@ -14,8 +14,8 @@ from cmlib.anomaly import Autoencoder
 from cmlib.anomaly.samples import smallest_range
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments import anomaly as study
+from cmlib.experiments.kernels import recordings
 from cmlib.report import paper
-from cmlib_workloads.kernels import recordings
 from tests.made_up_regions import make
 from tests.notebook_functions import functions_of
 

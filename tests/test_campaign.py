@@ -10,9 +10,9 @@ from cmlib.collect import machine, record
 from cmlib.collect.record import protocol
 from cmlib.collect.schedule import make_plans
 from cmlib.errors import CmlibError
+from cmlib.experiments.folders import hardware_first
 from cmlib.io import events
 from cmlib_workloads import campaign, commands
-from cmlib_workloads.folders import hardware_first
 
 COUNTERS = {"offered": 6, "good": 5}
 

@@ -183,7 +183,7 @@ _TO_COPY = re.compile(
 
 @pytest.mark.parametrize("folder", ["cmlib", "workloads", "notebooks"])
 def test_commands_to_copy_are_made_by_one_function(folder):
-    labels = ROOT / "workloads/cmlib_workloads/labels.py"  # what is noted of a recording, and compared
+    labels = ROOT / "cmlib/experiments/tuning/labels.py"  # what is noted of a recording, and compared
     for file in sorted({*(ROOT / folder).rglob("*.py")} - {labels}):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.JoinedStr):

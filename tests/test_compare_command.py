@@ -27,7 +27,8 @@ from cmlib.compare.instrument import include_dir
 from cmlib.compare.versions import find_version, plan_parts
 from cmlib.errors import CmlibError
 from cmlib.io import events
-from cmlib.io.regions import LOCATION_COLUMNS, load_recording, save_recording
+from cmlib.io.regions import load_recording, save_recording
+from cmlib.locations import LOCATION_COLUMNS
 from tests.planted_regions import planted_run
 from tests.processes import processes, wait_until
 

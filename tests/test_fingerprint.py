@@ -15,11 +15,12 @@ from cmlib import report
 from cmlib.cli import main
 from cmlib.collect import machine
 from cmlib.experiments import diagnosis
+from cmlib.experiments.micro import fingerprint
+from cmlib.experiments.micro.programs import table_1
+from cmlib.experiments.micro.recordings import FOLDER, cut
 from cmlib.explore import fingerprint as explore
 from cmlib.fingerprint.diagnosis import advice, score_programs
 from cmlib.plot import fingerprint as plot
-from cmlib_workloads.micro import fingerprint, table_1
-from cmlib_workloads.micro.recordings import FOLDER, cut
 from tests import planted_recordings
 
 pytestmark = pytest.mark.slow

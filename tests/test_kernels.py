@@ -16,10 +16,11 @@ from cmlib.collect.machine.event_names import countable
 from cmlib.compare import usual_events as counters
 from cmlib.compare.usual_events import list_events, list_usual_events
 from cmlib.errors import CmlibError
+from cmlib.experiments.kernels.programs import kernels
 from cmlib.io.events import counters_with_role
 from cmlib.io.regions import load_recording, read_regions
 from cmlib_workloads import campaign
-from cmlib_workloads.kernels import argv_of, build, execute, executions, kernels, numa_nodes
+from cmlib_workloads.kernels import argv_of, build, execute, executions, numa_nodes
 from cmlib_workloads.kernels import executions as overhead
 
 pytestmark = pytest.mark.needs("c++")

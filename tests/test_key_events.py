@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sklearn import datasets
 from sklearn.model_selection import GroupKFold
 
+from cmlib.experiments.micro.validation import accuracy_curve, nested_accuracy_curve
 from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.key_events import (
     discretize,
@@ -22,7 +23,6 @@ from cmlib.fingerprint.key_events import (
     select_subset,
     symmetric_uncertainty,
 )
-from cmlib_workloads.micro.validation import accuracy_curve, nested_accuracy_curve
 from tests.naive import fingerprint as naive
 
 GOLDEN = Path(__file__).parent / "golden" / "j48"

@@ -10,13 +10,13 @@ from click.testing import CliRunner
 from cmlib.cli import main
 from cmlib.errors import CmlibError
 from cmlib.experiments import diagnosis
+from cmlib.experiments.folders import hardware_first
+from cmlib.experiments.kernels import recordings
+from cmlib.experiments.micro import recordings as micro_recordings
+from cmlib.experiments.tuning.recordings import load_tuned
 from cmlib.io import perf
 from cmlib.io.archive import in_recording
 from cmlib.io.regions import read_runs
-from cmlib_workloads.folders import hardware_first
-from cmlib_workloads.kernels import recordings
-from cmlib_workloads.micro import recordings as micro_recordings
-from cmlib_workloads.tuning.recordings import load_tuned
 from tests.small_runs import add_run
 
 ROOT = Path(__file__).parent.parent

@@ -13,10 +13,11 @@ import pytest
 from cmlib.collect.record import record
 from cmlib.collect.schedule import Plan
 from cmlib.errors import CmlibError
+from cmlib.experiments.kernels.programs import kernels
+from cmlib.experiments.micro.programs import micro_benchmarks
 from cmlib.io import perf
 from cmlib.io.archive.programs import read_raw
-from cmlib_workloads.kernels import kernels
-from cmlib_workloads.micro import SOURCES, build, micro_benchmarks, run
+from cmlib_workloads.micro import SOURCES, build, run
 from tests.micro_cases import ALL_CASES
 
 pytestmark = pytest.mark.needs("cc")

@@ -18,12 +18,12 @@ from click.testing import CliRunner
 from cmlib.cli import main
 from cmlib.collect.schedule import make_plans
 from cmlib.errors import CmlibError
+from cmlib.experiments.micro.recordings import FOLDER
 from cmlib.io.archive import programs as archive
 from cmlib.io.archive.runs import run_name
 from cmlib_workloads import kernels
 from cmlib_workloads.micro import case_runs, cases
 from cmlib_workloads.micro.case_runs import applications, catalog, read_slices, recorded_events
-from cmlib_workloads.micro.recordings import FOLDER
 
 pytestmark = pytest.mark.needs("cc")
 
@@ -155,9 +155,9 @@ def test_the_command_lists_what_it_would_record(tmp_path, monkeypatch):
 @pytest.mark.needs("c++")
 def test_parallel_programs_are_recorded_by_name_and_last_as_long_as_before(tmp_path, monkeypatch):
     """One that can't be compiled, as without Boost's headers, concerns no other."""
-    kernel = next(k for k in kernels.kernels() if k.name == "parallel_scalar_sum")
+    kernel = next(k for k in case_runs.all_kernels() if k.name == "parallel_scalar_sum")
     broken = replace(kernel, name="spinlock_pool")
-    monkeypatch.setattr(kernels, "kernels", lambda: [broken, kernel])
+    monkeypatch.setattr(case_runs, "all_kernels", lambda: [broken, kernel])
     monkeypatch.setattr(kernels, "SOURCES", tmp_path / "sources")
     shutil.copytree(Path(kernels.__file__).parent / "src", tmp_path / "sources")
     (tmp_path / "sources/spinlock_pool.cpp").write_text("#include <boost/that/is/not/there.hpp>\n")

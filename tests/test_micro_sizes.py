@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.errors import CmlibError
+from cmlib.experiments.micro import recordings as micro_recordings
+from cmlib.experiments.micro.cache_levels import plateaus
 from cmlib_workloads.micro import case_runs, sweep
-from cmlib_workloads.micro import recordings as micro_recordings
-from cmlib_workloads.micro.cache_levels import plateaus
 from cmlib_workloads.micro.sizes import working_sets
 from tests.planted_recordings import made_up_sweep
 

@@ -14,9 +14,10 @@ from click.testing import CliRunner
 
 from cmlib.cli import main
 from cmlib.errors import CmlibError
+from cmlib.experiments.tuning.labels import program_label
+from cmlib.experiments.tuning.settings import TABLE_IV
 from cmlib_workloads import cpu
 from cmlib_workloads.catalog import lacking, prepared, recipe, recipes, to_record
-from cmlib_workloads.labels import program_label
 from cmlib_workloads.recipe import (
     LaunchSpec,
     cached_input,
@@ -29,7 +30,6 @@ from cmlib_workloads.recipe import (
 )
 from cmlib_workloads.server import Server, ServerError, descendants
 from cmlib_workloads.servers import datacaching, together, wrk
-from cmlib_workloads.tuning.settings import TABLE_IV
 from tests.processes import wait_until
 
 HIBENCH = {"wordcount", "sort", "pagerank", "aggregation", "join", "scan", "bayes", "kmeans"}

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from cmlib import places
 from cmlib.cli import main
 from cmlib.errors import NothingRecordedError
+from cmlib.experiments.micro import fingerprint
+from cmlib.experiments.micro.recordings import cut, read_simulated_series
 from cmlib.experiments.simulated_classes import TREE_FILE, rates_of_one_run
 from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.diagnosis import score_programs
@@ -20,9 +22,8 @@ from cmlib.fingerprint.simulated_rates import EXACT_RATES, MODELLED_RATES, simul
 from cmlib.fingerprint.slices import slice_rates
 from cmlib.fingerprint.stored_tree import tree_from_json, tree_to_json
 from cmlib.io import events
-from cmlib_workloads.micro import build, fingerprint
+from cmlib_workloads.micro import build
 from cmlib_workloads.micro import simulated as recorded
-from cmlib_workloads.micro.recordings import cut, read_simulated_series
 from tests.naive import simulated as naive
 
 EVENTS = list(events.simulated_events().index)

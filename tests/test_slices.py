@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
+from cmlib.experiments.micro.validation import leave_each_out, validate
 from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.slices import slice_rates
 from cmlib.fingerprint.unknown import UnknownRejector
-from cmlib_workloads.micro.validation import leave_each_out, validate
 from tests.naive import fingerprint as naive
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from cmlib.collect.record import LaunchSpec
 from cmlib.errors import CmlibError
+from cmlib.experiments.tuning.settings import EMITTERS
 from cmlib_workloads.tuning import KERNEL_EVENTS, build_emitter, with_emitter
-from cmlib_workloads.tuning.settings import EMITTERS
 from tests.processes import processes, wait_until
 
 RATES = {event: 400.0 + 40 * number for number, event in enumerate(EMITTERS)} | {

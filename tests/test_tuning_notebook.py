@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cmlib_workloads.tuning.recordings import load_tuned
-from cmlib_workloads.tuning.settings import TABLE_IV
+from cmlib.experiments.tuning.recordings import load_tuned
+from cmlib.experiments.tuning.settings import TABLE_IV
 from tests.notebook_functions import functions_of
 
 
@@ -77,7 +77,7 @@ def test_a_verdict_is_drawn_with_its_interval_and_what_the_model_says():
     _, (ax, empty) = draw(frame, programs=["sort", "join"], xlabel="change [%]")
     assert [label.get_text() for label in ax.get_yticklabels()] == ["close: less than expected"]
     drawn = {line.get_label(): list(line.get_xdata()) for line in ax.lines}
-    assert drawn["observed, 95 %"] == [-1.0] and drawn["the model says"] == [-8.0]
+    assert drawn["observed, 95 % of resamplings"] == [-1.0] and drawn["the model says"] == [-8.0]
     assert ax.collections[0].get_segments()[0][:, 0].tolist() == [-2.5, 0.5]
     assert empty.get_title(loc="left") == "join: no event was moved alone"
 

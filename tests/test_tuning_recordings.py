@@ -10,16 +10,11 @@ from hypothesis import strategies as st
 
 from cmlib.cli import main
 from cmlib.errors import CmlibError, NothingRecordedError
-from cmlib_workloads.labels import parse_program_label, program_label
-from cmlib_workloads.tuning import (
-    at_levels,
-    at_random,
-    at_rates,
-    record_runs,
-)
+from cmlib.experiments.tuning.labels import parse_program_label, program_label
+from cmlib.experiments.tuning.recordings import load_tuned
+from cmlib.experiments.tuning.settings import TABLE_IV, emitted_of, quantity, settings_of
+from cmlib_workloads.tuning import at_levels, at_random, at_rates, record_runs
 from cmlib_workloads.tuning.rates import important_rates, rates_to_emit
-from cmlib_workloads.tuning.recordings import load_tuned
-from cmlib_workloads.tuning.settings import TABLE_IV, emitted_of, quantity, settings_of
 from tests.notebook_functions import functions_of
 from tests.small_runs import add_run
 

@@ -9,9 +9,9 @@ data/fingerprint/simulated_tree.json.
 import json
 from pathlib import Path
 
+from cmlib.experiments.micro.fingerprint import train_for_one_run
 from cmlib.experiments.simulated_classes import TREE_FILE
 from cmlib.fingerprint.stored_tree import tree_to_json
-from cmlib_workloads.micro.fingerprint import train_for_one_run
 
 FOLDER = Path(__file__).resolve().parents[1] / "data/fingerprint"
 

@@ -7,7 +7,6 @@ UsageError or BadParameter.
 """
 
 import contextlib
-import importlib
 import os
 import shlex
 import signal
@@ -17,10 +16,10 @@ import traceback
 
 import click
 
-from cmlib import __version__, places
+from cmlib import __version__, places, plugins
 from cmlib.cli.compare import compare
 from cmlib.cli.diagnose import diagnose
-from cmlib.cli.machine import doctor, programs
+from cmlib.cli.machine import doctor
 from cmlib.cli.record import record
 from cmlib.cli.recordings import fetch, import_, store
 from cmlib.cli.run import run
@@ -30,36 +29,31 @@ from cmlib.errors import CmlibError
 from cmlib.passwords import hide
 from cmlib.terminal import abridged, printable, say
 
-_COMMANDS = doctor, programs, record, import_, fetch, run, summarize, store, list_, remove, compare, diagnose
-# Commands that are imported when they are called, as that takes seconds, and their lines in `cmlib --help`.
-_PARTS = {
-    "record-all": "Record what the notebooks read, in one go, on a quiet machine that counts.",
-    "record-micro": "Record the micro-benchmarks of notebook 05.",
-    "record-kernels": "Record AutoPerf's fifteen programs, of notebook 06.",
-    "record-samples": "Record the sample streams of notebook 07.",
-    "record-tuning": "Record programs on Spark under other settings, of notebook 08.",
-}
+_COMMANDS = doctor, record, import_, fetch, run, summarize, store, list_, remove, compare, diagnose
 _OURS = ("cmlib.", "cmlib_workloads.")
 
 
 class _Commands(click.Group):
-    """The group of all commands: it ends the process with an exit code, and prints errors."""
+    """The group of all commands: it ends the process with an exit code, and prints errors.
+
+    Other packages add commands by entry points of the group ``cmlib.commands``. These are imported when they are
+    called, since that can take seconds.
+    """
 
     def list_commands(self, ctx):
         """Names of all commands (list of str), sorted."""
-        return sorted([*super().list_commands(ctx), *_PARTS])
+        return sorted({*super().list_commands(ctx), *plugins.commands()})
 
     def get_command(self, ctx, cmd_name):
-        """The click command named `cmd_name`, imported if it is one of `_PARTS`; None if there is none of that name."""
-        if cmd_name not in _PARTS:
-            return super().get_command(ctx, cmd_name)
-        return getattr(importlib.import_module("cmlib_workloads.commands"), cmd_name.replace("-", "_"))
+        """The click command named `cmd_name`; None if there is none of that name."""
+        return super().get_command(ctx, cmd_name) or plugins.load_command(cmd_name)
 
     def format_commands(self, ctx, formatter):
-        """Write the list of commands for `cmlib --help`, without importing those of `_PARTS`."""
+        """Write the list of commands for `cmlib --help`, without importing those of other packages."""
         helps = {name: _first_sentence(command) for name, command in self.commands.items()}
+        helps |= {name: command.help for name, command in plugins.commands().items()}
         with formatter.section("Commands"):
-            formatter.write_dl(sorted((helps | _PARTS).items()))
+            formatter.write_dl(sorted(helps.items()))
 
     def main(self, *args, **extra):
         """Run the command line and end the process with the exit code; errors are printed without a traceback.

@@ -55,14 +55,14 @@ def diagnose(context, command, recorded, keep, html, every_blocks, as_json, simu
         shown = {"html": html, "as_json": as_json}
         _simulated(list(command), recorded, keep, every_blocks=every_blocks, caches=simulated, **shown)
         return
-    from cmlib_workloads.micro.single_run import check_counters, load_recorded, record_once
+    from cmlib.experiments.micro.single_run import check_counters, load_recorded, record_once
 
     # Slices of the run are classified by a decision tree, trained on micro-benchmarks whose bottlenecks are known.
     counters = None if recorded else check_counters()
     from cmlib.experiments.diagnosis import answer_measured, profile
+    from cmlib.experiments.micro import fingerprint
+    from cmlib.experiments.micro.recordings import cut
     from cmlib.report.diagnosis import diagnosis_page
-    from cmlib_workloads.micro import fingerprint
-    from cmlib_workloads.micro.recordings import cut
 
     trained = fingerprint.load(kinds=("micro",), with_all=False)
     model = fingerprint.train(*cut(trained.key["micro"]), trained.tree)

@@ -1,7 +1,6 @@
-"""`cmlib doctor` and `cmlib programs`: examine this machine, and list what can be recorded on it.
+"""`cmlib doctor`: examine this machine.
 
-Both only print: doctor what it found out about the hardware counters (as JSON with --json), programs a line or two
-for each program that cmlib can get ready and record.
+It prints what it found out about the hardware counters, as JSON with --json.
 """
 
 import dataclasses
@@ -34,17 +33,3 @@ def doctor(as_json):
         for line in filter(None, below):
             say(click.wrap_text(line, 100, " " * 9, " " * 9))
     say(f"{'counters':9}{examination.offered_counters} offered, {examination.good_counters} good")
-
-
-@click.command(epilog="Example: cmlib programs")
-def programs():
-    """List the programs that `cmlib record --program` takes, and what they lack here.
-
-    Prints name, suite and what is missing, and on a second line framework and input.
-    """
-    from cmlib_workloads.catalog import lacking, recipes
-
-    for name, lacks in lacking().items():
-        recipe, state = recipes()[name], f"lacks {', '.join(lacks)}" if lacks else "ready"
-        say(f"{name:28} {recipe.suite:14} {state}")
-        say(f"{'':28} {recipe.framework}; {recipe.input}")

@@ -218,6 +218,8 @@ def _program(name, command, *, program, scale, options, **_):
         return name, command
     if command:
         raise click.UsageError("give either a command or --program, not both.")
-    from cmlib_workloads import catalog
+    from cmlib.plugins import load_programs
 
-    return name or program, catalog.to_record(program, scale=1.0 if scale is None else scale, options=options)
+    return name or program, load_programs().to_record(
+        program, scale=1.0 if scale is None else scale, options=options
+    )

@@ -89,7 +89,7 @@ def profile(model, series, *, slice_s=SLICE_S):
     """Profile (class of each slice, and phases) of one measured run by a fitted classifier.
 
     `model` is a fitted classifier of :mod:`cmlib.fingerprint` (C45Classifier, or an UnknownRejector around it),
-    `series` the run (not pandas' Series, but that of :mod:`cmlib_workloads.micro.recordings`), `slice_s` the length
+    `series` the run (not pandas' Series, but that of :mod:`cmlib.experiments.micro.recordings`), `slice_s` the length
     of a slice [s]. A ValueError if the run has no slice, or did not count the model's key events.
     """
     rates = series.rates(slice_s)
@@ -108,7 +108,7 @@ def profiles(model, series, *, slice_s=SLICE_S):
     """Profiles of measured runs by a fitted classifier: a dict from program (name) to the Profile of its first pass.
 
     `model` is a fitted classifier of :mod:`cmlib.fingerprint` (C45Classifier, or an UnknownRejector around it),
-    `series` a list of runs (not pandas' Series, but those of :mod:`cmlib_workloads.micro.recordings`), `slice_s`
+    `series` a list of runs (not pandas' Series, but those of :mod:`cmlib.experiments.micro.recordings`), `slice_s`
     the length of a slice [s]. A ValueError if a run has no slice, or did not count the model's key events.
     """
     first = {run.program: run for run in reversed(series)}

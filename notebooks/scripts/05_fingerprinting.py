@@ -40,6 +40,9 @@ import cmlib.plot.fingerprint as plot
 from cmlib import explore, places
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments import diagnosis
+from cmlib.experiments.micro import fingerprint
+from cmlib.experiments.micro.programs import micro_benchmarks, table_1
+from cmlib.experiments.micro.recordings import cut
 from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.diagnosis import score_programs
 from cmlib.fingerprint.key_events import discretize
@@ -50,8 +53,6 @@ from cmlib.io.store.raw import read_counts
 from cmlib.plot import flow
 from cmlib.report import paper
 from cmlib.report.notebook import begin
-from cmlib_workloads.micro import fingerprint, micro_benchmarks, table_1
-from cmlib_workloads.micro.recordings import cut
 
 # %%
 limits = {"quantile": (0.5, 1.0), "margin": (0.1, 10.0), "seed": (0, 1_000_000)}

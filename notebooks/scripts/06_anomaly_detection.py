@@ -31,7 +31,6 @@ settings: dict = {}  # jobs, executor, scheduler, interactive, profile, results_
 
 # %%
 from functools import partial
-from importlib.resources import files
 
 import numpy as np
 import pandas as pd
@@ -39,15 +38,17 @@ from IPython.display import Markdown
 from scipy.special import expit
 
 from cmlib import anomaly, plot
-from cmlib.anomaly.samples import LOCATION_COLUMNS, smallest_range
+from cmlib.anomaly.samples import smallest_range
 from cmlib.experiments import anomaly as study
+from cmlib.experiments.kernels import recordings
+from cmlib.experiments.kernels.programs import kernels
 from cmlib.experiments.targets import CLOCKS
 from cmlib.io.events import CONTENTION, counters_with_role
+from cmlib.locations import LOCATION_COLUMNS
 from cmlib.parallel import parallel_map
 from cmlib.plot.style import PAPER, blank, palette
 from cmlib.report import paper
 from cmlib.report.notebook import begin
-from cmlib_workloads.kernels import kernels, recordings
 
 # %%
 TYPES = {"fs": "false sharing", "ts": "true sharing", "np": "NUMA"}
@@ -73,13 +74,9 @@ LISTING = {
     ("false sharing", "row_counters.cpp", "the update, in both forms"):
         "add(*n_rows_read.at(t, i), 1)",
 }
-sources, rows = files("cmlib_workloads") / "kernels/src", []
-for (kind, file, about), code in LISTING.items():
-    lines = (sources / file).read_text(encoding="utf-8").splitlines()
-    place = 1 + next(n for n, line in enumerate(lines) if code in line)
-    rows.append((kind, f"{file}:{place}", code, about))
+rows = [(kind, file, code, about) for (kind, file, about), code in LISTING.items()]
 results.table(
-    pd.DataFrame(rows, columns=["anomaly", "line", "code", "what it does"]), "fig01",
+    pd.DataFrame(rows, columns=["anomaly", "file", "code", "what it does"]), "fig01",
     "**AutoPerf, Fig. 1.** The code that makes the caches contended, of the kernels that stand for "
     "bodytrack (true sharing) and MySQL (false sharing); `s.bad`: whether this is the bad form. "
     "*See:* the code that updates is the same in both forms; where it writes is not.")

@@ -36,14 +36,14 @@ import seaborn as sns
 from scipy import stats
 
 from cmlib import explore, plot, tuning
+from cmlib.experiments.tuning.recordings import load_tuned
+from cmlib.experiments.tuning.settings import TABLE_IV
 from cmlib.interact import rank_pairs
 from cmlib.parallel import parallel_map
 from cmlib.plot.style import bars_across, blank
 from cmlib.rank import influence, regressor, stability
 from cmlib.report import paper
 from cmlib.report.notebook import begin
-from cmlib_workloads.tuning.recordings import load_tuned
-from cmlib_workloads.tuning.settings import TABLE_IV
 
 # %%
 limits = {"n_events": (2, 30), "n_seeds": (2, 100), "seed": (0, 1_000_000)}

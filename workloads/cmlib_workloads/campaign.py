@@ -19,14 +19,16 @@ from cmlib.collect.record import Request, existing_runs, record_program
 from cmlib.collect.sampling import HARDWARE_GROUP, record_stream
 from cmlib.compare.usual_events import list_usual_events
 from cmlib.errors import CmlibError
+from cmlib.experiments.folders import HARDWARE
+from cmlib.experiments.kernels.programs import kernels as all_kernels
+from cmlib.experiments.micro import recordings
+from cmlib.experiments.tuning.settings import TABLE_IV
 from cmlib.io.samples.files import samples_dir
 from cmlib_workloads import catalog, kernels, tuning
-from cmlib_workloads.folders import HARDWARE
 from cmlib_workloads.kernels import executions
-from cmlib_workloads.micro import case_runs, recordings, simulated
+from cmlib_workloads.micro import case_runs, simulated
 from cmlib_workloads.neighbours import processor_times, taken_by_others
 from cmlib_workloads.tuning.rates import important_rates
-from cmlib_workloads.tuning.settings import TABLE_IV
 
 # Of a run with what gets it ready [s].
 _MICRO_S, _SIMULATED_S, _PROGRAM_S, _STREAM_S, _TUNING_S = 8.0, 10.0, 18.0, 8.0, 20.0
@@ -201,7 +203,7 @@ def _kernels(counters, names=()):
     events, paces = list_usual_events(machine.describe()), {}
     hardware = any(event.hardware for event in events)
     folder = places.data_dir() / "regions" / (HARDWARE if hardware else "")
-    chosen = [program for program in kernels.kernels() if not names or program.name in names]
+    chosen = [program for program in all_kernels() if not names or program.name in names]
     for item in executions.plan(chosen, events, good_counters=counters["good"], nodes=kernels.numa_nodes()):
         there = len(item.runs) * (folder / item.program.name / f"{item.form}.json").exists()
         run_s = executions.SECONDS * len(item.parts)

@@ -16,9 +16,9 @@ import yaml
 
 from cmlib.collect.record import Program
 from cmlib.errors import CmlibError
+from cmlib.experiments.tuning.labels import program_label
 from cmlib.io.programs import program_entries
 from cmlib_workloads import cpu, servers, spark
-from cmlib_workloads.labels import program_label
 from cmlib_workloads.recipe import (
     Recipe,
     check_installed,

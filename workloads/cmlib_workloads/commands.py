@@ -1,13 +1,15 @@
-"""`cmlib record-all`, and the commands that record what one notebook reads.
+"""`cmlib programs`, `cmlib record-all`, and the commands that record what one notebook reads.
 
-They print a line for each job; with --list nothing is recorded. What failed is told at the end, as an error.
+The commands that record print a line for each job; with --list nothing is recorded. What failed is printed at the
+end, as an error.
 """
 
 import click
 
 from cmlib.collect import machine
+from cmlib.experiments.kernels.programs import kernels as all_kernels
 from cmlib.terminal import say
-from cmlib_workloads import catalog, kernels
+from cmlib_workloads import catalog
 from cmlib_workloads.campaign import DESIGNS, all_parts, check_quiet, run_parts
 
 _PARTS = all_parts()
@@ -46,7 +48,7 @@ def record_micro(only_list, simulate):
 
 @click.command("record-kernels", epilog="Example: cmlib record-kernels --program histogram")
 @_list
-@_names("--program", [kernel.name for kernel in kernels.kernels()], "Only this program; may be repeated.")
+@_names("--program", [kernel.name for kernel in all_kernels()], "Only this program; may be repeated.")
 def record_kernels(only_list, names):
     """Record AutoPerf's fifteen programs, in their good and their bad form, that notebook 06 judges."""
     _record(["kernels"], only_list, names=names)
@@ -77,3 +79,15 @@ def record_samples(only_list, lines, names):
 def record_tuning(only_list, programs):
     """Record programs on Spark under other settings than usual, that notebook 08 reads."""
     _record(["tuning"], only_list, programs=programs)
+
+
+@click.command(epilog="Example: cmlib programs")
+def programs():
+    """List the programs that `cmlib record --program` takes, and what they lack here.
+
+    Prints name, suite and what is missing, and on a second line framework and input.
+    """
+    for name, lacks in catalog.lacking().items():
+        recipe, state = catalog.recipes()[name], f"lacks {', '.join(lacks)}" if lacks else "ready"
+        say(f"{name:28} {recipe.suite:14} {state}")
+        say(f"{'':28} {recipe.framework}; {recipe.input}")

@@ -36,12 +36,12 @@ from sklearn.dummy import DummyRegressor
 from sklearn.model_selection import GroupKFold, cross_val_predict
 
 from cmlib import plot, tuning
+from cmlib.experiments.tuning.recordings import load_tuned
+from cmlib.experiments.tuning.settings import EMITTERS
 from cmlib.interact.dependence import partial_dependence
 from cmlib.io import events
 from cmlib.rank import regressor
 from cmlib.report.notebook import begin
-from cmlib_workloads.tuning.recordings import load_tuned
-from cmlib_workloads.tuning.settings import EMITTERS
 
 CAUSES, CORRELATES, NOT_SHOWN = "causes", "correlates only", "not shown"
 LESS = "less than expected"

@@ -38,16 +38,17 @@ import cmlib.plot.fingerprint as plot
 from cmlib import explore
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments import diagnosis
+from cmlib.experiments.micro import fingerprint
+from cmlib.experiments.micro.cache_levels import plateaus
+from cmlib.experiments.micro.programs import table_1
+from cmlib.experiments.micro.recordings import cut
+from cmlib.experiments.micro.validation import validate
 from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.diagnosis import score_programs
 from cmlib.fingerprint.unknown import UnknownRejector
 from cmlib.plot.style import single, styled
 from cmlib.report import paper
 from cmlib.report.notebook import begin
-from cmlib_workloads.micro import fingerprint, table_1
-from cmlib_workloads.micro.cache_levels import plateaus
-from cmlib_workloads.micro.recordings import cut
-from cmlib_workloads.micro.validation import validate
 
 # %%
 limits = {

@@ -41,11 +41,11 @@ from cmlib import plot
 from cmlib.anomaly import Autoencoder, AutoPerf
 from cmlib.anomaly.clusters import cluster_functions, clusters_needed
 from cmlib.experiments import anomaly as study
+from cmlib.experiments.kernels import recordings
 from cmlib.parallel import parallel_map
 from cmlib.plot.style import GREY, PAPER, blank, palette
 from cmlib.report import paper
 from cmlib.report.notebook import begin
-from cmlib_workloads.kernels import recordings
 
 # %%
 limits = {"k_max": (2, 13), "seed": (0, 1_000_000)}

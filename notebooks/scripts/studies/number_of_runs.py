@@ -40,13 +40,13 @@ from scipy import stats
 from sklearn.model_selection import KFold
 
 from cmlib import plot, tuning
+from cmlib.experiments.tuning.recordings import load_tuned
+from cmlib.experiments.tuning.settings import TABLE_IV
 from cmlib.interact import rank_pairs
 from cmlib.parallel import parallel_map
 from cmlib.rank import regressor, relative_error
 from cmlib.report import paper
 from cmlib.report.notebook import begin
-from cmlib_workloads.tuning.recordings import load_tuned
-from cmlib_workloads.tuning.settings import TABLE_IV
 
 limits = {
     "n_sizes": (1, 20), "draws": (2, 1000), "n_events": (2, 30), "share": (50, 100), "seed": (0,

@@ -43,11 +43,11 @@ from sklearn.tree import DecisionTreeClassifier
 from cmlib import anomaly, plot
 from cmlib.anomaly.autoencoder import Autoencoder, PrincipalComponents, search_space
 from cmlib.experiments import anomaly as study
+from cmlib.experiments.kernels import recordings
 from cmlib.parallel import parallel_map
 from cmlib.plot.style import PAPER, blank, palette
 from cmlib.report import paper
 from cmlib.report.notebook import begin
-from cmlib_workloads.kernels import recordings
 
 # %%
 limits = {"max_runs": (2, 1000), "seed": (0, 1_000_000)}

@@ -41,12 +41,12 @@ from cmlib.anomaly import AutoPerf
 from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.compare.counters import compare_versions
 from cmlib.experiments import anomaly as study
+from cmlib.experiments.kernels import recordings
 from cmlib.io.events import CYCLES, counters_with_role
 from cmlib.parallel import parallel_map
 from cmlib.plot.style import palette
 from cmlib.report import paper
 from cmlib.report.notebook import begin
-from cmlib_workloads.kernels import recordings
 
 limits = {"max_runs": (2, 1000), "n_pairs": (1, 5000), "seed": (0, 1_000_000)}
 notebook = begin(

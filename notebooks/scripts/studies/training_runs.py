@@ -38,13 +38,14 @@ import pandas as pd
 from IPython.display import Markdown
 
 from cmlib import anomaly, plot
-from cmlib.anomaly.samples import LOCATION_COLUMNS, smallest_range
+from cmlib.anomaly.samples import smallest_range
 from cmlib.experiments import anomaly as study
+from cmlib.experiments.kernels import recordings
+from cmlib.locations import LOCATION_COLUMNS
 from cmlib.parallel import parallel_map
 from cmlib.plot.style import PAPER
 from cmlib.report import paper
 from cmlib.report.notebook import begin
-from cmlib_workloads.kernels import recordings
 
 limits = {"max_runs": (2, 1000), "eps_share": (0.00001, 10), "seed": (0, 1_000_000)}
 notebook = begin("training_runs", settings, program=program, folder=folder,

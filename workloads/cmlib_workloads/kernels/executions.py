@@ -15,10 +15,11 @@ from pathlib import Path
 from cmlib.collect.machine.event_names import INSTRUCTIONS
 from cmlib.compare.versions import plan_parts
 from cmlib.errors import CmlibError
+from cmlib.experiments.kernels.programs import OVERHEAD_FILE, Kernel
 from cmlib.io.archive import as_text, now, write_whole
 from cmlib.io.regions import SCHEMA, read_about, read_regions, save_recording
 from cmlib.scratch import scratch_folder
-from cmlib_workloads.kernels import OVERHEAD_FILE, Kernel, argv_of, execute
+from cmlib_workloads.kernels import argv_of, execute
 from cmlib_workloads.neighbours import processor_times, taken_by_others
 
 _FIRST = 8

@@ -17,11 +17,9 @@ from pathlib import Path
 from cmlib.collect import machine
 from cmlib.collect.record import LaunchSpec, Program, Request, record_program
 from cmlib.errors import CmlibError, NothingRecordedError
-from cmlib.fingerprint.key_events import select_key_events
-from cmlib.io.archive.programs import readable_runs
-from cmlib_workloads import catalog, kernels, micro
-from cmlib_workloads.micro.cache_levels import plateaus
-from cmlib_workloads.micro.recordings import (
+from cmlib.experiments.kernels.programs import kernels as all_kernels
+from cmlib.experiments.micro.cache_levels import plateaus
+from cmlib.experiments.micro.recordings import (
     ALL,
     COMMAND,
     KEY,
@@ -30,6 +28,9 @@ from cmlib_workloads.micro.recordings import (
     read_series,
     stored_sweep,
 )
+from cmlib.fingerprint.key_events import select_key_events
+from cmlib.io.archive.programs import readable_runs
+from cmlib_workloads import catalog, kernels, micro
 from cmlib_workloads.micro.sizes import working_sets
 
 SECONDS, PASSES, ALL_PER_RUN, KEY_EVENTS = 6.0, 3, 60, 40
@@ -176,7 +177,7 @@ def applications(programs_folder):
             left_out.append(f"cpu-{name}: lacks {', '.join(lacks)}")
         else:
             ready[f"cpu-{name}"] = "CPU", catalog.to_record(name)
-    for kernel in kernels.kernels():
+    for kernel in all_kernels():
         try:
             built = kernels.build(programs_folder, [kernel.name])
         except CmlibError as error:

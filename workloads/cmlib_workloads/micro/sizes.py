@@ -7,7 +7,7 @@
 import numpy as np
 
 from cmlib.errors import CmlibError
-from cmlib_workloads.micro.cache_levels import AGAIN
+from cmlib.experiments.micro.cache_levels import AGAIN
 
 _MEMORY = 64 << 20
 _PAGE = 4096
@@ -16,7 +16,7 @@ _PAGE = 4096
 def working_sets(levels, n=3):
     """Choose `n` working-set sizes [bytes] well inside each level: a dict of lists by "L2", "L3" and "M" (main memory).
 
-    `levels` is a DataFrame of :func:`cmlib_workloads.micro.cache_levels.plateaus` (index: level, column largest
+    `levels` is a DataFrame of :func:`cmlib.experiments.micro.cache_levels.plateaus` (index: level, column largest
     [bytes]). A CmlibError if no size fits a level without fitting the one before.
     """
     largest = levels["largest"]

@@ -19,12 +19,12 @@ import numpy as np
 from cmlib.collect import machine
 from cmlib.collect.record import Program, Request, record_program
 from cmlib.errors import CmlibError
+from cmlib.experiments.tuning.labels import program_label
+from cmlib.experiments.tuning.settings import ALWAYS, EMIT, EVENTS, FOLDER, TABLE_IV, quantity
 from cmlib_workloads.catalog import recipe
-from cmlib_workloads.labels import program_label
 from cmlib_workloads.recipe import check_installed, compiled, scratch
 from cmlib_workloads.server import Server
 from cmlib_workloads.spark import standalone
-from cmlib_workloads.tuning.settings import ALWAYS, EMIT, EVENTS, FOLDER, TABLE_IV, quantity
 
 _SILENT = 1 / 3  # of the runs, for each event
 _LEAST = 0.1  # of its highest rate, where it is emitted at all

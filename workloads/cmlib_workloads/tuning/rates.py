@@ -4,8 +4,8 @@ Both functions give a dict from event to its highest rate [1/s]. A NothingRecord
 """
 
 from cmlib import tuning
-from cmlib_workloads.tuning.recordings import load_tuned
-from cmlib_workloads.tuning.settings import EMITTERS, HIGHEST
+from cmlib.experiments.tuning.recordings import load_tuned
+from cmlib.experiments.tuning.settings import EMITTERS, HIGHEST
 
 _IMPORTANT = 10
 

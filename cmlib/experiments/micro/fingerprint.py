@@ -3,7 +3,7 @@
 A micro-benchmark has a pathological form (P), with one known bottleneck, and a healthy one (N), on several sizes of
 data. Runs are cut into time slices; X is a DataFrame of rates of events, a row a slice, indexed by program, pass and
 slice, and `about` has columns label (class), size and time_s of the same rows, both as of
-:func:`cmlib_workloads.micro.recordings.cut`. Key events are the few that classify best. Kinds of programs are
+:func:`cmlib.experiments.micro.recordings.cut`. Key events are the few that classify best. Kinds of programs are
 "micro" (for training), "unseen" (micro-benchmarks left out of it), "CPU", "parallel" (other benchmarks) and "own".
 """
 
@@ -17,6 +17,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 from cmlib import places
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments.diagnosis import HEALTHY
+from cmlib.experiments.micro import recordings, validation
 from cmlib.experiments.simulated_classes import rates_of_one_run
 from cmlib.fingerprint import key_events
 from cmlib.fingerprint.c45 import C45Classifier
@@ -26,7 +27,6 @@ from cmlib.fingerprint.unknown import UnknownRejector
 from cmlib.io.archive.programs import readable_runs
 from cmlib.io.archive.runs import VALGRIND, source_of
 from cmlib.io.events import simulated_events
-from cmlib_workloads.micro import recordings, validation
 
 KINDS = ("micro", "unseen", "CPU", "parallel", "own")
 # A simulation distinguishes the forms of a program if a cause of estimated cycles has at least this many times the
@@ -41,7 +41,7 @@ class Fingerprints:
     """Recordings of the micro-benchmarks, measured or simulated.
 
     `key`: dict from kind of program to the list of runs (Series) of the key events; `all`: list of runs of all events;
-    `sweep`: latencies by working-set size (DataFrame as of :func:`cmlib_workloads.micro.recordings.stored_sweep`;
+    `sweep`: latencies by working-set size (DataFrame as of :func:`cmlib.experiments.micro.recordings.stored_sweep`;
     empty if simulated); `meta`: metadata (dict) of one run; `indistinguishable`: runs whose forms a simulation can't
     distinguish.
     """
@@ -125,7 +125,7 @@ def key_event_curve(X, about, sizes, tree, *, seed=0):
     (int), `tree` an unfitted classifier, `seed` that of the folds. Returns two things: the order in which events
     were eliminated, as of :func:`cmlib.fingerprint.key_events.eliminate`; and a dict from kind of folds ("10-fold",
     "whole programs left out") to a DataFrame, a row for each number of events, with accuracy [%] and more, as of
-    :func:`cmlib_workloads.micro.validation.accuracy_curve`.
+    :func:`cmlib.experiments.micro.validation.accuracy_curve`.
     """
     X, label = X.loc[:, X.nunique() > 1], about["label"]
     elimination = key_events.eliminate(X, label)
@@ -206,7 +206,7 @@ def run_of(X):
 def program_of(run):
     """Name (str) of the micro-benchmark of a run, without form and size.
 
-    `run` is a Series of :mod:`cmlib_workloads.micro.recordings`; or X, the DataFrame of many slices, for which an
+    `run` is a Series of :mod:`cmlib.experiments.micro.recordings`; or X, the DataFrame of many slices, for which an
     Index of a name for each row is returned.
     """
     if isinstance(run, pd.DataFrame):

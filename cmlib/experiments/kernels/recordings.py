@@ -13,11 +13,11 @@ from pathlib import Path
 
 from cmlib import places
 from cmlib.errors import NothingRecordedError
+from cmlib.experiments.folders import hardware_first
+from cmlib.experiments.kernels.programs import OVERHEAD_FILE, Kernel, kernels
 from cmlib.experiments.requested import resolve_names
 from cmlib.io.archive import in_recording, read_object, readable
 from cmlib.io.regions import load_recording
-from cmlib_workloads.folders import hardware_first
-from cmlib_workloads.kernels import OVERHEAD_FILE, Kernel, kernels
 
 RECORD = "cmlib record-kernels"
 INSTEAD = (

@@ -12,14 +12,14 @@ import pandas as pd
 
 from cmlib import places, tuning
 from cmlib.errors import CmlibError, NothingRecordedError
+from cmlib.experiments.folders import hardware_first
 from cmlib.experiments.requested import resolve_names
+from cmlib.experiments.tuning.labels import parse_program_label
+from cmlib.experiments.tuning.settings import FOLDER, emitted_of, settings_of
 from cmlib.intervals import lengths_by_ends, whole_intervals
 from cmlib.io.archive import readable
 from cmlib.io.archive.runs import read_run_metadata
 from cmlib.io.store.raw import read_counts
-from cmlib_workloads.folders import hardware_first
-from cmlib_workloads.labels import parse_program_label
-from cmlib_workloads.tuning.settings import FOLDER, emitted_of, settings_of
 
 RECORD = "cmlib record-tuning"
 

@@ -1,7 +1,7 @@
 """Get one run of a program with a tree's key events: record it, or load a recorded run.
 
 The tree is a decision tree that tells bottlenecks apart, trained on micro-benchmarks; key events are the few that
-it uses. Both functions return a :class:`cmlib_workloads.micro.recordings.Series` (one recorded run: its counts and
+it uses. Both functions return a :class:`cmlib.experiments.micro.recordings.Series` (one recorded run: its counts and
 running shares by interval, not pandas' Series). A CmlibError if this machine is not the one of the training, a
 RecordError if the run fails, a NothingRecordedError if there is none.
 """
@@ -13,10 +13,10 @@ from cmlib.collect import machine
 from cmlib.collect.record import RecordError, record
 from cmlib.collect.schedule import Plan
 from cmlib.errors import CmlibError, NothingRecordedError
+from cmlib.experiments.micro.recordings import FOLDER, KEY, read_series
 from cmlib.io.archive import working_folder
 from cmlib.io.archive.programs import existing_runs
 from cmlib.shell import command_code
-from cmlib_workloads.micro.recordings import FOLDER, KEY, read_series
 
 _WITHOUT_COUNTERS = (
     "Without counters: `cmlib diagnose --simulate -- COMMAND`; `cmlib doctor` tells why there are none, and "
@@ -32,7 +32,7 @@ def record_once(command, trained, counters, *, keep=None):
     :func:`check_counters`. With `keep` (str) the run is stored among the recordings as "own-KEEP"; else it is
     deleted.
 
-    Returns a :class:`cmlib_workloads.micro.recordings.Series`: program (name), number (of the pass, 0), about
+    Returns a :class:`cmlib.experiments.micro.recordings.Series`: program (name), number (of the pass, 0), about
     (dict of label, size, kind), and counts and running (DataFrames, a row an interval, a column an event, index its
     end [s]; a count is NaN where nothing was counted, a share is 0 to 1).
 
@@ -71,7 +71,7 @@ def record_once(command, trained, counters, *, keep=None):
 
 
 def load_recorded(name):
-    """First recorded run of a program with the key events: a :class:`cmlib_workloads.micro.recordings.Series`.
+    """First recorded run of a program with the key events: a :class:`cmlib.experiments.micro.recordings.Series`.
 
     That is an object with program, number, about (dict), and counts and running (DataFrames, a row an interval).
     `name` is the program's name in the recordings ("own-gcc") or the part after the first hyphen ("gcc"). A
