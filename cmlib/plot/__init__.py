@@ -15,6 +15,7 @@ from cmlib.plot.comparing import (
     ranges_by_case,
     run_times,
 )
+from cmlib.plot.compression import samples_and_lines
 from cmlib.plot.flow import flow
 from cmlib.plot.ranking import UNDECIDED, ranking, refinement
 from cmlib.plot.series import series, series_by_program, simulated_phases, stack_estimate

@@ -147,9 +147,9 @@ results.table(
         {"reduction": 1, "mnesd": 4, "largest": 4}).reset_index(),
     "fits",
     f"**Table.** First 10 of {len(fits)} rows, `{event}` by `{timer}`: samples, "
-    "lines, samples per line (reduction), the paper's maximum normalized error standard deviation "
-    "(*MNESD*: the largest standard deviation of the samples about any line) and the largest "
-    "distance of a sample from its line [shares of the event's count]. "
+    "lines, samples per line (reduction), the paper's maximal normalized estimated standard "
+    "deviation (*MNESD*: the largest standard deviation of the samples about any line) and the "
+    "largest distance of a sample from its line [shares of the event's count]. "
     f"{source.capitalize()}. *See:* over {len(happened)} cases the median reduction is "
     f"{by_method['reduction']['printed']:.0f} as printed, {by_method['reduction']['drift']:.0f} "
     f"with the drift test; the median of the largest distance "
