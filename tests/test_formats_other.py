@@ -218,6 +218,13 @@ def test_a_table_without_events_needs_a_column_by_name():
     assert sum_events(readings.programs[1]) == pytest.approx({"lines-silent": 0.81, "GB/s": 80.4})
 
 
+def test_stall_cycles_of_a_published_table_are_counted():
+    text = "time_s,cycles,stall_cycles\n1,10,3\n2,10,4\n"
+    (program,) = registry.read_counts(text)[1].programs
+    stalled = program.counts[program.counts["event"] == "stall_cycles"]
+    assert stalled["value"].tolist() == [3.0, 4.0]
+
+
 def test_columns_are_not_chosen_of_another_format():
     with pytest.raises(FormatError, match="likwid-tables"):
         registry.read_counts(

@@ -3,13 +3,18 @@
 import json
 import re
 
+import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cmlib.cli import main
 from cmlib.report.page import build_index
 from cmlib.report.results import Results
 from cmlib.topdown import summarize
+from cmlib.topdown.run_levels import interval_lengths, levels
 
 from .test_summarize import made
 
@@ -144,3 +149,32 @@ def test_a_half_is_rounded_alike_in_all_sentences():
     account = summarize("x", [made(instructions=1.0)], printed=shares)["account"]
     assert "37 % are lost to the front end, 23 % to the back end, 5 % to bad speculation" in account["text"]
     assert "at most 37 %" in account["advice"][0]["text"]
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0.01, 2.0), *[st.one_of(st.none(), st.integers(1, 10**10))] * 3),
+        min_size=2,
+        max_size=8,
+    )
+)
+def test_a_total_divided_by_the_seconds_is_every_rate_also_of_events_that_took_turns(intervals):
+    """None stands for an interval in which the event was not counted."""
+    lengths, *columns = zip(*intervals, strict=True)
+    names = ["instructions", "cycles", "page-faults"]
+    index = np.cumsum(lengths)
+    counts = pd.DataFrame(dict(zip(names, columns, strict=True)), index, dtype=float)
+    found = levels(counts)
+    assert found["seconds"] == pytest.approx(interval_lengths(counts).sum())
+    if counts["instructions"].notna().any():
+        assert found["instructions a second"] == pytest.approx(found["instructions"] / found["seconds"])
+    alone = counts[["cycles"]].rename(
+        columns={"cycles": "instructions"}
+    )  # the same law for a total of cycles
+    if counts["cycles"].notna().any():
+        expected = levels(alone)["instructions a second"]
+        assert found["cycles"] / found["seconds"] == pytest.approx(expected)
+    if counts["page-faults"].notna().any():
+        seen = counts["page-faults"].notna().to_numpy()
+        rate = counts["page-faults"].sum() / interval_lengths(counts)[seen].sum()
+        assert found["faults"] == pytest.approx(rate)

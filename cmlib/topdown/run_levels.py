@@ -348,7 +348,8 @@ def _levels(counts, lengths, part):
     """Levels as :func:`levels` names them, a DataFrame with a row a part of the run; NaN where they are not known.
 
     `lengths` are those of the intervals [s], NaN if not known; `part` is the number of the part each is in, in order.
-    A ratio takes the intervals in which both its events were counted.
+    A ratio takes the intervals in which both its events were counted. A total of an event that was counted in some
+    intervals only is its rate times the seconds, so that total and rate agree.
     """
     n_parts = np.max(part, initial=0) + 1
 
@@ -362,16 +363,22 @@ def _levels(counts, lengths, part):
         above, below = (total(np.where(unseen, np.nan, values)) for values in (above, below))
         return above / np.where(below, below, np.nan)
 
+    def whole(values):
+        # Intervals in which an event was not counted are taken to have its mean rate.
+        estimate = quotient(values, lengths) * total(lengths)
+        is_partial = np.bincount(part[np.isnan(values)], minlength=n_parts) > 0
+        return np.where(is_partial & np.isfinite(estimate), estimate, total(values))
+
     counted = {event: values.to_numpy(float) for event, values in counts.items() if values.notna().any()}
     instructions, cycles, clock = map(counted.get, ("instructions", "cycles", "task-clock"))  # clock: [ms]
     level = {"seconds": total(lengths)}
     if clock is not None and np.isnan(lengths).all():
         level["CPU seconds"] = total(clock / 1e3)
     if instructions is not None:
-        level["instructions"] = total(instructions)
+        level["instructions"] = whole(instructions)
         level["instructions a second"] = quotient(instructions, lengths)
     if cycles is not None and not _are_shares(counts):
-        level["cycles"] = total(cycles)
+        level["cycles"] = whole(cycles)
         if instructions is not None:
             level["instructions a cycle"] = quotient(instructions, cycles)
     if clock is not None:

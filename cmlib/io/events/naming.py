@@ -180,7 +180,7 @@ _AS_DASHES = str.maketrans("_. ", "---")
 def _names_of_perf():
     """Names of events that perf or the kernel gives, normalized."""
     names = [*HARDWARE_NAMES, *SOFTWARE_NAMES, *TOOL_EVENTS, *ALIASES, *" ".join(ALIASES.values()).split()]
-    names += itertools.chain(*SAME.values())
+    names += itertools.chain(*SAME.values(), _NAMES["columns"])
     return frozenset(map(normalize_name, [*names, *general_names()]))
 
 
