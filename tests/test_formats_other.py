@@ -225,6 +225,16 @@ def test_stall_cycles_of_a_published_table_are_counted():
     assert stalled["value"].tolist() == [3.0, 4.0]
 
 
+def test_a_table_of_too_many_cells_is_refused_before_its_rows_are_read(monkeypatch):
+    text = "time_s,cycles,instructions\n" + "1,2,3\n" * 10 + "4,5\n"
+    monkeypatch.setattr(delimited, "MOST_CELLS", 30)
+    with pytest.raises(FormatError, match="are read at most"):
+        registry.read_counts(text)
+    monkeypatch.setattr(delimited, "MOST_CELLS", 100)
+    with pytest.raises(FormatError, match="line 12 has 2 cells"):
+        registry.read_counts(text)
+
+
 def test_columns_are_not_chosen_of_another_format():
     with pytest.raises(FormatError, match="likwid-tables"):
         registry.read_counts(

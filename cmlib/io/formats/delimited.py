@@ -56,6 +56,7 @@ _CLOCK = re.compile(r"(?:([0-9]{1,5}):)?([0-9]{1,2}):([0-9]{1,2}(?:\.[0-9]{1,9})
 # Times without a unit that are larger than this many are since 1970, in ns, µs or ms; seconds from EPOCH_S on.
 _SINCE_1970 = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))
 EPOCH_S = 1e8
+MOST_CELLS = 20_000_000  # of a table; one cell takes about 60 bytes while it is read
 
 
 class Heading(NamedTuple):
@@ -204,12 +205,13 @@ def read_rows(text: str, heading: Heading) -> Rows:
     Raises
     ------
     FormatError
-        If a row has another number of cells than the heading. A last line without its end is left out instead, with a
-        note, since the recording was cut off there.
+        If the table has more than `MOST_CELLS` cells, or a row has another number of cells than the heading. A last
+        line without its end is left out instead, with a note, since the recording was cut off there.
     """
     rows = []
     numbers = []
     notes = []
+    _check_size(text, heading)
     lines = text.splitlines()
     for number, line in enumerate(itertools.islice(lines, heading.n_lines, None), heading.n_lines + 1):
         if not line or line.isspace() or line.startswith("#"):
@@ -229,6 +231,16 @@ def read_rows(text: str, heading: Heading) -> Rows:
     if not rows:
         raise FormatError(f"line {heading.line} is a heading without rows.")
     return Rows(tuple(zip(*rows, strict=True)), numbers, tuple(notes))
+
+
+def _check_size(text: str, heading: Heading) -> None:
+    """Raise FormatError for a table of more than `MOST_CELLS` cells, before memory is taken for them."""
+    n_cells = len(heading.names) * (text.count("\n") + 1 - heading.n_lines)
+    if n_cells > MOST_CELLS:
+        raise FormatError(
+            f"the table has about {n_cells:,} cells, and {MOST_CELLS:,} are read at most. Split it, or leave out "
+            "columns."
+        )
 
 
 def parse_counts(cells: Sequence[str], lines: Sequence[int], name: str) -> np.ndarray:
