@@ -44,7 +44,6 @@ SECTIONS = {
         "docs/settings",
         "docs/answers",
         "docs/glossary",
-        "docs/reading-test",
         "docs/add-*",
         "docs/change-*",
         "data/*/README",
