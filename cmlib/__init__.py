@@ -1,10 +1,11 @@
 """Answers from hardware performance counters: record, clean and rank events, and explain where cycles go.
 
-`cmlib.load_example` gives a recording that comes with the package; everything else is in sub-packages, which
+`cmlib.load_example` gives a recording that comes with the package, `cmlib.summarize` says what limits a program by a
+file of counts; everything else is in sub-packages, which
 CONTRIBUTING.md describes. What users can mend is raised as :class:`cmlib.errors.CmlibError` or ValueError.
 """
 
-__all__ = ["load_example"]
+__all__ = ["load_example", "summarize"]
 __version__ = "0.3.0"
 
 
@@ -46,3 +47,37 @@ def load_example(program="gcc"):
     file = shipped("recordings") / program / "mlpx12-p0-00.json"
     meta = read_run_metadata(file)
     return make_recording(meta, *read_counts(file, meta))
+
+
+def summarize(recording, *, processor=None):
+    """Summarize what limits a program, from a file of counts or from its recordings; nothing is stored.
+
+    Parameters
+    ----------
+    recording : str or path
+        A file, as ``cmlib import`` takes it, or the name of a recorded program.
+    processor : str, optional
+        Name of the processor where the recording does not contain it, such as ``"amd_zen4"``.
+
+    Returns
+    -------
+    cmlib.report.program.ProgramCards
+        Shown as a card per program in a notebook; `summaries` are the dicts that ``cmlib summarize --json`` prints.
+
+    Raises
+    ------
+    ValueError
+        If `recording` is neither a file nor a recorded program, or the processor is unknown.
+    cmlib.errors.CmlibError
+        If the file can't be read.
+
+    Examples
+    --------
+    >>> from cmlib.places import shipped
+    >>> cards = summarize(shipped("recordings") / "gcc/mlpx12-p0-00.csv.gz")
+    >>> cards.summaries[0]["name"]
+    'mlpx12-p0-00.csv.gz'
+    """
+    from cmlib.report.program import summarize_source
+
+    return summarize_source(recording, processor=processor)

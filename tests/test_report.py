@@ -285,11 +285,11 @@ def test_a_report_never_replaces_or_mixes_with_another_program_s(live, tmp_path)
     uncore = (made / "uncore/index.html").read_bytes()
     assert live("02", "-p", "program=hashy").exit_code == 0
     hashy = (made / "hashy/index.html").read_text()
-    assert "what limits hashy" in hashy.lower() and "uncore" not in hashy and 'id="01_first"' not in hashy
+    assert "<h2>hashy</h2>" in hashy and "uncore" not in hashy and 'id="01_first"' not in hashy
     assert (made / "uncore/index.html").read_bytes() == uncore and b"hashy" not in uncore
     over = (made / "index.html").read_text()
     for program in ("hashy", "uncore"):
-        assert f'href="{program}/index.html"' in over and f"What limits {program}." in over
+        assert f'href="{program}/index.html"' in over
     assert live("-p", "program=uncore, hashy").exit_code == 0
     assert {place.name for place in made.iterdir()} == {"hashy", "uncore", "hashy,uncore", "index.html"}
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import click
 
-from cmlib import places
 from cmlib.cli.recordings import (
     count_option,
     format_option,
@@ -22,7 +21,6 @@ from cmlib.cli.recordings import (
     read_machine,
 )
 from cmlib.cli.stored import recorded_names
-from cmlib.shell import command_of_report
 from cmlib.terminal import one_line, progress_bar, say
 
 _PATIENCE_S = 2.0  # before the time so far is shown
@@ -116,48 +114,18 @@ def read_programs(recording, machine, options=None, format=None, place=""):
     ------
     click.BadParameter
         If `recording` is neither.
-    click.ClickException
+    CmlibError
         If the program is simulated, or has no run that can be read.
     RecordError
         If a file cannot be read.
     """
+    from cmlib.experiments.program_files import read_file, read_recorded
+
     if recording in recorded_names(None, None, ""):
-        return _from_recordings(recording)
+        return read_recorded(recording)
     if not Path(recording).is_file():
         raise click.BadParameter(f"{recording} is neither a file nor a recorded program; see cmlib list.")
-    return _from_file(recording, machine, options, format, place)
-
-
-def _from_file(file, machine, options, format, place):
-    """Yield the programs in a file as :func:`read_programs` does; each kind of core is a program of its own."""
-    from cmlib.io.sources import read_recordings
-
-    programs = {}
-    for source in read_recordings([file], machine, format=format, options=options, place=place):
-        programs.setdefault(source.name, []).append(source)
-    for program_name, of_program in programs.items():
-        metas = [source.facts | {"note": source.note, "imported": True} for source in of_program]
-        name = " ".join(filter(None, [Path(file).name, program_name]))
-        yield name, metas, [(source.counts, source.running) for source in of_program]
-
-
-def _from_recordings(name):
-    """The one recorded program of a name, as a list of what :func:`read_programs` gives."""
-    from cmlib.io.archive import readable
-    from cmlib.io.archive.programs import readable_runs
-    from cmlib.io.archive.runs import PERF, source_of
-    from cmlib.io.store.raw import read_run
-
-    folder = places.recordings_dir() / name
-    metas = {folder / f"{run}.json": meta for run, meta in readable_runs(folder).items()}
-    if any(source_of(meta) != PERF for meta in metas.values()):
-        report = command_of_report(name)
-        raise click.ClickException(f"{name} is simulated: no cycles were counted. Its report: {report}")
-    runs = readable(lambda file: read_run(file, metas[file]), metas)
-    if not runs:
-        raise click.ClickException(f"{name} has no run that can be read.")
-    metas = [metas[file] | {"cpus": run.cpus} for file, run in runs.items()]
-    return [(name, metas, [(run.counts, run.running) for run in runs.values()])]
+    return read_file(recording, machine, options, format, place)
 
 
 def _text(answer):

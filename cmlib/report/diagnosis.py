@@ -14,7 +14,7 @@ from cmlib.fingerprint.phases import contributions
 from cmlib.io.events import simulated_events
 from cmlib.plot.fingerprint import phase_timeline
 from cmlib.plot.series import simulated_phases
-from cmlib.report.page import page_template
+from cmlib.report.page_filters import page_template
 
 
 def diagnosis_page(answer, profile, trained):

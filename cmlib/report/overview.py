@@ -29,16 +29,19 @@ def opening(text):
     return text[:marks] + text[marks : marks + 1].upper() + text[marks + 1 :]
 
 
-def gather_cards(manifests):
+def gather_cards(manifests, summaries=None):
     """A list of cards (dicts), one a program, sorted by name, from the results of a profile's notebooks.
 
-    `manifests` is a :class:`cmlib.report.manifests.Manifests` (each notebook's results as a dict, in `sections`).
+    `manifests` is a :class:`cmlib.report.manifests.Manifests` (each notebook's results as a dict, in `sections`),
+    `summaries` a dict of the summaries that are known before any notebook ran, by program.
     Keys of a card: program; limits, varies, advice (clauses, "" if unknown), bars and picture (dicts or None), taken
     from the last notebook that has them; sure and lacking (lists of clauses), summary (dict, for answers.json) and
     findings (list of dicts of notebook, program and text), put together from all notebooks; simulated (True if counts
     were simulated); notebooks (list of the manifests).
     """
     cards = {}
+    for program, summary in (summaries or {}).items():
+        cards[program] = _empty(program) | {"summary": dict(summary)}
     for manifest in manifests.sections:
         for program, told in manifest["overviews"].items():
             card = cards.setdefault(program, _empty(program))

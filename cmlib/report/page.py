@@ -4,34 +4,27 @@
 """
 
 import functools
-import html
 import json
-import re
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 
 import pandas as pd
-from markupsafe import Markup
 
 from cmlib.errors import InputError
 from cmlib.io.archive import write_whole
-from cmlib.report.inline import strip_markup, to_html
+from cmlib.report.inline import strip_markup
 from cmlib.report.manifests import BY_PROGRAM, read_manifests
-from cmlib.report.overview import answers_of, gather_cards, opening
+from cmlib.report.overview import answers_of, gather_cards
+from cmlib.report.page_filters import format_cell, page_template
+from cmlib.report.program import read_summaries, render_card
 from cmlib.report.reproduction import reproduction
 from cmlib.shell import command_code
-from cmlib.templates import template
-from cmlib.topdown.cycle_costs import format_number
-from cmlib.topdown.summary import describe_misses
 
 ANSWERS = "answers.json"
 ANSWERS_VERSION = 2  # of answers.json, as docs/answers.md describes it
 _ROWS_SHOWN = 60  # of a table
 _TIME = "%Y-%m-%d %H:%M UTC"
-_LONG = 300  # characters of a command
-_LONG_CODE = re.compile(rf"<code>(?P<code>[^<]{{{_LONG},}})</code>")
-_OPTION = re.compile(r"<code>(?=-[^<\s]{,35}</code>)")
-_PERCENT = re.compile("(?P<code><code>[^<]*</code>)| %")
 
 
 def build_index(folder, *, to_come=()):
@@ -56,10 +49,11 @@ def build_index(folder, *, to_come=()):
     """
     folder = Path(folder)
     results = read_manifests(folder)
-    manifests, cards = results.sections, gather_cards(results)
-    if not manifests:
+    summaries = read_summaries(folder)
+    manifests, cards = results.sections, gather_cards(results, summaries)
+    if not (manifests or summaries):
         raise InputError(f"no results under {folder}: run {command_code('cmlib', 'run', folder.name)} first.")
-    profile = manifests[-1]["profile"]
+    profile = _profile(folder, manifests)
     of_program = profile.startswith(f"{BY_PROGRAM}/")
     with_card = {card["program"] for card in cards}
     for manifest in manifests:
@@ -78,18 +72,21 @@ def build_index(folder, *, to_come=()):
         reproduced=reproduced,
         to_come=list(to_come),
         cards=cards,
-        versions=manifests[-1]["versions"],
+        summarized=[render_card(summary) for summary in summaries.values()],
+        versions=manifests[-1]["versions"] if manifests else {"cmlib": version("cmlib")},
         made=datetime.now(UTC).strftime(_TIME),
     )
     target = folder / "index.html"
     write_whole(target, page)
-    write_whole(folder / ANSWERS, json.dumps(_answers(results, cards), indent=1, ensure_ascii=False) + "\n")
+    write_whole(
+        folder / ANSWERS, json.dumps(_answers(profile, results, cards), indent=1, ensure_ascii=False) + "\n"
+    )
     if of_program:
         _build_programs(folder.parent)
     return target
 
 
-def _answers(results, cards):
+def _answers(profile, results, cards):
     """The content of `answers.json`: what the first page says of a profile's results, as a dict (docs/answers.md)."""
     programs = {}
     for card in cards:
@@ -106,11 +103,20 @@ def _answers(results, cards):
         }
     return {
         "schema": ANSWERS_VERSION,
-        "profile": results.sections[-1]["profile"],
+        "profile": profile,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "programs": programs,
         "left_out": [entry["message"] for entry in results.left_out],
     }
+
+
+def _profile(folder, manifests):
+    """The name (str) of the profile with these results: as the last manifest has it, or, before there is one, by its
+    folder.
+    """
+    if manifests:
+        return manifests[-1]["profile"]
+    return f"{BY_PROGRAM}/{folder.name}" if folder.parent.name == BY_PROGRAM else folder.name
 
 
 def _build_programs(folder):
@@ -119,47 +125,11 @@ def _build_programs(folder):
         {
             "name": page.parent.name,
             "made": datetime.fromtimestamp(page.stat().st_mtime, UTC).strftime(_TIME),
-            "cards": gather_cards(read_manifests(page.parent)),
+            "cards": gather_cards(read_manifests(page.parent), read_summaries(page.parent)),
         }
         for page in sorted(folder.glob("*/index.html"))
     ]
     write_whole(folder / "index.html", page_template("programs.html.j2").render(programs=programs))
-
-
-@functools.cache
-def page_template(name):
-    """The Jinja template of this package in the file `name`, with filters that write sentences and numbers as HTML."""
-    filters = {
-        "sentence": _sentence,
-        "folded": _folded,
-        "strip_markup": strip_markup,
-        "opening": opening,
-        "number": _number,
-        "short": format_number,
-        "describe_misses": describe_misses,
-    }
-    return template("cmlib.report", name, autoescape=True, filters=filters)
-
-
-def _sentence(text):
-    """A sentence as HTML whose lines do not break before a percent sign or within an option; code is unchanged."""
-    unbroken = _PERCENT.sub(lambda match: match["code"] or "&nbsp;%", to_html(text))
-    return Markup(_OPTION.sub('<code class="option">', unbroken))
-
-
-def _folded(text):
-    """A clause as an HTML sentence with its full stop; commands of 300 characters or more are folded up."""
-    written = _LONG_CODE.sub(lambda match: _fold(html.unescape(match["code"])), _sentence(text))
-    stop = "" if written.endswith("</details>") else "."
-    return Markup(f"{written}{stop}")
-
-
-def _fold(command):
-    """A long command as HTML that opens on a click."""
-    return (
-        f'<details class="command"><summary>a command of {len(command):,} characters</summary>'
-        f"<pre>{html.escape(command)}</pre></details>"
-    )
 
 
 def _table(file):
@@ -179,15 +149,4 @@ def _table_html(file, _changed):
         frame = pd.read_csv(file, nrows=_ROWS_SHOWN)
     except pd.errors.EmptyDataError:  # neither rows nor columns
         return ""
-    return frame.to_html(index=False, na_rep="–", border=0, float_format=_number)
-
-
-def _number(value):
-    """A value as text for a table: numbers with about three digits, "–" for a missing one, a str unchanged."""
-    if isinstance(value, str):
-        return value
-    if value is None or pd.isna(value):
-        return "–"
-    if abs(value) >= 1000 or float(value).is_integer():
-        return f"{value:,.0f}"
-    return f"{value:.3g}" if abs(value) < 1 else f"{value:,.2f}"
+    return frame.to_html(index=False, na_rep="–", border=0, float_format=format_cell)

@@ -17,17 +17,25 @@ from pathlib import Path
 
 import joblib
 
-from cmlib import places
+from cmlib import places, processors
 from cmlib.errors import CmlibError, InputError, NotebookError, NothingRecordedError, message
 from cmlib.experiments.cache import FOLDER
 from cmlib.io import store
 from cmlib.io.archive.files import open_lock_file
 from cmlib.parallel import ONE_THREAD
 from cmlib.report import kernels
-from cmlib.report.manifests import note_left_out, notebooks_with_pages, place_of, read_manifests, remove_note
+from cmlib.report.manifests import (
+    BY_PROGRAM,
+    note_left_out,
+    notebooks_with_pages,
+    place_of,
+    read_manifests,
+    remove_note,
+)
 from cmlib.report.page import build_index
 from cmlib.report.parameters import SHARED
 from cmlib.report.planning import plan
+from cmlib.report.program import summarize_stored, write_summaries
 from cmlib.terminal import one_line, progress_bar, say
 
 
@@ -105,13 +113,31 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
     jobs = [_with_share(job, max(1, processes // n), always=asked) for job in jobs]
     one_thread = ONE_THREAD if n > 1 else {}
     with results_lock(folder), places.export_environment(results, **secret, **one_thread):
-        kernels.prepare()
         for url in {job.parameters.get("database", "") for job in jobs if "database" in job.declared}:
             # Once for all notebooks. That nothing is recorded, they tell.
             with contextlib.suppress(NothingRecordedError):
                 for reason in store.refused(store.refresh(url=url))["reason"]:
                     say(f"left out: {one_line(reason)}", err=True)
+        if place_of(profile, parameters).startswith(f"{BY_PROGRAM}/"):
+            _write_first_page(jobs, folder, parameters)
+        kernels.prepare()
         return _run(jobs, folder, n, may_lack=not notebooks)
+
+
+def _write_first_page(jobs, folder, parameters):
+    """Write the page of a user's programs before the first notebook starts, with the titles of those to come.
+
+    `parameters` (dict) are those of the run. Nothing is written where nothing was measured.
+    """
+    database = parameters.get("database")
+    processor = parameters.get("processor")
+    url = store.refresh(url=database or None)
+    summaries = summarize_stored(
+        url, parameters.get("program", "all"), processors.find(processor) if processor else None
+    )
+    write_summaries(folder, summaries)
+    if summaries:
+        say(build_index(folder, to_come=[job.title for job in jobs]), err=True)
 
 
 def _with_share(job, share, *, always):

@@ -1,0 +1,65 @@
+"""Read the programs that a file or the folder of recordings holds, with their metadata, counts and running shares.
+
+Both functions give (name, list of metadata, list of (counts, running shares)), one for each program: a dict per run,
+and two DataFrames with a row per interval (index time_s [s]) and a column per event. CmlibError for what can't be read.
+"""
+
+from pathlib import Path
+
+from cmlib import places
+from cmlib.errors import CmlibError
+from cmlib.io.archive import readable
+from cmlib.io.archive.programs import readable_runs
+from cmlib.io.archive.runs import PERF, source_of
+from cmlib.io.sources import read_recordings
+from cmlib.io.store.raw import read_run
+from cmlib.shell import command_of_report
+
+
+def read_file(file, machine, options=None, format=None, place=""):
+    """Read the programs in a file; each kind of core is a program of its own.
+
+    Parameters
+    ----------
+    file : str or path
+        As `cmlib import` takes it.
+    machine : dict
+        Description of the machine; may be empty.
+    options : ReadOptions, optional
+        What the user says about the file.
+    format : str, optional
+        Name of the file's format. Default: the only one that recognizes it.
+    place : str, default ""
+        CPU, core, socket, node or kind of core of which the counts are taken.
+
+    Returns
+    -------
+    list of tuple
+        See the module.
+    """
+    by_name = {}
+    for source in read_recordings([str(file)], machine, format=format, options=options, place=place):
+        by_name.setdefault(source.name, []).append(source)
+    programs = []
+    for program_name, of_program in by_name.items():
+        metas = [source.facts | {"note": source.note, "imported": True} for source in of_program]
+        name = " ".join(filter(None, [Path(file).name, program_name]))
+        programs.append((name, metas, [(source.counts, source.running) for source in of_program]))
+    return programs
+
+
+def read_recorded(name):
+    """Read the recorded program `name`; returns a list of one tuple, as the module says.
+
+    CmlibError if it is simulated, or has no run that can be read.
+    """
+    folder = places.recordings_dir() / name
+    metas = {folder / f"{run}.json": meta for run, meta in readable_runs(folder).items()}
+    if any(source_of(meta) != PERF for meta in metas.values()):
+        report = command_of_report(name)
+        raise CmlibError(f"{name} is simulated: no cycles were counted. Its report: {report}")
+    runs = readable(lambda file: read_run(file, metas[file]), metas)
+    if not runs:
+        raise CmlibError(f"{name} has no run that can be read.")
+    metas = [metas[file] | {"cpus": run.cpus} for file, run in runs.items()]
+    return [(name, metas, [(run.counts, run.running) for run in runs.values()])]

@@ -1,0 +1,54 @@
+"""The page of a user's program, which is made from its summary before any notebook runs."""
+
+import json
+
+import cmlib
+from cmlib import places, report
+from cmlib.report.page import build_index
+from cmlib.report.program import render_card, summarize_source, write_summaries
+
+TABLE = """
+ Performance counter stats for './app <b>':
+
+     1,830,000,000      cycles
+       640,000,000      instructions
+       200,000,000      branches
+        42,000,000      branch-misses
+
+       0.611000000 seconds time elapsed
+"""
+
+
+def test_a_file_is_shown_as_a_card_whose_command_comes_before_what_to_try(tmp_path):
+    file = tmp_path / "app<b>.txt"
+    file.write_text(TABLE)
+    cards = cmlib.summarize(file)
+    (summary,) = cards.summaries
+    html = cards._repr_html_()
+    assert "app&lt;b&gt;.txt" in html and "<b>" not in html
+    command = summary["first"]["separate"].partition("   (")[0]
+    assert html.index("verdict") < html.index(f"<code>{command}</code>") < html.index("What to try")
+    assert f"{summary['first']['advice'][0]['at_most']:.0f}&nbsp;%" in html
+    assert html.count("<svg") == len(summary["cycles"])
+
+
+def test_the_page_is_whole_before_the_first_notebook_has_ended(tmp_path):
+    file = tmp_path / "app.txt"
+    file.write_text(TABLE)
+    (summary,) = summarize_source(file).summaries
+    folder = tmp_path / "live/app"
+    folder.mkdir(parents=True)
+    write_summaries(folder, {"app": summary})
+    page = build_index(folder, to_come=["First look"]).read_text(encoding="utf-8")
+    assert str(render_card(summary)) in page and "First look" in page and "</html>" in page
+    answers = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
+    assert answers["profile"] == "live/app"
+    assert answers["programs"]["app"]["first"] == summary["first"]
+    results = report.Results("00_a", title="A", question="?", profile="live/app", folder=tmp_path)
+    results.save()
+    assert str(render_card(summary)) in build_index(folder).read_text(encoding="utf-8")
+
+
+def test_the_four_shares_are_drawn_where_slots_were_counted():
+    cards = cmlib.summarize(places.shipped("recordings") / "gcc/mlpx12-p0-00.csv.gz", processor="amd_zen5")
+    assert "slots of the pipeline" in cards._repr_html_()
