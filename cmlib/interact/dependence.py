@@ -77,6 +77,29 @@ def pair_surface(fitted, X, a, b, n=10):
     return joint, pd.DataFrame(summed, joint.index, joint.columns)
 
 
+def positions_on_surface(X, surface):
+    """Compute where the rows of X lie on a surface of :func:`pair_surface`.
+
+    Parameters
+    ----------
+    X : DataFrame
+        With a column for each of the two events of the surface.
+    surface : DataFrame
+        Index and columns are ascending values of the events, and are named after them.
+
+    Returns
+    -------
+    DataFrame
+        A column for each event: number of the value in the index or in the columns, between two values linearly
+        interpolated; NaN outside of the surface. Rows as X.
+    """
+    positions = {}
+    for values in (surface.columns, surface.index):
+        numbers = np.arange(len(values))
+        positions[values.name] = np.interp(X[values.name], values, numbers, left=np.nan, right=np.nan)
+    return pd.DataFrame(positions, index=X.index)
+
+
 def _held(values, places, points):
     """Copies of all rows, one copy for each point with the columns `places` set to its values."""
     rows = np.tile(values, (len(points), 1))

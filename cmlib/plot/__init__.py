@@ -17,6 +17,7 @@ from cmlib.plot.comparing import (
 )
 from cmlib.plot.compression import samples_and_lines
 from cmlib.plot.flow import flow
+from cmlib.plot.interactions import dots_by_pair, pair_surfaces
 from cmlib.plot.ranking import UNDECIDED, ranking, refinement
 from cmlib.plot.series import series, series_by_program, simulated_phases, stack_estimate
 from cmlib.plot.slots import CATEGORIES, NOT_DECIDED, shares_by_program, shares_by_progress, shares_card
