@@ -20,7 +20,7 @@
 # A line is a straight piece of an event's cumulative count, kept as three numbers in place of its samples; [notebook 07](../07_compression.ipynb) has the method, and what it makes of the paper's own event and suite. The streams here are of programs that Debian ships, at the paper's rate of samples but of software events, unless some of hardware events were recorded. What is ranked are events by their importance for IPC, as in CounterMiner, on programs recorded for cmlib with a processor's counters, not on the papers' data.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (35 sample streams of software events, and bzip2, gcc, kmeans and wordcount by hardware events; default parameters). Finding lines is cheap: all of the recording takes at most **0.52 %** of a program's processor time (paper: below 1.7 %), and the regression is a small part of that. But lines change the ranking: the ranking from lines agrees with that from counts by a rank correlation of **0.49**, where the ranking from counts agrees with itself by **0.68**, and with one at equal steps without lines by **0.65**.
+# > **Answer** (35 sample streams of software events, and bzip2, gcc, kmeans and wordcount by hardware events; default parameters). Finding lines is cheap: all of the recording takes at most **0.52 %** of a program's processor time (paper: below 1.7 %), and the regression is a small part of that. But lines change the ranking: the ranking from lines agrees with that from counts by a rank correlation of **0.48**, where the ranking from counts agrees with itself by **0.66**, and with one at equal steps without lines by **0.65**.
 
 # %% tags=["parameters"]
 streams: str = "auto"  # of hardware events if there are any, else software
