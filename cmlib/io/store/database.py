@@ -22,8 +22,9 @@ from cmlib.io.archive.files import NO_FILE, opened
 from cmlib.io.store.errors import StoreError
 from cmlib.passwords import hide
 
-# Version of the tables below; a store of another version is refused.
-SCHEMA = 10
+# Version of the tables below and of the counts in them; a store of another version is refused and made anew. Raise it
+# with every change of what the readers in cmlib.io make of a recording.
+SCHEMA = 11
 
 _NAMESPACE = "cmlib"
 # The application_id in the header of an SQLite file, "cmlb", and its bytes there: by it a file is known as a store.
