@@ -119,6 +119,15 @@ def test_readers_and_rebuilds_at_once_see_whole_stores_only(recordings, url):
     assert problems == [] and store.is_current(recordings, url)
 
 
+def test_a_store_that_older_code_has_read_is_made_anew(recordings, url, monkeypatch):
+    with monkeypatch.context() as older:
+        older.setattr(database, "hash_readers", lambda: "older")
+        store.rebuild(recordings, url)
+    assert not store.is_current(recordings, url)
+    store.refresh(recordings, url)
+    assert store.is_current(recordings, url)
+
+
 # --- what is no store, or another's
 
 

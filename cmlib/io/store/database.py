@@ -6,6 +6,8 @@ Errors of the database are raised as StoreError.
 """
 
 import contextlib
+import functools
+import hashlib
 import os
 import sys
 from pathlib import Path
@@ -22,8 +24,7 @@ from cmlib.io.archive.files import NO_FILE, opened
 from cmlib.io.store.errors import StoreError
 from cmlib.passwords import hide
 
-# Version of the tables below and of the counts in them; a store of another version is refused and made anew. Raise it
-# with every change of what the readers in cmlib.io make of a recording.
+# Version of the tables below; a store of another version is refused.
 SCHEMA = 11
 
 _NAMESPACE = "cmlib"
@@ -36,6 +37,16 @@ _BUILDING, _SWAPPING = 0x636D6C6962, 0x636D6C6963
 # in the run's own table; in a run of mode "lines", slope_k and intercept_k, and event 0, which times the samples, is x.
 # `refused` lists recordings that could not be stored: name, sizes and times of their files, and reason.
 RUNS, REFUSED, VERSION = "runs", "refused", "store_version"
+
+
+@functools.cache
+def hash_readers():
+    """Return a hash (str) of the code in cmlib.io and of the names of events, on which the counts in a store depend."""
+    code = sorted(Path(__file__).parents[1].rglob("*.py"))
+    digest = hashlib.sha256()
+    for file in [*code, places.shipped("events") / "names.yaml"]:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 @contextlib.contextmanager
@@ -76,7 +87,8 @@ def replacing(url):
     url = parse(url)
     replace = _replacing_file if url.get_backend_name() == "sqlite" else _replacing_namespace
     with replace(url) as connection:
-        pd.DataFrame({"version": [SCHEMA]}).to_sql(VERSION, connection, index=False)
+        about = {"version": [SCHEMA], "readers": [hash_readers()]}
+        pd.DataFrame(about).to_sql(VERSION, connection, index=False)
         yield connection
 
 

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from cmlib import segments
 from cmlib.io.events import second_readings
 from cmlib.io.recording import Recording, make_recording
-from cmlib.io.store.database import REFUSED, RUNS, reading
+from cmlib.io.store.database import REFUSED, RUNS, VERSION, hash_readers, reading
 from cmlib.io.store.errors import StoreError
 from cmlib.io.store.raw import MODE as LINES
 from cmlib.io.store.raw import find_sources
@@ -118,7 +118,9 @@ def load(url, run_id):
 
 
 def is_current(recordings_dir=None, url=None, *, samples_dir=None):
-    """Whether the store at `url` holds exactly the recordings on disk; False if there is no store.
+    """Whether the store at `url` holds exactly the recordings on disk, as the present code reads them.
+
+    False if there is no store.
 
     `recordings_dir` is by default `data/recordings`, `samples_dir` ``samples`` beside it; the store the SQLite file
     among the results.
@@ -127,7 +129,10 @@ def is_current(recordings_dir=None, url=None, *, samples_dir=None):
         with reading(url) as connection:
             stored = _metas(connection)
             left_out = dict(connection.execute(sa.text(f"SELECT name, state FROM {REFUSED}")).all())
+            readers = connection.execute(sa.text(f"SELECT readers FROM {VERSION}")).scalar()
     except StoreError:
+        return False
+    if readers != hash_readers():
         return False
     recorded, refused = {}, {}
     for source in find_sources(recordings_dir, samples_dir):
