@@ -66,7 +66,7 @@ MEASURES = {"h_statistic": "H", "residual_variance": "residual variance",
 # %% [markdown]
 # ## Data
 #
-# The model is that of notebook 03. A row is a step of progress or an interval of time, a column is an event in counts per cycle. Events that are IPC under another name are left out. The least important events are dropped until the model predicts unseen parts of the program best. The pairs of its `n_events` most important events are ranked below.
+# The model is that of notebook 03. Rows are intervals of time, or steps of progress where several runs were merged. Columns are events, in counts per cycle. Events that equal IPC up to a nearly constant factor are left out. The least important events are dropped until the model predicts unseen parts of the program best. The pairs of its `n_events` most important events are ranked below.
 
 # %%
 table = experiments.event_table(url)
@@ -121,19 +121,19 @@ class Curve:
 #
 # The intensity $v_{ab}$ of a pair is a sum of squares over $n$ rows $i$.
 #
-# **Eq. 12 as printed.** The paper calls $p_i$ "the performance (IPC) predicted by the linear regression model" and $\bar p$ "the observed performance". Here $p_i$ is the plane that is fitted to the observed IPC, so the residuals contain the effects of all other events.
+# **Eq. 12 as printed.** The paper calls $p_i$ "the performance (IPC) predicted by the linear regression model" and $\bar p$ "the observed performance". Here $p_i$ is the prediction at row $i$ of a linear regression of the observed IPC on the two events. Its residuals contain the effects of all other events.
 #
 # $$v^{\mathrm{printed}}_{ab} = \sum_{i=1}^{n} (p_i - IPC_i)^2 \tag{12}$$
 #
-# **Residual variance.** The paper's text sets "the values of all other events to their respective means". IPC was not observed there, but a model $\hat f$ predicts it (Elith, Leathwick and Hastie 2008). The plane $p_i$ is fitted to these predictions.
+# **Residual variance.** The paper's text sets "the values of all other events to their respective means". No row was measured with these values, so a model $\hat f$ predicts IPC for them (Elith, Leathwick and Hastie 2008). The regression $p_i$ is fitted to these predictions.
 #
 # $$v^{\mathrm{residual}}_{ab} = \sum_{i=1}^{n} (p_i - \hat f(x_{ia}, x_{ib}, \bar x))^2$$
 #
-# **Friedman's H** (Friedman and Popescu 2008). The partial dependence $F_{ab}$ is the mean prediction if $a$ and $b$ have the values of row $i$ and the other events those of all rows, minus its mean over $i$. $F_a$ and $F_b$ are the same for one event. The sum is the numerator of their $H^2$.
+# **Friedman's H** (Friedman and Popescu 2008). The partial dependence $F_{ab}$ is computed for each row $i$: set $a$ and $b$ to their values in row $i$ in all rows, and average the predictions. Then subtract the mean over $i$. $F_a$ and $F_b$ are the same with one event set. Friedman and Popescu divide this sum by that of $F_{ab}^2$ to get $H^2$.
 #
 # $$v^{H}_{ab} = \sum_{i=1}^{n} (F_{ab}(x_{ia}, x_{ib}) - F_a(x_{ia}) - F_b(x_{ib}))^2$$
 #
-# The importance of a pair is its share of the intensities of all pairs. It is not a share of IPC: even where all pairs have a negligible effect, one has the largest share. In this formula $i$ counts pairs.
+# The importance of a pair is its share of the intensities of all pairs. It is not a share of IPC: even where all pairs have a negligible effect, one has the largest share. In this formula $i$ and $j$ count pairs, not rows.
 #
 # $$I_i = \frac{v_i}{\sum_{j=1}^{n} v_j} \times 100\,\% \tag{13}$$
 
@@ -227,7 +227,7 @@ results.table(recovery, "planted", "**Table.** Synthetic data: in how many data 
               decimals=1)
 
 # %% [markdown]
-# The residual variance takes the curve of one strong event for an interaction, so that this event is in most of its first pairs. Eq. 12 as printed puts that pair first which says least about IPC. Only H is used for the tests below.
+# The residual variance takes the curve of one strong event for an interaction, so that this event is in most of its first pairs. Eq. 12 as printed ranks first the pair that explains IPC least. Only H is used for the tests below.
 #
 # ## The pairs of the programs
 #
@@ -276,21 +276,22 @@ figure, _ = plot.dots_by_pair({name: first_pairs[name] for name in programs[:4]}
                               value="importance", others=SEEDS, xlabel="importance [%]",
                               names=("model of notebook 03", "five other seeds"))
 results.figure(figure, "fig11-h", "**CounterMiner, Fig. 11 and 12, by Friedman's H.** The first "
-               "pairs of each program (at most four programs): share of all pair effects. A pair "
-               "is certain if its rings lie at its filled dot. Rings near 0 mean that other models "
-               "do not use the pair. The paper's figures are of other pairs and programs, by its "
-               "own measure, and of one model each. Short names are explained in the next table.")
+               "pairs of each program (at most four programs) and their importance (Eq. 13). A "
+               "pair is stable if its rings lie at its filled dot. Rings near 0 mean that other "
+               "models do not use the pair. The paper's figures show one model per program, "
+               "ranked by the paper's measure. The next table explains the short names.")
 
 # %%
-listed = pd.concat({name: pairs[["event_a", "event_b"]].head(3).melt(value_name="event")["event"]
+listed = pd.concat({name: pairs[["event_a", "event_b"]].melt(value_name="event")["event"]
                     for name, pairs in first_pairs.items()})
 listed = pd.DataFrame({"event": listed.drop_duplicates().to_numpy()})
 listed.insert(0, "short name", events.abbreviate(listed["event"], table))
 listed["counts"] = table["description"].reindex(listed["event"]).to_numpy()
-results.table(listed, "events", "**Table.** The events of the first three pairs of each program.")
+results.table(listed, "events", "**Table.** The events of the pairs in the figure.",
+              rows=60)
 
 # %% [markdown]
-# The next table adds a second test. The same five models are fitted to data without any interaction: the predictions of an additive model, whose trees have one split each. What H finds there is noise. A first pair is *certain* if it is first in all five models and its intensity exceeds every pair of this noise.
+# The next table adds a second test. The same five models are fitted to data without any interaction: the predictions of an additive model, whose trees have one split each. The interactions that H finds there are noise. A first pair is *certain* if it is first in all five models and its intensity exceeds every pair of this noise.
 
 # %%
 rows = {}
@@ -316,7 +317,7 @@ results.table(sure, "first-pairs", "**Table.** The first pair by H and its share
 # %% [markdown]
 # Why can a share be large in one model and near zero in another, if only the seed differs? Several events count nearly the same. The random half of the rows decides on which of them a tree splits, and a pair has no effect in a model that does not use one of its events.
 #
-# **Explore.** The surface of a pair shows its interaction. Left: the model's prediction for both events together. Middle: the sum of their single effects. Right: the difference. The axes are quantiles, so equal distances hold equal numbers of rows and the numbers at the axes are uneven. White dots are rows of the program. Where there are none, the model extrapolates.
+# **Explore.** The surface of a pair shows its interaction. Left: the model's prediction for both events together. Middle: the sum of their single effects. Right: the difference. The axes are spaced by quantiles: equal distances hold equal numbers of rows. White dots are rows of the program. Where there are none, the model extrapolates.
 
 
 # %%
@@ -343,14 +344,14 @@ flat = pd.concat({(name, MEASURES[measure]): pairs for name, by_measure in ranke
                   for measure, pairs in by_measure.items()}, names=["program", "measure"])
 flat = flat.reset_index(["program", "measure"]).reset_index(drop=True).drop(columns="pair")
 results.table(flat, "pairs", "**Table.** All pairs by each measure: intensity [IPC²] and "
-              "importance (Eq. 13) [%]. The column *h* is the root of the share of the "
-              "interaction in the squared joint effect: 0 is no interaction, 1 is nothing else.",
+              "importance (Eq. 13) [%]. The column *h* is Friedman's H: 0 if the "
+              "joint effect is the sum of the single effects, 1 if there are no single effects.",
               rows=top, decimals=3)
 
 # %% [markdown]
 # ## Does a model with interactions predict better?
 #
-# Trees with a single split each add up single effects. Deeper trees allow interactions. Both predict unseen parts of the program: it is cut into twelve blocks, and each of four folds of three blocks is predicted from the others. If interactions matter, the deeper trees should have a smaller error. The events were chosen with deeper trees, which favors them.
+# Trees with a single split each add up single effects. Deeper trees allow interactions. Both predict unseen parts of the program: it is cut into twelve blocks, and each of four folds of three blocks is predicted from the others. If interactions matter, the deeper trees should have a smaller error. The events were chosen by models with deeper trees, which favors the models with interactions.
 
 
 # %%
@@ -412,28 +413,30 @@ results.table(agreement, "agreement", "**Table.** *First*: share of the first pa
 # %% [markdown]
 # ## Result
 #
-# The paper's numbers are from other programs and another processor. Ours for branches are from the programs that the paper also has.
+# The paper's numbers are of 16 programs on another processor. Numbers that stand beside a number of the paper are of those programs here that the paper also has (of the suites HiBench and CloudSuite).
 
 # %%
 like_paper = experiments.of_suites(programs, ["HiBench", "CloudSuite 3.0"])
 if like_paper:
+    in_both = f"of {', '.join(like_paper)}"
     of_printed = agreement.xs("Eq. 12 as printed", level="measure").loc[like_paper]
     results.number(f"strongest {top} pairs with a branch event, by Eq. 12 as printed",
-                   of_printed["branch [%]"].mean(), "%",
+                   of_printed["branch [%]"].mean(), "%", note=in_both,
                    paper=paper_values["branch_share_percent"])
-    results.number("all pairs with a branch event", of_printed["all pairs [%]"].mean(), "%")
+    results.number("all pairs with a branch event", of_printed["all pairs [%]"].mean(), "%",
+                   note=in_both)
     of_h = agreement.xs("H", level="measure").loc[like_paper, "first [%]"]
-    results.number("largest share of a first pair, by H", of_h.max(), "%",
+    results.number("largest share of a first pair, by H", of_h.max(), "%", note=in_both,
                    paper=max(paper_values["dominant_percent"].values()))
-    results.number("smallest share of a first pair, by H", of_h.min(), "%",
+    results.number("smallest share of a first pair, by H", of_h.min(), "%", note=in_both,
                    paper=min(paper_values["dominant_percent"].values()))
 n_programs = f"of {len(programs)}"
 results.number("programs whose first pair by H stays first with other seeds",
                int(stays_first.sum()), note=n_programs)
 results.number("programs whose first pair by H exceeds a model without interactions",
                int(exceeds_noise.sum()), note=n_programs)
-results.number("programs whose first pair by H is sure", int((stays_first & exceeds_noise).sum()),
-               note=n_programs)
+n_certain = int((stays_first & exceeds_noise).sum())
+results.number("programs whose first pair by H is certain", n_certain, note=n_programs)
 results.number("programs that interactions predict better", int((judged["low"] > 0).sum()),
                note=n_programs)
 for label in [*MEASURES.values(), "random order"]:
@@ -446,10 +449,10 @@ results.numbers()
 #
 # * The synthetic test has the form that H measures, and no two of its events count nearly the same, as recorded events often do. So it shows that the other two measures fail, not that H is right on recordings.
 # * The data without interactions are the output of a model. They have less noise than measured IPC, so the second test is an easy one.
-# * Events are those of one seed's model, and rows are not resampled as in notebook 03.
+# * The events are those that one model kept, with one seed. Rows are not resampled, as they are in notebook 03.
 # * An interaction in a model is not a mechanism in the processor. Two events with one cause can share its effect between them.
 # * The paper explains the strong pair of retired and mispredicted branches by their correlation. A correlation of two events is not an interaction.
-# * H uses 60 rows drawn at random, or all if there are fewer (30 for the synthetic data), because its cost grows with the square of the rows.
+# * H uses 60 rows drawn at random (30 in the test with two planted pairs), because its cost grows with the square of the number of rows.
 #
 # ## Your own program
 #
