@@ -1,8 +1,8 @@
 """Answers from hardware performance counters: record, clean and rank events, and explain where cycles go.
 
-`cmlib.load_example` gives a recording that comes with the package, `cmlib.summarize` says what limits a program by a
-file of counts; everything else is in sub-packages, which
-CONTRIBUTING.md describes. What users can mend is raised as :class:`cmlib.errors.CmlibError` or ValueError.
+`cmlib.load_example` loads a recording that comes with the package; `cmlib.summarize` reads a file of counts and says
+what limits the program. Everything else is in sub-packages, which CONTRIBUTING.md describes. Errors that users can
+correct are of :class:`cmlib.errors.CmlibError`.
 """
 
 import importlib
@@ -80,6 +80,6 @@ def summarize(recording, *, processor=None):
     >>> cards.summaries[0]["name"]
     'mlpx12-p0-00.csv.gz'
     """
-    # Results in the cache depend on what is imported by name; none depends on the pages.
+    # Not an import statement: cached results depend on what those name, and no result depends on the pages.
     program = importlib.import_module("cmlib.report.program")
     return program.summarize_source(recording, processor=processor)
