@@ -322,12 +322,15 @@ results.table(sure, "first-pairs", "**Table.** The first pair by H and its share
 
 # %%
 def draw_pair(program, pair):
-    """Return the surfaces of a pair, and no text below them."""
+    """Return the surfaces of a pair, and how far each of them reaches."""
     X = matrices[program].X
     joint, summed = pair_surface(refined[program].model, X, *pair.split(" × "))
     positions = positions_on_surface(X, joint)
     figure, _ = plot.pair_surfaces(joint, summed, positions, quantity=explained.name)
-    return figure, ""
+    surfaces = {"both events": joint, "sum of single effects": summed, "difference": joint - summed}
+    reach = {label: [np.min(values), np.max(values)] for label, values in surfaces.items()}
+    table_below = pd.DataFrame(reach, index=["lowest", "highest"]).T
+    return figure, table_below.to_html(float_format="{:.3f}".format)
 
 
 offered = {name: list(ranked[name]["h_statistic"]["pair"]) for name in programs}
