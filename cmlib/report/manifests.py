@@ -113,8 +113,9 @@ def page_address(notebook):
 
 def notebooks_with_pages(folder):
     """Names (set of str) of the notebooks that have a page in a profile's folder (path)."""
-    files = Path(folder).glob("*/*.html")
-    return {file.stem for file in files if file.stem == file.parent.name}
+    # Only this folder is listed: those in it are renamed while notebooks run.
+    places = Path(folder).glob("*/")
+    return {place.name for place in places if (place / f"{place.name}.html").is_file()}
 
 
 def failed_notebook(folder, notebook):
