@@ -60,12 +60,15 @@ def test_of_two_builders_the_last_to_end_stays(tmp_path):
     url = f"sqlite:///{tmp_path}/store.sqlite"
     with replacing(url) as first:
         with replacing(url) as second:
-            second.exec_driver_sql(f"INSERT INTO {VERSION} VALUES (-2)")
-        first.exec_driver_sql(f"INSERT INTO {VERSION} VALUES (-1)")
+            second.exec_driver_sql(f"INSERT INTO {VERSION} (version) VALUES (-2)")
+        first.exec_driver_sql(f"INSERT INTO {VERSION} (version) VALUES (-1)")
         assert len(drafts(tmp_path)) >= 1
     assert os.listdir(tmp_path) == ["store.sqlite"]
     with store.database.reading(url) as connection:
-        assert connection.exec_driver_sql(f"SELECT * FROM {VERSION}").scalars().all() == [store.SCHEMA, -1]
+        assert connection.exec_driver_sql(f"SELECT version FROM {VERSION}").scalars().all() == [
+            store.SCHEMA,
+            -1,
+        ]
 
 
 def test_other_drafts_are_left_alone(tmp_path):

@@ -20,7 +20,7 @@
 # This notebook runs the method by hand on ten samples, then on published recordings of the paper's suite and the paper's event (its Fig. 1 to 9). It compares the lines with a method that needs no regression: keeping every n-th sample.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (20 cases of SPEC CPU2006, last-level load misses recorded by others; default parameters). The lines take **14** times less space than the samples in the median case (**3.7** to **128** times). In the worst case a sample is **3.6 %** of the run's count away from its line. Keeping every n-th sample in the same space is no worse on these recordings: its largest distance is smaller than that of the lines in **11** of 20 cases. On the other recordings of this page, its worst distance is **35 %** of the count, and that of the lines **3.1 %**. A test for drift, which the paper does not have, lowers the largest distance of the lines to **0.34 %**, but takes more space. The paper's measure of fit is lenient: even a single line for the whole run passes it in **18** of 20 cases.
+# > **Answer** (20 cases of SPEC CPU2006, last-level load misses recorded by others; default parameters). The lines take **14** times less space than the samples in the median case (**3.7** to **128** times). In the worst case a sample is **3.6 %** of the run's count away from its line. A simpler method keeps every n-th sample, so many that they take the space of the lines. On these recordings it is no worse: its largest distance is smaller in **11** of 20 cases. On the other recordings of this page its worst distance is **35 %** of the count, while that of the lines is **3.1 %**. A test for drift, which the paper does not have, lowers the largest distance of the lines to **0.34 %**, but takes more space. The paper's measure of fit is lenient: even a single line for the whole run passes it in **18** of 20 cases.
 
 # %% tags=["parameters"]
 suite: str = "spec-llc"  # streams to compress
@@ -145,7 +145,7 @@ pd.DataFrame({"case": [shortest], "samples": [len(x)], "lines, cell above": [cel
 # * **drift test** (Page 1954): two sums add up the residuals to either side, $g^{\pm}_{n+1} = \max(0,\ g^{\pm}_n \pm (y_{n+1} - \hat y_{n+1})/\hat\sigma - \tfrac12)$. The line also ends when one of them exceeds `drift`.
 # * **hard bound** (O'Rourke 1981): the line ends when no straight line is within `bound` of all its samples, $|y_i - k x_i - b| \le bound$.
 #
-# The baseline uses no regression: keep **every n-th** sample, and draw straight lines between those. The step $n$ is the smallest with which the kept samples take no more space than the lines as printed. The last sample is kept as well. Another baseline is **one line**, the least-squares line of the whole run.
+# The baseline uses no regression: keep **every n-th** sample, and draw straight lines between those. The step $n$ is as small as possible, so that the kept samples take at most the bytes of the lines as printed. The last sample is kept as well. Another baseline is **one line**, the least-squares line of the whole run.
 
 
 # %%
@@ -288,8 +288,8 @@ figure, _ = plot.by_case(shown, ylabel="MNESD [share of the count]",
                          levels={"paper's claim": printed["mnesd_below"]})
 results.figure(figure, "fig05", "**Online regression, Fig. 5.** MNESD of the lines, with and "
                "without the drift test, and of one line for the whole run. Marks below the dashed "
-               "line fulfill the paper's claim. Where even *one line* is below it, the "
-               "claim shows nothing about the method.")
+               "line fulfill the paper's claim. Cases in which even *one line* is "
+               "below it do not support the claim.")
 
 # %%
 worst, best = mnesd["printed"].idxmax(), mnesd["printed"].idxmin()
@@ -333,7 +333,7 @@ notebook.widget(panel, "explore", "**Figure.** The panel as it opens: the case w
 # %% [markdown]
 # ## Other timers and another suite
 #
-# The paper's timing event is cycles. Cycles were recorded only together with store misses, so store misses are compressed with both timing events, cycles and instructions. The second suite is SPEC CPU2000 on an AMD processor (`cmlib fetch spec2000`): mispredicted branches by instructions.
+# The paper's timing event is cycles. Only the recordings of store misses also have cycles. So store misses are compressed twice, with cycles and with instructions as the timing event. The second suite is SPEC CPU2000 on an AMD processor (`cmlib fetch spec2000`): mispredicted branches by instructions.
 
 # %%
 others = {f"{event} by {timer}": fits}
@@ -417,7 +417,7 @@ results.numbers()
 # papermill notebooks/07_compression.ipynb out.ipynb -p program myapp
 # ```
 #
-# A recording in intervals, such as an imported file of `perf stat -I`, has no samples, and the notebook stops. The parameter to change first is `n_sigma`: a larger one makes fewer and coarser lines.
+# The notebook needs samples. It stops for a recording in intervals, such as an imported file of `perf stat -I`. The parameter to change first is `n_sigma`: a larger one makes fewer and coarser lines.
 #
 # ## References
 #
