@@ -91,7 +91,9 @@ def test_a_recording_of_software_events_becomes_a_report(recorded, new_page, pic
     page = opened(recorded, new_page, pictures / "recorded.png")
     card = unfolded(page)
     assert "It waits: the program was on a CPU for" in card and "with a context switch every" in card
-    assert "Page faults: 2 to" in card and "2 runs (medians)" in card
+    # How much depends on the machine and on what else it does.
+    assert re.search(r"Page faults: \d+ to \d+ % of the CPU time", card)
+    assert "2 runs (medians)" in card
     assert page.locator("figure img[src*='counting']").count() == 1
 
 
