@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from cmlib.cli import main
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.experiments.tuning.labels import parse_program_label, program_label
-from cmlib.experiments.tuning.recordings import load_tuned
+from cmlib.experiments.tuning.recordings import load_levels, load_tuned
 from cmlib.experiments.tuning.settings import TABLE_IV, emitted_of, quantity, settings_of
-from cmlib_workloads.tuning import at_levels, at_random, at_rates, record_runs
+from cmlib_workloads.tuning import at_levels, at_random, at_rates, order_runs, record_runs
 from cmlib_workloads.tuning.rates import important_rates, rates_to_emit
 from tests.notebook_functions import functions_of
 from tests.small_runs import add_run
 
 MACHINE = {"model_name": "one", "kernel": "Linux", "processors": 2}
+OTHER = MACHINE | {"model_name": "other"}
 
 
 def test_settings_lie_within_table_iv_and_reach_its_ends():
@@ -43,6 +44,14 @@ def test_one_parameter_moves_at_a_time():
     for run in ends:
         moved = {abbr for abbr, value in settings_of(run.options).items() if value != base[abbr]}
         assert moved == {run.name.split("-")[1]}
+
+
+def test_each_pass_has_an_order_of_its_own():
+    runs = at_levels("sort", ["bbs", "exc", "nwt"])
+    passes = [[run for number, run in order_runs(runs, 3) if number == of_pass] for of_pass in (1, 2, 3)]
+    assert all(sorted(order, key=runs.index) == runs for order in passes)
+    assert passes[0] != passes[1] != passes[2] != passes[0]
+    assert [run for _, run in order_runs(runs, 1)] == runs
 
 
 def test_rates_are_drawn_by_themselves_a_third_of_them_none():
@@ -93,7 +102,7 @@ def test_the_list_names_the_designs(tmp_path, monkeypatch):
     done = CliRunner().invoke(main, ["record-tuning", "--list", "--program", "sort"])
     assert done.exit_code == 0, done.output
     assert re.search(r"sort at random +60 of +60 runs", done.output)
-    assert re.search(r"sort at both ends of bbs, exc, nwt, ssb +36 of +36 runs", done.output)
+    assert re.search(r"sort at both ends of exc, nwt, ssb +28 of +28 runs", done.output)
     assert "sort beside emitted events, exc-high" in done.output
     done = CliRunner().invoke(main, ["record-tuning", "--list", "--program", "bzip2"])
     assert done.exit_code == 2 and "kmeans" in done.output
@@ -106,10 +115,10 @@ def test_only_programs_on_a_cluster_are_recorded(tmp_path):
 
 @pytest.fixture
 def write(tmp_path):
-    def write(run, counts, *, seconds=10.0, scale=1.0, machine=MACHINE):
+    def write(run, counts, *, seconds=10.0, scale=1.0, machine=MACHINE, folder=""):
         told = program_label(run.name.split("-")[0], scale=scale, options=run.noted)
         changes = {"command": told, "duration_s": seconds, "machine": machine}
-        return add_run(tmp_path, run.name, "tuning", 0, 0, counts.items(), **changes)
+        return add_run(tmp_path / folder, run.name, "tuning", 0, 0, counts.items(), **changes)
 
     return write
 
@@ -145,6 +154,31 @@ def test_levels_stand_beside_the_defaults(write, tmp_path):
     }
 
 
+def test_levels_are_told_apart_by_session(write, tmp_path):
+    for run in at_levels("sort", ["dpl"]):
+        write(run, {"task-clock": 50}, seconds=10.0, folder="tuning")
+    for run, seconds in zip(at_levels("sort", ["bbs"]), (20, 22, 21), strict=True):
+        write(run, {"task-clock": 50}, seconds=float(seconds), folder="tuning-levels", machine=OTHER)
+    write(at_random("sort", 1)[0], {"task-clock": 50}, folder="tuning")
+    write(at_random("pagerank", 1)[0], {"task-clock": 50}, folder="tuning")
+    levels = load_levels(tmp_path)
+    assert set(levels["program"]) == {"sort"}
+    assert levels.groupby(["session", "parameter"])["seconds"].apply(list).to_dict() == {
+        ("2026-11-21, one", "dpl"): [10, 10, 10],
+        ("2026-11-21, other", "bbs"): [21, 22, 20],
+    }
+    with pytest.raises(NothingRecordedError, match="'pagerank' is not among .* one parameter"):
+        load_levels(tmp_path, "pagerank")
+
+
+def test_levels_of_several_machines_in_one_session_are_refused(write, tmp_path):
+    default, low, _ = at_levels("sort", ["bbs"])
+    write(default, {"task-clock": 50}, folder="tuning-levels")
+    write(low, {"task-clock": 50}, folder="tuning-levels", machine=OTHER)
+    with pytest.raises(CmlibError, match="times can't be compared"):
+        load_levels(tmp_path)
+
+
 def test_runs_with_emitted_events_are_an_experiment_of_their_own(write, tmp_path):
     for number, run in enumerate(at_random("sort", 5)):
         write(run, {"task-clock": 500, "page-faults": 500 + 1000 * number, "cpu-migrations": 5}, seconds=10.0)
@@ -171,7 +205,7 @@ def test_runs_with_emitted_events_are_an_experiment_of_their_own(write, tmp_path
     assert judged["factor"].tolist() == ["page-faults", ""]
 
 
-@pytest.mark.parametrize("change", [{"scale": 2.0}, {"machine": MACHINE | {"model_name": "other"}}])
+@pytest.mark.parametrize("change", [{"scale": 2.0}, {"machine": OTHER}])
 def test_times_that_cannot_be_compared_are_refused(write, tmp_path, change):
     one, other = at_random("sort", 2)
     write(one, {"task-clock": 50, "page-faults": 1})
@@ -194,3 +228,11 @@ def test_what_is_not_recorded_is_told_with_its_command(write, tmp_path):
         NothingRecordedError, match="of kmeans under settings drawn at random: run .*--program kmeans`"
     ):
         load_tuned(tmp_path, "kmeans")
+
+
+def test_the_session_of_levels_is_listed_by_itself(tmp_path, monkeypatch):
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    done = CliRunner().invoke(main, ["record-tuning", "--list", "--levels"])
+    assert done.exit_code == 0, done.output
+    assert re.search(r"sort at both ends of bbs, nwt, exc, one session +42 of +42 runs", done.output)
+    assert "at random" not in done.output

@@ -22,7 +22,7 @@ from cmlib.errors import CmlibError
 from cmlib.experiments.folders import HARDWARE
 from cmlib.experiments.kernels.programs import kernels as all_kernels
 from cmlib.experiments.micro import recordings
-from cmlib.experiments.tuning.settings import TABLE_IV
+from cmlib.experiments.tuning.settings import LEVELS_FOLDER, TABLE_IV
 from cmlib.io.samples.files import samples_dir
 from cmlib_workloads import catalog, kernels, tuning
 from cmlib_workloads.kernels import executions
@@ -44,10 +44,12 @@ SOFTWARE_GROUP = (
 )
 # Of the programs on Spark: their work, parameters tried at both ends, and settings beside which events are emitted.
 DESIGNS = {
-    "sort": (0.5, ("bbs", "exc", "nwt", "ssb"), ("default", "exc-high")),
+    "sort": (0.5, ("exc", "nwt", "ssb"), ("default", "exc-high")),
     "pagerank": (0.05, ("dpl", "exc", "nwt"), ("default",)),
 }
 _RANDOM, _PASSES_AT_ENDS, _EMITTING = 60, 4, 36
+# CounterMiner's Fig. 14 (bbs and nwt of sort), with exc as a control: its low end is the default, its high end is not.
+_LEVELS, _PASSES_OF_LEVELS = {"sort": ("bbs", "nwt", "exc")}, 6
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,7 @@ def all_parts():
         ),
         "streams": Part("07", "35 cases of eight CPU programs, a sample per million cycles", _streams),
         "tuning": Part("08", "programs on Spark under other settings", _tuning),
+        "tuning-levels": Part("08", "one parameter of Spark changed, in one session", _tuning_levels),
     }
 
 
@@ -304,6 +307,20 @@ def _tuning(counters, programs=tuple(DESIGNS)):
             names = [f"{program}-emit-{at}-{number:03d}" for number in range(_EMITTING)]
             emitting = partial(_emitting, folder, program, at)
             yield job(f"beside emitted events, {at}", names, emitting)
+
+
+def _tuning_levels(counters):
+    """Yield a job for each program of which one parameter is changed, with the defaults in the same session."""
+    folder = places.recordings_dir() / LEVELS_FOLDER / (HARDWARE if counters["offered"] else "")
+    for program, parameters in _LEVELS.items():
+        runs = tuning.at_levels(program, parameters)
+        there = sum(len(existing_runs(folder / run.name)) for run in runs)
+        scale, *_ = DESIGNS[program]
+        make = partial(
+            _record_tuning, program, lambda runs=runs: runs, folder, scale, _PASSES_OF_LEVELS, counters
+        )
+        about = f"{program} at both ends of {', '.join(parameters)}, one session"
+        yield CampaignPart(about, _PASSES_OF_LEVELS * len(runs), there, _TUNING_S, make)
 
 
 def _record_tuning(program, runs, folder, scale, passes, counters):

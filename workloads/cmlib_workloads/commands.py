@@ -76,9 +76,17 @@ def record_samples(only_list, lines, names):
     type=click.Choice(_ON_SPARK),
     help="This program of cmlib's on Spark; may be repeated.",
 )
-def record_tuning(only_list, programs):
+@click.option(
+    "--levels",
+    is_flag=True,
+    help="Only sort with one parameter changed, in a session of its own (CounterMiner, Fig. 14).",
+)
+def record_tuning(only_list, programs, levels):
     """Record programs on Spark under other settings than usual, that notebook 08 reads."""
-    _record(["tuning"], only_list, programs=programs)
+    if levels:
+        _record(["tuning-levels"], only_list)
+    else:
+        _record(["tuning"], only_list, programs=programs)
 
 
 @click.command(epilog="Example: cmlib programs")

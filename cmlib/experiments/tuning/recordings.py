@@ -1,8 +1,9 @@
 """Read the recordings of Spark programs that ran under different settings (parameters of Spark drawn at random).
 
 :func:`load_tuned` reads a folder of recordings, and gives a dict from program to its :class:`TuningRuns`:
-parameters, rates of events and run times [s], DataFrames with a row a run. A NothingRecordedError if there are
-none; a CmlibError if a program's are of several machines or scales.
+parameters, rates of events and run times [s], DataFrames with a row a run. :func:`load_levels` gives the times of the
+runs in which one parameter was changed, of all sessions. A NothingRecordedError if there are none; a CmlibError if a
+program's are of several machines or scales.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.experiments.folders import hardware_first
 from cmlib.experiments.requested import resolve_names
 from cmlib.experiments.tuning.labels import parse_program_label
-from cmlib.experiments.tuning.settings import FOLDER, emitted_of, settings_of
+from cmlib.experiments.tuning.settings import FOLDER, LEVELS_FOLDER, emitted_of, settings_of
 from cmlib.intervals import lengths_by_ends, whole_intervals
 from cmlib.io.archive import readable
 from cmlib.io.archive.runs import read_run_metadata
@@ -54,11 +55,7 @@ def load_tuned(folder="", wanted="all"):
     NothingRecordedError if there are none, or none of a named program; a CmlibError if a named one's are of several
     machines or scales.
     """
-    place = Path(folder or hardware_first(places.recordings_dir() / FOLDER))
-    metas, rows = readable(read_run_metadata, sorted(place.glob("*/*.json"))), {}
-    labels = readable(lambda file: parse_program_label(metas[file]["command"]), metas)
-    for file, (program, scale, options) in labels.items():
-        rows.setdefault(program, []).append((file, metas[file], scale, options))
+    rows = _recorded(Path(folder or hardware_first(places.recordings_dir() / FOLDER)))
     if not rows:
         raise NothingRecordedError(f"nothing recorded yet: run `{RECORD}`, which takes programs on Spark")
     about = "the programs recorded under other settings of Spark"
@@ -69,8 +66,80 @@ def load_tuned(folder="", wanted="all"):
     return readable(lambda name: _tuned(name, rows[name]), names)
 
 
-def _tuned(name, recorded):
-    """TuningRuns of a program, from its (file, metadata, scale, options)."""
+def load_levels(folder="", wanted="all"):
+    """Read the times of runs in which one parameter was changed and of those at the defaults, of every session.
+
+    A session is a set of runs that were made in turn on one machine. Only times of one session can be compared: the
+    runs at random and those of the folder ``tuning-levels`` are two sessions.
+
+    Parameters
+    ----------
+    folder : path
+        Folder of the recordings, in which the sessions are; by default that of the data.
+    wanted : str, default "all"
+        Programs, names separated by commas.
+
+    Returns
+    -------
+    DataFrame
+        Columns program, session ("DATE, PROCESSOR"), parameter (abbreviation of Table IV), level ("low", "default" or
+        "high"), pass (number of the repetition: each run is made once in a pass), date (text) and seconds. One row
+        per run and parameter: a run at the defaults is in the rows of every parameter of its session.
+
+    Raises
+    ------
+    NothingRecordedError
+        If there are no such runs, or none of a named program.
+    CmlibError
+        If the runs of a session are of several machines or scales.
+    """
+    frames = {}
+    for session in (FOLDER, LEVELS_FOLDER):
+        place = hardware_first(Path(folder or places.recordings_dir()) / session)
+        for name, recorded in _recorded(place).items():
+            frames.setdefault(name, []).append(_session_levels(name, recorded))
+    frames = {name: pd.concat(sessions) for name, sessions in frames.items()}
+    frames = {name: levels for name, levels in frames.items() if len(levels)}
+    if not frames:
+        raise NothingRecordedError(f"no run with one parameter changed is recorded yet: run `{RECORD}`")
+    about = "the programs of which one parameter of Spark was changed"
+    names = resolve_names(wanted, frames, about=about, todo=f"If it runs on Spark: `{RECORD} --program NAME`")
+    return pd.concat([frames[name] for name in names], ignore_index=True)
+
+
+def _session_levels(name, recorded):
+    """Rows of :func:`load_levels` of one program in one session, from its (file, metadata, scale, options)."""
+    _check_comparable(name, recorded)
+    changed, defaults = [], []
+    for _, meta, _, _ in recorded:
+        match meta["program"].removeprefix(f"{name}-").split("-"):
+            case ["default"]:
+                defaults.append(meta)
+            case [parameter, level]:
+                changed.append((parameter, level, meta))
+    for parameter in dict.fromkeys(parameter for parameter, _, _ in changed):
+        changed += [(parameter, "default", meta) for meta in defaults]
+    begun = min((meta["date"] for *_, meta in changed), default="")
+    session = f"{begun[:10]}, {recorded[0][1]['machine'].get('model_name')}"
+    rows = [
+        (name, session, parameter, level, meta["pass"], meta["date"], meta["duration_s"])
+        for parameter, level, meta in changed
+    ]
+    columns = ["program", "session", "parameter", "level", "pass", "date", "seconds"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _recorded(folder):
+    """Runs below a folder (Path): a dict from program to (file, metadata, scale, options) of each."""
+    metas, rows = readable(read_run_metadata, sorted(folder.glob("*/*.json"))), {}
+    labels = readable(lambda file: parse_program_label(metas[file]["command"]), metas)
+    for file, (program, scale, options) in labels.items():
+        rows.setdefault(program, []).append((file, metas[file], scale, options))
+    return rows
+
+
+def _check_comparable(name, recorded):
+    """Raise a CmlibError unless all runs are of one machine and one scale."""
     _, first, scale, _ = recorded[0]
     for file, meta, other, _ in recorded:
         if other != scale or _where(meta) != _where(first):
@@ -78,6 +147,12 @@ def _tuned(name, recorded):
                 f"{file}: {name} at scale {other:g} on {' '.join(_where(meta))}, others at {scale:g} on "
                 f"{' '.join(_where(first))}: times can't be compared. Move one kind out of the recordings."
             )
+
+
+def _tuned(name, recorded):
+    """TuningRuns of a program, from its (file, metadata, scale, options)."""
+    _check_comparable(name, recorded)
+    _, first, scale, _ = recorded[0]
     random, ends, defaults, settings, emitted = [], [], [], {}, {}
     by_file = {file: (meta, options) for file, meta, _, options in recorded}
     readings = readable(lambda file: _reading(file, *by_file[file]), by_file)

@@ -6,7 +6,6 @@ an emitter can run, which causes events (such as page faults) at set rates. A Cm
 Spark, or something is not installed.
 """
 
-import itertools
 import math
 import zlib
 from contextlib import contextmanager
@@ -139,7 +138,10 @@ def build_emitter():
 
 
 def record_runs(program, runs, folder, *, scale=1.0, passes=1, counters):
-    """Make the recordings that are not there yet, each run once before any is made twice; yield the names of the runs.
+    """Make the recordings that are not there yet, and yield the names of the runs.
+
+    Each run is made once before any is made twice. Of several passes, each has a random order of its own, so that
+    what changes slowly on the machine does not favor a setting.
 
     `program` is a name, `runs` a list of Runs, `folder` that of their recordings, `scale` the factor of the work,
     `passes` how often each is run, `counters` a dict of offered and good. Without counters software events are
@@ -162,11 +164,19 @@ def record_runs(program, runs, folder, *, scale=1.0, passes=1, counters):
         standalone(place) as cluster,
     ):
         how = {"folder": folder, "lock": lock, "counters": counters}
-        for number, run in itertools.product(range(1, passes + 1), runs):
+        for number, run in order_runs(runs, passes):
             noted = program_label(program, scale=scale, options=run.noted)
             measured = Program(noted, partial(_prepare, chosen, scale, run, cluster))
             record_program(run.name, measured, replace(request, passes=number), **how)
             yield run.name
+
+
+def order_runs(runs, passes):
+    """Yield (number of the pass, from 1, Run): a single pass in the given order, each of several in a random one."""
+    for number in range(1, passes + 1):
+        order = range(len(runs)) if passes == 1 else np.random.default_rng(number).permutation(len(runs))
+        for position in order:
+            yield number, runs[position]
 
 
 def _prepare(chosen, scale, run, cluster):
