@@ -17,6 +17,14 @@ from click.testing import CliRunner
 from cmlib import places, report
 from cmlib.cli import main
 from cmlib.errors import CmlibError, InterpreterError, NothingRecordedError
+from cmlib.io.provenance import (
+    OTHERS_HARDWARE,
+    OWN_HARDWARE,
+    SIMULATED,
+    Provenance,
+    forget_read,
+    note_read,
+)
 from cmlib.report.manifests import place_of, read_manifests
 from tests.small_notebooks import NOTHING, SUMMARY, saving, write_profile
 from tests.small_runs import add_run
@@ -29,18 +37,53 @@ def new_results(folder):
 
 
 def test_what_is_simulated_says_so_in_captions_and_findings(tmp_path):
+    forget_read()
     results = new_results(tmp_path)
-    results.table(pd.DataFrame({"a": [1]}), "before", "**Table.** One.")
-    results.mark("")
-    results.table(pd.DataFrame({"a": [1]}), "none", "**Table.** One.")
-    results.mark("**Simulated**.")
-    results.table(pd.DataFrame({"a": [1]}), "after", "**Table.** One.")
+    one = pd.DataFrame({"a": [1]})
+    results.table(one, "before", "**Table.** One.")
+    simulated = note_read(Provenance(SIMULATED, ("app",), ("sim.loads",)))
+    results.table(one, "made-up", "**Table.** One.", data=())
+    results.table(one, "after", "**Table.** One.")
     results.finding("Two are more than one.", program="app")
     results.save()
     manifest = json.loads((tmp_path / "smoke/02_cleaning/manifest.json").read_text(encoding="utf-8"))
     captions = [table["caption"] for table in manifest["tables"]]
-    assert captions == ["**Table.** One."] * 2 + ["**Table.** One. **Simulated**."]
-    assert manifest["findings"][0]["text"] == "Two are more than one. **Simulated**."
+    assert captions == ["**Table.** One."] * 2 + [f"**Table.** One. {simulated.warning}"]
+    assert manifest["findings"][0]["text"] == f"Two are more than one. {simulated.warning}"
+    assert manifest["origin"] == "Simulated by Valgrind's Callgrind, not measured."
+
+
+def test_a_result_keeps_the_provenance_that_is_stated_or_of_all_that_was_read(tmp_path):
+    forget_read()
+    results = new_results(tmp_path)
+    one = pd.DataFrame({"a": [1]})
+    results.table(one, "nothing-read", "**Table.** One.")
+    note_read(Provenance(OWN_HARDWARE, ("gcc",), ("cycles",)))
+    note_read(Provenance(OWN_HARDWARE, ("bzip2",), ("cycles", "branches")))
+    results.table(one, "own", "**Table.** One.")
+    others = note_read(Provenance(OTHERS_HARDWARE, ("cbench",), (), "a15-cbench"))
+    results.table(one, "of-others", "**Table.** One.", data=others)
+    results.number("of both", 1.0)
+    results.save()
+    manifest = json.loads((tmp_path / "smoke/02_cleaning/manifest.json").read_text(encoding="utf-8"))
+    own = {
+        "kind": OWN_HARDWARE,
+        "programs": ["bzip2", "gcc"],
+        "events": ["branches", "cycles"],
+        "public_set": "",
+    }
+    published = {
+        "kind": OTHERS_HARDWARE,
+        "programs": ["cbench"],
+        "events": [],
+        "public_set": "a15-cbench",
+    }
+    kept = manifest["data"]
+    of_tables = [[kept[at] for at in table["data"]] for table in manifest["tables"]]
+    assert of_tables == [[], [own], [published]]
+    assert [kept[at] for at in manifest["numbers"][0]["data"]] == [own, published]
+    captions = [table["caption"] for table in manifest["tables"]]
+    assert captions == ["**Table.** One."] * 2 + ["**Table.** One. *Data:* others' hardware (a15-cbench)."]
 
 
 def test_results_appear_whole_or_not_at_all(tmp_path):

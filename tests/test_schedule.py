@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmlib.collect.schedule import make_plans, needs_counter, with_second_reading
-from cmlib.io.events import second_readings
+from cmlib.collect.schedule import make_plans, with_second_reading
+from cmlib.io.events import needs_counter, second_readings
 from cmlib.io.events.naming import SOFTWARE_NAMES
 
 event_lists = st.permutations(range(60)).flatmap(

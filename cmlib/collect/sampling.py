@@ -23,7 +23,6 @@ import pandas as pd
 
 from cmlib.collect import machine
 from cmlib.collect.record.execute import as_program, failure, find_program, run_supervised
-from cmlib.collect.schedule import needs_counter
 from cmlib.compress import OnlineRegression
 from cmlib.errors import last_lines, message, text_of
 from cmlib.io import events
@@ -264,7 +263,7 @@ def record_stream(
             raise SampleError(f"{name} is a server, and a sampled group of counters is of one process only.")
         settings = [f"{key}={value}" for key, value in counted.environment.items()]
         command = ["env", *settings, *counted.command] if settings else counted.command
-        kind = "hardware" if any(map(needs_counter, encodings)) else "software"
+        kind = "hardware" if any(map(events.needs_counter, encodings)) else "software"
         stem = f"{kind}-lines" if compress else kind
         names = (target / f"{stem}-{number:02d}" for number in itertools.count())
         out = next(name for name in names if not Path(f"{name}.json").exists())

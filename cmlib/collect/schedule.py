@@ -6,19 +6,15 @@ counters, and gives a list of :class:`Plan`, one for each run. A ValueError if a
 more counters than there are.
 """
 
-import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import chain
 
 from cmlib.errors import InputError
-from cmlib.io.events.naming import SOFTWARE_NAMES, copy_name
+from cmlib.io.events.naming import copy_name, needs_counter
 from cmlib.spelling import PINNED
 
 PROBE = "probe"  # name of the set that only finds out which events count at all
-
-# A tracepoint such as sched:sched_switch, and not a hardware event with perf's modifiers, such as cycles:u.
-_TRACEPOINT = re.compile(r"\w+:(?![ukhIGHpPSDWeb]+$)\w+")
 
 
 @dataclass(frozen=True)
@@ -91,11 +87,6 @@ def with_second_reading(plan, n_counters, *, counters_of=None):
         return plan
     groups[-1] += (copy_name(chosen, 2),)
     return replace(plan, groups=tuple(groups))
-
-
-def needs_counter(event):
-    """True if an event (name) takes one of the processor's counters; software events and tracepoints do not."""
-    return not (_TRACEPOINT.fullmatch(event) or event.partition(":")[0] in SOFTWARE_NAMES)
 
 
 def _groups(events, n_counters, pinned, counters_of):

@@ -20,6 +20,7 @@ import pandas as pd
 from cmlib import places, rank
 from cmlib.errors import CmlibError
 from cmlib.io import public
+from cmlib.io.provenance import OTHERS_HARDWARE, Provenance, note_read
 from cmlib.rank.boosting import Boosting, predict_held_out, regressor
 
 __all__ = [
@@ -88,6 +89,8 @@ def read_table(name):
     text_columns = {"recording": str, "program": str, "neighbor": str, "setting": str}
     table = pd.read_csv(places.shipped("colocated") / f"{name}.csv", dtype=text_columns)
     named = [column for column in ("neighbor", "other_socket") if column in table]
+    programs = tuple(table["program"].unique()) if "program" in table else ()
+    note_read(Provenance(OTHERS_HARDWARE, programs, public_set=SET))
     return table.fillna(dict.fromkeys(named, ""))
 
 

@@ -22,6 +22,7 @@ from cmlib.experiments.requested import resolve_names, split_names
 from cmlib.io import programs as program_tables
 from cmlib.io import store
 from cmlib.io.archive.runs import RUNS, TIME, UNKNOWN, VALGRIND
+from cmlib.io.provenance import note_read
 from cmlib.parallel import parallel_map
 from cmlib.shell import FILES, as_code, command_code
 from cmlib.templates import template
@@ -235,6 +236,8 @@ def cleaned_runs(url, program, sets, *, method="shrinkage", workers=None):
     if runs.empty:
         todo = how_to_record(program)
         raise NothingRecordedError(message(__file__, "no_recording", program, " or ".join(sets), todo))
+    for provenance in store.provenances(url, runs["run_id"]):  # worker processes read the runs
+        note_read(provenance)
     job = functools.partial(_cleaned, url, method=method)
     counts, seconds = zip(*parallel_map(job, runs["run_id"], workers), strict=True)
     return runs[["set", "pass"]].assign(counts=list(counts), seconds=list(seconds))

@@ -17,6 +17,7 @@ from cmlib import rank
 from cmlib.experiments.requested import resolve_names
 from cmlib.io import events, perf, public
 from cmlib.io.archive.runs import unknown_machine
+from cmlib.io.provenance import OTHERS_HARDWARE, Provenance, note_read
 from cmlib.rank.boosting import Boosting
 from cmlib.rank.leaks import is_named_leak
 from cmlib.shell import command_code
@@ -116,6 +117,8 @@ def cloudsuite(program="all"):
     for row in files[files["program"].isin(wanted)].sort_values(["program", "processor"]).itertuples():
         if runs := [counts for counts, _ in counts_of(row.file) if len(counts) > 1]:
             rows[row.program, row.processor] = pooled(runs)
+            counted = tuple(event for counts in runs for event in counts)
+            note_read(Provenance(OTHERS_HARDWARE, (row.program,), counted, "cloudsuite"))
     return rows
 
 

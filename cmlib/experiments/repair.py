@@ -28,6 +28,7 @@ from cmlib.errors import InputError
 from cmlib.io import events, perf, public, streams
 from cmlib.io.archive import decompress, read_file
 from cmlib.io.callgrind import read_series
+from cmlib.io.provenance import note_read
 
 # Simulated rotations: number of groups, and slots an interval. A rotation takes more than one interval, or an interval
 # has a whole number of rotations, or no whole number.
@@ -159,7 +160,10 @@ def cases(file, rotations=ROTATIONS):
 
     `rotations` are pairs (groups, slots an interval) to simulate, where counts are replayed.
     """
-    return _cases(str(file), tuple(rotations))[1]
+    made = _cases(str(file), tuple(rotations))[1]
+    if made and str(file) in set(public.files()["file"]):  # also where the cases come from the cache
+        note_read(public.provenance_of_file(str(file)))
+    return made
 
 
 def twice_counted(counts, shares, groups=(), machine=None):

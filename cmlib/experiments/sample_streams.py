@@ -6,10 +6,19 @@ to such a DataFrame. A NothingRecordedError if nothing is recorded, an UnfitReco
 ten samples, a ValueError for an unknown case.
 """
 
+import pandas as pd
+
 from cmlib.collect.sampling import read_samples
 from cmlib.errors import InputError, UnfitRecordingError
 from cmlib.experiments.requested import resolve_names, split_names
 from cmlib.io import streams
+from cmlib.io.provenance import (
+    OTHERS_HARDWARE,
+    OWN_HARDWARE,
+    SOFTWARE_EVENTS,
+    Provenance,
+    note_read,
+)
 from cmlib.io.samples import find_streams
 from cmlib.shell import command_code
 
@@ -33,9 +42,23 @@ def load_samples(wanted="all", *, program="all", kind="auto"):
         if name not in recorded.index:
             raise InputError(f"there is no sample stream {name!r}; there are {', '.join(recorded.index)}.")
     counted = {row.name: read_samples(row.path) for row in recorded.loc[names].itertuples(index=False)}
+    kind = recorded["kind"].iloc[0]
     for totals in counted.values():
-        totals.attrs["kind"] = recorded["kind"].iloc[0]
+        totals.attrs["kind"] = kind
+    note_read(provenance_of_samples(counted))
     return counted
+
+
+def provenance_of_samples(counted: dict[str, pd.DataFrame]) -> Provenance:
+    """Return where streams come from that :func:`load_samples` has read: a dict from case to cumulative counts."""
+    kinds = {"hardware": OWN_HARDWARE, "software": SOFTWARE_EVENTS}
+    kind = next(iter(counted.values())).attrs["kind"]
+    return Provenance(kinds[kind], tuple(counted), _events_of(counted))
+
+
+def _events_of(counted):
+    """Names (tuple of str) of the events in streams, a dict from case to DataFrame."""
+    return tuple(dict.fromkeys(event for totals in counted.values() for event in totals))
 
 
 def load_suite(name, event, wanted="all", *, folder=""):
@@ -53,7 +76,14 @@ def load_suite(name, event, wanted="all", *, folder=""):
         totals = streams.read_stream(run.path)
         if event in totals and len(totals) > 2:
             counted.setdefault(run.case, totals)
+    if counted:
+        note_read(_provenance_of_suite(counted, name))
     return counted
+
+
+def _provenance_of_suite(counted, name):
+    """Provenance of the published suite `name`: of a dict from case to DataFrame."""
+    return Provenance(OTHERS_HARDWARE, tuple(counted), _events_of(counted), name)
 
 
 def load_streams(suite, event="", cases="all", *, folder="", program="all"):
@@ -62,18 +92,19 @@ def load_streams(suite, event="", cases="all", *, folder="", program="all"):
     `suite` is a suite's name, or "samples" for cmlib's; `event` that which is compressed (by default the suite's,
     of `EVENTS`), `cases` "all" or cases separated by commas; `program` "all" or names of sampled programs; `folder`
     holds the suite's files. Returns a dict from case to cumulative counts (DataFrame), whose first columns are the
-    timing event and `event`; and a text on their source. An UnfitRecordingError if no stream has ten samples;
-    errors of :func:`load_samples` (ValueError, NothingRecordedError).
+    timing event and `event`; and the :class:`cmlib.io.provenance.Provenance` of them. An UnfitRecordingError if no
+    stream has ten samples; errors of :func:`load_samples` (ValueError, NothingRecordedError).
     """
     event, of_suite = event or EVENTS.get(suite, ""), suite != "samples" and program == "all"
     totals = load_suite(suite, event, cases, folder=folder) if of_suite else {}
-    source = f"hardware events, {suite}"
-    if not totals:
+    if totals:
+        provenance = _provenance_of_suite(totals, suite)
+    else:
         if of_suite:
             have = command_code("cmlib", "fetch", suite)
             print(f"Not shown: {suite}; {have} has it. Here are kernel events instead.")
         totals = load_samples("all" if of_suite else cases, program=program)
-        source = SOURCES[next(iter(totals.values())).attrs["kind"]]
+        provenance = provenance_of_samples(totals)
     longest = max(map(len, totals.values()))
     if longest < _FEWEST:
         raise UnfitRecordingError(
@@ -83,7 +114,7 @@ def load_streams(suite, event="", cases="all", *, folder="", program="all"):
     return {
         name: counts[sorted(counts, key=lambda column: (column != counts.columns[0], column != event))]
         for name, counts in totals.items()
-    }, source
+    }, provenance
 
 
 def _cases_of(wanted, cases):

@@ -18,6 +18,7 @@ from cmlib.errors import CmlibError, InputError, message
 from cmlib.io.absent import note_absent
 from cmlib.io.archive import atomic_replace, decompress, digest, errors_as, read_file, working_folder
 from cmlib.io.imports import import_files
+from cmlib.io.provenance import OTHERS_HARDWARE, Provenance, note_read
 from cmlib.shell import command_code
 from cmlib.terminal import progress_bar
 
@@ -88,7 +89,20 @@ def read(name):
         If no set has such a file, or if size or SHA-256 are not the original's.
     """
     original = _original(name)
-    return original and original[1]
+    if original is None:
+        return None
+    note_read(provenance_of_file(name))
+    return original[1]
+
+
+def provenance_of_file(name: str) -> Provenance:
+    """Return where the counts in a file of a public set come from, by its name as in :func:`files`.
+
+    The events are not named: they are known only once the file has been read.
+    """
+    row = files().query("file == @name").iloc[0]
+    programs = (row["program"],) if row["program"] else ()
+    return Provenance(OTHERS_HARDWARE, programs, public_set=row["set"])
 
 
 def _original(name):

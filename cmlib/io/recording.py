@@ -14,6 +14,7 @@ from cmlib.intervals import lengths_by_ends, whole_intervals
 from cmlib.io.archive.runs import VALGRIND, are_totals, knows_shares, source_of
 from cmlib.io.callgrind import INSTRUCTIONS_PER_SECOND
 from cmlib.io.events import second_readings
+from cmlib.io.provenance import Provenance, provenance_of_run
 
 __all__ = ["Recording"]
 
@@ -86,6 +87,11 @@ class Recording:
     def simulated(self):
         """True if its counts are simulated by Callgrind, so that no measured ones are comparable."""
         return self.source == "callgrind"
+
+    @property
+    def provenance(self) -> Provenance:
+        """Where its counts come from."""
+        return provenance_of_run(self.meta)
 
     @property
     def kind(self):

@@ -3,9 +3,10 @@
 A profile is a set of values for the parameters of all notebooks, and its results are one folder. A notebook's
 manifest (``manifest.json``, a dict) lists its results, as :class:`cmlib.report.Results` writes it. Its keys: schema,
 notebook, title, question, profile, origin ("" or a remark, such as that counts are simulated), figures, tables,
-numbers and findings (lists of dicts), overviews (by program what the first page says of it), absent_sets (public
-sets that it wanted and did not find) and versions (of libraries). Manifests that can't be read are listed as damaged,
-and not raised; a ValueError for a note that can't be.
+numbers and findings (lists of dicts), overviews (by program what the first page says of it), data (list of dicts, the
+:class:`cmlib.io.provenance.Provenance` of results: each figure, table and number has the positions of its own in it),
+absent_sets (public sets that it wanted and did not find) and versions (of libraries). Manifests that can't be read are
+listed as damaged, and not raised; a ValueError for a note that can't be.
 """
 
 import json

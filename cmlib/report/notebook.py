@@ -13,6 +13,7 @@ from IPython import get_ipython
 
 from cmlib import places, processors
 from cmlib.errors import NotebookStopped
+from cmlib.io.provenance import forget_read
 from cmlib.parallel import Workers
 from cmlib.report import Results, check_parameters
 from cmlib.report.manifests import BY_PROGRAM
@@ -136,5 +137,6 @@ def begin(name, settings, **parameters):
     check_parameters(file, settings, SETTINGS)
     settings = {name: setting.default for name, setting in SHARED.items()} | settings
     workers = Workers(settings["jobs"], settings["executor"], settings["scheduler"])
+    forget_read()
     where = {"profile": settings["profile"], "folder": settings["results_folder"] or None}
     return Notebook(Results(name, title=title, question=question, **where), workers, settings)

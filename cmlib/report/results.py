@@ -13,6 +13,8 @@ import math
 import platform
 import re
 import shutil
+from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 
 import pandas as pd
@@ -23,6 +25,7 @@ from cmlib import places
 from cmlib.errors import InputError
 from cmlib.io.absent import absent_sets
 from cmlib.io.archive import atomic_replace
+from cmlib.io.provenance import Provenance, merge_provenances, provenances_read
 from cmlib.report.inline import strip_markup, to_html
 from cmlib.report.manifests import SCHEMA, remove_note
 from cmlib.report.overview import sentences
@@ -30,6 +33,7 @@ from cmlib.report.overview import sentences
 _DPI = 160
 _DECIMALS = 2  # of numbers in a table
 _COLUMNS = 8  # of a table that are shown
+_MOST_PROGRAMS_NAMED = 5
 _LEFT = 'style="text-align: left"'
 _STACK = ("cmlib", "numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numba", "matplotlib", "seaborn")
 
@@ -91,7 +95,6 @@ class Results:
         self._draft = self._final.with_name(f"{notebook}.partial")
         shutil.rmtree(self._draft, ignore_errors=True)
         self._draft.mkdir(parents=True)
-        self._origin = ""
         about = {
             "schema": SCHEMA,
             "notebook": notebook,
@@ -99,44 +102,71 @@ class Results:
             "question": question,
             "profile": profile,
         }
-        kept = {"figures": [], "tables": [], "numbers": [], "findings": [], "overviews": {}}
+        kept = {"figures": [], "tables": [], "numbers": [], "findings": [], "overviews": {}, "data": []}
         self._record = about | {"origin": ""} | kept
 
-    def mark(self, origin):
-        """Add to all captions, findings and alternative texts from now on where their numbers come from.
-
-        `origin` is a sentence in Markdown, such as that counts are simulated; "" adds nothing from now on. The
-        manifest has the last one, for all results.
-        """
-        self._origin = f" {origin}" if origin else ""
-        self._record["origin"] = strip_markup(origin)
-
-    def figure(self, figure, name, caption, *, on_page=True):
+    def figure(
+        self,
+        figure,
+        name,
+        caption,
+        *,
+        on_page=True,
+        data: Provenance | Iterable[Provenance] | None = None,
+    ):
         """Keep a matplotlib figure as PNG and SVG, display it, and return its caption (IPython's HTML).
 
-        `name` is that of its files, `caption` sentences in Markdown; `on_page`: whether the report shows it.
-        ValueError if another figure has the name.
+        Parameters
+        ----------
+        figure : matplotlib.figure.Figure
+        name : str
+            Name of its files.
+        caption : str
+            Sentences in Markdown.
+        on_page : bool, default True
+            Whether the report shows it.
+        data : Provenance or iterable of them, optional
+            Where its counts come from, which the caption then says; () for made-up ones and diagrams. By default all
+            recordings that the notebook has read so far. A warning is added to the caption where none was measured.
+
+        Raises
+        ------
+        ValueError
+            If another figure has the name.
         """
-        caption += self._origin
+        caption = self._with_provenance(caption, data)
         image, size = self._keep_picture(figure, name, caption)
         (self._draft / f"{name}.png").write_bytes(image.data)
-        self._add("figures", name, {"name": name, "caption": caption, "on_page": on_page} | size)
+        entry = {"name": name, "caption": caption, "on_page": on_page, "data": self._keep_provenance(data)}
+        self._add("figures", name, entry | size)
         display(image)
         return _paragraph(caption)
 
-    def table(self, frame, name, caption, *, rows=40, decimals=2, on_page=True):
+    def table(
+        self,
+        frame,
+        name,
+        caption,
+        *,
+        rows=40,
+        decimals=2,
+        on_page=True,
+        data: Provenance | Iterable[Provenance] | None = None,
+    ):
         """Keep a DataFrame as CSV and Parquet, display the caption, and return the table's beginning (IPython's
         HTML).
 
         `frame` is the DataFrame, `name` that of its files, `caption` sentences in Markdown. At most `rows` rows and
         eight columns are returned; the files have all. Numbers have `decimals` digits behind the point (int, or a dict
         of int by column; two where it names none). The index is a column of the CSV if it has a name. `on_page`:
-        whether the report shows it. ValueError if another table has the name.
+        whether the report shows it; `data`: where its counts come from, as for :meth:`figure`. ValueError if another
+        table has the name.
         """
-        caption += self._origin
+        caption = self._with_provenance(caption, data)
         frame.to_csv(self._draft / f"{name}.csv", index=_has_named_index(frame))
         frame.to_parquet(self._draft / f"{name}.parquet")
         entry = {"name": name, "caption": caption, "n_rows": len(frame), "on_page": on_page}
+        entry["data"] = self._keep_provenance(data)
         self._add("tables", name, entry)
         display(_paragraph(caption))
         shown = frame.reset_index(allow_duplicates=True) if _has_named_index(frame) else frame
@@ -149,7 +179,17 @@ class Results:
         note = f"<p><small>{' and '.join(cut).capitalize()}; all are in <code>{name}.csv</code>.</small></p>"
         return HTML(_html(table, decimals) + note * bool(cut))
 
-    def number(self, name, value, unit="", *, paper=None, note="", timed=False):
+    def number(
+        self,
+        name,
+        value,
+        unit="",
+        *,
+        paper=None,
+        note="",
+        timed=False,
+        data: Provenance | Iterable[Provenance] | None = None,
+    ):
         """Keep one number with its unit, the paper's number, and a note on why they differ.
 
         Parameters
@@ -164,6 +204,8 @@ class Results:
         timed : bool, default False
             True for a time that was measured while the notebook ran: it differs from run to run, and is not compared
             with the reference numbers.
+        data : Provenance or iterable of them, optional
+            Where the counts come from that it was computed from, as for :meth:`figure`.
 
         Raises
         ------
@@ -178,6 +220,7 @@ class Results:
             )
         paper = None if paper is None else float(paper)
         entry = {"name": name, "value": value, "unit": unit, "paper": paper, "note": note}
+        entry["data"] = self._keep_provenance(data)
         if timed:
             entry["timed"] = True
         self._add("numbers", name, entry)
@@ -188,7 +231,7 @@ class Results:
         `text` is in Markdown. Findings about one `program` (name) stand together there; "" for one about no single
         program.
         """
-        text += self._origin
+        text = self._with_provenance(text)
         self._record["findings"].append({"program": program, "text": text})
         about = f"<strong>{html.escape(program)}.</strong> " if program else ""
         return HTML(f"<p>{about}{to_html(text)}</p>")
@@ -225,7 +268,7 @@ class Results:
 
         `program` is a name; `alt` (str, Markdown) says what the figure shows, for those who can't see it.
         """
-        alt += self._origin
+        alt = self._with_provenance(alt)
         card = self._overview(program)
         name = f"overview-{len(list(self._draft.glob('overview-*.svg')))}"
         if "picture" in card:  # an earlier picture of this program is replaced
@@ -247,7 +290,8 @@ class Results:
         caption : str
             What the bars show, with their unit, without its full stop.
         """
-        caption += f".{self._origin}" if self._origin else ""
+        labeled = self._with_provenance(f"{caption}.")
+        caption = caption if labeled == f"{caption}." else labeled
         kinds = {"name": str, "note": str, "value": float, "low": float, "high": float}
         rows = bars[list(kinds)].astype(kinds).to_dict("records")
         self._overview(program)["bars"] = {"caption": caption, "rows": rows}
@@ -270,6 +314,7 @@ class Results:
         Returns a line with the versions of the libraries they were made with (IPython's HTML). Called once, last.
         """
         libraries = {name: importlib.metadata.version(name) for name in _STACK}
+        self._record["origin"] = strip_markup(_warning(provenances_read()))
         self._record["absent_sets"] = absent_sets()
         self._record["versions"] = {"python": platform.python_version()} | libraries
         text = json.dumps(self._record, indent=1, ensure_ascii=False)
@@ -278,7 +323,7 @@ class Results:
         atomic_replace(self._draft, self._final)
         remove_note(self._final.parent, self._final.name)
         versions = ", ".join(f"{name} {number}" for name, number in self._record["versions"].items())
-        return _paragraph(f"*Made with {versions}.*")
+        return _paragraph(f"{_describe_read(provenances_read())}*Made with {versions}.*")
 
     def _keep_picture(self, figure, name, alt):
         """Keep a figure as SVG; return it as PNG (IPython's Image), and its size on a page [pixels]."""
@@ -293,11 +338,68 @@ class Results:
         """The entries of a program's card that this notebook keeps."""
         return self._record["overviews"].setdefault(program, {})
 
+    def _with_provenance(self, text, data=None):
+        """Add to a caption or a sentence where its counts come from: if that was stated, or none was measured."""
+        provenances = _as_provenances(data)
+        warning = _warning(provenances)
+        if warning:
+            return text if warning in text else f"{text} {warning}"
+        if data is None or not provenances:
+            return text
+        return f"{text} *Data:* {' and '.join(map(str, provenances))}."
+
+    def _keep_provenance(self, data):
+        """Keep where a result's counts come from; the places (list of int) of that in the manifest's list."""
+        kept = self._record["data"]
+        positions = []
+        for provenance in _as_provenances(data):
+            entry = asdict(provenance) | {
+                "programs": list(provenance.programs),
+                "events": list(provenance.events),
+            }
+            if entry not in kept:
+                kept.append(entry)
+            positions.append(kept.index(entry))
+        return positions
+
     def _add(self, kind, name, entry):
         """Add an entry (dict) to the manifest; ValueError if its name is taken."""
         if any(other["name"] == name for other in self._record[kind]):
             raise InputError(f"{self._record['notebook']}: two {kind} are called {name!r}; rename one.")
         self._record[kind].append(entry)
+
+
+def _as_provenances(data):
+    """List of Provenances: of what is stated to be a result's data, or of all that was read."""
+    if data is None:
+        return provenances_read()
+    if isinstance(data, Provenance):
+        return [data]
+    return merge_provenances(data)
+
+
+def _warning(provenances):
+    """Sentences (Markdown) that counts are no measurements; "" if there are none, or some were measured."""
+    warnings = [provenance.warning for provenance in provenances]
+    return " ".join(dict.fromkeys(warnings)) if all(warnings) else ""
+
+
+def _describe_read(provenances):
+    """Sentence (Markdown) on what a notebook has read, with a blank at its end; "" if that is nothing."""
+    if not provenances:
+        return ""
+    return f"*Recordings read: {'; '.join(map(_describe_provenance, provenances))}.* "
+
+
+def _describe_provenance(provenance):
+    """What counted, how many events, in which programs, in a few words."""
+    programs = provenance.programs
+    if len(programs) > _MOST_PROGRAMS_NAMED:
+        in_programs = f" of {len(programs)} programs"
+    else:
+        in_programs = f" of {', '.join(programs)}" if programs else ""
+    n_events = f", {len(provenance.events)} events" if provenance.events else ""
+    return f"{provenance}{in_programs}{n_events}"
 
 
 def _has_named_index(frame):

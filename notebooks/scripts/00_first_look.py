@@ -47,7 +47,6 @@ results, url = notebook.results, notebook.database
 
 # %%
 programs = data.programs(url, program)
-results.mark(data.describe_source(url, programs))
 runs = {}
 for name in programs:
     run_ids = data.interval_runs(url, [name])["run_id"]

@@ -83,7 +83,6 @@ def describe_machine(run):
             "counters offered": counters.get("offered"), "counters good": counters.get("good")}
 
 # %%
-results.mark(data.describe_source(url, programs))  # simulated counts say so in every caption
 machines = pd.DataFrame(map(describe_machine, recordings))
 machines = machines.groupby(list(machines), dropna=False, sort=False).size().rename("runs")
 machines = machines.reset_index()

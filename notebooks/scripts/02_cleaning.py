@@ -40,6 +40,7 @@ from cmlib.clean import accuracy
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments import published, repair
 from cmlib.experiments.data import describe_data
+from cmlib.io import public
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
@@ -483,8 +484,9 @@ notebook.widget(panel, "explore", "**Figure.** The panel's first setting: the pr
 
 # %%
 RARE = "CID_WRITE_RETIRED"
-[(exact, _)] = published.counts_of(
-    "intervals/a15-cbench/cBench-big-list2-Run-1-2000000-events-raw.data")
+recording = "intervals/a15-cbench/cBench-big-list2-Run-1-2000000-events-raw.data"
+[(exact, _)] = published.counts_of(recording)
+of_others = public.provenance_of_file(recording)
 turning = [name for name in exact if name not in ("cycles", "instructions")]
 replays = [clean.replay(exact, [[name] for name in turning], slots=4, phase=phase)
            for phase in range(len(turning))]
@@ -509,9 +511,8 @@ replay_errors = replay_errors.loc[list(methods), sorted(replay_errors, reverse=T
 results.table(replay_errors, "rare-event", "**Table.** `CID_WRITE_RETIRED` (*rare*) and the other "
               "four events of the replay (*others*): total and mean distance per interval, "
               "relative to the truth; mean of five phases of the rotation. Gaps that a method "
-              "leaves are read as 0. A constant 0 errs by 100 %. Others' hardware (a15-cbench).",
-              decimals=0,
-              on_page=not notebook.of_program)
+              "leaves are read as 0. A constant 0 errs by 100 %.", decimals=0,
+              on_page=not notebook.of_program, data=of_others)
 
 # %%
 FREQUENT = "BRANCH_MISPRED"
@@ -528,9 +529,9 @@ figure, _ = plot.series_by_program(lines, ylabel="count per 2 s")
 results.figure(figure, "fig02b-fig05b", "**CounterMiner, Fig. 2 (b) and 5 (b).** Forty intervals "
                "around the highest multiplexed count of the rare event: the exact truth, the "
                "multiplexed counts, and the counts after the paper's cleaning, which takes each "
-               "zero for a gap. Others' hardware (a15-cbench). Compare the last line with the "
-               "first: gaps of a frequent event are filled well, true zeros are not gaps.",
-               on_page=not notebook.of_program)
+               "zero for a gap. Compare the last line with the first: gaps of a frequent event are "
+               "filled well, true zeros are not gaps.",
+               on_page=not notebook.of_program, data=of_others)
 
 # %% [markdown]
 # ## Result
@@ -539,15 +540,18 @@ results.figure(figure, "fig02b-fig05b", "**CounterMiner, Fig. 2 (b) and 5 (b).**
 
 # %%
 of_paper_event = bars[paper_event].mean()
+own = [run.provenance for name in programs for run in (*ocoe[name], *mlpx[name])]
 results.number("error before cleaning, instruction-cache misses", of_paper_event["as perf prints"],
-               "%", paper=paper_values["raw_error_percent"]["mean"], note=paper_event)
+               "%", paper=paper_values["raw_error_percent"]["mean"], note=paper_event,
+               data=own)
 results.number("error after CounterMiner's cleaning, instruction-cache misses",
                of_paper_event["CounterMiner"], "%",
-               paper=paper_values["cleaned_error_percent"]["mean"], note=paper_event)
+               paper=paper_values["cleaned_error_percent"]["mean"], note=paper_event,
+               data=own)
 results.number("samples at or below the threshold, n = 3", table_1["n = 3"].mean(), "%",
-               paper=printed_coverage["paper, n = 3"].mean())
+               paper=printed_coverage["paper, n = 3"].mean(), data=own)
 results.number("samples at or below the threshold, n = 5", table_1["n = 5"].mean(), "%",
-               paper=printed_coverage["paper, n = 5"].mean())
+               paper=printed_coverage["paper, n = 5"].mean(), data=own)
 for label in ("as perf prints", "CounterMiner", "straight lines", "shrinkage"):
     results.number(f"mean error of the second event: {label}", bars[event][label].mean(),
                    "%", note=event)

@@ -70,7 +70,6 @@ AGREED = 95  # refitted models agree if at least this share of them does [%]
 # %%
 programs, explained = experiments.choose_target(url, program, target)
 table = experiments.event_table(url)
-results.mark(experiments.describe_source(url, programs))
 display(Markdown(describe_data(url, programs)))
 cleaned = partial(experiments.recorded_runs, url, target=explained, method=method, workers=workers)
 cleaned_runs = {name: cleaned(name) for name in programs}

@@ -72,7 +72,6 @@ MEASURES = {"h_statistic": "H", "residual_variance": "residual variance",
 table = experiments.event_table(url)
 programs, explained = experiments.choose_target(url, program, target)
 display(Markdown(describe_data(url, programs)))
-results.mark(experiments.describe_source(url, programs))
 load = partial(experiments.recorded_matrix, url, target=explained, method=method, workers=workers)
 matrices = experiments.varying({name: load(name) for name in programs})
 refine = partial(experiments.refine, seed=seed)

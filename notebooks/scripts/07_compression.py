@@ -61,7 +61,7 @@ results, printed = notebook.results, paper("online_linear_regression")
 
 # %%
 try:
-    totals, source = load_streams(suite, event, cases, folder=folder, program=program)
+    totals, provenance = load_streams(suite, event, cases, folder=folder, program=program)
 except NothingRecordedError:
     if program == "all":
         raise
@@ -72,7 +72,7 @@ totals = {name: totals[name] for name in sorted(totals) if np.ptp(totals[name].i
 if not totals:
     notebook.stop("The compressed event never happened. Choose another one with `-p event=NAME`.")
 timer, event = next(iter(totals.values())).columns[:2]
-display(Markdown(f"Cases: {len(totals)}. Compressed: `{event}` by `{timer}`. Source: {source}."))
+display(Markdown(f"Cases: {len(totals)}. Compressed: `{event}` by `{timer}`. Data: {provenance}."))
 next(iter(totals.values())).head()
 
 # %% [markdown]
@@ -123,7 +123,8 @@ steps["new line"] = np.where(steps["new line"], "yes", "")
 results.table(steps.astype({"x": int, "y": int}), "ten_samples", "**Table.** The procedure on ten "
               "made-up samples: the rate changes from about 200 to 500 per step after the fifth. "
               "With the default parameters, the sixth sample is far outside the tolerance. There "
-              "a new line begins, and the ten samples become two lines.", decimals=1)
+              "a new line begins, and the ten samples become two lines.", decimals=1,
+              data=())
 
 # %% [markdown]
 # The library (`cmlib.compress`) updates the sums sample by sample instead. On the shortest stream, both must find the same number of lines:
@@ -228,7 +229,8 @@ figure, _ = plot.by_case(sizes, ylabel="size [MB]", levels={
 results.figure(figure, "fig01", "**Online regression, Fig. 1.** Size of the samples (two numbers "
                "each) and of the lines (three numbers each), as printed. The horizontal lines "
                "enclose most sizes in the paper, which takes about a hundred times as many samples "
-               "of more events. Look at the distance between the two marks of a case.")
+               "of more events. Look at the distance between the two marks of a case.",
+               data=provenance)
 
 # %% [markdown]
 # The paper's *reduction ratio* is the number of samples per line (§4.2). Since a line takes one and a half times the bytes of a sample, the saving in bytes is two thirds of it.
@@ -243,7 +245,7 @@ figure, _ = plot.by_case(ratios, ylabel="samples per line", levels={
 results.figure(figure, "fig02", "**Online regression, Fig. 2.** Samples per line by method. The "
                "mark *paper*, if there is one, is the value that the paper's text gives for the "
                "same case. The hard bound keeps few lines, because each line may be as far from "
-               "its samples as the bound.")
+               "its samples as the bound.", data=provenance)
 
 
 # %%
@@ -271,7 +273,7 @@ results.figure(figure, "fig03-fig04", "**Online regression, Fig. 3 and 4.** The 
                "with the most samples per line over the whole run. The beginning need not be "
                "typical of the run. A stroke at the foot marks where a line begins; below are the "
                "distances of the samples from their lines. The paper draws whole runs of "
-               "450.soplex and 453.povray.")
+               "450.soplex and 453.povray.", data=provenance)
 
 # %% [markdown]
 # ## Fit
@@ -289,7 +291,7 @@ figure, _ = plot.by_case(shown, ylabel="MNESD [share of the count]",
 results.figure(figure, "fig05", "**Online regression, Fig. 5.** MNESD of the lines, with and "
                "without the drift test, and of one line for the whole run. Marks below the dashed "
                "line fulfill the paper's claim. Cases in which even *one line* is "
-               "below it do not support the claim.")
+               "below it do not support the claim.", data=provenance)
 
 # %%
 worst, best = mnesd["printed"].idxmax(), mnesd["printed"].idxmin()
@@ -300,7 +302,7 @@ results.figure(figure, "fig06-fig09", "**Online regression, Fig. 6 to 9.** Whole
                "with the largest and with the smallest MNESD here; the paper draws 436.cactusADM "
                "and 998.specrand (worst), 410.bwaves and 470.lbm (best). Look at the distances on "
                "the left: where they are far from 0 for a long time, a long line has drifted away "
-               "from its samples, as in the paper's worst fits.")
+               "from its samples, as in the paper's worst fits.", data=provenance)
 
 # %% [markdown]
 # **Explore.** In JupyterLab, the panel below draws any case and event with other tolerances. Raise the slider of the drift test from 0 (no test): long lines that are far from their samples are cut.
@@ -373,13 +375,15 @@ ratio, savings = reduction["printed"], space["printed"]
 for what, value, of_paper in (("least", ratio.min(), printed["reduction"]["min"]),
                               ("greatest", ratio.max(), printed["reduction"]["max"]),
                               ("median", ratio.median(), None)):
-    results.number(f"samples a line (the paper's reduction), {what}", value, "x", paper=of_paper)
+    results.number(f"samples a line (the paper's reduction), {what}", value, "x", paper=of_paper,
+                   data=provenance)
 for what, value in savings.agg(["median", "min", "max"]).items():
     results.number(f"size of the samples / size of the lines, {what}", value, "x")
 for method in ("printed", "drift", "bounded"):
     claim = 100 * printed["mnesd_below"] if method == "printed" else None
     results.number(f"greatest standard deviation about a line (MNESD), {method}",
-                   100 * mnesd[method].max(), "% of the count", paper=claim)
+                   100 * mnesd[method].max(), "% of the count", paper=claim,
+                   data=provenance)
 for method in ("printed", "drift", "bounded", "every n-th"):
     results.number(f"largest distance of a sample from its line, {method}",
                    100 * largest[method].max(), "% of the count")

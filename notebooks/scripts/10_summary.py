@@ -92,8 +92,6 @@ numbers = pd.DataFrame([{"notebook": manifest["notebook"]} | number
                         for manifest in manifests for number in manifest["numbers"]],
                        columns=["notebook", "name", "paper", "value", "unit", "note"])
 numbers["note"] = numbers["note"].map(strip_markup)
-origins = {manifest["origin"] for manifest in manifests if manifest["overviews"]}
-results.mark(origins.pop() if len(origins) == 1 else "")  # simulated numbers say so
 
 
 # %%

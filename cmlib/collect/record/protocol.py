@@ -16,7 +16,7 @@ from cmlib import places
 from cmlib.collect import machine
 from cmlib.collect.record.execute import as_program
 from cmlib.collect.record.session import record
-from cmlib.collect.schedule import PINNED, PROBE, make_plans, needs_counter, with_second_reading
+from cmlib.collect.schedule import PINNED, PROBE, make_plans, with_second_reading
 from cmlib.io import events, perf
 from cmlib.io.archive.programs import RecordError, check_names, existing_runs, read_raw
 from cmlib.io.archive.runs import events_of
@@ -170,7 +170,7 @@ def fit_to_counters(request, existing, counters=None):
     hardware events. Counters are those of runs in `existing` (dict from run's name to metadata), else `counters`,
     else those of a census; both 0 if only software events are asked for.
     """
-    if not any(map(needs_counter, [*request.pinned, *_split(request.events or "core")])):
+    if not any(map(events.needs_counter, [*request.pinned, *_split(request.events or "core")])):
         return request, _NO_COUNTERS
     known = [meta["counters"] for meta in existing.values() if meta["counters"]["good"]]
     if known or counters:

@@ -17,7 +17,9 @@ from cmlib.experiments.folders import hardware_first
 from cmlib.experiments.kernels.programs import OVERHEAD_FILE, Kernel, kernels
 from cmlib.experiments.requested import resolve_names
 from cmlib.io.archive import in_recording, read_object, readable
+from cmlib.io.provenance import OWN_HARDWARE, SOFTWARE_EVENTS, SYNTHETIC, Provenance, note_read
 from cmlib.io.regions import load_recording
+from cmlib.locations import LOCATION_COLUMNS
 
 RECORD = "cmlib record-kernels"
 INSTEAD = (
@@ -49,6 +51,16 @@ class ProgramRuns(Kernel):
     def label(self):
         """Name (str) of the kernel, and in brackets that of the paper's program."""
         return self.name if self.name == self.stands_for else f"{self.name} (for {self.stands_for})"
+
+    @property
+    def provenance(self) -> Provenance:
+        """Where its counts come from: hardware events are counted per instruction, software events per work."""
+        if self.machine.get("synthetic"):
+            kind = SYNTHETIC
+        else:
+            kind = OWN_HARDWARE if self.per == "instructions" else SOFTWARE_EVENTS
+        events = [column for column in self.training[0] if column not in LOCATION_COLUMNS]
+        return Provenance(kind, (self.name,), tuple(events))
 
     @cached_property
     def diluted(self):
@@ -89,6 +101,8 @@ def recorded_programs(folder="", wanted="all"):
     programs = {place.name: of_program for place, of_program in runs.items()}
     if not programs:
         raise NothingRecordedError(f"nothing recorded yet: run `{RECORD}`")
+    for of_program in programs.values():
+        note_read(of_program.provenance)
     return programs
 
 
@@ -113,15 +127,6 @@ def describe_recordings(programs):
         f"bad runs: {numbers[3]}, for tests only. Counts: {per[first.per]}; machine: {model}, {processors} processors"
         + (f", virtual ({virtual}; it gives no hardware events)." if virtual and first.per == "work" else ".")
     )
-
-
-def synthetic_origin(programs):
-    """A sentence for captions if some recordings are synthetic; "" if all were measured.
-
-    `programs` is a dict from kernel's name to ProgramRuns.
-    """
-    synthetic = any(program.machine.get("synthetic") for program in programs.values())
-    return "Synthetic counts, nothing was measured." if synthetic else ""
 
 
 def _program_runs(program, folder):

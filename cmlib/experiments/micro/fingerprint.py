@@ -27,6 +27,7 @@ from cmlib.fingerprint.unknown import UnknownRejector
 from cmlib.io.archive.programs import readable_runs
 from cmlib.io.archive.runs import VALGRIND, source_of
 from cmlib.io.events import simulated_events
+from cmlib.io.provenance import OWN_HARDWARE, SIMULATED, SYNTHETIC, Provenance, note_read
 
 KINDS = ("micro", "unseen", "CPU", "parallel", "own")
 # A simulation distinguishes the forms of a program if a cause of estimated cycles has at least this many times the
@@ -58,6 +59,17 @@ class Fingerprints:
         return source_of(self.meta) == VALGRIND
 
     @property
+    def provenance(self) -> Provenance:
+        """Where the counts come from."""
+        if self.simulated:
+            kind = SIMULATED
+        else:
+            kind = SYNTHETIC if "fake" in (self.meta["machine"]["perf"] or "") else OWN_HARDWARE
+        runs = [*self.all, *(run for of_kind in self.key.values() for run in of_kind)]
+        events = {event for run in runs for event in run.counts}
+        return Provenance(kind, tuple({run.program for run in runs}), tuple(events))
+
+    @property
     def tree(self):
         """Unfitted C45Classifier; of simulated counts, without noise, its thresholds are half-way between classes."""
         return C45Classifier(midpoints=self.simulated)
@@ -68,7 +80,7 @@ class Fingerprints:
         if self.simulated:
             version = self.meta["simulator"]["version"]
             return f" **Simulated** by Valgrind's Callgrind {version}, not measured."
-        made_up = "fake" in (self.meta["machine"]["perf"] or "")
+        made_up = self.provenance.kind == SYNTHETIC
         return " **Synthetic data:** these counts were made up, not measured." if made_up else ""
 
     @property
@@ -94,7 +106,9 @@ def load(folder=None, *, kinds=KINDS, with_all=True):
         raise NothingRecordedError(f"nothing recorded yet: run `{recordings.COMMAND}`")
     key = {kind: recordings.read_series(folder, recordings.KEY, kind) for kind in kinds}
     everything = recordings.read_series(folder, recordings.ALL) if with_all else []
-    return Fingerprints(key, everything, recordings.stored_sweep(folder), meta)
+    recorded = Fingerprints(key, everything, recordings.stored_sweep(folder), meta)
+    note_read(recorded.provenance)
+    return recorded
 
 
 def load_simulated(folder=None, *, kinds=("micro", "unseen", "own")):
@@ -115,7 +129,9 @@ def load_simulated(folder=None, *, kinds=("micro", "unseen", "own")):
     alike = tuple(run for kind in kinds if kind != "own" for run in key[kind] if program_of(run) not in apart)
     key["micro"] = list(map(_modelled, everything))
     meta = next(iter(readable_runs(folder / everything[0].program).values()))
-    return Fingerprints(dict.fromkeys(KINDS, []) | key, everything, pd.DataFrame(), meta, alike)
+    recorded = Fingerprints(dict.fromkeys(KINDS, []) | key, everything, pd.DataFrame(), meta, alike)
+    note_read(recorded.provenance)
+    return recorded
 
 
 def key_event_curve(X, about, sizes, tree, *, seed=0):

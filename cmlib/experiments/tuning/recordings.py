@@ -20,6 +20,7 @@ from cmlib.experiments.tuning.settings import FOLDER, LEVELS_FOLDER, emitted_of,
 from cmlib.intervals import lengths_by_ends, whole_intervals
 from cmlib.io.archive import readable
 from cmlib.io.archive.runs import read_run_metadata
+from cmlib.io.provenance import OWN_HARDWARE, SOFTWARE_EVENTS, Provenance, note_read
 from cmlib.io.store.raw import read_counts
 
 RECORD = "cmlib record-tuning"
@@ -46,6 +47,11 @@ class TuningRuns:
     usual: dict = field(default_factory=dict)
     emitted: dict = field(default_factory=dict)
 
+    def provenance(self, program: str) -> Provenance:
+        """Return where the counts of the `program` (its name) come from: hardware counters count cycles."""
+        kind = OWN_HARDWARE if self.per == "cycles" else SOFTWARE_EVENTS
+        return Provenance(kind, (program,), (self.per, *self.runs.rates))
+
 
 def load_tuned(folder="", wanted="all"):
     """Dict from program (name) to its TuningRuns.
@@ -62,8 +68,12 @@ def load_tuned(folder="", wanted="all"):
     todo = f"If it runs on Spark: `{RECORD} --program NAME`"
     names = resolve_names(wanted, rows, about=about, todo=todo)
     if len(names) == 1:
-        return {names[0]: _tuned(names[0], rows[names[0]])}
-    return readable(lambda name: _tuned(name, rows[name]), names)
+        tuned = {names[0]: _tuned(names[0], rows[names[0]])}
+    else:
+        tuned = readable(lambda name: _tuned(name, rows[name]), names)
+    for name, of_program in tuned.items():
+        note_read(of_program.provenance(name))
+    return tuned
 
 
 def load_levels(folder="", wanted="all"):

@@ -1,4 +1,14 @@
-from .naming import CORE_EVENT, abbreviate, base_name, copy_name, encode, is_event, kinds, second_readings
+from .naming import (
+    CORE_EVENT,
+    abbreviate,
+    base_name,
+    copy_name,
+    encode,
+    is_event,
+    kinds,
+    needs_counter,
+    second_readings,
+)
 from .recognition import (
     core_pmu,
     describe_recognised,

@@ -86,6 +86,15 @@ def copy_name(event, number):
     return event if number == 1 else f"{event}#{number}"
 
 
+# A tracepoint such as sched:sched_switch, and not a hardware event with perf's modifiers, such as cycles:u.
+_TRACEPOINT = re.compile(r"\w+:(?![ukhIGHpPSDWeb]+$)\w+")
+
+
+def needs_counter(event):
+    """True if an event (name) takes one of the processor's counters; software events and tracepoints do not."""
+    return not (_TRACEPOINT.fullmatch(event) or event.partition(":")[0] in SOFTWARE_NAMES)
+
+
 def second_readings(names):
     """Find the second and later readings of events that a run counts several times.
 

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from cmlib import segments
 from cmlib.io.events import second_readings
+from cmlib.io.provenance import note_read, provenance_of_run
 from cmlib.io.recording import Recording, make_recording
 from cmlib.io.store.database import REFUSED, RUNS, VERSION, hash_readers, reading
 from cmlib.io.store.errors import StoreError
@@ -75,6 +76,26 @@ def machines(url=None):
         return {name: meta.get("machine") or {} for name, meta in sorted(_metas(connection).items())}
 
 
+def provenances(url, run_ids):
+    """Return where the counts of some runs come from.
+
+    Parameters
+    ----------
+    url : str or None
+        URL of the store; None for the SQLite file among the results.
+    run_ids : sequence of str
+        Names of runs in it.
+
+    Returns
+    -------
+    list of cmlib.io.provenance.Provenance
+        One for each run.
+    """
+    with reading(url) as connection:
+        metas = _metas(connection)
+    return [provenance_of_run(metas[run_id]) for run_id in run_ids]
+
+
 def _metas(connection):
     """A dict of run_id to metadata (dict) of all stored runs."""
     stored = connection.execute(sa.text(f"SELECT run_id, meta FROM {RUNS}"))
@@ -107,6 +128,7 @@ def load(url, run_id):
     row, cells = _fetch(url, run_id)
     events, meta = json.loads(row["events"]), json.loads(row["meta"])
     meta |= {"cpus": row["cpus"]} if row["cpus"] else {}
+    note_read(provenance_of_run(meta))
     if row["mode"] == LINES:
         return _from_lines(meta, cells.astype(float), events)
     n = row["n_events"]

@@ -55,7 +55,6 @@ notebook = begin(
 )
 results, workers = notebook.results, notebook.workers
 autoperf, programs = paper("autoperf"), recordings.recorded_programs(folder, program)
-results.mark(recordings.synthetic_origin(programs))
 SEVEN = ["scalar_sum", "vector_sum", "dot_product", "matrix_mult", "matrix_comp"]
 SEVEN = [f"parallel_{name}" for name in SEVEN] + ["histogram", "linear_regression"]
 chosen = {name: programs[name] for name in SEVEN if name in programs} or programs

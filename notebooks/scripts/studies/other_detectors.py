@@ -57,7 +57,6 @@ notebook = begin(
 )
 results, workers = notebook.results, notebook.workers
 autoperf, programs = paper("autoperf"), recordings.recorded_programs(folder, program)
-results.mark(recordings.synthetic_origin(programs))
 Markdown(recordings.describe_recordings(programs))
 
 # %% [markdown]

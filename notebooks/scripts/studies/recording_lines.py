@@ -41,7 +41,7 @@ from IPython.display import Markdown
 from cmlib import experiments, plot
 from cmlib.compress import OnlineRegression, compress, fit_quality, intervals
 from cmlib.experiments.data import describe_data
-from cmlib.experiments.sample_streams import SOURCES, load_samples
+from cmlib.experiments.sample_streams import SOURCES, load_samples, provenance_of_samples
 from cmlib.io.archive import readable
 from cmlib.io.samples import find_streams
 from cmlib.io.samples.files import read_metadata, samples_dir
@@ -69,6 +69,7 @@ name, one = next(iter(totals.items()))
 timer, event = one.columns[:2]
 kind = one.attrs["kind"]
 source = SOURCES[kind]
+sampled = provenance_of_samples(totals)
 paths = find_streams(None, kind).drop_duplicates("name").set_index("name")["path"]
 about = [(read_metadata(paths[case]) or {}).get("machine", {}) for case in totals]
 machines = "; ".join(dict.fromkeys(
@@ -205,6 +206,7 @@ results.figure(
     f"programs of SPEC CPU2006 on its Xeon. {source.capitalize()}. *See:* even all of the "
     f"recording is below that in {below} of {counted} cases; the regression alone takes "
     f"{overhead.iloc[:, 0].max():.2f} % at most.",
+    data=sampled,
 )
 
 # %% [markdown]
@@ -321,7 +323,7 @@ for part, shares in overhead.dropna(axis=1, how="all").items():
     note = f"whose data: {source}; median {shares.median():.3f} %, {rate:,} samples a second"
     timed = part == "regression, replayed"  # the recording process was timed by the recording
     results.number(f"overhead of the {part}, greatest", shares.max(), "%", paper=limit, note=note,
-                   timed=timed)
+                   timed=timed, data=sampled)
 results.number("samples a line at the paper's rate of samples, median, drift test",
                by_method["reduction"]["drift"], "x", note=f"`{event}`; {source}")
 for what in ("with itself", "equal steps, no lines"):

@@ -52,7 +52,6 @@ notebook = begin("training_runs", settings, program=program, folder=folder,
                  max_runs=max_runs, eps_share=eps_share, seed=seed)
 results, workers = notebook.results, notebook.workers
 autoperf, programs = paper("autoperf"), recordings.recorded_programs(folder, program)
-results.mark(recordings.synthetic_origin(programs))
 published = {name: pd.Series(values) for name, values in autoperf["variances"].items()}
 Markdown(f"{recordings.describe_recordings(programs)} The paper's own are only the "
          f"{len(published)} series of {len(published['MySQL'])} variances each in the next "
