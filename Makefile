@@ -38,6 +38,7 @@ reference-numbers: setup  # are written anew, from the last run of the profile; 
 lint: setup
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --check --quiet . || { echo "format the code: $(BIN)/ruff format" >&2; exit 1; }
+	$(BIN)/mypy --no-error-summary
 
 test: lint
 	$(BIN)/python -m pytest -m "not full" $(TESTS)

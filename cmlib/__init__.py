@@ -5,13 +5,21 @@ what limits the program. Everything else is in sub-packages, which CONTRIBUTING.
 correct are of :class:`cmlib.errors.CmlibError`.
 """
 
+from __future__ import annotations
+
 import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cmlib.io.recording import Recording
+    from cmlib.report.program import ProgramCards
 
 __all__ = ["load_example", "summarize"]
 __version__ = "0.3.0"
 
 
-def load_example(program="gcc"):
+def load_example(program: str = "gcc") -> Recording:
     """Load a real recording: twelve events that took turns on three counters, as perf printed them.
 
     Parameters
@@ -51,7 +59,7 @@ def load_example(program="gcc"):
     return make_recording(meta, *read_counts(file, meta))
 
 
-def summarize(recording, *, processor=None):
+def summarize(recording: str | Path, *, processor: str | None = None) -> ProgramCards:
     """Summarize what limits a program, from a file of counts or from its recordings; nothing is stored.
 
     Parameters

@@ -4,7 +4,14 @@ Each function takes arrays or DataFrames of intervals and returns as many values
 refused.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Most events of one kind in a cycle of a core: floating-point operations of two 512-bit units. More is a misreading.
 MOST_PER_CYCLE = 128
@@ -38,7 +45,7 @@ def whole_intervals(lengths):
     return whole
 
 
-def zeros_without_turn(counts, running=None):
+def zeros_without_turn(counts: pd.DataFrame, running: pd.DataFrame | None = None) -> pd.DataFrame:
     """Mark zeros that stand for "not counted", in tables of tools that write no ``<not counted>``.
 
     If a row ends before all groups of a multiplexed run had a turn, the events at the end of the list have none. So

@@ -4,6 +4,8 @@
 processes compute. WorkersLostError if a worker process dies; a ValueError if no scheduler answers.
 """
 
+from __future__ import annotations
+
 import contextlib
 import contextvars
 import functools
@@ -12,6 +14,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 
@@ -66,7 +69,7 @@ class Workers:
             )
 
 
-def parallel_map(function, items, workers=None):
+def parallel_map(function: Callable, items: Iterable, workers: Workers | None = None) -> Iterator:
     """Apply `function` to every item, many at a time, and give the results in order.
 
     Parameters

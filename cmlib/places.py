@@ -22,7 +22,7 @@ _IN_CHECKOUT = not _WHEEL.is_dir() and (_CHECKOUT / "pyproject.toml").is_file()
 _HOME = _CHECKOUT if _IN_CHECKOUT else _WHEEL
 
 
-def data_dir():
+def data_dir() -> Path:
     """Folder (Path) that holds `recordings/` and `results/`.
 
     It is CMLIB_DATA if that is set, else ``data`` in the checkout, or of an installed wheel in the working folder.
@@ -30,17 +30,17 @@ def data_dir():
     return _chosen("CMLIB_DATA") or (_CHECKOUT if _IN_CHECKOUT else Path.cwd()) / "data"
 
 
-def recordings_dir():
+def recordings_dir() -> Path:
     """Folder (Path) of the raw recordings, a sub-folder a program; a wheel's are in ``shipped("recordings")``."""
     return data_dir() / "recordings"
 
 
-def results_dir():
+def results_dir() -> Path:
     """Folder (Path) of all made from recordings (store, figures, tables, report): CMLIB_RESULTS, or in data_dir()."""
     return _chosen("CMLIB_RESULTS") or data_dir() / "results"
 
 
-def shipped(name):
+def shipped(name: str) -> Path:
     """Folder (Path) of data that cmlib comes with, by its name (str) under ``data``.
 
     Such are events (tables of events, one CSV a microarchitecture), fingerprint (a trained tree),
@@ -53,7 +53,7 @@ def shipped(name):
     return (_HOME / "data" if _IN_CHECKOUT else _HOME) / name
 
 
-def external_data_dir():
+def external_data_dir() -> Path | None:
     """Folder (Path) that is searched for public recordings: ``$CMLIB_PUBLIC``, or None if it is not set."""
     return _chosen("CMLIB_PUBLIC")
 

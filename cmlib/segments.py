@@ -6,11 +6,12 @@
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from cmlib.errors import InputError
 
 
-def reconstruct(lines, x):
+def reconstruct(lines: pd.DataFrame, x: ArrayLike) -> pd.Series | pd.DataFrame:
     """Reconstruct a series from its lines.
 
     Parameters
@@ -45,7 +46,7 @@ def reconstruct(lines, x):
     return pd.DataFrame({event: _read(lines, f":{event}", at, x) for event in events}, index)
 
 
-def intervals(lines, timer, n):
+def intervals(lines: pd.DataFrame, timer: str, n: int) -> pd.DataFrame:
     """Compute the counts in equal intervals of a run from its lines.
 
     Parameters

@@ -4,6 +4,8 @@
 events that act on IPC together. A ValueError if there are too few events for the pairs.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +28,9 @@ class PlantedPairs(NamedTuple):
     pairs: tuple
 
 
-def product_pair_data(n_steps=300, n_events=10, n_pairs=2, *, noise=0.02, seed=0):
+def product_pair_data(
+    n_steps: int = 300, n_events: int = 10, n_pairs: int = 2, *, noise: float = 0.02, seed: int = 0
+) -> PlantedPairs:
     """Make rates of events that all act on IPC, some pairs of them as a product.
 
     Parameters

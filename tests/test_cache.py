@@ -11,7 +11,7 @@ import pytest
 
 import cmlib
 from cmlib.experiments import cache as module
-from cmlib.experiments.cache import cached, find_sources
+from cmlib.experiments.cache import cached, dump_code, find_sources
 
 FRAME = pd.DataFrame({"b": [1.0, np.nan], "a": [0.1, 1e-17]}, index=pd.Index([0.1, 0.2], name="time_s"))
 
@@ -78,6 +78,37 @@ def test_a_result_depends_on_what_its_module_imports_and_on_nothing_else():
     assert {"experiments/data.py", "clean/series.py", "clean/shrinkage.py", "parallel.py"} <= sources
     others = {file.partition("/")[0] for file in sources}
     assert not others & {"report", "cli", "plot", "explore", "compare", "topdown", "rank", "anomaly"}
+
+
+PLAIN = """
+def double(x):
+    return 2 * x
+"""
+WITH_HINTS = '''
+"""Double numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cmlib.report.run import run_profile
+
+
+def double(x: float) -> float:
+    """Return twice `x`."""
+    return 2 * x  # exact
+'''
+
+
+def test_docstrings_and_type_hints_discard_no_results(tmp_path):
+    sources = {"plain": PLAIN, "hints": WITH_HINTS, "other": PLAIN.replace("2 * x", "3 * x")}
+    files = {name: tmp_path / f"{name}.py" for name in sources}
+    for name, source in sources.items():
+        files[name].write_text(source, encoding="utf-8")
+    code = {name: dump_code(file) for name, file in files.items()}
+    assert code["plain"] == code["hints"] != code["other"]
+    assert find_sources(files["hints"]) == {files["hints"]}
 
 
 def test_damaged_results_are_made_anew(results):

@@ -1,2 +1,2 @@
-from .autoencoder import Autoencoder, stopping_run
-from .detector import AutoPerf
+from .autoencoder import Autoencoder as Autoencoder, stopping_run as stopping_run
+from .detector import AutoPerf as AutoPerf

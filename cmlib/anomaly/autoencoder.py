@@ -8,10 +8,13 @@ errors after 1, 2, … runs, and gives the number of runs (int). A ValueError if
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 from sklearn.utils import check_random_state
@@ -22,7 +25,7 @@ from cmlib.anomaly.samples import usual_range
 from cmlib.errors import InputError
 
 
-def stopping_run(variances, *, eps=0.05, goal=1, max_runs=100):
+def stopping_run(variances: Sequence[float], *, eps: float = 0.05, goal: int = 1, max_runs: int = 100) -> int:
     """Return the entry of a series of variances at which it has settled (AutoPerf, Algorithm 1, as printed).
 
     At entry i, A is the mean change from entry to entry over the last tenth of the entries so far (rounded up), and B
@@ -70,14 +73,14 @@ def stopping_run(variances, *, eps=0.05, goal=1, max_runs=100):
         )
     if goal < 0 or max_runs < 1:
         raise InputError(f"goal must be >= 0 and max_runs >= 1, received {goal} and {max_runs}")
-    eps = np.broadcast_to(eps, v.shape)
+    thresholds = np.broadcast_to(eps, v.shape)
     changes = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(v)))])
     met = 0
     for i in range(1, min(len(v), max_runs + 1)):
         window = math.ceil(i / 10)
         piece = (changes[i] - changes[i - window]) / (window + 1)
         half = changes[i] / (i + 1) / math.ceil(1 + i / 2)
-        if piece < half and piece < eps[i] and met >= goal:
+        if piece < half and piece < thresholds[i] and met >= goal:
             return i
         met = met + 1 if piece < half else 0
     return max_runs
@@ -144,7 +147,7 @@ class Autoencoder(BaseEstimator):
     smallest_range: float | None = None
     random_state: object = None
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: object | None = None) -> Self:
         """Learn good samples.
 
         Parameters
@@ -181,7 +184,7 @@ class Autoencoder(BaseEstimator):
         self.layers_ = [tuple(array.astype(np.float64) for array in layer) for layer in layers]
         return self
 
-    def squared_errors(self, X):
+    def squared_errors(self, X: ArrayLike) -> np.ndarray:
         """Squared difference of each counter from its reconstruction, in units of its scaled range.
 
         Parameters
@@ -197,7 +200,7 @@ class Autoencoder(BaseEstimator):
         x = self._scaled(X)
         return (x - network.reconstruct(self.layers_, x)) ** 2
 
-    def reconstruct(self, X):
+    def reconstruct(self, X: ArrayLike) -> np.ndarray:
         """Encode and decode samples.
 
         Parameters
@@ -212,7 +215,7 @@ class Autoencoder(BaseEstimator):
         decoded = network.reconstruct(self.layers_, self._scaled(X))
         return (decoded - 0.1) / 0.8 * self.range_ + self.low_
 
-    def score_samples(self, X):
+    def score_samples(self, X: ArrayLike) -> np.ndarray:
         """Minus the reconstruction error: higher is more normal, as scikit-learn has it.
 
         Parameters
@@ -259,7 +262,7 @@ class Autoencoder(BaseEstimator):
         return topologies
 
 
-def search_space(n_features):
+def search_space(n_features: int) -> list[tuple[int, ...]]:
     """List the topologies that are tried (AutoPerf, Table 3), for any number of counters.
 
     Parameters
@@ -300,7 +303,7 @@ class PrincipalComponents(BaseEstimator):
     smallest_range: float | None = None
     random_state: object = None
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Fit to good samples, X of shape (n_samples, n_features), and return self; `y` is ignored.
 
         A ValueError if X has fewer than two rows or values that are not finite.
@@ -310,7 +313,7 @@ class PrincipalComponents(BaseEstimator):
         self.pca_ = PCA(0.95, svd_solver="full").fit((X - self.low_) / self.range_)
         return self
 
-    def score_samples(self, X):
+    def score_samples(self, X: ArrayLike) -> np.ndarray:
         """Minus the reconstruction error of each row of X: ndarray, shape (n_samples,); higher is more normal."""
         check_is_fitted(self)
         x = (validate_data(self, X, dtype=np.float64, reset=False) - self.low_) / self.range_

@@ -5,17 +5,21 @@
 Inputs are checked by `AutoPerf`, not here.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 
 from cmlib.anomaly.autoencoder import Autoencoder
 
 
-def cluster_functions(samples, functions, k, *, random_state=0):
+def cluster_functions(
+    samples: np.ndarray, functions: ArrayLike, k: int, *, random_state: int = 0
+) -> dict[str, int]:
     """Cluster samples by k-means, and assign each function to the cluster of most of its samples (AutoPerf, §3.4).
 
     Parameters
@@ -66,7 +70,7 @@ def select_n_clusters(samples, model, *, max_clusters, random_state=0):
     return *trained[needed - 1], pd.DataFrame(history, columns=["k", "autoencoders", "false_positive_rate"])
 
 
-def clusters_needed(rates):
+def clusters_needed(rates: Sequence[float]) -> int:
     """Return the number of clusters at which the rate of false positives stops falling (AutoPerf, §3.4, Fig. 8).
 
     Parameters

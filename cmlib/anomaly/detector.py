@@ -8,7 +8,9 @@ finite.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -89,7 +91,9 @@ class AutoPerf(BaseEstimator):
     alpha: float = 0.005
     random_state: object = None
 
-    def fit(self, runs, y=None, *, others=()):
+    def fit(
+        self, runs: Sequence[pd.DataFrame], y: object | None = None, *, others: Sequence[pd.DataFrame] = ()
+    ) -> Self:
         """Train on good runs.
 
         Parameters
@@ -130,7 +134,7 @@ class AutoPerf(BaseEstimator):
         self.held_out_ = summarize(judged, held_out)
         return self
 
-    def distances(self, run):
+    def distances(self, run: pd.DataFrame) -> np.ndarray:
         """Compute the distance of each sample from the good runs.
 
         Parameters
@@ -150,7 +154,7 @@ class AutoPerf(BaseEstimator):
         """
         return distances(self._known([run]), self.clusters_, self.models_)
 
-    def summarize(self, runs):
+    def summarize(self, runs: Sequence[pd.DataFrame]) -> pd.DataFrame:
         """Summarize the samples' distances by run and function.
 
         Parameters
@@ -171,7 +175,7 @@ class AutoPerf(BaseEstimator):
         samples = self._known(runs)
         return summarize(samples, distances(samples, self.clusters_, self.models_))
 
-    def p_values_of(self, runs):
+    def p_values_of(self, runs: Sequence[pd.DataFrame]) -> pd.DataFrame:
         """Compute the p-value of each run and function: the probability of such distances in a good run.
 
         Parameters
@@ -192,7 +196,7 @@ class AutoPerf(BaseEstimator):
         ]
         return summaries.assign(p_value=np.minimum(1, 2 * np.min(p_values, axis=1)))
 
-    def predict(self, run):
+    def predict(self, run: pd.DataFrame) -> bool:
         """Tell whether a run is anomalous, by `rule`.
 
         Parameters
@@ -212,7 +216,7 @@ class AutoPerf(BaseEstimator):
         """
         return self.predict_runs([run])[0]
 
-    def predict_runs(self, runs):
+    def predict_runs(self, runs: Sequence[pd.DataFrame]) -> list[bool]:
         """Tell of each of several runs whether it is anomalous, by `rule`.
 
         Parameters
@@ -238,7 +242,7 @@ class AutoPerf(BaseEstimator):
         p_values = self.p_values_of(runs).groupby("run")["p_value"]
         return (p_values.min() * p_values.size() <= self.alpha).tolist()
 
-    def causes(self, run, *, beyond=1.0):
+    def causes(self, run: pd.DataFrame, *, beyond: float = 1.0) -> pd.DataFrame:
         """Rank counters by how much they make samples anomalous, by majority vote (§3.5).
 
         Each anomalous sample ranks the counters by their part of its reconstruction error; counters are sorted by

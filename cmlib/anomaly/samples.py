@@ -19,7 +19,7 @@ _PER_INSTRUCTION, _PER_NANOSECOND = 1e-6, 4e-6
 DISTANCES = ("distance_p50", "distance_p90")
 
 
-def smallest_range(samples):
+def smallest_range(samples: pd.DataFrame) -> float:
     """Return the smallest range that a counter is scaled by, so that irrelevant differences stay small.
 
     Parameters

@@ -8,8 +8,12 @@ MEASURES names the errors: Eq. 4 of CounterMiner [%], the ratio of distances, er
 An UnfitRecordingError if no multiplexed event was counted by two OCOE runs.
 """
 
+from __future__ import annotations
+
 import itertools
 import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -21,10 +25,13 @@ from cmlib.clean.series import clean_run
 from cmlib.errors import UnfitRecordingError
 from cmlib.intervals import lengths_by_ends, whole_intervals
 
+if TYPE_CHECKING:
+    from cmlib.io.recording import Recording
+
 MEASURES = ("eq4_percent", "distance_ratio", "total_error_percent", "distribution_error")
 
 
-def references(ocoe_runs, mlpx_runs):
+def references(ocoe_runs: Sequence[Recording], mlpx_runs: Sequence[Recording]) -> dict[str, Reference]:
     """Collect for each multiplexed event the OCOE series to compare with.
 
     Parameters
@@ -47,7 +54,9 @@ def references(ocoe_runs, mlpx_runs):
     return {event: Reference(_with(event, ocoe_runs), event) for event in _multiplexed(ocoe_runs, mlpx_runs)}
 
 
-def compare_methods(references, mlpx_runs, methods):
+def compare_methods(
+    references: dict[str, Reference], mlpx_runs: Sequence[Recording], methods: dict[str, str | Callable]
+) -> pd.DataFrame:
     """Clean multiplexed runs by several methods, and compare the results with OCOE runs.
 
     Parameters
@@ -88,7 +97,9 @@ def compare_methods(references, mlpx_runs, methods):
     return pd.DataFrame(rows, columns=["run", "method", "event", *MEASURES])
 
 
-def noise_floor(ocoe_runs, mlpx_runs, always="instructions"):
+def noise_floor(
+    ocoe_runs: Sequence[Recording], mlpx_runs: Sequence[Recording], always: str = "instructions"
+) -> pd.DataFrame:
     """Compute the errors of series without any error of multiplexing: the smallest that cleaning could reach.
 
     Parameters

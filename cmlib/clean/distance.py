@@ -9,11 +9,12 @@ import math
 
 import numba
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cmlib.errors import InputError
 
 
-def dtw(a, b):
+def dtw(a: ArrayLike, b: ArrayLike) -> float:
     """Compute the distance between two series after the best warping of their time axes.
 
     The exact least sum of ``abs(a[i] - b[j])`` over all paths that run from the
@@ -46,7 +47,7 @@ def dtw(a, b):
     return float(_least_sum(a, b) if len(a) <= len(b) else _least_sum(b, a))
 
 
-def mlpx_error(ocoe_1, ocoe_2, mlpx):
+def mlpx_error(ocoe_1: ArrayLike, ocoe_2: ArrayLike, mlpx: ArrayLike) -> float:
     """Compute the error that multiplexing adds to a series, in percent (CounterMiner, §II-B, Eq. 1-4).
 
     ``abs(1 - dist_ref / dist_mea) * 100`` with ``dist_ref = dtw(ocoe_1, ocoe_2)``
@@ -83,7 +84,7 @@ def mlpx_error(ocoe_1, ocoe_2, mlpx):
     return folded_error(dtw(ocoe_1, ocoe_2), dtw(mlpx, ocoe_1))
 
 
-def folded_error(dist_ref, dist_mea):
+def folded_error(dist_ref: float, dist_mea: float) -> float:
     """Compute Eq. 4 of CounterMiner alone: ``abs(1 - dist_ref / dist_mea)`` in percent.
 
     Parameters

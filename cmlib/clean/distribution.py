@@ -10,7 +10,7 @@ from scipy.special import log_ndtr
 _CRITICAL = 0.752
 
 
-def is_gaussian(values):
+def is_gaussian(values: np.ndarray) -> bool:
     """True if samples pass the Anderson-Darling test of a Gaussian at 5 %.
 
     `values` is an array, all finite; constants and empty arrays pass.

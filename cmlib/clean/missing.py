@@ -26,7 +26,7 @@ def missing_samples(values, running=None, *, true_zero_max=0.01):
     return missing | (values == 0)
 
 
-def fill_missing(values, missing, *, k=5):
+def fill_missing(values: np.ndarray, missing: np.ndarray, *, k: int = 5) -> np.ndarray:
     """Fill samples with the mean of their k nearest known neighbours in time.
 
     Of two neighbours at the same distance the earlier one counts as nearer: with

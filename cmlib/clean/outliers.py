@@ -12,7 +12,9 @@ import numpy as np
 from cmlib.errors import InputError
 
 
-def replace_outliers(values, *, n_std=5.0, exact=None):
+def replace_outliers(
+    values: np.ndarray, *, n_std: float = 5.0, exact: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Replace samples above mean + n_std * std by the median of their part of the series.
 
     The series is cut into ceil(sqrt(n)) parts of equal length, to within one sample; a sample

@@ -5,6 +5,8 @@ printed, their running shares (share of each interval in which an event was coun
 ValueError if an event of a group was not counted.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +33,7 @@ class Replay(NamedTuple):
     truth: pd.DataFrame
 
 
-def replay(counted, groups, *, slots=1, phase=0):
+def replay(counted: pd.DataFrame, groups: list[list[str]], *, slots: int = 1, phase: int = 0) -> Replay:
     """Simulate multiplexing: take out the counts of the time in which an event's group was not on the counters.
 
     In each slot of time one group is on the counters: group ``(slot + phase) % len(groups)``.
@@ -66,9 +68,9 @@ def replay(counted, groups, *, slots=1, phase=0):
     n = len(counted) // slots
     exact = counted.to_numpy(dtype=np.float64)[: n * slots]
     seen = np.ones_like(exact)
-    turn = (np.arange(len(exact)) + phase) % len(groups) if groups else None
     for number, group in enumerate(groups):
-        seen[:, counted.columns.get_indexer(group)] = (turn == number)[:, None]
+        has_turn = (np.arange(len(exact)) + phase) % len(groups) == number
+        seen[:, counted.columns.get_indexer(group)] = has_turn[:, None]
     truth, caught, turns = (part.reshape(n, slots, -1).sum(axis=1) for part in (exact, exact * seen, seen))
     share = turns / slots
     counts = np.divide(caught, share, out=np.full_like(caught, np.nan), where=share > 0)

@@ -5,15 +5,31 @@ interval, a column an event; both return with it a mask of the counts that chang
 share is outside 0 to 1, or an event has fewer than three samples; in a run, events without any stay NaN.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cmlib.clean.methods import METHODS, REGISTERED, options_for
 from cmlib.errors import InputError, UnfitRecordingError
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 FEWEST_SAMPLES = 3  # of finite samples of an event, to be cleaned
 
 
-def clean_series(values, running=None, *, method="counterminer", name="the series", **options):
+def clean_series(
+    values: ArrayLike,
+    running: ArrayLike | None = None,
+    *,
+    method: str = "counterminer",
+    name: str = "the series",
+    **options: object,
+) -> tuple[np.ndarray, np.ndarray]:
     """Clean one event's series of one run.
 
     Parameters
@@ -112,7 +128,15 @@ def changed_mask(cleaned, values):
     return (cleaned != values) & ~(np.isnan(cleaned) & np.isnan(values))
 
 
-def clean_run(counts, running=None, *, method="shrinkage", sums=(), run="this run", **options):
+def clean_run(
+    counts: pd.DataFrame,
+    running: pd.DataFrame | None = None,
+    *,
+    method: str = "shrinkage",
+    sums: Iterable[tuple[str, Sequence[str]]] = (),
+    run: str = "this run",
+    **options: object,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Clean all events of one run.
 
     Parameters

@@ -6,12 +6,20 @@ errors. A run's events are put together in slots: those of one slot have the sam
 together. Inputs are checked by `clean_run`, not here.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from cmlib.clean.delayed import redistribute_delayed_counts
 from cmlib.clean.missing import interpolate
 from cmlib.clean.sums import reconcile_sums
 from cmlib.intervals import MOST_PER_CYCLE
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Counts above MOST_PER_CYCLE cycles' and above so many times the event's median are taken for misreadings.
 _TIMES_MEDIAN = 1000.0
@@ -40,7 +48,9 @@ _LAG, _REACH, _SEEN, _CUT, _GAP, _FEW_SAMPLES = 6, 4, 0.45, 1.0, 2.2, 0.03
 _UNKNOWN = 0.25
 
 
-def clean_by_shrinkage(counts, running, *, sums=()):
+def clean_by_shrinkage(
+    counts: pd.DataFrame, running: pd.DataFrame, *, sums: Iterable[tuple[str, Sequence[str]]] = ()
+) -> pd.DataFrame:
     """Estimate the counts of all events of a run: the first result of :func:`estimate_counts`.
 
     Parameters
@@ -60,7 +70,9 @@ def clean_by_shrinkage(counts, running, *, sums=()):
     return estimate_counts(counts, running, sums=sums)[0]
 
 
-def estimate_counts(counts, running, *, sums=()):
+def estimate_counts(
+    counts: pd.DataFrame, running: pd.DataFrame, *, sums: Iterable[tuple[str, Sequence[str]]] = ()
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Estimate the counts of all events of a run and their standard errors, by shrinkage towards neighbours in time.
 
     A count differs from the mean of its neighbours because the program changed, or because the counted part of the
@@ -124,9 +136,14 @@ def estimate_counts(counts, running, *, sums=()):
         others = [event for event in logs if slots[event] != slot]
         predicted = {} if always.issuperset(others) else _predict(logs, together, others)
         for event in together:
-            series = (part[event].to_numpy() for part in (estimates, share, filled))
-            about = carriers, predicted.get(event), shared.get(event, 0.0)
-            cleaned[event], variance[event] = _complete(*series, *about)
+            cleaned[event], variance[event] = _complete(
+                estimates[event].to_numpy(),
+                share[event].to_numpy(),
+                filled[event].to_numpy(),
+                carriers,
+                predicted.get(event),
+                shared.get(event, 0.0),
+            )
     known = set(filled.columns[filled.notna().all()])
     sums = [(whole, parts) for whole, parts in sums if {whole, *parts} <= known]
     return reconcile_sums(cleaned, variance, sums), np.sqrt(variance)

@@ -75,7 +75,7 @@ def choose_source(context, asked):
     `context` is click's, `asked` a dict of each source but COUNTED to whether its option was given. click.UsageError
     if two were given, or an option that does not go with the source.
     """
-    source, *others = [*(source for source, is_asked in asked.items() if is_asked), COUNTED]
+    source, *others = [option for option, is_asked in asked.items() if is_asked] + [COUNTED]
     if len(others) > 1:
         raise click.UsageError(f"{source} and {others[0]} are two ways to count: give one of them.")
     for param in context.command.params:

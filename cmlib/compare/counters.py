@@ -6,8 +6,11 @@ and counters that do, or why runs can't be compared. A ValueError for values tha
 samples. Times are compared in :mod:`cmlib.compare.times`.
 """
 
+from __future__ import annotations
+
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,7 +50,13 @@ class VersionComparison:
     refused: tuple[str, ...] = ()
 
 
-def compare_versions(good_runs, new_runs, *, alpha=0.01, detector=None):
+def compare_versions(
+    good_runs: Sequence[pd.DataFrame],
+    new_runs: Sequence[pd.DataFrame],
+    *,
+    alpha: float = 0.01,
+    detector: AutoPerf | None = None,
+) -> VersionComparison:
     """Compare the runs of a new version with those of the version before, by their counters.
 
     Parameters

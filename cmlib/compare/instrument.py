@@ -16,7 +16,7 @@ import warnings
 from pathlib import Path
 
 
-def include_dir():
+def include_dir() -> Path:
     """Return the folder of `cmlib_region.h`, for ``cc -I``.
 
     Returns

@@ -1,2 +1,7 @@
-from .lines import compress, fit_quality, intervals, reconstruct
-from .online import OnlineRegression
+from .lines import (
+    compress as compress,
+    fit_quality as fit_quality,
+    intervals as intervals,
+    reconstruct as reconstruct,
+)
+from .online import OnlineRegression as OnlineRegression

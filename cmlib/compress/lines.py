@@ -7,13 +7,22 @@ The other functions take such a frame. A ValueError if x does not increase, or a
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from cmlib.compress.bounded import BoundedRegression
 from cmlib.compress.online import OnlineRegression
 from cmlib.segments import intervals, reconstruct  # noqa: F401 (what the package offers)
 
 
-def compress(x, y, *, alpha=0.01, n_sigma=3.0, drift=None, bound=None):
+def compress(
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    alpha: float = 0.01,
+    n_sigma: float = 3.0,
+    drift: float | None = None,
+    bound: float | None = None,
+) -> pd.DataFrame:
     """Compress a series of samples to piecewise-linear segments, called lines (Wu and Mencer, §3).
 
     Parameters
@@ -62,6 +71,7 @@ def compress(x, y, *, alpha=0.01, n_sigma=3.0, drift=None, bound=None):
     [[0.0, 19000000.0, 20.0], [19000000.0, 39000000.0, 21.0]]
     """
     events = list(y.columns) if isinstance(y, pd.DataFrame) else None
+    stream: OnlineRegression | BoundedRegression
     if bound is None:
         stream = OnlineRegression(events, alpha=alpha, n_sigma=n_sigma, drift=drift)
     else:
@@ -69,7 +79,7 @@ def compress(x, y, *, alpha=0.01, n_sigma=3.0, drift=None, bound=None):
     return stream.as_frame(np.concatenate([stream.feed(x, y), stream.end()]))
 
 
-def fit_quality(lines, x, y):
+def fit_quality(lines: pd.DataFrame, x: ArrayLike, y: ArrayLike) -> pd.Series:
     """Measure the size and the errors of a compressed series (Wu and Mencer, §4.2).
 
     Parameters
@@ -99,7 +109,7 @@ def fit_quality(lines, x, y):
     return pd.Series(sizes | {name: error / span for name, error in errors.items()})
 
 
-def line_ends(lines):
+def line_ends(lines: pd.DataFrame) -> pd.DataFrame:
     """Compute the end points of one event's lines, for drawing.
 
     Parameters

@@ -8,6 +8,7 @@ lines late in a long run are missed. A ValueError if x does not grow or a tolera
 not finite are left out.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -255,7 +256,14 @@ class OnlineRegression(LineStream):
     as larger than the tolerance, so that a counter that stays at zero is one line.
     """
 
-    def __init__(self, events=None, *, alpha=0.01, n_sigma=3.0, drift=None):
+    def __init__(
+        self,
+        events: Sequence[str] | None = None,
+        *,
+        alpha: float = 0.01,
+        n_sigma: float = 3.0,
+        drift: float | None = None,
+    ) -> None:
         super().__init__(events)
         for name, value in (("alpha", alpha), ("n_sigma", n_sigma), ("drift", drift)):
             if value is not None and not value >= 0:

@@ -5,6 +5,8 @@
 these intervals hold the measured change.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -18,7 +20,7 @@ COVERAGE = 0.9  # share of the programs that prediction intervals are made to ho
 _MISS = 2 / (1 - COVERAGE)  # weight of a missed measurement in the interval score
 
 
-def changes(settings=LARGER_CACHE):
+def changes(settings: Sequence[str] = LARGER_CACHE) -> tuple[pd.DataFrame, pd.Series]:
     """Load the measured effect of changed misses on 29 programs of SPEC CPU2006 (20) and CPU2017 (9).
 
     Parameters
@@ -42,7 +44,7 @@ def changes(settings=LARGER_CACHE):
     return table.drop(columns="cycles_change"), table["cycles_change"]
 
 
-def learn(X, y, *, other_processor=False):
+def learn(X: pd.DataFrame, y: pd.Series, *, other_processor: bool = False) -> PooledCost:
     """Fit a model of the cost of misses, and set the width of its prediction intervals.
 
     The width is calibrated by cross-conformal prediction over suites: the changes of each suite in X are predicted by
@@ -71,7 +73,9 @@ def learn(X, y, *, other_processor=False):
     return model
 
 
-def held_out(X, y, *, by="suite", other_processor=False):
+def held_out(
+    X: pd.DataFrame, y: pd.Series, *, by: str = "suite", other_processor: bool = False
+) -> pd.DataFrame:
     """Predict the changes of each suite (or release, or program) by a model that learned from the others.
 
     Parameters
@@ -109,7 +113,7 @@ def held_out(X, y, *, by="suite", other_processor=False):
     return pd.concat(parts).sort_index()
 
 
-def coverage(predictions):
+def coverage(predictions: pd.DataFrame) -> pd.Series:
     """Summarize how good predictions and their intervals are.
 
     Parameters

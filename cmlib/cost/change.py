@@ -4,13 +4,18 @@
 :class:`Prediction`.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from cmlib.cost.pooled import default_cost_model
 from cmlib.cost.slopes import rates, slope
+
+if TYPE_CHECKING:
+    from cmlib.cost.pooled import PooledCost
 
 SURE = 2.0  # a slope is reliable if it exceeds 0 by this number of its standard errors
 MOST_STORES = 2.0  # with more misses of stores per miss of loads, the cost of loads' misses is not reliable
@@ -41,7 +46,15 @@ class Prediction(NamedTuple):
     reason: str
 
 
-def predict_change(cycles_run, misses_run, change, *, stores_change=None, misses=None, model=None):
+def predict_change(
+    cycles_run: pd.DataFrame,
+    misses_run: pd.DataFrame,
+    change: float,
+    *,
+    stores_change: float | None = None,
+    misses: str | None = None,
+    model: PooledCost | None = None,
+) -> Prediction:
     """Predict the change of cycles per instruction for a change of misses per instruction.
 
     Parameters
@@ -108,7 +121,7 @@ def rates_row(intervals):
     return pd.DataFrame([means]).assign(slope=steepness, stderr=stderr, intervals=len(intervals))
 
 
-def reason_unreliable(row):
+def reason_unreliable(row: pd.Series | dict) -> str:
     """Return the reason why a program's intervals do not determine the cost of its misses; "" if they do.
 
     Parameters

@@ -4,10 +4,15 @@
 for other programs. :func:`default_cost_model` returns the model that cmlib comes with.
 """
 
+from __future__ import annotations
+
+import math
 from functools import cache
+from typing import Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from cmlib import places
 
@@ -15,7 +20,7 @@ COSTS = np.geomspace(1, 1e5, 200)[None, :]  # grid of costs [cycles/miss] on whi
 TINY = 1e-9  # keeps denominators above 0
 FREEDOM = 4  # degrees of freedom of Student's t, so that a few slopes that are far off have little weight
 # Log-normal prior of spread_, slope_error_ and store_weight_: logarithms of the medians, and standard deviations.
-BELIEFS = np.log([[0.5, 0.3, 0.25], [np.e**0.5] * 3])
+BELIEFS = np.log([[0.5, 0.3, 0.25], [math.exp(0.5)] * 3])
 _FITTED = ("center_", "spread_", "slope_error_", "store_weight_", "quantile_")
 
 
@@ -50,13 +55,17 @@ class PooledCost:
         the model did not learn from.
     """
 
-    def __init__(self, latency=300.0, width=4.0, noise=1.0, floor=4.0):
+    quantile_: float
+
+    def __init__(
+        self, latency: float = 300.0, width: float = 4.0, noise: float = 1.0, floor: float = 4.0
+    ) -> None:
         self.latency = latency
         self.width = width
         self.noise = noise
         self.floor = floor
 
-    def fit(self, X, y):
+    def fit(self, X: pd.DataFrame, y: ArrayLike) -> Self:
         """Learn the constants from programs with changed misses.
 
         Parameters
@@ -94,14 +103,14 @@ class PooledCost:
         self.center_, self.spread_, self.slope_error_, self.store_weight_ = map(float, np.exp(fitted.x))
         return self
 
-    def predict(self, X):
+    def predict(self, X: pd.DataFrame) -> np.ndarray:
         """Predict the change of cycles per instruction of each row of X: ndarray, shape (n_rows,).
 
         X is a DataFrame as :meth:`fit` takes it. At least 1/width cycles per instruction remain.
         """
         return np.maximum(self.posterior(X)["cost"].to_numpy() * self._change(X), self._floor(X))
 
-    def predict_interval(self, X):
+    def predict_interval(self, X: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
         """Return the lower and upper ends of each row's prediction interval: two ndarrays [cycles per instruction].
 
         X is a DataFrame as :meth:`fit` takes it. `data/cost/coverage.csv` has the share of measured changes that lie
@@ -111,7 +120,7 @@ class PooledCost:
         half = self.quantile_ * self.scale(X)
         return np.maximum(middle - half, self._floor(X)), middle + half
 
-    def scale(self, X):
+    def scale(self, X: pd.DataFrame) -> np.ndarray:
         """Return the standard deviation of each row's prediction: ndarray [cycles per instruction].
 
         X is a DataFrame as :meth:`fit` takes it. The deviation is that of the posterior distribution and `floor`
@@ -120,7 +129,7 @@ class PooledCost:
         of_cost = self.posterior(X)["sd"] * self._change(X)
         return np.hypot(of_cost, self.floor / 100 * X["cycles"]).to_numpy()
 
-    def posterior(self, X):
+    def posterior(self, X: pd.DataFrame) -> pd.DataFrame:
         """Compute the posterior distribution of the cost of a miss, for each row's program.
 
         Parameters
@@ -172,7 +181,7 @@ class PooledCost:
 
 
 @cache
-def default_cost_model(*, other_processor=False):
+def default_cost_model(*, other_processor: bool = False) -> PooledCost:
     """Return the model of the cost of misses that cmlib comes with.
 
     It was learned from all programs of :func:`cmlib.cost.changes` by ``tools/make_cost_tables.py``.

@@ -1,7 +1,11 @@
 """Estimate the cycles that a program would save if it had no misses of a cache."""
 
+from __future__ import annotations
+
 import copy
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -11,6 +15,9 @@ from cmlib.cost.pooled import default_cost_model
 from cmlib.cost.slopes import rates
 from cmlib.intervals import MOST_PER_CYCLE
 from cmlib.places import yaml_beside
+
+if TYPE_CHECKING:
+    from cmlib.topdown.costs import Costs
 
 # Caches by the kinds of events that count their misses.
 _MISSES = yaml_beside(__file__)
@@ -24,7 +31,13 @@ _HARDLY = 1.0  # if all misses at the longest latency cost less [% of the cycles
 PLAUSIBLE_LATENCY = (200.0, 790.0)
 
 
-def savings_without_misses(runs, costs, *, ghz=None, shares=None):
+def savings_without_misses(
+    runs: Sequence[tuple[pd.DataFrame, pd.DataFrame]],
+    costs: Costs,
+    *,
+    ghz: float | None = None,
+    shares: pd.DataFrame | None = None,
+) -> list[dict]:
     """Estimate the cycles that a program would save without misses of each cache, from its intervals.
 
     Parameters

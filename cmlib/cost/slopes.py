@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from cmlib.errors import InputError
 from cmlib.places import yaml_beside
@@ -11,7 +12,7 @@ ROUNDING = 1e-9  # relative variation up to which values count as constant
 NAMES = yaml_beside(__file__)  # names of columns, as _plain_name writes them
 
 
-def rates(cycles_run, misses_run, *, misses=None):
+def rates(cycles_run: pd.DataFrame, misses_run: pd.DataFrame, *, misses: str | None = None) -> pd.DataFrame:
     """Compute cycles and misses per instruction in each interval, from one run or from two.
 
     Parameters
@@ -50,7 +51,7 @@ def rates(cycles_run, misses_run, *, misses=None):
     return per_instruction[instructions >= instructions.median() / 2].reset_index(drop=True)
 
 
-def slope(cycles, misses):
+def slope(cycles: ArrayLike, misses: ArrayLike) -> tuple[float, float]:
     """Estimate the cycles that come with one more miss, from one stretch of a run to the next.
 
     Stretches of 1, 2, 4, … intervals are compared with their neighbors (Haar wavelets). Each length is a time scale. A

@@ -5,6 +5,11 @@ the formulas of a top-down table. A program is named by the URL of its store (a 
 counted is left out.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
 import pandas as pd
 
 from cmlib import merge, topdown
@@ -14,11 +19,16 @@ from cmlib.experiments.event_tables import table_name
 from cmlib.io import store
 from cmlib.topdown.costs import UNKNOWN
 
+if TYPE_CHECKING:
+    from cmlib.io.recording import Recording
+    from cmlib.parallel import Workers
+    from cmlib.topdown.category_tables import TopdownTable
+
 _ANY_TABLE = "amd_zen5"  # its meanings of the categories are taken for processors without a table
 CATEGORIES = ["retired", "bad speculation", "front end", "back end"]
 
 
-def topdown_tables(url, programs, processor=""):
+def topdown_tables(url: str, programs: Iterable[str], processor: str = "") -> dict[str, TopdownTable]:
     """The top-down tables that fit what was counted of programs in the store at `url`: a dict by program, of those that
     have one.
 
@@ -41,7 +51,9 @@ def _fitting(url, program, processor):
     return topdown.choose_table(rates.index, table_name(url, program, processor), rates)
 
 
-def cleaned_steps(url, program, wanted, *, method="shrinkage", workers=None):
+def cleaned_steps(
+    url: str, program: str, wanted: set[str], *, method: str = "shrinkage", workers: Workers | None = None
+) -> list[pd.DataFrame]:
     """All runs of a program in the store at `url`, cleaned, in steps of equal instructions: a list of DataFrames.
 
     A frame has the counts of one run, a row a step (as many in each), a column each of the `wanted` events (set of
@@ -54,7 +66,7 @@ def cleaned_steps(url, program, wanted, *, method="shrinkage", workers=None):
     return merge.step_runs([run.interpolate(limit_direction="both") for run in needed])
 
 
-def frame_of_bounds(summary, parent=""):
+def frame_of_bounds(summary: dict, parent: str = "") -> pd.DataFrame:
     """Return the bounds of a program's categories.
 
     Parameters
@@ -76,7 +88,7 @@ def frame_of_bounds(summary, parent=""):
     return chosen.reindex(CATEGORIES)
 
 
-def frame_of_advice(summary):
+def frame_of_advice(summary: dict) -> pd.DataFrame:
     """Return the advice on a program, one row per remedy.
 
     Parameters
@@ -102,7 +114,7 @@ def frame_of_advice(summary):
     return frame.astype({"at_most": float})
 
 
-def have_steps(recordings):
+def have_steps(recordings: Sequence[Recording]) -> bool:
     """Return True if the runs of a program can be cut into steps: intervals in time, with instructions and cycles."""
     return all(
         knows_ipc(recording.counts)
@@ -112,7 +124,7 @@ def have_steps(recordings):
     )
 
 
-def counted_shares(recordings, processor=None):
+def counted_shares(recordings: Sequence[Recording], processor: str | None = None) -> pd.Series:
     """Compute the share of each category by its own events, without any bound.
 
     Parameters
@@ -135,7 +147,9 @@ def counted_shares(recordings, processor=None):
     return 100 * account.level().iloc[0].reindex(CATEGORIES)
 
 
-def bounds_by_step(url, program, *, processor=None, workers=None):
+def bounds_by_step(
+    url: str, program: str, *, processor: str | None = None, workers: Workers | None = None
+) -> tuple[pd.Series, pd.DataFrame, pd.DataFrame]:
     """Bound the shares of the slots in steps of equal instructions.
 
     Parameters

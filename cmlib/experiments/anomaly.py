@@ -6,7 +6,11 @@ location, and one for each counter. :func:`train_detector` takes a program's rec
 ValueError if runs differ in their counters or hold values that are not finite.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +25,7 @@ _EPS_SHARE = 0.05 / 8  # the paper's variances are about 8
 _FEWEST_OTHERS = 10
 
 
-def slow_runs(learned, *others):
+def slow_runs(learned: Sequence[pd.DataFrame], *others: Sequence[pd.DataFrame]) -> list[np.ndarray] | None:
     """Find the runs that are slower than all runs that a detector learned: a list of masks (arrays of bool).
 
     The list has a mask, a value a run, for each of `others`; `learned` and each of `others` are lists of runs
@@ -32,7 +36,7 @@ def slow_runs(learned, *others):
     return times and [medians > times[0].max() for medians in times[1:]]
 
 
-def slowdown(good, bad):
+def slowdown(good: Sequence[pd.DataFrame], bad: Sequence[pd.DataFrame]) -> float:
     """Cycles or time of the median bad run as a multiple of the median good one's: a float, NaN if neither was counted.
 
     `good` and `bad` are lists of runs (DataFrames of samples).
@@ -63,7 +67,7 @@ class TrainedDetector:
     stopped: bool
 
 
-def train_detector(recorded, *, max_runs=100, seed=0):
+def train_detector(recorded: Any, *, max_runs: int = 100, seed: int = 0) -> TrainedDetector:
     """Train a detector on as many good runs as Algorithm 1 of AutoPerf says, or on all where it never stops.
 
     `recorded` is a program's recordings, such as a :class:`cmlib.experiments.kernels.recordings.ProgramRuns`, of
@@ -80,7 +84,7 @@ def train_detector(recorded, *, max_runs=100, seed=0):
     return TrainedDetector(recorded, detector, runs[:stop], others, stop < len(runs))
 
 
-def error_variance_by_run(runs, *, seed=0):
+def error_variance_by_run(runs: Sequence[pd.DataFrame], *, seed: int = 0) -> pd.DataFrame:
     """Reconstruction errors after training on the first 1, 2, … of the `runs` (list of DataFrames of samples).
 
     The autoencoder has one hidden layer, half as wide as its input, and one start; `seed` is its random state. Returns

@@ -2,8 +2,8 @@
 
 `cached` takes the inputs and a function of a module, and gives a dict of DataFrames. A result is stored as Parquet
 files in the folder of results, under a hash of its inputs and one of the code: the function's module, all that it
-imports of cmlib, directly or not, and the versions of the numerical libraries. Where no file can be written, the result
-is computed and not stored.
+imports of cmlib, directly or not, and the versions of the numerical libraries. Docstrings, comments and type hints are
+no part of the code that is hashed. Where no file can be written, the result is computed and not stored.
 """
 
 import ast
@@ -24,6 +24,7 @@ from cmlib.io.archive import atomic_output
 
 FOLDER = "cache"  # among the results
 _PACKAGE = Path(places.__file__).parent
+_MODULES_OF_TYPES = {"__future__", "typing", "collections.abc", "numpy.typing"}
 _LIBRARIES = ("numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numba")
 
 
@@ -71,10 +72,40 @@ def _hash_source(module):
     """Hash (str) of a module's (name) source, of what it imports of cmlib, and of the versions of libraries."""
     digest = hashlib.sha256()
     for file in sorted(find_sources(Path(sys.modules[module].__file__))):
-        digest.update(file.read_bytes())
+        digest.update(dump_code(file).encode())
     for name in _LIBRARIES:
         digest.update(importlib.metadata.version(name).encode())
     return digest.hexdigest()[:16]
+
+
+def dump_code(file):
+    """Return the syntax tree of a source file (Path) as text, without docstrings, comments and type hints."""
+    tree = _parse_without_hints(file)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
+        elif isinstance(node, ast.arg):
+            node.annotation = None
+        if (
+            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+            and ast.get_docstring(node) is not None
+        ):
+            node.body = node.body[1:]
+    return ast.dump(tree)
+
+
+def _parse_without_hints(file):
+    """Return the syntax tree of a source file (Path) without the imports that only type hints need."""
+    tree = ast.parse(file.read_bytes())
+    tree.body = [statement for statement in tree.body if not _is_for_hints(statement)]
+    return tree
+
+
+def _is_for_hints(statement):
+    """Return True for an import from a module of types, and for ``if TYPE_CHECKING:`` with the imports below it."""
+    if isinstance(statement, ast.ImportFrom):
+        return statement.module in _MODULES_OF_TYPES
+    return isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING"
 
 
 def find_sources(file):
@@ -95,7 +126,7 @@ def find_sources(file):
 def _imported_names(file):
     """Names (set of str) of modules that a source file imports, and of what it takes from them."""
     names = set()
-    for node in ast.walk(ast.parse(file.read_bytes())):
+    for node in ast.walk(_parse_without_hints(file)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

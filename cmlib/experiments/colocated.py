@@ -74,7 +74,7 @@ N_BLOCKS, N_FOLDS = 12, 4
 _NAMES = {"sc": "streamcluster"}
 
 
-def read_table(name):
+def read_table(name: str) -> pd.DataFrame:
     """Read a shipped table.
 
     Parameters
@@ -94,7 +94,7 @@ def read_table(name):
     return table.fillna(dict.fromkeys(named, ""))
 
 
-def list_recordings():
+def list_recordings() -> pd.DataFrame:
     """List the recordings of the set, whether or not they are here.
 
     Returns
@@ -130,7 +130,7 @@ def _without_sizes(programs):
     return [re.sub(r"\.[A-Z]$", "", program) for program in programs]
 
 
-def read_runs():
+def read_runs() -> dict[str, pd.DataFrame]:
     """Read all recordings of the set.
 
     Returns
@@ -152,7 +152,7 @@ def read_runs():
     return runs
 
 
-def list_impossible():
+def list_impossible() -> pd.DataFrame:
     """List the impossible counts of the set.
 
     Returns
@@ -185,7 +185,7 @@ def _read_intervals():
     return {file: pd.read_csv(io.BytesIO(content), dtype=float) for file, content in contents.items()}
 
 
-def find_impossible(intervals):
+def find_impossible(intervals: pd.DataFrame) -> pd.DataFrame:
     """Find counts that no interval can have, such as those just below 2**64.
 
     Parameters
@@ -201,7 +201,7 @@ def find_impossible(intervals):
     return (intervals < 0) | (intervals > LARGEST_COUNT)
 
 
-def total_counts(run):
+def total_counts(run: pd.DataFrame) -> pd.Series:
     """Add up the intervals of a run.
 
     Parameters
@@ -223,18 +223,20 @@ def total_counts(run):
     return totals
 
 
-def cut_to_time(run, seconds):
+def cut_to_time(run: pd.DataFrame, seconds: float) -> pd.DataFrame:
     """Return the intervals of a run that end within the first `seconds`."""
     return run[run["wall_cycles"].cumsum() <= seconds * REFERENCE_HZ]
 
 
-def cut_to_work(run, first, last):
+def cut_to_work(run: pd.DataFrame, first: float, last: float) -> pd.DataFrame:
     """Return the intervals of a run that end between its instructions number `first` and `last`."""
     done = run["instructions"].cumsum()
     return run[(done > first) & (done <= last)]
 
 
-def match_pairs(runs):
+def match_pairs(
+    runs: dict[str, pd.DataFrame],
+) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
     """Cut the recordings of pairs so that a program is compared over the same work, done while its neighbor ran.
 
     A program that ends later than its neighbor runs alone at the end, which would dilute the neighbor's effect. Both
@@ -262,7 +264,9 @@ def match_pairs(runs):
     return together, quiet
 
 
-def match_mixes(runs):
+def match_mixes(
+    runs: dict[str, pd.DataFrame],
+) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
     """Cut mixes to work that a program did beside its neighbor in one, and after its neighbor's end in another.
 
     No program of a mix was recorded alone with the same setup. But where the neighbor on the same socket ends early,
@@ -311,7 +315,7 @@ def _seconds(run):
     return run["wall_cycles"].sum() / REFERENCE_HZ
 
 
-def interval_rates(run, *, most_rows=MOST_ROWS):
+def interval_rates(run: pd.DataFrame, *, most_rows: int = MOST_ROWS) -> tuple[pd.DataFrame, pd.Series]:
     """Make the matrix for a ranking: events per cycle, and IPC.
 
     The first and the last interval and those with hardly any cycles are left out. Of more than `most_rows` intervals,
@@ -346,7 +350,7 @@ def _add_neighbors(run, most_rows):
     return rows
 
 
-def judge_model(X, ipc, *, seed=0):
+def judge_model(X: pd.DataFrame, ipc: pd.Series, *, seed: int = 0) -> dict[str, float]:
     """Measure errors on unseen blocks of a model by all events, the best single event and the mean.
 
     Parameters
@@ -379,7 +383,9 @@ def judge_model(X, ipc, *, seed=0):
     return {name: rank.relative_error(ipc, predicted) for name, predicted in predictions.items()}
 
 
-def predict_quiet(runs, recordings, *, seed=0):
+def predict_quiet(
+    runs: dict[str, pd.DataFrame], recordings: dict[str, pd.DataFrame], *, seed: int = 0
+) -> pd.DataFrame:
     """Predict cycles per instruction (CPI) on a quiet machine from one recording beside a neighbor.
 
     Three candidates, which learn from recordings alone only. The recording of the same program alone is left out.

@@ -9,8 +9,12 @@ DataFrame for each run. A NothingRecordedError if a program is not recorded, an 
 is not enough.
 """
 
+from __future__ import annotations
+
 import functools
 import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from cmlib import clean
 from cmlib.clean.series import FEWEST_SAMPLES
@@ -27,12 +31,18 @@ from cmlib.parallel import parallel_map
 from cmlib.shell import FILES, as_code, command_code
 from cmlib.templates import template
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from cmlib.io.recording import Recording
+    from cmlib.parallel import Workers
+
 _KINDS = {"ocoe": "without multiplexing", "mlpx": "with multiplexing"}
 FEWEST_INTERVALS = 20
 TAKES_INTERVALS = "this takes intervals of one run: `perf stat -I 100 -x, -o FILE -- COMMAND`"
 
 
-def programs(url, wanted="all", *, modes=()):
+def programs(url: str, wanted: str = "all", *, modes: Sequence[str] = ()) -> list[str]:
     """List the names of the programs in the store at `url` that were recorded in each of the `modes`.
 
     `wanted` is "all" or names separated by commas; `modes` is a sequence of "ocoe" and "mlpx", empty for all
@@ -90,7 +100,7 @@ def _lacking(runs, modes):
     return ""
 
 
-def knows_ipc(events):
+def knows_ipc(events: Collection[str]) -> bool:
     """True if instructions and cycles are among the events (names), so that IPC can be computed."""
     return set(PINNED) <= set(events)
 
@@ -107,7 +117,7 @@ def how_to_record(name):
     return ", or ".join(command_code("cmlib", *words) for words in (record, take))
 
 
-def interval_runs(url, programs):
+def interval_runs(url: str, programs: Iterable[str]) -> pd.DataFrame:
     """Runs of some programs, without those compressed to lines: a DataFrame, a row a run, empty if there are none.
 
     `programs` is a list of names in the store at `url`. Columns are those of :func:`cmlib.io.store.runs`, among
@@ -117,7 +127,7 @@ def interval_runs(url, programs):
     return _in_intervals(store.runs(url)).query("program in @programs").reset_index(drop=True)
 
 
-def load_both_modes(url, program):
+def load_both_modes(url: str, program: str) -> tuple[list[Recording], list[Recording]]:
     """Load the runs of a program without and with multiplexing.
 
     Parameters
@@ -147,7 +157,7 @@ def load_both_modes(url, program):
     return ocoe_runs, mlpx_runs
 
 
-def timed_runs(url, programs):
+def timed_runs(url: str, programs: Iterable[str]) -> pd.DataFrame:
     """Runs of some programs whose intervals are stretches of time: a DataFrame, a row a run.
 
     `programs` is a list of names in the store at `url`; columns are those of :func:`interval_runs`, such as run_id,
@@ -167,7 +177,7 @@ def is_simulated(url, programs):
     return VALGRIND in set(interval_runs(url, programs)["source"])
 
 
-def describe_source(url, programs):
+def describe_source(url: str, programs: Iterable[str]) -> str:
     """A sentence (Markdown) for captions that the counts of some programs are simulated, and by what; "" if measured.
 
     `programs` is a list of names in the store at `url`.
@@ -178,7 +188,7 @@ def describe_source(url, programs):
     return f"**Simulated** by Valgrind's Callgrind {as_words(meta['simulator']['version'])}, not measured."
 
 
-def describe_data(url, programs):
+def describe_data(url: str, programs: Iterable[str]) -> str:
     """Markdown paragraph (str) on the runs of some programs: commands, machines, and whether they are the paper's data.
 
     `programs` is a list of names in the store at `url`, at least one with a run.
@@ -211,7 +221,7 @@ def as_words(text):
     return re.sub(r"[\\`*_$&<>\[\]]", lambda match: f"&#{ord(match[0])};", " ".join(text.split()))
 
 
-def refuse_simulated(url, programs, why):
+def refuse_simulated(url: str, programs: Iterable[str], why: str) -> None:
     """Raise an UnfitRecordingError if the programs are simulated.
 
     `why` is the reason, a sentence that ends the error's text; `programs` is a list of names in the store at `url`.
@@ -220,7 +230,14 @@ def refuse_simulated(url, programs, why):
         raise UnfitRecordingError(f"{', '.join(programs)} is simulated, not measured: {why}")
 
 
-def cleaned_runs(url, program, sets, *, method="shrinkage", workers=None):
+def cleaned_runs(
+    url: str,
+    program: str,
+    sets: Collection[str],
+    *,
+    method: str = "shrinkage",
+    workers: Workers | None = None,
+) -> pd.DataFrame:
     """Cleaned runs of some sets of a program in the store at `url`: a DataFrame, a row a run.
 
     `sets` is a list of names of plans of events, such as "ocoe"; `method` is one of :data:`cmlib.clean.METHODS`;
@@ -268,7 +285,7 @@ def _cleaned(url, run_id, *, method):
     return cleaned, run.interval_s[counts.index]
 
 
-def suites(programs):
+def suites(programs: Iterable[str]) -> dict[str, str]:
     """Suites of programs: a dict from each of the `programs` (names) to its suite, such as "HiBench".
 
     It is "own" for programs of no known suite.
@@ -277,12 +294,12 @@ def suites(programs):
     return {name: known.get(name, "own") for name in programs}
 
 
-def of_suites(programs, wanted):
+def of_suites(programs: Iterable[str], wanted: Collection[str]) -> list[str]:
     """List of those `programs` (names, str) that belong to one of the suites `wanted` (names, as of :func:`suites`)."""
     return [name for name, suite in suites(programs).items() if suite in wanted]
 
 
-def paper_figures(programs, numbers):
+def paper_figures(programs: Iterable[str], numbers: dict[str, str]) -> str:
     """Label of CounterMiner's figures that show some of these programs, such as "CounterMiner, Fig. 6"; else "Figure".
 
     `numbers` is a dict from suite to the number of the paper's figure.

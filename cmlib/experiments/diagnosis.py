@@ -7,9 +7,13 @@ fitted tree and a measured run, and gives a :class:`Profile`; :func:`simulated_p
 ValueError if a run lacks key events or slices; a CallgrindError for text that is not Callgrind's.
 """
 
+from __future__ import annotations
+
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -35,6 +39,11 @@ from cmlib.io.events import cycle_estimate, simulated_events
 from cmlib.scratch import scratch_folder
 from cmlib.shell import command_code
 from cmlib.templates import template
+
+if TYPE_CHECKING:
+    from sklearn.base import ClassifierMixin
+
+    from cmlib.experiments.micro.recordings import Series
 
 _FUNCTIONS_NAMED, _LEAST_SHARE = 3, 0.05
 _LINE = re.compile(r"([1-9][0-9]{0,8}) B,[^,]*$")
@@ -104,7 +113,9 @@ def profile(model, series, *, slice_s=SLICE_S):
     return Profile(labelled, series.pace(slice_s), phases(labelled), shares)
 
 
-def profiles(model, series, *, slice_s=SLICE_S):
+def profiles(
+    model: ClassifierMixin, series: Sequence[Series], *, slice_s: float = SLICE_S
+) -> dict[str, Profile]:
     """Profiles of measured runs by a fitted classifier: a dict from program (name) to the Profile of its first pass.
 
     `model` is a fitted classifier of :mod:`cmlib.fingerprint` (C45Classifier, or an UnknownRejector around it),
@@ -115,7 +126,7 @@ def profiles(model, series, *, slice_s=SLICE_S):
     return {name: profile(model, run, slice_s=slice_s) for name, run in sorted(first.items())}
 
 
-def explain(profile):
+def explain(profile: Profile) -> pd.DataFrame:
     """Explain the phases of a measured run (a Profile): a DataFrame of its `phases` with columns meaning and remedy.
 
     The two are text on each phase's class; the column n_slices is left out.
@@ -149,7 +160,7 @@ def answer_measured(name, profile, caveat=""):
     }
 
 
-def refuse_simulated_program(program):
+def refuse_simulated_program(program: str) -> None:
     """Raise an UnfitRecordingError if a program (name) has a simulated run among the recordings.
 
     Notebook 00 shows those.

@@ -6,15 +6,21 @@ name), unit (part of the processor), description and more, as :func:`cmlib.io.ev
 database named by its URL (`url`). What is not known is None, or empty; StoreError if there is no store.
 """
 
+from __future__ import annotations
+
 import functools
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from cmlib import processors
 from cmlib.io import events, store
 
+if TYPE_CHECKING:
+    from cmlib.io.recording import Recording
 
-def event_table(url):
+
+def event_table(url: str) -> pd.DataFrame:
     """One event table for all programs in the store at `url`: a DataFrame, a row an event.
 
     The columns are those of :func:`cmlib.io.events.table`, such as code, umask, unit, abbr and description. It has
@@ -36,7 +42,7 @@ def event_table(url):
     return joined.assign(abbr=joined["abbr"].mask(joined["abbr"].duplicated(), ""))
 
 
-def table_name(url, program, processor=""):
+def table_name(url: str, program: str, processor: str = "") -> str | None:
     """Name (str) of the event table of a program in the store at `url`, such as "amd_zen5"; None if there is none.
 
     It is that of `processor` (str, such as "intel_skylake") where this is not empty; else that of the machine in
@@ -48,7 +54,7 @@ def table_name(url, program, processor=""):
     return next((table for name, _, table in _programs(url) if name == program), None)
 
 
-def known_sums(run):
+def known_sums(run: Recording) -> list[tuple[str, tuple[str, ...]]]:
     """Sums between events that hold on the processor of a run: a list of (whole, parts), names of events.
 
     `run` is a :class:`cmlib.io.recording.Recording`. The count of `whole` is the sum of those of `parts`. Where the

@@ -6,6 +6,10 @@ the program), varies (what changes over time), sure (how sure that is), advice, 
 more). A sentence is "" where there is nothing to say; what is taken is not checked.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
 
@@ -18,6 +22,9 @@ from cmlib.shell import as_code, command_code, command_line, recorded_words
 from cmlib.templates import template
 from cmlib.topdown import describe_misses, series_phases
 from cmlib.units import unit_of
+
+if TYPE_CHECKING:
+    from cmlib.rank.refinement import Refinement
 
 _OFTEN = 10  # intervals from which on rates are cut into phases
 _CHANGED, _MOST_NAMED = 1.25, 3
@@ -152,7 +159,9 @@ def describe_saved_misses(profile):
     return {"misses": savings, "misses_text": describe_misses(savings, of="estimated cycles")}
 
 
-def describe_ranking(refined, spread, target):
+def describe_ranking(
+    refined: Refinement, spread: pd.DataFrame, target: str
+) -> tuple[pd.DataFrame, str] | None:
     """Bars of the most important events of a program, and their caption; None if the model is worse than the mean.
 
     Parameters

@@ -7,11 +7,16 @@ of X (events) and `ipc` (target); :func:`refine` ranks its events. A NothingReco
 UnfitRecordingError if there are too few rows or no event that could explain the target.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from cmlib import merge, rank
 from cmlib.errors import UnfitRecordingError, message
@@ -27,6 +32,9 @@ from cmlib.rank.boosting import regressor
 from cmlib.rank.leaks import find_proportional, find_ticking
 from cmlib.rank.refinement import error_of_mean, relative_error
 from cmlib.rank.variation import LEAST_VARIATION, find_start_and_exit, relative_deviation
+
+if TYPE_CHECKING:
+    from cmlib.rank.refinement import Refinement
 
 _ALIGNED = ("ocoe", "sweep")  # sets whose runs count different events, and are aligned by progress
 _MOST_ROWS = 1000  # of intervals; of more, neighbours are added up
@@ -74,7 +82,7 @@ class Matrix:
         """Rates of all events, also of the aliases of the target, as the papers rank them: a DataFrame like X."""
         return self.X.join(self.aliases) if self.aliases.shape[1] else self.X
 
-    def error(self, measured, predicted) -> float:
+    def error(self, measured: ArrayLike, predicted: ArrayLike) -> float:
         """Error [%] of predictions: relative to the measured IPC (Eq. 14), or to the mean of another target."""
         if self.target == IPC:
             return relative_error(measured, predicted)
@@ -86,12 +94,14 @@ class Matrix:
         return relative_deviation(self.ipc) >= LEAST_VARIATION
 
     @property
-    def in_time(self):
+    def in_time(self) -> bool:
         """True if rows are intervals of time, False if they are steps of progress."""
         return "progress" not in self.X.index.names
 
 
-def recorded_matrix(url, program, target=IPC, *, method="shrinkage", workers=None):
+def recorded_matrix(
+    url: str, program: str, target: Target = IPC, *, method: str = "shrinkage", workers: Workers | None = None
+) -> Matrix:
     """Matrix (`X`, events per cycle or other divisor of the target, and `ipc`) of a program's cleaned runs.
 
     The runs are those of :func:`recorded_runs`, joined by :func:`matrix`. `url` names the store, `program` the
@@ -103,7 +113,9 @@ def recorded_matrix(url, program, target=IPC, *, method="shrinkage", workers=Non
     return matrix(runs, target=target, table=event_table(url))
 
 
-def recorded_runs(url, program, target=IPC, *, method="shrinkage", workers=None):
+def recorded_runs(
+    url: str, program: str, target: Target = IPC, *, method: str = "shrinkage", workers: Workers | None = None
+) -> pd.DataFrame:
     """Cleaned runs of a program in the store at `url` that count the target: a DataFrame, a row a run.
 
     Columns as of :func:`cmlib.experiments.data.cleaned_runs`: set, pass, counts (a DataFrame, a row an interval, a
@@ -122,7 +134,9 @@ def recorded_runs(url, program, target=IPC, *, method="shrinkage", workers=None)
     return cleaned[counted]
 
 
-def matrix(runs, *, target=IPC, per=None, table=None):
+def matrix(
+    runs: pd.DataFrame, *, target: Target = IPC, per: str | None = None, table: pd.DataFrame | None = None
+) -> Matrix:
     """Matrix of a program's cleaned runs: `X` (DataFrame of events) and `ipc` (Series), a row a step or interval.
 
     `runs` is a DataFrame with columns set, pass, counts and seconds, as of :func:`recorded_runs`. `target` is a
@@ -234,7 +248,7 @@ def _without_ticking(runs, target):
     return runs.assign(counts=others), ticking
 
 
-def choose_cycles(url, program, target):
+def choose_cycles(url: str, program: str, target: str) -> list[str]:
     """Choose what to study in the store at `url` by :func:`choose_target`, if that is cycles: a list of programs.
 
     An UnfitRecordingError for simulated programs, and for another target than IPC.
@@ -246,7 +260,7 @@ def choose_cycles(url, program, target):
     return names
 
 
-def usable_events(data, table):
+def usable_events(data: Matrix, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series, pd.DataFrame]:
     """Events of a Matrix (`data`) by which cycles per instruction can be explained: (X, CPI, kinds).
 
     These happen in a tenth of the rows or more, vary, and are not cycles per instruction by definition. X and CPI are
@@ -265,7 +279,7 @@ def usable_events(data, table):
     return data.X.loc[:, happens], 1 / data.ipc, kinds
 
 
-def varying(matrices):
+def varying(matrices: dict[str, Matrix]) -> dict[str, Matrix]:
     """Keep the programs whose target varies enough to be explained: a dict from program to Matrix, like `matrices`.
 
     An UnfitRecordingError if none does.
@@ -288,7 +302,9 @@ def _describe_steady(made):
     )
 
 
-def core_runs(url, programs, target=IPC, *, workers=None):
+def core_runs(
+    url: str, programs: Iterable[str], target: Target = IPC, *, workers: Workers | None = None
+) -> pd.DataFrame:
     """Cleaned OCOE runs (each event counted all the time) of programs that were recorded so at least twice.
 
     A set is a plan of events, here "ocoe", which may take several runs; a pass is the number of its repetition. A
@@ -365,7 +381,7 @@ def _rows(counts, seconds, target, per, n):
 _STEPS = 4  # in which all events are dropped, at least
 
 
-def refine(data, *, step=10, test_share=0.2, seed=0):
+def refine(data: Matrix, *, step: int = 10, test_share: float = 0.2, seed: int = 0) -> Refinement:
     """Refine the events of a Matrix: fit a model, drop the least important events, and fit again; a Refinement.
 
     It is :func:`cmlib.rank.refine` (event importance refinement) of the Matrix `data`, with its hold-out. `step`

@@ -6,6 +6,8 @@ A set is a group of such files under one name, as ``cmlib fetch`` downloads it, 
 for a program that is not listed.
 """
 
+from __future__ import annotations
+
 import functools
 import re
 from dataclasses import dataclass
@@ -55,7 +57,7 @@ class PublishedMatrix:
         return rank.blocks(self.X.index, _BLOCKS) % _FOLDS
 
 
-def counts_of(name):
+def counts_of(name: str) -> list[tuple[pd.DataFrame, pd.DataFrame]]:
     """List of (counts, running) of the runs in a published file, with cmlib's names of events; empty if it is not here.
 
     `name` is the file's, with its folder, as :func:`files_like` lists it. Both are DataFrames, a row an interval, a
@@ -67,7 +69,7 @@ def counts_of(name):
     return [tuple(table.rename(columns=_names(tuple(table))) for table in run) for run in runs]
 
 
-def files_like(set_name, pattern):
+def files_like(set_name: str, pattern: str) -> pd.DataFrame:
     """Files of the published set `set_name` whose names match `pattern`, a regular expression, as a whole: a DataFrame.
 
     It has a row a file: file (name with its folder), and a column for each named group of the pattern; empty and
@@ -78,7 +80,7 @@ def files_like(set_name, pattern):
     return pd.DataFrame([{"file": name, **match.groupdict()} for name, match in matches.items() if match])
 
 
-def how_to_get(set_name):
+def how_to_get(set_name: str) -> str:
     """A sentence (Markdown) on how to get a published set (`set_name`) that is not here."""
     return (
         f"Not shown: the recordings `{set_name}` are not here. {command_code('cmlib', 'fetch', set_name)} has them, or "
@@ -103,7 +105,7 @@ def pooled(runs):
     return PublishedMatrix(counts[explaining].div(counts["instructions"], axis=0), ipc, counts, len(runs))
 
 
-def cloudsuite(program="all"):
+def cloudsuite(program: str = "all") -> dict[tuple[str, str], PublishedMatrix]:
     """Read CloudSuite's published recordings: a dict from (program, processor) to a PublishedMatrix.
 
     `program` is "all" or names separated by commas; a NothingRecordedError for a name that is none of CloudSuite's

@@ -13,8 +13,11 @@ of truth:
   differences between runs as its error.
 """
 
+from __future__ import annotations
+
 import functools
 import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,7 +62,9 @@ class RepairCase:
     error: pd.DataFrame
 
 
-def score_method(method, files=None, *, name="method"):
+def score_method(
+    method: Callable, files: pd.DataFrame | Sequence[str | Path] | None = None, *, name: str = "method"
+) -> pd.DataFrame:
     """Score a method of repairing multiplexed counts beside perf's counts, interpolation and CounterMiner.
 
     Parameters
@@ -87,12 +92,15 @@ def score_method(method, files=None, *, name="method"):
     ValueError
         If none of the files is there.
     """
-    files = listed("judging") if files is None else files
-    if not isinstance(files, pd.DataFrame):
-        files = pd.DataFrame({"file": [str(file) for file in files]})
-    programs = files.get("program", files["file"])
+    if files is None:
+        table = listed("judging")
+    elif isinstance(files, pd.DataFrame):
+        table = files
+    else:
+        table = pd.DataFrame({"file": [str(file) for file in files]})
+    programs = table.get("program", table["file"])
     parts = []
-    for file, program in zip(files["file"], programs, strict=True):
+    for file, program in zip(table["file"], programs, strict=True):
         kind, cases = _cases(file)
         if cases:
             parts.append(score_cases({name: method}, cases).assign(kind=kind, program=program, file=file))
@@ -106,7 +114,7 @@ def score_method(method, files=None, *, name="method"):
     return table.assign(ratio=np.exp(table["ratio"])).reset_index()
 
 
-def score_cases(methods, cases):
+def score_cases(methods: dict[str, Callable], cases: Iterable[RepairCase]) -> pd.DataFrame:
     """Score methods and the baselines on RepairCases: a DataFrame, a row for each case, method and event.
 
     `methods` is a dict from name to callable, ``method(counts, shares)`` as of :func:`score_method`; `cases` a list
@@ -124,7 +132,7 @@ def score_cases(methods, cases):
     return cells.assign(ratio=(cells["error"] / cells["printed"]).where(cells["printed"] > 0, 1.0))
 
 
-def ratios(judged, *, seed=0):
+def ratios(judged: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
     """Summarize `judged`, the table of :func:`score_method`, by kind of truth and method (index): a DataFrame.
 
     `seed` is that of the bootstrap over programs. Columns: programs and files (numbers); ratio (error as a multiple
@@ -145,7 +153,7 @@ def ratios(judged, *, seed=0):
     return table.astype({"programs": int, "files": int})
 
 
-def listed(which=None):
+def listed(which: str | None = None) -> pd.DataFrame:
     """Fixed list of files for tests: a DataFrame with the columns list, kind (of truth), set, program, file.
 
     `which` is "tuning" (files by which constants of methods are set), "judging" (files by which they are compared), or
@@ -155,7 +163,7 @@ def listed(which=None):
     return table if which is None else table[table["list"] == which].reset_index(drop=True)
 
 
-def cases(file, rotations=ROTATIONS):
+def cases(file: str | Path, rotations: Iterable[tuple[int, int]] = ROTATIONS) -> list[RepairCase]:
     """List of the RepairCases of one file (path, or name in a published set); empty if it is not there.
 
     `rotations` are pairs (groups, slots an interval) to simulate, where counts are replayed.
@@ -166,7 +174,12 @@ def cases(file, rotations=ROTATIONS):
     return made
 
 
-def twice_counted(counts, shares, groups=(), machine=None):
+def twice_counted(
+    counts: pd.DataFrame,
+    shares: pd.DataFrame,
+    groups: Iterable[Sequence[str]] = (),
+    machine: dict | None = None,
+) -> Iterator[RepairCase]:
     """Yield a RepairCase for each event that a run counted under two names at different times, each once as the truth.
 
     `counts` and running `shares` (0-1) are DataFrames, a row an interval. The method gets one reading; the other
@@ -215,7 +228,7 @@ def _each(repair, counts, shares):
     return counts.assign(**{event: repair(*pair) for event, pair in pairs.items()})
 
 
-def straight_lines(counts, shares):
+def straight_lines(counts: pd.DataFrame, shares: pd.DataFrame) -> pd.DataFrame:
     """Counts by linear interpolation of rates between the times in which an event was counted: a DataFrame as `counts`.
 
     `shares` are the running shares (0-1); an event with fewer than three samples is unchanged.

@@ -5,6 +5,7 @@ it holds no name, a NothingRecordedError for an unknown one.
 """
 
 import difflib
+from collections.abc import Iterable
 
 from cmlib.errors import InputError, NothingRecordedError
 from cmlib.shell import command_line
@@ -12,7 +13,7 @@ from cmlib.shell import command_line
 _MOST_SHOWN = 5
 
 
-def resolve_names(wanted, known, *, about, todo):
+def resolve_names(wanted: str, known: Iterable[str], *, about: str, todo: str) -> list[str]:
     """List of the names (str) in `wanted` (str): "all", which stands for all of `known`, or names separated by commas.
 
     A ValueError if there are no names. A NothingRecordedError for one that is not among `known` (names): its message

@@ -28,7 +28,7 @@ SOURCES = {"hardware": "hardware events", "software": "software events and trace
 _FEWEST = 10  # samples that the longest stream must have
 
 
-def load_samples(wanted="all", *, program="all", kind="auto"):
+def load_samples(wanted: str = "all", *, program: str = "all", kind: str = "auto") -> dict[str, pd.DataFrame]:
     """Dict from case to cumulative counts (DataFrame) that cmlib sampled, the timing event first.
 
     `wanted` is cases separated by commas, or "all" of those of `program` (names separated by commas, or "all"). `kind`
@@ -61,7 +61,7 @@ def _events_of(counted):
     return tuple(dict.fromkeys(event for totals in counted.values() for event in totals))
 
 
-def load_suite(name, event, wanted="all", *, folder=""):
+def load_suite(name: str, event: str, wanted: str = "all", *, folder: str = "") -> dict[str, pd.DataFrame]:
     """Dict from case to cumulative counts (DataFrame) of a published suite: of its first run that counts the event.
 
     `name` is the suite's, such as "spec-llc", `event` that which must have been counted, `wanted` "all" or cases
@@ -86,7 +86,9 @@ def _provenance_of_suite(counted, name):
     return Provenance(OTHERS_HARDWARE, tuple(counted), _events_of(counted), name)
 
 
-def load_streams(suite, event="", cases="all", *, folder="", program="all"):
+def load_streams(
+    suite: str, event: str = "", cases: str = "all", *, folder: str = "", program: str = "all"
+) -> tuple[dict[str, pd.DataFrame], Provenance]:
     """Load a published suite's streams, or those that cmlib sampled if the suite is not here or `program` is given.
 
     `suite` is a suite's name, or "samples" for cmlib's; `event` that which is compressed (by default the suite's,

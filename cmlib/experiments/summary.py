@@ -4,14 +4,21 @@
 What the recording does not contain is None in it. There must be at least one run, which is not checked.
 """
 
+from __future__ import annotations
+
 import math
 import statistics
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from cmlib import processors, topdown
 from cmlib.io import events
 from cmlib.io.archive.runs import are_totals
 from cmlib.io.imports import import_notes, printed_shares
 from cmlib.topdown.costs import read_costs
+
+if TYPE_CHECKING:
+    from cmlib.io.recording import Recording
 
 
 def summarize_runs(name, metas, runs, *, machines=(), processor=None):
@@ -70,7 +77,7 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
     return answer
 
 
-def summarize_recordings(name, recordings, *, processor=None):
+def summarize_recordings(name: str, recordings: Sequence[Recording], *, processor: str | None = None) -> dict:
     """Summarize what limits a program by its recordings from the store.
 
     Parameters

@@ -7,7 +7,10 @@ gives the list of programs and a :class:`Target`. Programs are in the store, a d
 recorded, an UnfitRecordingError if it can't be studied.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +22,9 @@ from cmlib.io.events import is_simulated, simulated_events
 from cmlib.io.recording import INSTRUCTIONS
 from cmlib.rank.leaks import is_named_leak, is_simulated_leak
 from cmlib.templates import template
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _PER = " per "
 SECOND, THOUSAND_INSTRUCTIONS = "second", "1,000 instructions"
@@ -35,33 +41,33 @@ class Target:
     per: str = ""
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Name (str), such as ``IPC``, ``branches per second``, or ``sim.loads per 1,000 instructions``."""
         base = THOUSAND_INSTRUCTIONS if self.per == INSTRUCTIONS else self.per or SECOND
         return "IPC" if self == IPC else f"{self.event}{_PER}{base}"
 
     @property
-    def label(self):
+    def label(self) -> str:
         """The name (str) in two lines, for the axis of a figure."""
         return self.name.replace(_PER, f"\n{_PER.strip()} ", 1)
 
     @property
-    def factor(self):
+    def factor(self) -> int:
         """Factor (int) of the ratio of counts: 1000 for a target per 1,000 instructions, else 1."""
         return 1000 if self.per == INSTRUCTIONS else 1
 
     @property
-    def events(self):
+    def events(self) -> set[str]:
         """Names (set of str) of the events that a run must have counted."""
         return {self.event, self.per} - {""}
 
-    def leaks_target(self, event):
+    def leaks_target(self, event: str) -> bool:
         """True if an event (name) contains the target, so that a model must not use it (target leakage)."""
         both_energy = self.event.startswith(_ENERGY) and event.startswith(_ENERGY)
         named = self == IPC and is_named_leak(event)
         return event in self.events or both_energy or named or is_simulated_leak(event, self.event)
 
-    def counted_in(self, runs):
+    def counted_in(self, runs: pd.DataFrame) -> np.ndarray:
         """Mask (ndarray of bool, one a run) of the runs that counted the target's events."""
         return np.array([self.events <= set(events) for events in runs["events"]], dtype=bool)
 
@@ -69,7 +75,7 @@ class Target:
 IPC = Target("instructions", "cycles")
 
 
-def choose_target(url, program="all", target=""):
+def choose_target(url: str, program: str = "all", target: str = "") -> tuple[list[str], Target]:
     """Choose what to study in the store at `url`: a tuple of a list of programs (names), and the Target.
 
     `program` is "all" or names separated by commas; `target` is as :attr:`Target.name` writes it, or "" for IPC or

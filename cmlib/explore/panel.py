@@ -4,8 +4,12 @@
 make its controls (:func:`dropdown`, :func:`slider`).
 """
 
+from __future__ import annotations
+
 import base64
 import io
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import ipywidgets as widgets
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -14,13 +18,17 @@ from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.report.inline import to_html
 from cmlib.templates import template
 
+if TYPE_CHECKING:
+    from ipywidgets import Dropdown, FloatSlider, IntSlider, Widget
+    from matplotlib.figure import Figure
+
 _LETTER, _TRACK_AND_VALUE = 0.55, 14.0  # widths [em]
 _DPI = 96
 _HTML = template("cmlib.explore", "panel.html.j2", autoescape=True).module
 _STYLE = str(_HTML.style())
 
 
-def dropdown(label, options, value=None):
+def dropdown(label: str, options: Iterable, value: object = None) -> Dropdown:
     """An ipywidgets Dropdown; it begins with `value` if that is one of the options, else with the first option.
 
     `label` (str) stands before it; `options` is a list of values, or of pairs of a label and a value.
@@ -31,7 +39,7 @@ def dropdown(label, options, value=None):
     return control
 
 
-def slider(label, low, high, *, step=1, value):
+def slider(label: str, low: float, high: float, *, step: float = 1, value: float) -> IntSlider | FloatSlider:
     """An ipywidgets slider for a number from `low` to `high`: an IntSlider if `step` is an int, else a FloatSlider.
 
     `label` (str) stands before it, `value` is where it begins. Its value changes only when the handle is let go.
@@ -43,7 +51,7 @@ def slider(label, low, high, *, step=1, value):
     return kind(description=label, continuous_update=False, layout=layout, **numbers)
 
 
-def offer(control, options):
+def offer(control: Dropdown, options: Iterable) -> None:
     """Give a dropdown (`control`) other `options`; its value stays if it is one of them, else it becomes the first.
 
     Returns None.
@@ -83,7 +91,9 @@ class Panel(widgets.VBox):
         The HTML below the figure, or that of the message.
     """
 
-    def __init__(self, draw, controls, adjust=None):
+    def __init__(
+        self, draw: Callable, controls: dict[str, Widget], adjust: dict[str, Callable] | None = None
+    ) -> None:
         self._draw, self._adjust, self._held = draw, adjust or {}, False
         self.controls = dict(controls)
         self.png = b""  # the figure that is shown; empty while there is a message instead
@@ -98,7 +108,7 @@ class Panel(widgets.VBox):
         self._redraw()
 
     @classmethod
-    def empty(cls, command="cmlib record NAME -- COMMAND"):
+    def empty(cls, command: str = "cmlib record NAME -- COMMAND") -> Panel:
         """A Panel without controls that shows a message: nothing is recorded yet, and `command` would record
         something.
         """
@@ -110,11 +120,11 @@ class Panel(widgets.VBox):
         return cls(draw, {})
 
     @property
-    def text(self):
+    def text(self) -> str:
         """The HTML that is shown below the figure, or that of the message in its place."""
         return self._text.value.removeprefix(_STYLE)
 
-    def figure(self):
+    def figure(self) -> Figure:
         """The matplotlib Figure for the present values of the controls; errors of `draw` are raised."""
         return self._draw(**self._values())[0]
 

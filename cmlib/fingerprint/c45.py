@@ -5,8 +5,11 @@ classes; ``rules`` gives a DataFrame, a row a leaf. A ValueError for values that
 of its range.
 """
 
+from typing import Self
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -49,12 +52,12 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         Only if X had column names.
     """
 
-    def __init__(self, *, min_leaf=2, confidence=0.25, midpoints=False):
+    def __init__(self, *, min_leaf: int = 2, confidence: float = 0.25, midpoints: bool = False) -> None:
         self.min_leaf = min_leaf
         self.confidence = confidence
         self.midpoints = midpoints
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Grow and prune the tree.
 
         Parameters
@@ -92,7 +95,7 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         self.counts_ = np.array([node.counts for node in nodes], np.int64)
         return self
 
-    def apply(self, X):
+    def apply(self, X: ArrayLike) -> np.ndarray:
         """Return the number of the leaf that each sample (row of X) falls into: ndarray of int, shape (n_samples,)."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
@@ -103,12 +106,12 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
             nodes[rows] = np.where(goes_left, self.left_[at], self.right_[at])
         return nodes
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Return the class of each sample (row of X), its leaf's most frequent one: ndarray, shape (n_samples,)."""
         leaves = self.apply(X)
         return self.classes_[np.argmax(self.counts_, axis=1)[leaves]]
 
-    def rules(self):
+    def rules(self) -> pd.DataFrame:
         """Return one readable rule a leaf.
 
         Returns
@@ -119,12 +122,12 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         bounds = {0: {}}
-        for node in np.flatnonzero(self.feature_ >= 0):
+        for node in np.flatnonzero(self.feature_ >= 0).tolist():
             feature, threshold = self.feature_[node], self.threshold_[node]
             low, high = bounds[node].get(feature, (-np.inf, np.inf))
             bounds[self.left_[node]] = bounds[node] | {feature: (low, min(high, threshold))}
             bounds[self.right_[node]] = bounds[node] | {feature: (max(low, threshold), high)}
-        leaves = np.flatnonzero(self.feature_ < 0)
+        leaves = np.flatnonzero(self.feature_ < 0).tolist()
         counts = self.counts_[leaves]
         limits = ([_interval(self._name(f), *ends) for f, ends in bounds[leaf].items()] for leaf in leaves)
         rules = [" and ".join(limit) or "always" for limit in limits]
@@ -132,7 +135,7 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         table = {"rule": rules, "label": labels, "n": n, "wrong": n - counts.max(axis=1)}
         return pd.DataFrame(table, pd.Index(leaves, name="leaf"))
 
-    def to_dict(self):
+    def to_dict(self) -> dict:
         """Return the tree as nested dicts, for drawing.
 
         Returns

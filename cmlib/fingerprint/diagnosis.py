@@ -7,6 +7,7 @@ gives text. A ValueError for an unknown class.
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from cmlib.errors import InputError
 from cmlib.places import yaml_beside
@@ -48,7 +49,7 @@ def phases(labelled):
     return stretches.assign(start_s=start)[columns].reset_index(drop=True)
 
 
-def advice(label):
+def advice(label: str) -> tuple[str, str]:
     """Return what a class means, and what a programmer can do about it.
 
     Parameters
@@ -74,7 +75,7 @@ def advice(label):
     return entry["meaning"], entry["advice"]
 
 
-def score_programs(labels, expected, programs):
+def score_programs(labels: ArrayLike, expected: ArrayLike, programs: ArrayLike) -> pd.DataFrame:
     """Score how well programs of known behaviour were labelled.
 
     Parameters

@@ -10,6 +10,7 @@ from itertools import islice
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.special import entr
 
 from cmlib.errors import InputError
@@ -18,7 +19,7 @@ TIE_DIGITS = 12  # decimals of measures; of equal ones, the order of the attribu
 _IMPROVEMENT = 1e-5  # a merit must be larger by more than this to be better
 
 
-def select_key_events(X, y, n=40):
+def select_key_events(X: pd.DataFrame, y: ArrayLike, n: int = 40) -> list[str]:
     """Select the key events by backward elimination (Yoo et al. 2012, §3).
 
     Parameters
@@ -91,7 +92,7 @@ def eliminate(X, y):
     return frame.assign(event=X.columns[frame["event"]]).set_index("event")
 
 
-def discretize(X, codes, n_classes):
+def discretize(X: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
     """Replace every value by the number of its interval.
 
     A column is cut in two where the classes' entropy falls most, again and again, as long as the

@@ -5,8 +5,11 @@ slice; ``predict`` gives an array of classes or "unknown". A ValueError for rate
 group alone.
 """
 
+from typing import Self
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -46,12 +49,12 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         Classes in training, without "unknown".
     """
 
-    def __init__(self, classifier, *, quantile=0.99, margin=1.0):
+    def __init__(self, classifier: ClassifierMixin, *, quantile: float = 0.99, margin: float = 1.0) -> None:
         self.classifier = classifier
         self.quantile = quantile
         self.margin = margin
 
-    def fit(self, X, y, groups=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Fit the classifier and measure how far apart the groups are.
 
         Parameters
@@ -96,7 +99,7 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         self.threshold_ = self.margin * float(np.quantile(apart[np.isfinite(apart)], self.quantile))
         return self
 
-    def distance(self, X):
+    def distance(self, X: ArrayLike) -> np.ndarray:
         """Distance of each slice (row of X) to its nearest reference [standard deviations]: ndarray, (n_slices,).
 
         A ValueError if a rate is below 0 or X has other columns than in training.
@@ -105,11 +108,11 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         rates = _non_negative(validate_data(self, X, dtype=np.float64, reset=False))
         return cdist(self._standardise(rates), self.reference_).min(axis=1)
 
-    def is_unknown(self, X):
+    def is_unknown(self, X: ArrayLike) -> np.ndarray:
         """Mask of the slices (rows of X) that are farther than `threshold_` from all references: ndarray of bool."""
         return self.distance(X) > self.threshold_
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Class of each slice (row of X), or "unknown": ndarray of object (str), shape (n_slices,)."""
         labels = self.classifier_.predict(X).astype(object)
         labels[self.is_unknown(X)] = _UNKNOWN

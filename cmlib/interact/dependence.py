@@ -4,19 +4,25 @@
 ValueError if an event held is no column of X.
 """
 
+from __future__ import annotations
+
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from cmlib.errors import InputError
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
 # Rows that are predicted in one call of the model. With a few hundred rows the call costs more than the trees:
 # scikit-learn's partial dependence, a call a value, takes three times as long for Friedman's H of ten events.
 _ROWS = 40_000
 
 
-def partial_dependence(fitted, X, points):
+def partial_dependence(fitted: BaseEstimator, X: pd.DataFrame, points: pd.DataFrame) -> np.ndarray:
     """Compute the mean prediction over all rows, with some events held at given values and the others as they are.
 
     Parameters
@@ -59,7 +65,9 @@ def partial_dependences(fitted, X, point_sets):
         yield from predicted.reshape(len(held), -1, len(X)).mean(axis=2)
 
 
-def pair_surface(fitted, X, a, b, n=10):
+def pair_surface(
+    fitted: BaseEstimator, X: pd.DataFrame, a: str, b: str, n: int = 10
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Compute a model's mean prediction at `n` quantiles of two events: two DataFrames.
 
     The first is of both events together, the second the sum of each alone, as it would be without an interaction.
@@ -77,7 +85,7 @@ def pair_surface(fitted, X, a, b, n=10):
     return joint, pd.DataFrame(summed, joint.index, joint.columns)
 
 
-def positions_on_surface(X, surface):
+def positions_on_surface(X: pd.DataFrame, surface: pd.DataFrame) -> pd.DataFrame:
     """Compute where the rows of X lie on a surface of :func:`pair_surface`.
 
     Parameters

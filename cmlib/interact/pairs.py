@@ -4,7 +4,11 @@
 ValueError if an event is no column of the model, or there is nothing to pair.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from itertools import chain, combinations, product
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -13,23 +17,28 @@ from cmlib.errors import InputError
 from cmlib.interact.dependence import partial_dependences
 from cmlib.rank.boosting import regressor
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from cmlib.rank.boosting import Boosting
+
 # Intensities below this share of the sum of squared predictions are rounding errors, and set to 0.
 _ROUNDING = 1e-20
 
 
 def rank_pairs(
-    X,
-    y,
-    events,
+    X: pd.DataFrame,
+    y: pd.Series,
+    events: Sequence[str],
     *,
-    partners=None,
-    method="residual_variance",
-    fitted=None,
-    model=None,
-    boosting=None,
-    n_points=60,
-    seed=0,
-):
+    partners: Sequence[str] | None = None,
+    method: str = "residual_variance",
+    fitted: BaseEstimator | None = None,
+    model: BaseEstimator | None = None,
+    boosting: Boosting | None = None,
+    n_points: int = 60,
+    seed: int = 0,
+) -> pd.DataFrame:
     """Rank pairs of events by the strength of their interaction in one model of IPC.
 
     ``residual_variance``: all other events are held at their means, the model predicts

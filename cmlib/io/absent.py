@@ -6,7 +6,7 @@
 _absent = set()
 
 
-def note_absent(name):
+def note_absent(name: str) -> None:
     """Note that a file of the public set `name` (str) was wanted and is not here."""
     _absent.add(name)
 

@@ -29,7 +29,7 @@ class PublicError(CmlibError):
     """Raised when a public recording can't be had, or is not what was published."""
 
 
-def sets():
+def sets() -> pd.DataFrame:
     """The public sets: a DataFrame, a row a set (index: its name).
 
     Columns: licence, credit and description (str), files and bytes (their number and size), shipped (files that come
@@ -70,7 +70,7 @@ def _all_files():
     return pd.read_csv(file, dtype={"interval_ms": str}, keep_default_na=False)
 
 
-def read(name):
+def read(name: str) -> bytes | None:
     """Read a file of a public set: from the package, from ``$CMLIB_PUBLIC`` or from the cache.
 
     Parameters
@@ -124,7 +124,7 @@ def _original(name):
     return place, content
 
 
-def cache_dir():
+def cache_dir() -> Path:
     """Return the folder of what was fetched: of this user, shared by all checkouts.
 
     Returns
@@ -138,7 +138,7 @@ def cache_dir():
 SITE = "https://raw.githubusercontent.com"
 
 
-def fetch(name):
+def fetch(name: str) -> list[str]:
     """Download the files of a public set into the cache, and check their SHA-256.
 
     Parameters

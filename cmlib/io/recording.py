@@ -5,6 +5,8 @@ an interval in which an event was on a counter. Nothing is checked here: :mod:`c
 a run.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -77,14 +79,14 @@ class Recording:
     running_again: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @property
-    def source(self):
+    def source(self) -> str:
         """What counted (str): ``perf``, ``callgrind``, or ``imported`` for a file that was recorded elsewhere."""
         if source_of(self.meta) == VALGRIND:
             return "callgrind"
         return "imported" if self.meta.get("imported") else "perf"
 
     @property
-    def simulated(self):
+    def simulated(self) -> bool:
         """True if its counts are simulated by Callgrind, so that no measured ones are comparable."""
         return self.source == "callgrind"
 
@@ -94,7 +96,7 @@ class Recording:
         return provenance_of_run(self.meta)
 
     @property
-    def kind(self):
+    def kind(self) -> str:
         """How events shared the counters, in a word for tables (str).
 
         ``OCOE`` (one counter, one event: each was counted all the time), ``MLPX`` (multiplexed: events took turns),
@@ -104,7 +106,7 @@ class Recording:
         return "simulated" if self.simulated else modes.get(self.meta["mode"], "shares not known")
 
     @property
-    def axis(self):
+    def axis(self) -> Axis:
         """The :class:`Axis` along which its intervals lie: a label, and the unit of rates."""
         axis = AXES[self.counts.index.name]
         # Runs whose length is not known have intervals of one second each, so that rates are counts per run.
@@ -112,29 +114,29 @@ class Recording:
         return axis if timed else axis._replace(rate="per run")
 
     @property
-    def holds_totals(self):
+    def holds_totals(self) -> bool:
         """True if an interval is a whole run, so that counts are its totals."""
         return are_totals(self.meta)
 
     @property
-    def machine(self):
+    def machine(self) -> dict:
         """The machine's description (dict: vendor, family, model, kernel and more), empty if unknown."""
         return self.meta.get("machine") or {}
 
     @property
-    def knows_shares(self):
+    def knows_shares(self) -> bool:
         """True if its running shares are known."""
         return knows_shares(self.meta)
 
     @property
-    def studied(self):
+    def studied(self) -> list[str]:
         """Names (list of str) of its events without the pinned ones (counted in every run, as cycles); all if there
         are no others.
         """
         others = [event for event in self.counts if event not in self.meta["pinned"]]
         return others or list(self.counts)
 
-    def whole(self):
+    def whole(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Counts and running shares (two DataFrames) without the last interval if that is shorter than half the
         median.
         """
@@ -143,7 +145,7 @@ class Recording:
         whole = whole_intervals(self.interval_s)
         return self.counts[whole], self.running[whole]
 
-    def rates(self):
+    def rates(self) -> pd.DataFrame:
         """Rates of its events in whole intervals, in the unit that ``axis.rate`` names: a DataFrame with the columns
         of `counts`.
 

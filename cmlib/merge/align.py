@@ -7,6 +7,8 @@ otherwise. Intervals without instructions or cycles are dropped. An UnfitRecordi
 instructions or cycles, has gaps, or (to be aligned) did not do the same work.
 """
 
+from collections.abc import Collection, Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -16,7 +18,9 @@ from cmlib.rank.leaks import is_named_leak, require_ipc
 _MOST_STEPS = 200
 
 
-def stack_runs(runs, *, per=None, leave_out=()):
+def stack_runs(
+    runs: Sequence[pd.DataFrame], *, per: str | None = None, leave_out: Collection[str] = ()
+) -> tuple[pd.DataFrame, pd.Series]:
     """Stack runs into one matrix, with zeros for events that a run did not count.
 
     Every run keeps its own rows and its own IPC. An event counted by several
@@ -59,7 +63,13 @@ def stack_runs(runs, *, per=None, leave_out=()):
     return pd.concat(tables).fillna(0.0), pd.concat(ipcs).rename("ipc")
 
 
-def align_runs(runs, n_steps=None, *, per="cycles", leave_out=()):
+def align_runs(
+    runs: Sequence[pd.DataFrame],
+    n_steps: int | None = None,
+    *,
+    per: str | None = "cycles",
+    leave_out: Collection[str] = (),
+) -> tuple[pd.DataFrame, pd.Series]:
     """Align runs of one program by progress, and average them step by step of progress.
 
     A step is an equal share of a run's instructions. All runs did the same work, so the same share is
@@ -121,7 +131,7 @@ def align_runs(runs, n_steps=None, *, per="cycles", leave_out=()):
     return rates.T.groupby(level=0, sort=False).mean().T, ipc.rename("ipc")
 
 
-def step_runs(runs, n_steps=None):
+def step_runs(runs: Sequence[pd.DataFrame], n_steps: int | None = None) -> list[pd.DataFrame]:
     """Cut each run into steps of equal progress, the share of its instructions that are retired.
 
     The counts of an interval are assumed to be spread evenly over its instructions.

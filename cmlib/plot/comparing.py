@@ -4,18 +4,36 @@ Functions take DataFrames and the names of the columns to draw, and return (Figu
 there are several panels. A column that is missing is a KeyError or ValueError; other input is not checked.
 """
 
+from __future__ import annotations
+
+from collections.abc import Collection
 from itertools import cycle
+from typing import TYPE_CHECKING
 
 import seaborn as sns
 
 from cmlib.plot.style import GREY, PAPER, blank, legend_below, legend_right, palette, panels, single, styled
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _MARKERS = "osD^v"
 _MARKS_OF_CASES = "os^DvP"
 
 
 @styled
-def dots_by_program(frame, *, value, hue, xlabel, paper=None, grey=()):
+def dots_by_program(
+    frame: pd.DataFrame,
+    *,
+    value: str,
+    hue: str,
+    xlabel: str,
+    paper: dict[str, float] | None = None,
+    grey: Collection[str] = (),
+) -> tuple[Figure, Axes]:
     """A line for each value of the column "program", on it a dot for each row, coloured by the column `hue`:
     (Figure, Axes).
 
@@ -30,8 +48,9 @@ def dots_by_program(frame, *, value, hue, xlabel, paper=None, grey=()):
     for number, (name, colour) in enumerate(zip(hues, palette(len(hues)), strict=True)):
         rows = frame[frame[hue] == name]
         heights = [programs.index(of) - 0.4 + (number + 0.5) * step for of in rows["program"]]
-        look = {"color": GREY if name in grey else colour, "ms": 5, "label": name}
-        ax.plot(rows[value], heights, _MARKERS[number % len(_MARKERS)], **look)
+        color = GREY if name in grey else colour
+        marker = _MARKERS[number % len(_MARKERS)]
+        ax.plot(rows[value], heights, marker, color=color, markersize=5, label=name)
     if paper:
         heights = [programs.index(of) + 0.4 - step / 2 for of in paper]
         ax.plot(list(paper.values()), heights, label="paper", **PAPER)
@@ -46,7 +65,7 @@ def dots_by_program(frame, *, value, hue, xlabel, paper=None, grey=()):
 
 
 @styled
-def heat(frame, *, label, centre=None):
+def heat(frame: pd.DataFrame, *, label: str, centre: float | None = None) -> tuple[Figure, Axes]:
     """A table of numbers (`frame`) as a heat map, rows down and columns across, each written in its cell: (Figure,
     Axes).
 
@@ -65,7 +84,7 @@ def heat(frame, *, label, centre=None):
 
 
 @styled
-def counts(frame, *, ylabel):
+def counts(frame: pd.DataFrame, *, ylabel: str) -> tuple[Figure, Axes]:
     """Stacked bars of a table of counts, a bar a row (named by the index), a colour a column: (Figure, Axes).
 
     `frame` is the table (DataFrame), `ylabel` the text at the vertical axis.
@@ -79,7 +98,13 @@ def counts(frame, *, ylabel):
 
 
 @styled
-def grouped_bars(frames, *, ylabel, paper=None, grey=()):
+def grouped_bars(
+    frames: dict[str, pd.DataFrame],
+    *,
+    ylabel: str,
+    paper: dict[str, dict] | None = None,
+    grey: Collection[str] = (),
+) -> tuple[Figure, np.ndarray]:
     """Draw groups of bars, such as errors by program before and after cleaning, with a paper's values beside them.
 
     Parameters
@@ -125,7 +150,9 @@ def grouped_bars(frames, *, ylabel, paper=None, grey=()):
 
 
 @styled
-def points(frames, *, x, y, xlabel, ylabel, size=3):
+def points(
+    frames: dict[str, pd.DataFrame], *, x: str, y: str, xlabel: str, ylabel: str, size: float = 3
+) -> tuple[Figure, np.ndarray]:
     """Scatter plots of the columns `x` and `y`, a panel for each of `frames` (dict of title to DataFrame).
 
     `xlabel` and `ylabel` are the texts at the axes; `size` is that of a point [points²]: from 10 on, points are less
@@ -141,7 +168,7 @@ def points(frames, *, x, y, xlabel, ylabel, size=3):
 
 
 @styled
-def run_times(frame, *, ylabel):
+def run_times(frame: pd.DataFrame, *, ylabel: str) -> tuple[Figure, Axes]:
     """Run times of programs in the order of their runs, a point a run, a colour a program: (Figure, Axes).
 
     `frame` has a row a run, with the columns "program" and "seconds"; `ylabel` is the text at the vertical axis.
@@ -157,7 +184,9 @@ def run_times(frame, *, ylabel):
 
 
 @styled
-def by_case(frame, *, ylabel, levels=None, log=True):
+def by_case(
+    frame: pd.DataFrame, *, ylabel: str, levels: dict[str, float] | None = None, log: bool = True
+) -> tuple[Figure, Axes]:
     """A mark for each number of a table: rows are cases, from left to right, and columns differ by colour and mark.
 
     `frame` is the table (DataFrame; its index names the cases), `ylabel` the text at the vertical axis; `levels`
@@ -181,7 +210,9 @@ def by_case(frame, *, ylabel, levels=None, log=True):
 
 
 @styled
-def parts_across(frames, *, xlabel, totals=None):
+def parts_across(
+    frames: dict[str, pd.DataFrame], *, xlabel: str, totals: dict[str, pd.Series] | None = None
+) -> tuple[Figure, np.ndarray]:
     """Draw signed parts of a sum as horizontal bars, stacked to both sides of 0.
 
     Parameters
@@ -227,7 +258,9 @@ def parts_across(frames, *, xlabel, totals=None):
 
 
 @styled
-def ranges_by_case(frames, *, value, low, high, label, hue, xlabel):
+def ranges_by_case(
+    frames: dict[str, pd.DataFrame], *, value: str, low: str, high: str, label: str, hue: str, xlabel: str
+) -> tuple[Figure, np.ndarray]:
     """Draw values with ranges: a panel for each of `frames`, a line for each label, a color for each `hue`.
 
     Parameters

@@ -1,14 +1,23 @@
 """Figures of cumulative counts and of the piecewise-linear segments (lines) that replace them."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from matplotlib.collections import LineCollection
 
 from cmlib.plot.style import palette, panels, styled
 
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+
 
 @styled
-def samples_and_lines(cases, *, xlabel, ylabel, columns=2):
+def samples_and_lines(
+    cases: dict[str, tuple], *, xlabel: str, ylabel: str, columns: int = 2
+) -> tuple[Figure, np.ndarray]:
     """Draw samples and the lines that replace them; below each panel, the distances of the samples from their lines.
 
     Parameters

@@ -5,10 +5,18 @@ resource limits it, such as P_Mem_L2 or N_CPU; "unknown" if it is like none of t
 (Figure, Axes); a missing column is a KeyError, else input is not checked.
 """
 
+from __future__ import annotations
+
 from itertools import cycle
+from typing import TYPE_CHECKING, Any
 
 from cmlib.places import yaml_beside
 from cmlib.plot.style import GREY, blank, legend_right, palette, single, styled
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _LOOK = yaml_beside(__file__)
 COLOURS, _OUTCOMES = (_LOOK[of] | {"unknown": GREY} for of in ("classes", "outcomes"))
@@ -16,7 +24,7 @@ _ROW, _STEP, _INDENT = 0.2, 0.42, 0.1  # of the tree [inches]
 
 
 @styled
-def decision_tree(tree):
+def decision_tree(tree: pd.DataFrame) -> tuple[Figure, Axes]:
     """Draw a decision tree, each node on a line of its own: (Figure, Axes).
 
     `tree` is a nested dict. Inner nodes have node (a number, unique), event, threshold, left (values at most the
@@ -34,7 +42,10 @@ def decision_tree(tree):
             ax.plot([corner, corner, x], [above_y, y, y], color=GREY, lw=1, zorder=1)
         if "event" in node:
             text = f"{node['event']} ≤ {node['threshold']:.3g}"
-            style = {"weight": "bold", "bbox": {"fc": "white", "ec": GREY, "lw": 0.8, "pad": 1.5}}
+            style: dict[str, Any] = {
+                "weight": "bold",
+                "bbox": {"fc": "white", "ec": GREY, "lw": 0.8, "pad": 1.5},
+            }
         else:
             wrong = f" ({node['wrong']:,} of other classes)" if node["wrong"] else ""
             text = f"{node['label']}   {node['n']:,}{wrong}"
@@ -47,7 +58,9 @@ def decision_tree(tree):
 
 
 @styled
-def phase_timeline(labelled, pace, *, title="", marked=None):
+def phase_timeline(
+    labelled: pd.DataFrame, pace: pd.Series, *, title: str = "", marked: float | None = None
+) -> tuple[Figure, tuple[Axes, ...]]:
     """Bands that show the class of each slice of a run, each class's share of the slices, and below a line such as
     IPC.
 
@@ -103,7 +116,14 @@ def phase_timeline(labelled, pace, *, title="", marked=None):
 
 
 @styled
-def accuracy_curve(curves, *, x, xlabel, lines=None, log=False):
+def accuracy_curve(
+    curves: dict[str, pd.DataFrame],
+    *,
+    x: str,
+    xlabel: str,
+    lines: dict[str, float] | None = None,
+    log: bool = False,
+) -> tuple[Figure, Axes]:
     """Accuracy of classification against the column `x`, a line for each of `curves` (dict of label to DataFrame).
 
     The frames have the columns `x` and accuracy [%]; `xlabel` is the text at the horizontal axis; `lines` (dict of
@@ -127,7 +147,7 @@ def accuracy_curve(curves, *, x, xlabel, lines=None, log=False):
 
 
 @styled
-def program_outcomes(outcomes):
+def program_outcomes(outcomes: pd.DataFrame) -> tuple[Figure, Axes]:
     """Stacked bars of how slices were classified, a bar a program: (Figure, Axes).
 
     `outcomes` (DataFrame) has percentages of the program's slices: a row a program and, as far as they occur, the

@@ -3,15 +3,32 @@
 Functions take frames of results and return (Figure, array of Axes); a missing column is a KeyError.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from matplotlib.colors import CenteredNorm
 
 from cmlib.plot.style import GREY, legend_below, palette, panels, styled
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 _N_TICKS = 4  # of an axis of a surface
 
 
 @styled
-def dots_by_pair(frames, *, label, value, others, xlabel, names):
+def dots_by_pair(
+    frames: dict[str, pd.DataFrame],
+    *,
+    label: str,
+    value: str,
+    others: list[str],
+    xlabel: str,
+    names: tuple[str, str],
+) -> tuple[Figure, np.ndarray]:
     """Draw a dot for each model and pair: a panel for each program, a line for each pair, the first at the top.
 
     Parameters
@@ -54,7 +71,9 @@ def dots_by_pair(frames, *, label, value, others, xlabel, names):
 
 
 @styled
-def pair_surfaces(joint, summed, positions, *, quantity):
+def pair_surfaces(
+    joint: pd.DataFrame, summed: pd.DataFrame, positions: pd.DataFrame, *, quantity: str
+) -> tuple[Figure, np.ndarray]:
     """Draw what a model predicts for a pair of events, what it predicts for each alone, and the difference.
 
     Parameters

@@ -5,17 +5,33 @@ number of events left. A ranking is a bar an event, as long as its importance. F
 return (Figure, array of Axes); a missing column is a KeyError.
 """
 
+from __future__ import annotations
+
 from itertools import cycle
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.patches import Patch
 
 from cmlib.plot.style import GREY, PAPER, bars_across, legend_below, palette, panels, styled
 
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from matplotlib.figure import Figure
+
 UNDECIDED = "place not decided"  # value of a hue that is drawn grey
 
 
 @styled
-def refinement(histories, *, lines, baselines, marked, paper=None, colors=None):
+def refinement(
+    histories: dict[str, pd.DataFrame],
+    *,
+    lines: dict[str, str],
+    baselines: dict[str, str],
+    marked: dict[str, int],
+    paper: dict[str, dict] | None = None,
+    colors: dict[str, Any] | None = None,
+) -> tuple[Figure, np.ndarray]:
     """Error [%] of models against the number of events left, a panel for each of `histories` (dict of program to
     DataFrame).
 
@@ -39,7 +55,7 @@ def refinement(histories, *, lines, baselines, marked, paper=None, colors=None):
     axes : array of Axes, shape (n_programs,)
     """
     figure, axes = panels(list(histories), height=2.5, sharex=True)
-    color_by_column = dict(zip(lines, palette(len(lines)), strict=True))
+    color_by_column: dict[str, Any] = dict(zip(lines, palette(len(lines)), strict=True))
     color_by_column |= dict.fromkeys(baselines, GREY)
     color_by_column |= colors or {}
     for ax, (program, history) in zip(axes, histories.items(), strict=True):

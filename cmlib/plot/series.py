@@ -4,7 +4,16 @@ Functions take pandas Series or a DataFrame and return (Figure, Axes), but :func
 Axes that it gets. Input is not checked.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from cmlib.plot.style import legend_below, legend_right, palette, panels, single, styled
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 # Of the parts of estimated cycles, the lowest first.
 _COLOURS = ("#c9ced3", "#f0b429", "#7a1257", "#00548f", "#2a7f62")
@@ -43,7 +52,13 @@ def series(lines, *, ylabel, marks=None, title=""):
 
 
 @styled
-def series_by_program(runs, *, ylabel, xlabel="time [s]", colors=None):
+def series_by_program(
+    runs: dict[str, dict[str, pd.Series]],
+    *,
+    ylabel: str,
+    xlabel: str = "time [s]",
+    colors: dict[str, Any] | None = None,
+) -> tuple[Figure, np.ndarray]:
     """Lines of several runs, a panel for each of `runs` (dict of program, at least one, to a dict of label to
     Series).
 

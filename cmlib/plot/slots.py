@@ -1,6 +1,16 @@
 """Draw the shares of the pipeline's slots: by program and over a program's progress, in the same colors everywhere."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from cmlib.plot.style import blank, card, legend_below, legend_right, palette, styled
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 CATEGORIES = ("retired", "bad speculation", "front end", "back end")
 NOT_DECIDED = "not decided"
@@ -8,7 +18,7 @@ COLORS = dict(zip(CATEGORIES, palette(len(CATEGORIES)), strict=True)) | {NOT_DEC
 
 
 @styled
-def shares_by_program(shares):
+def shares_by_program(shares: pd.DataFrame) -> tuple[Figure, Axes]:
     """Draw one stacked bar of shares per program.
 
     Parameters
@@ -32,7 +42,7 @@ def shares_by_program(shares):
 
 
 @styled
-def shares_by_progress(ipc, shares, *, title=""):
+def shares_by_progress(ipc: pd.Series, shares: pd.DataFrame, *, title: str = "") -> tuple[Figure, np.ndarray]:
     """Draw IPC above the stacked shares of the slots over a program's progress.
 
     Parameters
@@ -57,11 +67,12 @@ def shares_by_progress(ipc, shares, *, title=""):
 
 
 @styled
-def shares_card(ipc, shares):
+def shares_card(ipc: pd.Series, shares: pd.DataFrame) -> tuple[Figure, np.ndarray]:
     """Draw what :func:`shares_by_progress` draws, in the size of a program's card on the first page."""
     figure, axes = card(4.0, 2, height_ratios=(1, 2))
-    _draw_progress(*axes, ipc, shares)
-    legend_below(figure, axes[1], 3)
+    upper, lower = axes
+    _draw_progress(upper, lower, ipc, shares)
+    legend_below(figure, lower, 3)
     return figure, axes
 
 

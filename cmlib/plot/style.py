@@ -1,20 +1,28 @@
 """The look of all figures: their size [inches], style and colours, and empty figures to draw in."""
 
+from __future__ import annotations
+
 import functools
 import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import seaborn as sns
 from matplotlib.figure import Figure
 
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.axes import Axes
+
 _WIDTH = 9.0
 GREY = "#9aa0a6"  # of baselines, and of places in a ranking that are not decided
 # The mark of a number that a paper prints, in all figures.
-PAPER = {"color": "#222222", "marker": "x", "ls": "", "ms": 6, "zorder": 5}
+PAPER: dict[str, Any] = {"color": "#222222", "marker": "x", "ls": "", "ms": 6, "zorder": 5}
 _STYLE = matplotlib.rc_params_from_file(f"{__file__[:-3]}.mplstyle", use_default_template=False)
 
 
-def styled(draw):
+def styled(draw: Callable) -> Callable:
     """Decorate `draw`, a function that returns (Figure, axes), so that it draws in the style of this package."""
 
     @functools.wraps(draw)
@@ -28,7 +36,7 @@ def styled(draw):
     return in_style
 
 
-def palette(n):
+def palette(n: int) -> list[tuple[float, float, float]]:
     """A list of `n` colours (RGB tuples) that people with colour blindness can tell apart; from the 11th on they
     repeat.
     """
@@ -36,7 +44,7 @@ def palette(n):
 
 
 @styled
-def blank(height, *, rows=1, columns=1, **sharing):
+def blank(height: float, *, rows: int = 1, columns: int = 1, **sharing: Any) -> tuple[Figure, np.ndarray]:
     """A figure 9 inches wide and `height` inches high, and its empty Axes as an array of shape (rows, columns).
 
     `sharing` are options of ``plt.subplots``, such as ``sharex=True``.
@@ -45,7 +53,7 @@ def blank(height, *, rows=1, columns=1, **sharing):
     return figure, figure.subplots(rows, columns, squeeze=False, **sharing)
 
 
-def single(height):
+def single(height: float) -> tuple[Figure, Axes]:
     """A figure 9 inches wide and `height` inches high with one empty Axes: (Figure, Axes)."""
     figure, axes = blank(height)
     return figure, axes[0, 0]
@@ -60,7 +68,7 @@ def card(height, rows, **sharing):
     return figure, figure.subplots(rows, 1, sharex=True, squeeze=False, **sharing)[:, 0]
 
 
-def bars_across(ax, values, labels, colours):
+def bars_across(ax: Axes, values: Sequence[float], labels: Sequence[str], colours: Sequence) -> None:
     """Draw on `ax` a horizontal bar for each of `values`, the first at the top, named by `labels`.
 
     `colours` is one colour, or one for each bar. Returns None.
@@ -72,18 +80,20 @@ def bars_across(ax, values, labels, colours):
     ax.grid(False, axis="y")
 
 
-def legend_right(ax, **options):
+def legend_right(ax: Axes, **options: Any) -> None:
     """Put the legend of `ax` to the right of it; `options` are those of ``Axes.legend`` but its place. Returns None."""
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), **options)
 
 
-def legend_below(figure, ax, n_columns):
+def legend_below(figure: Figure, ax: Axes, n_columns: int) -> None:
     """Put the legend of `ax` below its figure, in `n_columns` columns. Returns None."""
     figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=n_columns)
 
 
 @styled
-def panels(names, *, columns=2, height=2.3, **sharing):
+def panels(
+    names: Sequence[str], *, columns: int = 2, height: float = 2.3, **sharing: Any
+) -> tuple[Figure, np.ndarray]:
     """A figure with an empty small Axes for each of `names`, row by row, and these Axes as an array of one
     dimension.
 

@@ -5,8 +5,11 @@ event, and y a Series; :func:`predict_held_out` predicts each fold by a model of
 if both a model and settings are given.
 """
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import lightgbm
 import numpy as np
@@ -15,6 +18,9 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from cmlib.errors import InputError
 from cmlib.places import yaml_beside
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,9 @@ class Boosting:
 STACKED = Boosting(trees=100, learning_rate=0.15, leaves=31)
 
 
-def regressor(model=None, *, boosting=None, seed=0):
+def regressor(
+    model: BaseEstimator | None = None, *, boosting: Boosting | None = None, seed: int = 0
+) -> BaseEstimator:
     """Return an unfitted model of IPC: LightGBM's boosting, or a clone of a scikit-learn estimator.
 
     Parameters
@@ -82,7 +90,9 @@ def regressor(model=None, *, boosting=None, seed=0):
     return clone.set_params(random_state=seed) if "random_state" in clone.get_params() else clone
 
 
-def predict_held_out(X, y, fold, *, boosting=None, seed=0):
+def predict_held_out(
+    X: pd.DataFrame, y: pd.Series, fold: np.ndarray, *, boosting: Boosting | None = None, seed: int = 0
+) -> np.ndarray:
     """Predict each fold by a model of the other folds.
 
     Parameters

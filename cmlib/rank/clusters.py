@@ -5,8 +5,14 @@ to the number of its cluster; :class:`ClusterRegression` is a scikit-learn regre
 up by cluster. No event may be constant, which is not checked.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Self
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from scipy.stats import rankdata
@@ -18,7 +24,7 @@ PENALTIES = np.logspace(-1, 5, 13)  # ridge penalties that are tried
 _APART = 2.0  # distance between events of two kinds: larger than any distance between two of one kind
 
 
-def cluster_events(X, kinds, *, distance=0.3):
+def cluster_events(X: pd.DataFrame, kinds: pd.Series, *, distance: float = 0.3) -> pd.Series:
     """Cluster events within each kind by average linkage, with the distance ``1 - |rho|`` (Spearman's rho).
 
     Parameters
@@ -75,12 +81,12 @@ class ClusterRegression(RegressorMixin, BaseEstimator):
         By cluster, the standard deviation of its contribution over the rows, as a share of all clusters' [%].
     """
 
-    def __init__(self, clusters, *, penalty=None, clip=3.0):
+    def __init__(self, clusters: pd.Series, *, penalty: float | None = None, clip: float = 3.0) -> None:
         self.clusters = clusters
         self.penalty = penalty
         self.clip = clip
 
-    def fit(self, X, y, groups=None):
+    def fit(self, X: pd.DataFrame, y: pd.Series, groups: ArrayLike | None = None) -> Self:
         """Fit to X (n_rows, n_events) and y (Series); return self.
 
         Without a penalty, `groups` (group of each row) are needed: it is chosen by holding out one after the other.
@@ -96,15 +102,15 @@ class ClusterRegression(RegressorMixin, BaseEstimator):
         self.importance_ = importances(self.event_contributions(X), self.clusters)
         return self
 
-    def predict(self, X):
+    def predict(self, X: pd.DataFrame) -> pd.Series:
         """Prediction for each row of X: mean of y and the contributions of all clusters; Series [unit of y]."""
         return self.level_ + self.contributions(X).sum(axis=1)
 
-    def event_contributions(self, X):
+    def event_contributions(self, X: pd.DataFrame) -> pd.DataFrame:
         """What each event adds to the mean of y in each row of X: DataFrame (n_rows, n_events) [unit of y]."""
         return (self._standardized(X) - self.centre_) * self.slopes_
 
-    def contributions(self, X):
+    def contributions(self, X: pd.DataFrame) -> pd.DataFrame:
         """What each cluster adds to the mean of y in each row of X: DataFrame (n_rows, n_clusters) [unit of y]."""
         return by_cluster(self.event_contributions(X), self.clusters)
 
@@ -125,7 +131,9 @@ def _best_penalty(Z, y, groups):
     return float(PENALTIES[np.mean(errors, axis=0).argmin()])
 
 
-def held_out(clusters, X, y, groups):
+def held_out(
+    clusters: pd.Series, X: pd.DataFrame, y: pd.Series, groups: np.ndarray
+) -> tuple[pd.DataFrame, pd.Series]:
     """Compute contributions and predictions of each row by a model that was trained without the row's group.
 
     Parameters
@@ -163,7 +171,7 @@ def by_cluster(contributions, clusters):
     return contributions @ pd.get_dummies(clusters, dtype=float).loc[contributions.columns]
 
 
-def importances(contributions, clusters):
+def importances(contributions: pd.DataFrame, clusters: pd.Series) -> pd.Series:
     """Standard deviation of each cluster's contribution over the rows, as a share of all clusters' [%]: Series.
 
     `contributions` are those of events (DataFrame, a column an event).
@@ -172,7 +180,7 @@ def importances(contributions, clusters):
     return 100 * spread / spread.sum() if spread.any() else spread
 
 
-def resample_blocks(n_rows, seed, *, n_blocks=20):
+def resample_blocks(n_rows: int, seed: int, *, n_blocks: int = 20) -> np.ndarray:
     """Row numbers (array) of a block bootstrap: blocks of neighbouring rows drawn with replacement.
 
     As many blocks are drawn as there are: `n_blocks`, or `n_rows` if there are fewer; `seed` is that of the draw.
@@ -182,7 +190,9 @@ def resample_blocks(n_rows, seed, *, n_blocks=20):
     return np.concatenate([blocks[block] for block in drawn])
 
 
-def draw_contributions(model, X, y, seeds):
+def draw_contributions(
+    model: ClusterRegression, X: pd.DataFrame, y: pd.Series, seeds: Iterable[int]
+) -> list[pd.DataFrame]:
     """Compute contributions of events to CPI in models that were fitted to resampled rows: a list of DataFrames.
 
     Each of the `seeds` (int) gives a model, and a DataFrame of shape (n_rows, n_events): what each event adds to

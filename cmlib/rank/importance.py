@@ -4,12 +4,17 @@
 can't read the model's trees.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from cmlib.errors import InputError
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 
 class Tree(NamedTuple):
@@ -27,7 +32,7 @@ class Tree(NamedTuple):
     values: np.ndarray
 
 
-def influence(model, *, method="friedman", X=None):
+def influence(model: BaseEstimator, *, method: str = "friedman", X: pd.DataFrame | None = None) -> pd.Series:
     """Compute the importance of every event in a fitted model, in percent.
 
     Parameters

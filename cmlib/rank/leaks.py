@@ -27,7 +27,7 @@ _UNRELATED = 0.5  # an event ticks, or is in proportion to instructions, if its 
 _SMALL = 0.5  # an event is in proportion to instructions if its rate varies by less than this share of IPC's variation
 
 
-def is_named_leak(event):
+def is_named_leak(event: str) -> bool:
     """True if an event (name) counts instructions or cycles, or something in proportion to them, by its name."""
     return any(fnmatch(event.lower(), pattern) for pattern in (*_NAMES["instructions"], *_NAMES["cycles"]))
 

@@ -5,18 +5,27 @@ gives a :class:`Refinement`: errors at each number of events, the model that was
 events. A ValueError if X holds an event that contains IPC (target leakage), a gap, or fewer than 20 rows.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from cmlib.errors import InputError, UnfitRecordingError
 from cmlib.rank.boosting import regressor
 from cmlib.rank.importance import influence
 from cmlib.rank.leaks import is_named_leak
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from cmlib.rank.boosting import Boosting
 
 _FEWEST_ROWS = 20
 # One event predicts as well as the model if its error is at most this many times the model's.
@@ -68,57 +77,57 @@ class Refinement:
     one_event: str = ""
 
     @property
-    def events(self):
+    def events(self) -> list[str]:
         """Names (list of str) of the events of `model`, the most important first."""
         return list(self.importances.index)
 
     @property
-    def errors(self):
+    def errors(self) -> pd.Series:
         """Errors of `model` [%]: its row of `history`, a Series."""
         return self.history.iloc[self.chosen]
 
     @property
-    def nested_error(self):
+    def nested_error(self) -> float:
         """Error [%] (float) of nested cross-validation, mean over rows; NaN if `nested` is empty."""
         rows = self.nested["rows"]
         return float((self.nested["error"] * rows).sum() / rows.sum()) if len(rows) else np.nan
 
     @property
-    def unseen_error(self):
+    def unseen_error(self) -> float:
         """Error [%] (float) of the refined model on unseen blocks: `nested_error`, or ``blocks_error`` without one."""
         return self.nested_error if len(self.nested) else float(self.errors["blocks_error"])
 
     @property
-    def beats_mean(self):
+    def beats_mean(self) -> bool:
         """True if the refined model errs by less than the mean on unseen blocks."""
         return bool(self.unseen_error < self.baselines["blocks_mean"])
 
     @property
-    def one_event_suffices(self):
+    def one_event_suffices(self) -> bool:
         """True if a line through one event errs by at most 1.5 times as much as the refined model on unseen blocks."""
         return bool(self.baselines["blocks_one_event"] <= NEAR * self.unseen_error)
 
     @property
-    def as_printed(self):
+    def as_printed(self) -> pd.Series:
         """Row (Series) of `history` with the smallest ``error``, as papers report; too good, as these rows chose it."""
         return self.history.loc[self.history["error"].idxmin()]
 
 
 def refine(
-    X,
-    y,
+    X: pd.DataFrame,
+    y: pd.Series,
     *,
-    step=10,
-    test_share=0.2,
-    model=None,
-    boosting=None,
-    n_blocks=12,
-    n_folds=4,
-    holdout=None,
-    leaks_target=is_named_leak,
-    error=None,
-    seed=0,
-):
+    step: int = 10,
+    test_share: float = 0.2,
+    model: BaseEstimator | None = None,
+    boosting: Boosting | None = None,
+    n_blocks: int = 12,
+    n_folds: int = 4,
+    holdout: tuple[pd.DataFrame, pd.Series] | None = None,
+    leaks_target: Callable = is_named_leak,
+    error: Callable | None = None,
+    seed: int = 0,
+) -> Refinement:
     """Fit, rank, drop the least important events, and fit again (event importance refinement).
 
     From all events down to `step` or fewer, `step` at a time; the most accurate
@@ -215,7 +224,10 @@ def refine(
     history = pd.DataFrame({"n_events": [len(ranking) for _, ranking in steps]})
     history["error"] = _errors(path(train), X.iloc[test], y.iloc[test], error)
     history["blocks_error"], nested = _on_blocks(path, X, y, fold, history["n_events"], error)
-    history["holdout_error"] = _errors(steps, *holdout, error) if holdout else np.nan
+    history["holdout_error"] = np.nan
+    if holdout:
+        X_other, y_other = holdout
+        history["holdout_error"] = _errors(steps, X_other, y_other, error)
     baselines = _baselines(X, y, train, test, fold, holdout, error)
     for name in ("mean", "one_event", "blocks_mean", "blocks_one_event"):
         history[f"{name}_baseline"] = baselines[name]
@@ -227,7 +239,7 @@ def refine(
     return Refinement(history, nested, baselines, chosen, fitted, ranking, rankings, one_event)
 
 
-def relative_error(measured, predicted):
+def relative_error(measured: ArrayLike, predicted: ArrayLike) -> float:
     """Return the mean of ``|measured - predicted| / measured``, in percent (CounterMiner, Eq. 14).
 
     Parameters
@@ -263,7 +275,7 @@ def best_event(X, y):
     return X.columns[int(correlation.argmax())]
 
 
-def predict_by_one_event(X, y, X_new):
+def predict_by_one_event(X: pd.DataFrame, y: pd.Series, X_new: pd.DataFrame) -> np.ndarray:
     """Predict y by a straight line through the one event that correlates best with it.
 
     Parameters
@@ -289,7 +301,7 @@ def predict_by_one_event(X, y, X_new):
     return y.mean() + slope * (X_new[event].to_numpy() - x.mean())
 
 
-def hold_out_one_event(X, y, fold):
+def hold_out_one_event(X: pd.DataFrame, y: pd.Series, fold: np.ndarray) -> np.ndarray:
     """Predict each fold by a straight line through one event, chosen and fitted in the other folds.
 
     Parameters
@@ -313,7 +325,7 @@ def hold_out_one_event(X, y, fold):
     return predicted
 
 
-def blocks(index, n_blocks):
+def blocks(index: pd.Index, n_blocks: int) -> np.ndarray:
     """Assign each row to one of several blocks of neighbouring rows.
 
     Parameters
@@ -372,7 +384,9 @@ def _random_split(n_rows, share, seed):
     return np.sort(order[n_test:]), np.sort(order[:n_test])
 
 
-def drop_least(blank, X, y, *, step, reusable=True):
+def drop_least(
+    blank: BaseEstimator, X: pd.DataFrame, y: pd.Series, *, step: int, reusable: bool = True
+) -> Iterator[tuple[BaseEstimator, pd.Series]]:
     """Yield a model and its ranking for all events, then for fewer and fewer.
 
     Parameters

@@ -6,6 +6,11 @@ summarizes them by event, :func:`rank_agreement` compares those of two rankings;
 UnfitRecordingError if two rankings have fewer than three events in common.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
 
@@ -14,8 +19,19 @@ from cmlib.rank.boosting import regressor
 from cmlib.rank.clusters import resample_blocks
 from cmlib.rank.importance import influence
 
+if TYPE_CHECKING:
+    from cmlib.rank.boosting import Boosting
 
-def draw_importances(X, y, *, seeds=range(20), resample=True, importance="friedman", boosting=None):
+
+def draw_importances(
+    X: pd.DataFrame,
+    y: pd.Series,
+    *,
+    seeds: Iterable[int] = range(20),
+    resample: bool = True,
+    importance: str = "friedman",
+    boosting: Boosting | None = None,
+) -> pd.DataFrame:
     """Compute importances in several models that differ in their seed and in the rows that they were trained on.
 
     Parameters
@@ -49,7 +65,7 @@ def draw_importances(X, y, *, seeds=range(20), resample=True, importance="friedm
     return pd.DataFrame(rankings).T.rename_axis("seed")
 
 
-def importance_spread(draws, *, coverage=0.9):
+def importance_spread(draws: pd.DataFrame, *, coverage: float = 0.9) -> pd.DataFrame:
     """Summarize drawn importances: mean, standard deviation and intervals of importance and of rank.
 
     Parameters
@@ -75,7 +91,7 @@ def importance_spread(draws, *, coverage=0.9):
     return frame.sort_values("mean", ascending=False, kind="stable").rename_axis("event")
 
 
-def leading_agreement(draws, numbers=(1, 2, 3)):
+def leading_agreement(draws: pd.DataFrame, numbers: Sequence[int] = (1, 2, 3)) -> pd.Series:
     """Share of the draws whose first events are the first events of the mean, in any order.
 
     Parameters
@@ -100,7 +116,9 @@ def leading_agreement(draws, numbers=(1, 2, 3)):
     return pd.Series(shares, dtype=float).rename_axis("n_first")
 
 
-def rank_agreement(draws_a, draws_b, *, n_top=20, n_boot=200, seed=0):
+def rank_agreement(
+    draws_a: pd.DataFrame, draws_b: pd.DataFrame, *, n_top: int = 20, n_boot: int = 200, seed: int = 0
+) -> pd.DataFrame:
     """Compare two rankings by the events that either puts near the top.
 
     Parameters

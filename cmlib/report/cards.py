@@ -4,6 +4,10 @@
 :mod:`cmlib.experiments.first_page`.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import pandas as pd
 
 from cmlib import plot, topdown
@@ -17,11 +21,17 @@ from cmlib.io.recording import by_instructions
 from cmlib.plot.slots import series_card
 from cmlib.plot.style import card
 
+if TYPE_CHECKING:
+    from cmlib.io.recording import Recording
+    from cmlib.report.results import Results
+
 _MODES = ("ocoe", "mlpx", "unknown")  # runs without multiplexing are drawn where there are any
 _N_LEADING = 3  # events that stand for a program without IPC
 
 
-def add_cards(results, recordings, *, processor=None):
+def add_cards(
+    results: Results, recordings: dict[str, list[Recording]], *, processor: str | None = None
+) -> dict[str, dict]:
     """Add a card for each program, and summarize those that were measured.
 
     Parameters

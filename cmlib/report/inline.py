@@ -20,7 +20,7 @@ def to_html(text):
     return _write(text, html.escape, lambda tag, inner: f"<{tag}>{inner}</{tag}>")
 
 
-def strip_markup(text):
+def strip_markup(text: str) -> str:
     """A sentence in Markdown (`text`) as plain text (str), without its marks for bold, emphasis and code."""
     return _write(text, str, lambda tag, inner: inner)
 

@@ -65,7 +65,7 @@ class ForkedKernel(LocalProvisioner):
         return self.connection_info
 
 
-class _Kernel(_forked.Process):
+class _Kernel(_forked.Process):  # type: ignore[name-defined]
     """A kernel's process with the methods of :class:`subprocess.Popen` that Jupyter's client calls."""
 
     stdin = stdout = stderr = None

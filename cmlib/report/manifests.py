@@ -9,6 +9,8 @@ absent_sets (public sets that it wanted and did not find) and versions (of libra
 listed as damaged, and not raised; a ValueError for a note that can't be.
 """
 
+from __future__ import annotations
+
 import json
 import re
 import shutil
@@ -65,13 +67,13 @@ def place_of(profile, parameters):
     return f"{profile}/{','.join(sorted(names))}"
 
 
-def command_of(place):
+def command_of(place: str) -> str:
     """The command line (str) that makes the results in a folder, `place` being its name: ``paper`` or ``live/gcc``."""
     profile, _, program = place.partition("/")
     return command_of_report(program, profile) if program else command_line("cmlib", "run", profile)
 
 
-def read_manifests(folder):
+def read_manifests(folder: str | Path) -> Manifests:
     """The Manifests of the notebooks in a profile's folder (path); all lists are empty where there is nothing."""
     folder = Path(folder)
     left_out = [json.loads(read_file(file)) for file in sorted(folder.glob(f"*{_NOTE}"))]

@@ -4,6 +4,8 @@
 ValueError for a parameter or setting that is unknown or has a wrong value.
 """
 
+from __future__ import annotations
+
 import os
 from dataclasses import dataclass
 from functools import cached_property
@@ -106,7 +108,7 @@ class Notebook:
         return store.refresh(None, self.settings["database"])
 
 
-def begin(name, settings, **parameters):
+def begin(name: str, settings: dict, **parameters: object) -> Notebook:
     """Begin a notebook: ``notebook = begin("03_ranking", settings, program=program, step=step)``.
 
     Its title and its question are read from its Markdown, what its parameters may be from its ``limits``.
@@ -135,8 +137,9 @@ def begin(name, settings, **parameters):
     title, question = read_heading(file)
     check_parameters(file, parameters, "parameters")
     check_parameters(file, settings, SETTINGS)
-    settings = {name: setting.default for name, setting in SHARED.items()} | settings
+    settings = {**{name: setting.default for name, setting in SHARED.items()}, **settings}
     workers = Workers(settings["jobs"], settings["executor"], settings["scheduler"])
     forget_read()
-    where = {"profile": settings["profile"], "folder": settings["results_folder"] or None}
-    return Notebook(Results(name, title=title, question=question, **where), workers, settings)
+    profile, folder = settings["profile"], settings["results_folder"] or None
+    results = Results(name, title=title, question=question, profile=profile, folder=folder)
+    return Notebook(results, workers, settings)

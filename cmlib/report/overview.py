@@ -13,7 +13,7 @@ _LABELS = yaml_beside(__file__)
 _LAST = ("limits", "varies", "advice", "bars", "picture")
 
 
-def sentences(topics):
+def sentences(topics: dict) -> str:
     """What one notebook says of a program as one paragraph (str, Markdown).
 
     `topics` is a dict of topic to a clause without full stop; empty clauses, and topics that are not clauses, are

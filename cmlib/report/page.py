@@ -5,6 +5,7 @@
 
 import functools
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -27,7 +28,7 @@ _ROWS_SHOWN = 60  # of a table
 _TIME = "%Y-%m-%d %H:%M UTC"
 
 
-def build_index(folder, *, to_come=()):
+def build_index(folder: str | Path, *, to_come: Sequence[str] = ()) -> Path:
     """Write `index.html` and `answers.json` over all results found in a profile's folder.
 
     Parameters

@@ -5,6 +5,8 @@ cell tagged ``parameters``. A setting is a parameter that many notebooks share, 
 ValueError, which names file and parameter, for a value of another type or outside its limits, and an unknown name.
 """
 
+from __future__ import annotations
+
 import ast
 import difflib
 import importlib
@@ -61,7 +63,7 @@ def read_heading(notebook):
     return next(headings, Path(notebook).stem), " ".join(" ".join(question).split())
 
 
-def declared_parameters(notebook):
+def declared_parameters(notebook: str | Path) -> dict[str, Parameter]:
     """Read which parameters a notebook takes: those of the cell tagged ``parameters``, and the settings named there.
 
     Parameters
@@ -157,7 +159,7 @@ class Parameter:
 SHARED = {name: Parameter(name, **about, shared=True) for name, about in yaml_beside(__file__).items()}
 
 
-def check_parameters(notebook, values, where):
+def check_parameters(notebook: str | Path, values: dict, where: str) -> None:
     """Check values for a notebook's parameters by name, type and limits.
 
     Parameters
@@ -204,7 +206,7 @@ def unknown_parameter(name, known, where):
     return f"{where} has no parameter {written(name)}{others}"
 
 
-def read_parameters(file):
+def read_parameters(file: str | Path) -> dict:
     """Read the parameters of one notebook from a YAML file, those under ``settings`` among them.
 
     Parameters
@@ -249,7 +251,7 @@ def parse_parameters(content, where):
     return parameters
 
 
-def parse_value(text):
+def parse_value(text: str) -> object:
     """Parse a value as YAML does behind ``name:``.
 
     Parameters

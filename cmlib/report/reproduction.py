@@ -4,6 +4,9 @@ An item is a table or figure of a paper; data/papers/items.csv lists them all, a
 its status: reproduced, in part, or not. Results that are missing count as not reproduced.
 """
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import pandas as pd
 
 from cmlib import places
@@ -14,7 +17,7 @@ _NO_COUNTERS = {"simulated", "software events"}  # data by which an item is repr
 _COLUMNS = ["paper", "item", "shows", "status", "data", "programs", "notebook", "lacking"]
 
 
-def read_items():
+def read_items() -> pd.DataFrame:
     """Every table and figure of the papers: a DataFrame of str, a row an item, from data/papers/items.csv.
 
     Columns: paper, item, shows (what it shows), notebook and result (which result of which notebook shows it), data
@@ -25,7 +28,7 @@ def read_items():
     return pd.read_csv(places.shipped("papers") / "items.csv", keep_default_na=False, dtype=str)
 
 
-def reproduction(folder, sections):
+def reproduction(folder: Path, sections: Sequence[dict]) -> pd.DataFrame:
     """The state of every table and figure of the papers.
 
     Parameters

@@ -4,6 +4,8 @@
 ValueError for two results of one kind and name, and for numbers that are not finite.
 """
 
+from __future__ import annotations
+
 import html
 import importlib.metadata
 import io
@@ -16,6 +18,7 @@ import shutil
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import yaml
@@ -30,6 +33,9 @@ from cmlib.report.inline import strip_markup, to_html
 from cmlib.report.manifests import SCHEMA, remove_note
 from cmlib.report.overview import sentences
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 _DPI = 160
 _DECIMALS = 2  # of numbers in a table
 _COLUMNS = 8  # of a table that are shown
@@ -38,7 +44,7 @@ _LEFT = 'style="text-align: left"'
 _STACK = ("cmlib", "numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numba", "matplotlib", "seaborn")
 
 
-def paper(name):
+def paper(name: str) -> dict:
     """Read the numbers that a paper prints.
 
     Parameters
@@ -90,7 +96,9 @@ class Results:
         If the folder can't be written.
     """
 
-    def __init__(self, notebook, *, title, question, profile, folder=None):
+    def __init__(
+        self, notebook: str, *, title: str, question: str, profile: str, folder: str | Path | None = None
+    ) -> None:
         self._final = Path(folder or places.results_dir()) / profile / notebook
         self._draft = self._final.with_name(f"{notebook}.partial")
         shutil.rmtree(self._draft, ignore_errors=True)
@@ -102,18 +110,25 @@ class Results:
             "question": question,
             "profile": profile,
         }
-        kept = {"figures": [], "tables": [], "numbers": [], "findings": [], "overviews": {}, "data": []}
-        self._record = about | {"origin": ""} | kept
+        kept: dict[str, Any] = {
+            "figures": [],
+            "tables": [],
+            "numbers": [],
+            "findings": [],
+            "overviews": {},
+            "data": [],
+        }
+        self._record: dict[str, Any] = about | {"origin": ""} | kept
 
     def figure(
         self,
-        figure,
-        name,
-        caption,
+        figure: Figure,
+        name: str,
+        caption: str,
         *,
-        on_page=True,
+        on_page: bool = True,
         data: Provenance | Iterable[Provenance] | None = None,
-    ):
+    ) -> HTML:
         """Keep a matplotlib figure as PNG and SVG, display it, and return its caption (IPython's HTML).
 
         Parameters
@@ -144,15 +159,15 @@ class Results:
 
     def table(
         self,
-        frame,
-        name,
-        caption,
+        frame: pd.DataFrame,
+        name: str,
+        caption: str,
         *,
-        rows=40,
-        decimals=2,
-        on_page=True,
+        rows: int = 40,
+        decimals: int = 2,
+        on_page: bool = True,
         data: Provenance | Iterable[Provenance] | None = None,
-    ):
+    ) -> HTML:
         """Keep a DataFrame as CSV and Parquet, display the caption, and return the table's beginning (IPython's
         HTML).
 
@@ -181,15 +196,15 @@ class Results:
 
     def number(
         self,
-        name,
-        value,
-        unit="",
+        name: str,
+        value: float,
+        unit: str = "",
         *,
-        paper=None,
-        note="",
-        timed=False,
+        paper: float | None = None,
+        note: str = "",
+        timed: bool = False,
         data: Provenance | Iterable[Provenance] | None = None,
-    ):
+    ) -> None:
         """Keep one number with its unit, the paper's number, and a note on why they differ.
 
         Parameters
@@ -225,7 +240,7 @@ class Results:
             entry["timed"] = True
         self._add("numbers", name, entry)
 
-    def finding(self, text, *, program=""):
+    def finding(self, text: str, *, program: str = "") -> HTML:
         """Keep a sentence for the report's first page, and return it to be displayed (IPython's HTML).
 
         `text` is in Markdown. Findings about one `program` (name) stand together there; "" for one about no single
@@ -236,7 +251,16 @@ class Results:
         about = f"<strong>{html.escape(program)}.</strong> " if program else ""
         return HTML(f"<p>{about}{to_html(text)}</p>")
 
-    def overview(self, program, *, limits="", varies="", sure="", advice="", lacking=""):
+    def overview(
+        self,
+        program: str,
+        *,
+        limits: str = "",
+        varies: str = "",
+        sure: str = "",
+        advice: str = "",
+        lacking: str = "",
+    ) -> HTML:
         """Keep sentences for a program's card on the report's first page, and return them to be displayed (IPython's
         HTML).
 
@@ -255,14 +279,14 @@ class Results:
         self._overview(program).update(topics)
         return HTML(f"<p><strong>{html.escape(program)}.</strong> {to_html(sentences(topics))}</p>")
 
-    def overview_summary(self, program, summary):
+    def overview_summary(self, program: str, summary: dict) -> None:
         """Add facts about a program (name) to its entry in `answers.json`, together with those of other notebooks.
 
         `summary` is a dict of JSON values; a key that an earlier one had is replaced. Nothing is returned.
         """
         self._overview(program).setdefault("summary", {}).update(summary)
 
-    def overview_picture(self, program, figure, alt):
+    def overview_picture(self, program: str, figure: Figure, alt: str) -> Image:
         """Keep a matplotlib figure for a program's card on the first page, and return it to be displayed (IPython's
         Image).
 
@@ -278,7 +302,7 @@ class Results:
         card["picture"] = {"source": source, "alt": strip_markup(alt)} | size
         return image
 
-    def overview_bars(self, program, bars, caption):
+    def overview_bars(self, program: str, bars: pd.DataFrame, caption: str) -> None:
         """Keep what a program's card shows as horizontal bars with intervals; nothing is returned.
 
         Parameters
@@ -296,7 +320,7 @@ class Results:
         rows = bars[list(kinds)].astype(kinds).to_dict("records")
         self._overview(program)["bars"] = {"caption": caption, "rows": rows}
 
-    def numbers(self):
+    def numbers(self) -> HTML:
         """The numbers kept so far, beside those of the paper, as a table (IPython's HTML).
 
         Columns quantity, here (the value), unit, paper and note; those without content are left out. Whole numbers have
@@ -308,7 +332,7 @@ class Results:
         frame = frame.assign(note=frame["note"].map(strip_markup), paper=frame["paper"].astype(float))
         return HTML(_html(frame.loc[:, (frame.notna() & (frame != "")).any()], 2, whole_as_counts=True))
 
-    def save(self):
+    def save(self) -> None:
         """Write the manifest, and move the results to their place, where they replace those of an earlier run.
 
         Returns a line with the versions of the libraries they were made with (IPython's HTML). Called once, last.

@@ -10,6 +10,7 @@ import fcntl
 import os
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from itertools import chain, zip_longest
@@ -48,7 +49,13 @@ _SIDE_BY_SIDE = 2
 _LOCK = ".lock"  # file in a profile's folder that whoever writes there locks
 
 
-def run_profile(profile, notebooks=(), parameters=None, *, results=None):
+def run_profile(
+    profile: str,
+    notebooks: Sequence[str] = (),
+    parameters: dict | None = None,
+    *,
+    results: str | Path | None = None,
+) -> Path:
     """Regenerate a profile's results, and the page that shows them.
 
     Every name and value is checked before the first notebook starts. Two notebooks

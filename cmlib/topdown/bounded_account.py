@@ -8,8 +8,11 @@ counts cycles or slots is itself a share of them. One that counts misses, page w
 other are told in its `contradiction`.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,6 +22,9 @@ from cmlib.topdown.category_tables import names_in
 from cmlib.topdown.costs import UNKNOWN, common
 from cmlib.topdown.slot_account import REMAINDER, account, sum_gap
 from cmlib.topdown.table_choice import fitting_tables, linux_tables
+
+if TYPE_CHECKING:
+    from cmlib.topdown.costs import Costs
 
 SIBLING = "sibling thread"
 LOSSES = ("front end", "back end", "bad speculation")
@@ -80,7 +86,14 @@ class Bounds:
     disputed: dict = field(default_factory=dict)
 
 
-def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
+def bounds(
+    totals: pd.DataFrame,
+    costs: Costs,
+    *,
+    ghz: float | None = None,
+    printed: dict[str, float] | None = None,
+    savings: Sequence[dict] = (),
+) -> Bounds:
     """Bound the share of each category of the account.
 
     Parameters

@@ -7,9 +7,12 @@ divide all slots, and each may have parts, which are the next level. The files' 
 `data/topdown/README.md`. A ValueError for an unknown table, FormulaError for what is no formula.
 """
 
+from __future__ import annotations
+
 import ast
 import operator
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -102,7 +105,7 @@ class TopdownTable:
         return [name for name in named if name not in ("parent", "slots")]
 
 
-def tables():
+def tables() -> list[str]:
     """List the names of the top-down tables: microarchitectures, and tables that hold for several.
 
     Returns
@@ -115,7 +118,7 @@ def tables():
 
 
 @cache
-def read_table(name):
+def read_table(name: str) -> TopdownTable:
     """Read the top-down table of a microarchitecture.
 
     Parameters
@@ -178,8 +181,16 @@ def _listed(formula):
 _NAME = re.compile(r"[A-Za-z_][\w]*(?:[.:=][\w]+|-(?=[A-Za-z])[\w]+)*")
 # Functions by their names in formulas, with their numbers of arguments; operators by their nodes in syntax trees.
 _FUNCTIONS = {"min": (np.minimum, 2), "max": (np.maximum, 2), "where": (np.where, 3)}
-_OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
-_OPERATORS |= {ast.Gt: operator.gt, ast.Lt: operator.lt, ast.GtE: operator.ge, ast.LtE: operator.le}
+_OPERATORS: dict[type, Callable] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Gt: operator.gt,
+    ast.Lt: operator.lt,
+    ast.GtE: operator.ge,
+    ast.LtE: operator.le,
+}
 
 
 class FormulaError(CmlibError):

@@ -5,6 +5,8 @@ which it tells the most cycles that an event costs. The files are described in `
 An unknown processor has the widest ranges.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -107,7 +109,7 @@ def _costs_of(name):
 
 
 @cache
-def read_costs(name=UNKNOWN):
+def read_costs(name: str = UNKNOWN) -> Costs:
     """Read what events cost on a processor.
 
     Parameters

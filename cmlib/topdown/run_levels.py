@@ -9,6 +9,7 @@ gives a DataFrame by event; a KeyError if cycles are missing.
 """
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -35,7 +36,7 @@ _OF_SLOTS = re.compile(
 )
 
 
-def totals(runs):
+def totals(runs: Sequence[tuple[pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:
     """Total every event of some runs, per cycle, and estimate the error of multiplexing.
 
     Parameters
@@ -64,7 +65,7 @@ def totals(runs):
     return pd.DataFrame(pooled, index=["rate", "error", "dropped"]).T.dropna(subset="rate")
 
 
-def levels(counts, *, timed=True):
+def levels(counts: pd.DataFrame, *, timed: bool = True) -> dict[str, float]:
     """Compute seconds, instructions, speed and clock of a run, and system calls, switches and faults per second.
 
     Parameters
@@ -148,7 +149,7 @@ def phases(counts):
     return frame[["start", "end", *differing]] if len(differing) else pd.DataFrame()
 
 
-def series_phases(series):
+def series_phases(series: pd.Series) -> pd.DataFrame:
     """Cut a series into phases, each of one level, by the rule of :func:`phases`: a DataFrame, a row a phase.
 
     `series` is a rate (Series) by time [s] or number; NaN are left out. Columns: start and end (index of the first
@@ -250,7 +251,7 @@ def _pooled(parts):
     return {"rate": above / below, "error": max(within, between), "dropped": sum(part[3] for part in parts)}
 
 
-def interval_lengths(counts):
+def interval_lengths(counts: pd.DataFrame) -> np.ndarray:
     """Return the length of every interval; if the clock began before the first one, that takes the median.
 
     Parameters

@@ -5,6 +5,8 @@ is a place for one operation that the processor can begin in a cycle; categories
 ValueError if not even the number of slots was counted; categories whose events were not are left out.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,7 +59,7 @@ class Account:
         return self.table.closes and not {part.name for part in self.table.parts()} & self.missing.keys()
 
 
-def account(rates, table):
+def account(rates: pd.DataFrame, table: TopdownTable) -> Account:
     """Distribute the slots of every step over the categories of a table (Yasin 2014).
 
     Parameters

@@ -5,6 +5,8 @@ row a step, a column an event, and gives a DataFrame of rates per cycle, and IPC
 ValueError if runs have different numbers of steps.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -12,7 +14,7 @@ from cmlib.errors import InputError
 from cmlib.spelling import PINNED
 
 
-def merge_steps(steps, *, adjust=True):
+def merge_steps(steps: Sequence[pd.DataFrame], *, adjust: bool = True) -> tuple[pd.DataFrame, pd.Series]:
     """Merge the steps of several runs of one program into rates per cycle.
 
     Parameters

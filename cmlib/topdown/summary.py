@@ -5,6 +5,7 @@
 least one run, which is not checked.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -194,7 +195,7 @@ class Summary:
         }
 
 
-def summarize(name, runs, **settings):
+def summarize(name: str, runs: Sequence[tuple[pd.DataFrame, pd.DataFrame]], **settings: object) -> dict:
     """Summarize a recording and return the summary as a dict.
 
     Parameters

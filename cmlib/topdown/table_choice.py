@@ -6,11 +6,19 @@ are the categories that all slots (places for one operation in a cycle) are divi
 end, bad speculation. Unknown events and machines are passed over.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 import pandas as pd
 
 from cmlib.spelling import spelling
 from cmlib.topdown.category_tables import evaluate, names_in, read_table, tables
 from cmlib.topdown.slot_account import account, sum_gap
+
+if TYPE_CHECKING:
+    from cmlib.topdown.category_tables import TopdownTable
 
 _LINUX = "slots"  # the table of Linux's top-down events, which are the same on every processor
 _LIKE_WIDTH = 0.05  # relative difference up to which counted slots per cycle agree with the width of the core
@@ -110,7 +118,9 @@ def slots_as_cycles(counts, running):
     )
 
 
-def choose_table(events, machine=None, rates=None):
+def choose_table(
+    events: Iterable[str], machine: str | None = None, rates: pd.Series | None = None
+) -> TopdownTable | None:
     """Choose the top-down table that fits some events best: the first of :func:`fitting_tables`.
 
     Parameters

@@ -1,1 +1,6 @@
-from .runs import FEW_ROWS, Runs, important_events, rank_directly
+from .runs import (
+    FEW_ROWS as FEW_ROWS,
+    Runs as Runs,
+    important_events as important_events,
+    rank_directly as rank_directly,
+)

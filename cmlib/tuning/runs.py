@@ -5,12 +5,18 @@ events, a row a run, and run times [s]), and give importances [%], a Series by p
 checked.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from cmlib.rank.boosting import Boosting, regressor
 from cmlib.rank.importance import influence
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 # For tens of rows, one a run: with the default five rows a leaf, of half the rows, ten runs would never be split.
 FEW_ROWS = Boosting(leaves=4, rows_per_leaf=2, row_share=0.8)
@@ -45,17 +51,17 @@ class Runs:
         return len(self.seconds)
 
     @property
-    def mixed(self):
+    def mixed(self) -> pd.DataFrame:
         """Rates and parameters in one DataFrame, a row a run: the vector of the GBRT paper's Eq. 9."""
         return pd.concat([self.rates, self.parameters], axis=1)
 
-    def take(self, rows):
+    def take(self, rows: ArrayLike) -> Runs:
         """Some of the runs alone, as another :class:`Runs`; `rows` are their positions (list or array of int)."""
         names = self.seconds.index[rows]
         return Runs(**{name: table.loc[names] for name, table in vars(self).items()})
 
 
-def rank_directly(runs, *, seed=0):
+def rank_directly(runs: Runs, *, seed: int = 0) -> pd.Series:
     """Rank the parameters by their importance in a model of run time (the paper's method B, CounterMiner, §V-D).
 
     Parameters
@@ -73,7 +79,7 @@ def rank_directly(runs, *, seed=0):
     return influence(regressor(boosting=FEW_ROWS, seed=seed).fit(runs.parameters, runs.seconds))
 
 
-def important_events(runs, *, seed=0):
+def important_events(runs: Runs, *, seed: int = 0) -> pd.Series:
     """Rank the events by their importance in a model of `runs.performance`.
 
     Parameters

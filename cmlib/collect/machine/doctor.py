@@ -4,7 +4,10 @@
 machine is a finding, not an error.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from pathlib import Path
 
 from cmlib.collect.machine import host
 from cmlib.collect.machine.counter_census import Census, census
@@ -45,7 +48,7 @@ class Examination:
     machine: dict
 
 
-def examine(root="/"):
+def examine(root: str | Path = "/") -> Examination:
     """Examine this machine: its processor, perf, and how many counters tell the truth.
 
     Parameters

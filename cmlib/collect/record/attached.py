@@ -5,10 +5,13 @@ seconds, stores one run, and gives the path of its metadata. RecordError if perf
 CountersBusy if another process counts.
 """
 
+from __future__ import annotations
+
 import functools
 import math
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -117,8 +120,16 @@ def _has_ended(running):
 
 
 def record_attached(
-    name, running, request=None, *, seconds=60.0, folder=None, wait=False, note="", notify=say
-):
+    name: str,
+    running: AttachTarget,
+    request: Request | None = None,
+    *,
+    seconds: float = 60.0,
+    folder: str | Path | None = None,
+    wait: bool = False,
+    note: str = "",
+    notify: Callable = say,
+) -> Path:
     """Count for some time what runs already, as one run of a program.
 
     Groups are scheduled to fit the counters, and one event is counted twice, as in every multiplexed run. Where

@@ -129,7 +129,8 @@ def _parse(name, text):
     """(size, ways, line) of ``SIZE,WAYS,LINE``; CmlibError if they can't be simulated."""
     parts = text.split(",")
     try:
-        size, ways, line = _bytes(parts[0]), *map(int, parts[1:])
+        size = _bytes(parts[0])
+        ways, line = map(int, parts[1:])
     except ValueError:
         size = ways = line = 0
     if not _can_be_simulated(size, ways, line):

@@ -3,6 +3,8 @@
 A :class:`Kernel` is a small program of this project that stands for one of the paper's; :func:`kernels` lists them.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import pandas as pd
@@ -45,7 +47,7 @@ class Kernel:
     nodes: int = 1
 
 
-def kernels():
+def kernels() -> list[Kernel]:
     """The table of AutoPerf's programs (Table 2): a list of Kernel, in the order of that table."""
     rows = pd.read_csv(places.shipped("programs") / "kernels.csv", dtype={"original": bool})
     rows["runs"] = list(zip(*(rows.pop(kind) for kind in ("training", "good", "bad")), strict=True))

@@ -7,6 +7,8 @@ counts of a passage through a region of code; columns function, location, and on
 out with a warning; a NothingRecordedError if no kernel is recorded.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -80,7 +82,7 @@ class ProgramRuns(Kernel):
         return dict(readable(read, both).values())
 
 
-def recorded_programs(folder="", wanted="all"):
+def recorded_programs(folder: str | Path = "", wanted: str = "all") -> dict[str, ProgramRuns]:
     """Read the recordings in a folder: dict from kernel's name (str) to ProgramRuns.
 
     `folder` is a path; by default that of the data, of hardware events before software ones. `wanted` is "all" or
@@ -106,7 +108,7 @@ def recorded_programs(folder="", wanted="all"):
     return programs
 
 
-def describe_recordings(programs):
+def describe_recordings(programs: dict[str, ProgramRuns]) -> str:
     """Markdown paragraph (str) on the data of a page: numbers of kernels and runs, counts and machine.
 
     `programs` is a dict from kernel's name to ProgramRuns, not empty.

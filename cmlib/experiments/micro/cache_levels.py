@@ -18,7 +18,7 @@ _WITHIN = 1.5  # ratio to the level's median latency within which a working set 
 AGAIN = "Sweep again on a quiet machine; caches that are shared or cut off by a hypervisor show no level."
 
 
-def plateaus(latencies):
+def plateaus(latencies: pd.DataFrame) -> pd.DataFrame:
     """Cut latencies by working-set size into four levels, with least absolute deviations of their logarithms.
 
     Parameters

@@ -7,11 +7,16 @@ slice, and `about` has columns label (class), size and time_s of the same rows, 
 "micro" (for training), "unseen" (micro-benchmarks left out of it), "CPU", "parallel" (other benchmarks) and "own".
 """
 
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.model_selection import StratifiedGroupKFold
 
 from cmlib import places
@@ -28,6 +33,11 @@ from cmlib.io.archive.programs import readable_runs
 from cmlib.io.archive.runs import VALGRIND, source_of
 from cmlib.io.events import simulated_events
 from cmlib.io.provenance import OWN_HARDWARE, SIMULATED, SYNTHETIC, Provenance, note_read
+
+if TYPE_CHECKING:
+    from sklearn.base import ClassifierMixin
+
+    from cmlib.experiments.micro.recordings import Series
 
 KINDS = ("micro", "unseen", "CPU", "parallel", "own")
 # A simulation distinguishes the forms of a program if a cause of estimated cycles has at least this many times the
@@ -94,7 +104,9 @@ class Fingerprints:
         return self.meta["counters"]["good"] - len(self.meta["pinned"])
 
 
-def load(folder=None, *, kinds=KINDS, with_all=True):
+def load(
+    folder: str | Path | None = None, *, kinds: Collection[str] = KINDS, with_all: bool = True
+) -> Fingerprints:
     """Fingerprints of the measured recordings.
 
     `folder` holds them among others (path; by default that of all recordings); `kinds` are those of programs to read.
@@ -111,7 +123,9 @@ def load(folder=None, *, kinds=KINDS, with_all=True):
     return recorded
 
 
-def load_simulated(folder=None, *, kinds=("micro", "unseen", "own")):
+def load_simulated(
+    folder: str | Path | None = None, *, kinds: Collection[str] = ("micro", "unseen", "own")
+) -> Fingerprints:
     """Fingerprints of the simulated recordings, whose key events are the modelled ones (misses and mispredictions).
 
     `folder` holds them among others (path; by default that of all recordings); `kinds` are those of programs to
@@ -134,7 +148,9 @@ def load_simulated(folder=None, *, kinds=("micro", "unseen", "own")):
     return recorded
 
 
-def key_event_curve(X, about, sizes, tree, *, seed=0):
+def key_event_curve(
+    X: pd.DataFrame, about: pd.DataFrame, sizes: Iterable[int], tree: ClassifierMixin, *, seed: int = 0
+) -> pd.DataFrame:
     """Accuracy of a decision tree on several numbers of key events.
 
     `X` (DataFrame of rates, a row a slice) and `about` (its labels) are the slices, `sizes` the numbers of events
@@ -153,7 +169,14 @@ def key_event_curve(X, about, sizes, tree, *, seed=0):
     return elimination, {"10-fold": curve, "whole programs left out": whole}
 
 
-def table_2(micro, everything, others, tree, *, seed=0):
+def table_2(
+    micro: tuple[pd.DataFrame, pd.DataFrame],
+    everything: tuple[pd.DataFrame, pd.DataFrame],
+    others: dict[str, tuple[pd.DataFrame, pd.DataFrame]],
+    tree: ClassifierMixin,
+    *,
+    seed: int = 0,
+) -> pd.DataFrame:
     """Cross-validate `tree` by random folds as in the paper's Table 2, by whole runs, and by working-set sizes.
 
     `micro` (key events), `everything` (all events) and each of `others` (dict by kind of program) are pairs (X,
@@ -185,7 +208,7 @@ def train(X, about, tree, **settings):
     return UnknownRejector(tree, **settings).fit(X, about["label"], groups=program_of(X))
 
 
-def outcomes_by_program(labels, X, about):
+def outcomes_by_program(labels: ArrayLike, X: pd.DataFrame, about: pd.DataFrame) -> pd.DataFrame:
     """Share of slices [%] by outcome, a row a program with its class: DataFrame, pathological programs first.
 
     `labels` are predicted classes of the rows of `X` (array-like of str), `about` has the true ones. Columns, as far as
@@ -209,17 +232,17 @@ def outcomes_by_program(labels, X, about):
     return counted.loc[order.index].rename_axis(index="program", columns="outcome")
 
 
-def find(name, recordings):
+def find(name: str, recordings: Iterable[str]) -> str | None:
     """First of the `recordings` (names) that is `name`, or is it behind its first hyphen ("own-gcc"); else None."""
     return next((known for known in recordings if name in (known, known.partition("-")[2])), None)
 
 
-def run_of(X):
+def run_of(X: pd.DataFrame) -> pd.Index:
     """Name of the run of each slice (row of X): an Index of "program/pass"."""
     return X.index.get_level_values("program") + "/" + X.index.get_level_values("pass").astype(str)
 
 
-def program_of(run):
+def program_of(run: pd.DataFrame | Series) -> pd.Index | str:
     """Name (str) of the micro-benchmark of a run, without form and size.
 
     `run` is a Series of :mod:`cmlib.experiments.micro.recordings`; or X, the DataFrame of many slices, for which an

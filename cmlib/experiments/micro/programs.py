@@ -3,6 +3,8 @@
 :func:`micro_benchmarks` lists them as :class:`MicroBenchmark`; :func:`table_1` gives a DataFrame of those recorded.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import pandas as pd
@@ -46,7 +48,7 @@ class MicroBenchmark:
     blocks: tuple[str, str]
 
 
-def micro_benchmarks():
+def micro_benchmarks() -> list[MicroBenchmark]:
     """The table of the micro-benchmarks (Yoo et al. 2012, Table 1): a list of MicroBenchmark.
 
     Those of Table 1 come first, then those that no tree is trained on.
@@ -59,7 +61,7 @@ def micro_benchmarks():
     return [MicroBenchmark(**row) for row in rows.assign(**split, blocks=blocks).to_dict("records")]
 
 
-def table_1(about):
+def table_1(about: pd.DataFrame) -> pd.DataFrame:
     """The micro-benchmarks of the paper's Table 1: DataFrame, a row a program.
 
     `about` is a DataFrame, a row a slice, indexed by program, pass and slice, with column size [bytes]. Columns: in

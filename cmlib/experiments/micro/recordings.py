@@ -7,8 +7,11 @@ a list of :class:`Series`; :func:`cut` makes X (rates, a row a slice) and its la
 left out with a warning; a ValueError if a run has no slice.
 """
 
+from __future__ import annotations
+
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -140,7 +143,7 @@ def _about(meta, file):
     return about
 
 
-def cut(series, *, slice_s=0.4):
+def cut(series: Iterable[Series], *, slice_s: float = 0.4) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Cut recorded runs into slices of `slice_s` seconds: two DataFrames, X and about, a row a slice.
 
     `series` is a list of Series. Both are indexed by program, pass and slice. X has events per cycle, a column for

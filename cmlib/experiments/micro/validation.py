@@ -6,18 +6,28 @@ and gives a DataFrame: :func:`validate` a row a kind of folds (accuracy [%], cor
 and of all slices). A ValueError if a class has a single slice, or there is a single run.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, cross_val_predict
 
 from cmlib.errors import InputError
 from cmlib.fingerprint.key_events import eliminate
 
+if TYPE_CHECKING:
+    from sklearn.base import ClassifierMixin
+
 _N_FOLDS = 10
 
 
-def validate(estimator, X, y, *, runs=None, seed=0):
+def validate(
+    estimator: ClassifierMixin, X: pd.DataFrame, y: ArrayLike, *, runs: ArrayLike | None = None, seed: int = 0
+) -> pd.DataFrame:
     """Cross-validate a classifier of slices, as Table 2 does (Yoo et al. 2012) and with folds by run.
 
     Parameters

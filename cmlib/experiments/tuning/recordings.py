@@ -6,6 +6,8 @@ runs in which one parameter was changed, of all sessions. A NothingRecordedError
 program's are of several machines or scales.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -53,7 +55,7 @@ class TuningRuns:
         return Provenance(kind, (program,), (self.per, *self.runs.rates))
 
 
-def load_tuned(folder="", wanted="all"):
+def load_tuned(folder: str | Path = "", wanted: str = "all") -> dict[str, TuningRuns]:
     """Dict from program (name) to its TuningRuns.
 
     `folder` holds the recordings (path; by default those of the data, with hardware counters before others); `wanted`

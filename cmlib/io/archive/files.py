@@ -18,6 +18,7 @@ import secrets
 import shutil
 import stat
 import zlib
+from collections.abc import Callable, Iterable
 from glob import escape
 from pathlib import Path
 
@@ -71,7 +72,7 @@ def in_recording(file, read, *content, **settings):
         return read(*content, **settings)
 
 
-def readable(read, files):
+def readable(read: Callable, files: Iterable[str | Path]) -> dict:
     """Read some files, and leave out with a warning each for which the reader raises any error.
 
     Parameters
@@ -102,7 +103,7 @@ def readable(read, files):
 _RATIO, _ALWAYS, _AT_MOST = 100, 64 << 20, 512 << 20
 
 
-def read_file(file, *, most=_AT_MOST):
+def read_file(file: str | Path, *, most: int = _AT_MOST) -> bytes:
     """Read a file, if it is one and not too large.
 
     Parameters
@@ -199,7 +200,7 @@ def pack(content):
     return gzip.compress(content, 6, mtime=0)
 
 
-def decompress(content, file):
+def decompress(content: bytes, file: str | Path) -> bytes:
     """Unpack a file's content, where it is gzip's, xz's, bzip2's or Zstandard's.
 
     Parameters

@@ -44,7 +44,7 @@ def existing_runs(folder):
         return {file.stem: runs.read_run_metadata(file) for file in sorted(Path(folder).glob("*.json"))}
 
 
-def readable_runs(folder):
+def readable_runs(folder: str | Path) -> dict[str, dict]:
     """Read the metadata of a program's runs; one that can't be read is left out with a warning that names its file.
 
     Parameters

@@ -7,6 +7,7 @@ of what events count. EventError for a name that neither the table nor perf has;
 import difflib
 import itertools
 import re
+from collections.abc import Iterable
 from functools import cache
 
 import pandas as pd
@@ -95,7 +96,7 @@ def needs_counter(event):
     return not (_TRACEPOINT.fullmatch(event) or event.partition(":")[0] in SOFTWARE_NAMES)
 
 
-def second_readings(names):
+def second_readings(names: Iterable[str]) -> dict[str, str]:
     """Find the second and later readings of events that a run counts several times.
 
     Parameters
@@ -113,7 +114,7 @@ def second_readings(names):
     return {name: copy[1] for name, copy in matches.items() if copy and copy[1] in names}
 
 
-def abbreviate(events, table):
+def abbreviate(events: Iterable[str], table: pd.DataFrame) -> list[str]:
     """Return short names for figures.
 
     Parameters
@@ -200,7 +201,7 @@ def _names_of_vendors():
     return frozenset(map(normalize_name, names))
 
 
-def kinds(events, table):
+def kinds(events: Iterable[str], table: pd.DataFrame) -> pd.DataFrame:
     """Classify events by what they count, by the patterns of `data/events/kinds.yaml`.
 
     Parameters

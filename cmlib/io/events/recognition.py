@@ -5,9 +5,12 @@ recording's processor is found by its machine, or else by the table that has mos
 out, or give None.
 """
 
+from __future__ import annotations
+
 import functools
 import itertools
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import pandas as pd
@@ -37,7 +40,7 @@ from cmlib.places import shipped
 from cmlib.spelling import spelling
 
 
-def umask_sums(table):
+def umask_sums(table: pd.DataFrame) -> list[tuple[str, tuple[str, ...]]]:
     """List the sums between events that follow from the bits of their umasks.
 
     Parameters
@@ -129,7 +132,7 @@ def same_events(names, machine=None):
     return pairs
 
 
-def find_processor(machines, names, core=""):
+def find_processor(machines: Iterable[dict], names: Iterable[str], core: str = "") -> str | None:
     """Name (str) of the processor of the first of the machines that is known; else by the event names; None if
     neither tells, or a machine names a processor that has no table.
 
@@ -330,7 +333,7 @@ class Recognised(NamedTuple):
     outside: tuple = ()
 
 
-def recognise(names):
+def recognise(names: Iterable[str]) -> Recognised:
     """Find the event tables that have most of some events, for recordings whose machine is not known.
 
     Parameters
@@ -360,7 +363,7 @@ def recognise(names):
     return Recognised(tuple(best), most, len(core_names), outside)
 
 
-def describe_recognised(recognised):
+def describe_recognised(recognised: Recognised) -> str:
     """Describe in sentences which event tables were recognised.
 
     Parameters

@@ -4,6 +4,7 @@
 """
 
 import functools
+from collections.abc import Iterable
 
 import pandas as pd
 
@@ -18,7 +19,7 @@ def usual_event_table():
     return pd.read_csv(shipped("events") / "autoperf.csv", keep_default_na=False)
 
 
-def counters_with_role(role, counters):
+def counters_with_role(role: str, counters: Iterable[str]) -> list[str]:
     """Select the events that have a role, on whichever machine they were counted.
 
     Parameters

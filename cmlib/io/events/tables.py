@@ -28,7 +28,7 @@ class EventError(CmlibError, ValueError):
     """Raised for an event that is not known, and a table of events that is not there or malformed."""
 
 
-def table(name="amd_zen5"):
+def table(name: str = "amd_zen5") -> pd.DataFrame:
     """Read one of the event tables that come with the package.
 
     Parameters
@@ -149,7 +149,7 @@ def _processors(path):
     return list(pd.read_csv(path).itertuples(index=False))
 
 
-def table_of(machine):
+def table_of(machine: dict) -> pd.DataFrame:
     """Read the event table of a machine.
 
     Parameters

@@ -39,7 +39,7 @@ def read_lines(out):
     return parse_csv(read_file(table), most_columns=_MOST_COLUMNS), meta
 
 
-def read_metadata(table):
+def read_metadata(table: str | Path) -> dict | None:
     """Metadata (dict) beside a file of samples or lines (`table`, path); None if there are none.
 
     SampleError if they can't be read, the file is not there, or its SHA-256 is another one.
@@ -74,7 +74,7 @@ def draft(out, suffix):
                 yield file, metadata, table.parent
 
 
-def samples_dir():
+def samples_dir() -> Path:
     """Folder (Path) of the kept samples and lines, with a folder in it for each program with its input."""
     return places.data_dir() / "samples"
 
@@ -82,7 +82,7 @@ def samples_dir():
 KINDS = ("hardware", "software")  # of the event that times the sampling, as file names begin
 
 
-def find_streams(folder=None, kind="auto"):
+def find_streams(folder: str | Path | None = None, kind: str = "auto") -> pd.DataFrame:
     """List the kept files of samples: a DataFrame, a row a file.
 
     Columns: name (the program), kind (of the event that times the sampling: hardware or software), path, period (its

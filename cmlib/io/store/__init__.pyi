@@ -1,4 +1,11 @@
-from .building import rebuild, refresh
-from .database import SCHEMA, default_url, without_password
-from .errors import StoreError
-from .reading import is_current, load, machines, provenances, refused, runs
+from .building import rebuild as rebuild, refresh as refresh
+from .database import SCHEMA as SCHEMA, default_url as default_url, without_password as without_password
+from .errors import StoreError as StoreError
+from .reading import (
+    is_current as is_current,
+    load as load,
+    machines as machines,
+    provenances as provenances,
+    refused as refused,
+    runs as runs,
+)

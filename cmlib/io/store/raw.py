@@ -5,9 +5,12 @@
 StoreError, when one is read, for content that was changed or is no run's.
 """
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +23,9 @@ from cmlib.io.samples.files import LINES as CONTENT_OF_LINES
 from cmlib.io.samples.files import read_lines
 from cmlib.io.store.errors import StoreError
 from cmlib.spelling import PINNED
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MODE = "lines"  # of such runs in the store
 SERIES, LINES = "recordings", "samples"  # kinds of recording, by the folders that hold them
@@ -102,7 +108,7 @@ def as_utf8(text):
     return str(text).encode(errors="backslashreplace").decode()
 
 
-def read_counts(file, meta):
+def read_counts(file: Path, meta: dict) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read the counts and running shares of one raw recording, as :func:`read_run` does: a tuple of two DataFrames."""
     run = read_run(file, meta)
     return run.counts, run.running

@@ -20,7 +20,9 @@ from cmlib.io.store.raw import MODE as LINES
 from cmlib.io.store.raw import find_sources
 
 
-def runs(url=None, *, program=None, set=None, mode=None):
+def runs(
+    url: str | None = None, *, program: str | None = None, set: str | None = None, mode: str | None = None
+) -> pd.DataFrame:
     """List the runs in the store.
 
     Parameters
@@ -67,7 +69,7 @@ def refused(url=None):
         return pd.read_sql(sa.text(f"SELECT name, reason FROM {REFUSED} ORDER BY name"), connection)
 
 
-def machines(url=None):
+def machines(url: str | None = None) -> dict[str, dict]:
     """The machine that each run was recorded on: a dict of run_id to the machine (dict, {} if unknown).
 
     `url` is that of the store, None for the SQLite file among the results. StoreError if there is no store.
@@ -102,7 +104,7 @@ def _metas(connection):
     return {name: json.loads(meta) for name, meta in stored}
 
 
-def load(url, run_id):
+def load(url: str | None, run_id: str) -> Recording:
     """Load one run.
 
     Parameters
