@@ -1,57 +1,13 @@
-"""What the first page says of a program before anything is computed."""
+"""What a summary says of a program beside its shares."""
 
-import re
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
-from cmlib import topdown
 from cmlib.collect.machine.host import metric_group
 from cmlib.experiments.summary import summarize_runs
-from cmlib.report.page import build_index
-from cmlib.report.results import Results
-
-
-def test_the_card_begins_with_levels_and_draws_bounds_unless_a_picture_shows_what_was_counted(tmp_path):
-    counts = pd.DataFrame(1e9, np.arange(1.0, 121), ["instructions", "cycles"])
-    told = topdown.summarize("x", [(counts, counts * 0 + 1.0)])
-    results = Results("01_c", title="C", question="?", profile="live", folder=tmp_path)
-    results.overview_summary("x", told)
-    results.overview("x", limits=told["account"]["text"], varies="nothing")
-    results.save()
-    page = build_index(tmp_path / "live").read_text()
-    assert "IPC 1" in page and page.count('<div class="bar"') == len(told["cycles"]) == 2
-    assert page.index("What limits it") < page.index("What its speed varies with")
-    shares = {"front end": 0.2, "back end": 0.3, "bad speculation": 0.1, "retired": 0.4}
-    told = topdown.summarize("x", [(counts, counts * 0 + 1.0)], printed=shares)
-    assert told["account"]["how"] == "counted"
-    results = Results("01_c", title="C", question="?", profile="live", folder=tmp_path)
-    results.overview_summary("x", told)
-    results.overview_picture("x", plt.figure(), "the account over time")
-    results.save()
-    assert '<div class="bar"' not in build_index(tmp_path / "live").read_text()
-
-
-def test_what_fewer_misses_would_save_is_drawn_and_what_is_not_known_is_said(tmp_path):
-    missed = {"event": "e", "low": None, "high": None, "reason": ""}
-    found = [
-        missed | {"without": "LLC misses", "percent": 12.0, "low": 3.0, "high": 20.0},
-        missed | {"without": "L2 misses", "percent": 0.0, "low": 0.0, "high": 0.4},
-        missed | {"without": "L1D misses", "percent": None, "reason": "misses hardly vary"},
-    ]
-    results = Results("01_c", title="C", question="?", profile="live", folder=tmp_path)
-    results.overview_summary("x", {"misses": found})
-    results.save()
-    page = build_index(tmp_path / "live").read_text()
-    assert page.count('<div class="bar"') == 1 and "without LLC misses" in page
-    said = re.findall("<dd>(Without .*?)</dd>", page)
-    assert said == [
-        "Without L2 misses: at most 0.4&nbsp;% fewer cycles.",
-        "Without L1D misses: not known, as misses hardly vary.",
-    ]
 
 
 @pytest.mark.parametrize(

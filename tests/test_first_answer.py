@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmlib.cli import main
-from cmlib.experiments.first_page import describe_account, summarize_rates
 from cmlib.experiments.summary import summarize_runs
-from cmlib.report.page import build_index
-from cmlib.report.results import Results
+from cmlib.report.overview import build_index
+from cmlib.report.program import write_summaries
 from cmlib.topdown import summarize
 
 TABLE = """
@@ -194,15 +193,13 @@ def _level_1(account):
 def test_terminal_page_and_json_say_the_same(tmp_path):
     times = [("user", 0.112), ("sys", 0.4003)]
     text, answer = printed_by_perf(tmp_path, WAITING, seconds=10.045, modes=times)
-    results = Results("01_c", title="C", question="?", profile="live", folder=tmp_path)
-    results.overview_summary("app", answer)
-    results.overview("app", **describe_account(answer))
-    results.save()
-    page = build_index(tmp_path / "live").read_text(encoding="utf-8")
-    program = json.loads((tmp_path / "live" / "answers.json").read_text(encoding="utf-8"))["programs"]["app"]
+    folder = tmp_path / "live/app"
+    folder.mkdir(parents=True)
+    write_summaries(folder, {"app": answer})
+    page = build_index(folder).read_text(encoding="utf-8")
+    program = json.loads((folder / "answers.json").read_text(encoding="utf-8"))["programs"]["app"]
     headline = answer["first"]["headline"]
     assert headline in text and headline.replace(" %", "&nbsp;%") in page
-    assert program["limits"].startswith(headline.rstrip("."))
     assert program["first"] == answer["first"]
 
 
@@ -222,20 +219,6 @@ def test_categories_that_lack_slots_of_the_other_thread_name_the_event_that_coun
     counted = frame.assign(**{"de_no_dispatch_per_slot.smt_contention": 2.1e9})
     account = summarize("x", [(counted, counted * 0 + 1.0)], processor="amd_zen4")["account"]
     assert account["adds_up_to"] == 100 and "smt_contention" not in account["decide"]
-
-
-def test_clocks_and_energies_have_their_units():
-    class Axis:
-        rate = "per second"
-
-    class Run:
-        axis = Axis
-        holds_totals = True
-        meta = {"program": "x", "imported": True}
-
-    rates = {"task-clock": 61.0, "power/energy-pkg/": 12.0, "page-faults": 5.0}
-    text = summarize_rates(rates, {}, [Run], "")["varies"]
-    assert "61 ms a second" in text and "12 J a second" in text and "5 times a second" in text
 
 
 def test_seconds_in_the_metadata_are_medians_over_the_runs():

@@ -65,7 +65,10 @@ def test_every_link_of_a_profile_leads_somewhere(linked_profile):
     reached, broken = follow_links(report.run_profile("tiny", results=linked_profile))
     assert not broken
     pages = ["docs/cost.html", "docs/other.html", "01_small/01_small.html", "06_tests/06_tests.html"]
-    made = {linked_profile.resolve() / "tiny" / page for page in [*pages, "sizes/sizes.html", "index.html"]}
+    made = {
+        linked_profile.resolve() / "tiny" / page
+        for page in [*pages, "sizes/sizes.html", "index.html", "terms.html"]
+    }
     assert reached == made
     first = (linked_profile / "tiny/01_small/01_small.html").read_text(encoding="utf-8")
     for text in ("notebook 08", "the source", "no link"):
@@ -89,6 +92,12 @@ def test_links_lead_somewhere_where_one_notebook_is_run_and_where_one_fails(link
     assert not broken
     failed = linked_profile.resolve() / "tiny/06_tests/06_tests.html"
     assert failed in reached and "It failed in this run" in failed.read_text(encoding="utf-8")
+
+
+def test_every_link_of_the_smoke_profile_leads_somewhere_and_every_page_is_linked(smoke):
+    reached, broken = follow_links(smoke / "index.html")
+    assert not broken
+    assert reached == {file.resolve() for file in smoke.rglob("*.html") if ".partial" not in str(file)}
 
 
 def test_code_is_folded(linked_profile):

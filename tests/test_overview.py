@@ -1,184 +1,152 @@
-"""The report's first page: a card a program, of whatever the notebooks tell of it."""
+"""The overview of a profile: a row per program, and a question, an answer and a picture per notebook."""
 
-import html
 import json
 import re
 
+import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
 
-from cmlib import plot, report
-from cmlib.report.manifests import note_left_out, read_manifests
-from cmlib.report.overview import sentences
-from tests.notebook_functions import functions_of
+from cmlib import places, plot, report, topdown
+from cmlib.report.manifests import note_left_out
+from cmlib.report.overview import read_answer
+from cmlib.report.page_filters import page_template
+from cmlib.report.program import CATEGORIES, describe_row
 
-BARS = pd.DataFrame(
-    {
-        "name": ["branches <b>", "`ls_stlf`"],
-        "value": [60.0, 40.0],
-        "low": [50.0, 0.0],
-        "high": [80.0, 45.0],
-        "note": ["", "back end"],
-    }
-)
+SHARES = {"front end": 0.2, "back end": 0.3, "bad speculation": 0.1, "retired": 0.4}
+NUMBERED = [name for name, file in places.notebook_files().items() if file.parent.name != "studies"]
 
 
-def results_of(folder, notebook):
-    return report.Results(notebook, title=notebook, question="?", profile="smoke", folder=folder)
+def summary_of(name, **settings):
+    """A summary (dict) of a program that has one instruction in each cycle."""
+    index = pd.Index(np.arange(1.0, 101), name="time_s")
+    counts = pd.DataFrame({"cycles": 3e9, "instructions": 3e9}, index)
+    return topdown.summarize(name, [(counts, counts * 0 + 1.0)], **settings)
 
 
-def small_figure():
-    times = pd.Series([1.0, 2.0], index=[0.0, 1.0])
-    return plot.series({"a": times}, ylabel="IPC")[0]
-
-
-@pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    """Folder of what two notebooks tell of one program, and one of them of another."""
-    tmp_path = tmp_path_factory.mktemp("results")
-    first, second = results_of(tmp_path, "01_a"), results_of(tmp_path, "02_b")
-    first.overview("gcc", limits="it is not known", sure="`x` differs by 3 %")
-    first.overview_picture("gcc", small_figure(), "IPC over **time**")
-    first.overview("<i>app</i>", limits="it is not known", lacking="IPC. Run `cmlib record app`")
-    first.finding("Cleaning *helps*.", program="gcc")
-    first.finding("29 runs.")
-    second.overview("gcc", limits="**a half** is lost", sure="it adds up", advice="do less")
-    second.overview_picture("gcc", small_figure(), "slots of gcc")
-    second.overview_bars("gcc", BARS, "Families, importance [%]")
-    first.save()
-    second.save()
-    report.build_index(tmp_path / "smoke")
-    return tmp_path / "smoke"
-
-
-@pytest.fixture
-def page(results):
-    return (results / "index.html").read_text()
-
-
-def card(page, program):
-    return next(
-        text for text in re.findall(r"<article.*?</article>", page, re.S) if f"<h2>{program}</h2>" in text
+def results_of(folder, notebook, profile="smoke"):
+    return report.Results(
+        notebook, title=f"{notebook}: a title", question="Why? (So.)", profile=profile, folder=folder
     )
 
 
-def test_a_card_holds_the_last_notebooks_picture_and_sentences_and_how_sure_of_all(page):
-    gcc = card(page, "gcc")
-    assert re.findall(r'<img src="([^"]+)" alt="([^"]+)"', gcc) == [("02_b/overview-0.svg", "slots of gcc")]
-    assert "<strong>A half</strong> is lost." in gcc and "not known" not in gcc
-    assert "<dd><code>x</code> differs by 3&nbsp;%.</dd>" in gcc and "<dd>It adds up.</dd>" in gcc
-    assert "<dd>Do less.</dd>" in gcc and "To know more" not in gcc
-    details = gcc[gcc.index("<details>") :]
-    assert "Cleaning <em>helps</em>" in details and 'href="#01_a"' in details and 'href="#02_b"' in details
+def small_figure():
+    return plot.series({"a": pd.Series([1.0, 2.0], index=[0.0, 1.0])}, ylabel="IPC")[0]
 
 
-def test_bars_are_as_long_as_their_values_and_their_intervals_lie_where_they_should(page):
-    gcc = card(page, "gcc")
-    assert re.findall(r'<i style="width:([\d.]+)%', gcc) == ["60.00", "40.00"]
-    assert re.findall(r'<b style="left:([\d.]+)%;width:([\d.]+)%', gcc) == [
-        ("50.00", "30.00"),
-        ("0.00", "45.00"),
-    ]
-    assert "branches &lt;b&gt;" in gcc and "<code>ls_stlf</code>" in gcc and "(50 to 80)" in gcc
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Results of two of the eleven notebooks and a study; another study was left out."""
+    out = tmp_path_factory.mktemp("results")
+    look, ranking, study = (results_of(out, name) for name in ("00_first_look", "03_ranking", "sums"))
+    look.summaries({"<i>app</i>": summary_of("<i>app</i>", printed=SHARES), "b": summary_of("b")})
+    for name in ("target", "ranking", "unseen"):
+        ranking.figure(small_figure(), name, f"A figure of {name}.")
+    study.figure(small_figure(), "errors", "Errors.")
+    for results in (look, ranking, study):
+        results.save()
+    note_left_out(out / "smoke", "repair", "Repair", "Nothing is recorded: run `cmlib record NAME`.")
+    report.build_index(out / "smoke")
+    return out / "smoke"
 
 
-def test_what_is_not_there_is_left_out_and_names_are_text(page):
-    app = card(page, "&lt;i&gt;app&lt;/i&gt;")
-    assert "<img" not in app and 'class="bars"' not in app and "What to try" not in app
-    assert "<dt>To know more</dt>\n<dd>IPC. Run <code>cmlib record app</code>.</dd>" in app
-    assert page.index("</article>") < page.index("<nav") < page.index("29 runs.")
+@pytest.fixture
+def page(folder):
+    return (folder / "index.html").read_text(encoding="utf-8")
 
 
-def test_a_card_of_which_more_is_to_be_known_tells_what_notebooks_that_were_left_out_lack(tmp_path):
-    results = results_of(tmp_path, "01_a")
-    results.overview("gcc", limits="it is not known")
-    results.overview("app", limits="the back end")
-    results.overview_summary("app", {"limited_by": "back end"})
-    results.save()
-    note_left_out(tmp_path / "smoke", "02_b", "B", "nothing: run `cmlib record gcc`", for_overview=True)
-    note_left_out(tmp_path / "smoke", "09_c", "C", "no pairs")
-    page = report.build_index(tmp_path / "smoke").read_text()
-    gcc = card(page, "gcc")
-    assert "<dd>Nothing: run <code>cmlib record gcc</code>.</dd>" in gcc and "no pairs" not in gcc
-    assert "cmlib record gcc" not in card(page, "app")
+def test_each_program_has_a_row_with_its_shares_its_loss_and_what_to_try(page, folder):
+    answers = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
+    assert answers["schema"] == 3 and list(answers["programs"]) == ["<i>app</i>", "b"]
+    first, second = page.split("<tbody>")[1].split("</tbody>")[0].split("<tr>")[1:]
+    assert "&lt;i&gt;app&lt;/i&gt;" in first and "<i>app" not in first
+    bars = re.findall(r'<i class="([a-z-]+)" style="width:([\d.]+)%"', first)
+    assert [name for name, _ in bars] == ["retired", "bad-speculation", "front-end", "back-end"]
+    assert [float(width) for _, width in bars] == pytest.approx([40, 10, 20, 30], abs=1)
+    assert "Back end 29–31&nbsp;%" in first and ">31&nbsp;%</td>" in first
+    headline = answers["programs"]["b"]["first"]["headline"]
+    assert headline.replace(" %", "&nbsp;%") in second
 
 
-def test_the_list_of_reports_names_the_program_of_each_of_several(tmp_path):
-    results = report.Results("01_a", title="A", question="?", profile="live/all", folder=tmp_path)
-    results.overview("gcc", limits="8 % are lost")
-    results.overview("<i>app</i>", limits="the back end")
-    results.save()
-    report.build_index(tmp_path / "live/all")
-    listed = (tmp_path / "live/index.html").read_text()
-    assert "gcc: 8&nbsp;% are lost." in listed and "&lt;i&gt;app&lt;/i&gt;: The back end." in listed
+def test_each_notebook_has_its_question_its_answer_and_one_picture(page):
+    questions = page.split('<ol class="questions">')[1].split("</ol>")[0]
+    assert re.findall(r'<img src="([^"]+)"', questions) == ["03_ranking/ranking.png"]
+    assert questions.count("Why?") == 2 and "(So.)" not in questions
+    for name in ("00_first_look", "03_ranking"):
+        answer, _ = read_answer(places.notebook_files()[name])
+        assert re.sub(r"\W", "", answer) in re.sub(r"<[^>]*>|&nbsp;|&#39;|\W", "", questions).replace(
+            "x27", ""
+        )
 
 
-def test_a_long_command_is_folded_and_whole_in_there_and_a_short_one_stands_in_its_sentence(tmp_path):
-    command = f"perf stat -e '{','.join(['a<b>&c'] * 40)}' -- awk 'NR %2' && cmlib import gcc next.csv"
-    results = results_of(tmp_path, "01_a")
-    results.overview("gcc", limits="8 % are lost", lacking=f"record these events alone: ``{command}``")
-    results.overview("app", limits="9 % are lost", lacking="record it: `cmlib record app -- date +%F %`")
-    results.save()
-    page = report.build_index(tmp_path / "smoke").read_text()
-    shown, whole = re.search(
-        r'alone: <details class="command"><summary>(.*?)</summary><pre>(.*?)</pre></details></dd>', page
-    ).groups()
-    assert html.unescape(whole) == command and "perf" not in shown and f"{len(command)}" in shown
-    assert "8&nbsp;% are lost." in page
-    assert "<dd>Record it: <code>cmlib record app -- date +%F %</code>.</dd>" in page
+def test_studies_are_linked_by_their_titles_and_what_was_left_out_says_why(page):
+    studies = page.split('<ul class="studies">')[1].split("</ul>")[0]
+    assert "sums: a title" in studies and "Repair" in studies and "<img" not in studies
+    assert "not run here" in studies
+    assert "Nothing is recorded: run <code>cmlib record NAME</code>." in page
 
 
-def test_the_summary_reads_the_sentences_of_the_first_page(tmp_path):
-    results = results_of(tmp_path, "01_a")
-    results.overview("gcc", limits="**half** is lost", advice="do less")
-    results.save()
-    told = functions_of("10_summary")["told"]
-    (manifest,) = read_manifests(tmp_path / "smoke").sections
-    assert told(manifest) == [("01_a", "gcc", "Half is lost. What to try: do less.")]
-    results = results_of(tmp_path, "02_b")
-    results.overview("gcc", limits="**half** is lost")
-    results.finding("Of gcc.", program="gcc")
-    results.finding("Of all (Eq. 8), half. More follows.")
-    results.save()
-    manifest = read_manifests(tmp_path / "smoke").sections[-1]
-    assert [program for _, program, _ in told(manifest)] == ["", "gcc", "gcc"]
-    first_sentence = functions_of("10_summary")["first_sentence"]
-    assert first_sentence(told(manifest)[0][2]) == "Of all (Eq. 8), half."
-    assert sentences({"sure": "", "lacking": "IPC"}) == "To know more: IPC."
+@pytest.mark.parametrize("name", NUMBERED)
+def test_the_answer_of_each_of_the_eleven_begins_with_one_short_sentence(name):
+    answer, data = read_answer(places.notebook_files()[name])
+    assert answer.endswith(".") and 10 < len(answer) < 300 and data
 
 
-def test_the_picture_of_a_program_has_ipc_above_its_stacked_shares():
+def test_an_answer_ends_at_its_first_sentence_and_not_at_an_abbreviation(tmp_path):
+    text = "> **Answer** (gcc, default (all) parameters). Eq. 4 errs by **3.5 %**. More follows."
+    cells = [{"cell_type": "markdown", "source": [text], "metadata": {"tags": ["answer"]}}]
+    file = tmp_path / "x.ipynb"
+    file.write_text(json.dumps({"cells": cells}))
+    assert read_answer(file) == ("Eq. 4 errs by **3.5 %**.", "gcc, default (all) parameters")
+
+
+def test_the_colors_of_the_shares_are_those_of_the_figures():
+    style = page_template("page_style.html.j2").render()
+    for name in CATEGORIES:
+        color = matplotlib.colors.to_hex(plot.slots.COLORS[name])
+        assert f"--{name.replace(' ', '-')}: {color};" in style
+    assert CATEGORIES == plot.CATEGORIES
+
+
+def test_a_loss_is_named_with_its_bounds_also_where_it_is_not_decided():
+    assert describe_row(summary_of("x", printed=SHARES))["loss"] == "back end 29–31 %"
+    counts = pd.DataFrame({"cycles": 3e9, "instructions": 3e9, "stall_backend": 1.2e9}, np.arange(1.0, 101))
+    summary = topdown.summarize("x", [(counts, counts * 0 + 1.0)], processor="arm_neoverse_n1")
+    row = describe_row(summary)
+    assert row["loss"].startswith("not decided: ") == (summary["account"]["how"] == "open")
+    assert "back end" in row["loss"]
+
+
+def test_the_list_of_a_user_s_programs_has_a_row_for_each(tmp_path):
+    for name in ("a b", "c"):
+        results = results_of(tmp_path, "01_a", profile=f"live/{name}")
+        results.summaries({name: summary_of(name)})
+        results.save()
+        report.build_index(tmp_path / "live" / name)
+    listed = (tmp_path / "live/index.html").read_text(encoding="utf-8")
+    assert 'href="a%20b/index.html">a b</a>' in listed and 'href="c/index.html">c</a>' in listed
+
+
+def test_the_figure_of_a_program_has_ipc_above_its_stacked_shares():
     steps = np.linspace(0, 1, 5)
     shares = pd.DataFrame({name: 25.0 for name in plot.CATEGORIES}, index=steps)
-    figure, (above, below) = plot.shares_card(pd.Series([4.0, 1, 1, 1, 1], steps), shares)
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == list(plot.CATEGORIES)
+    figure, (above, below) = plot.shares_by_progress(pd.Series([4.0, 1, 1, 1, 1], steps), shares)
     np.testing.assert_array_equal(above.lines[0].get_ydata(), [4, 1, 1, 1, 1])
     tops = [stack.get_paths()[0].vertices[:, 1].max() for stack in below.collections]
     assert tops == [25, 50, 75, 100] and below.get_ylim() == (0, 110)
 
 
-def test_a_later_picture_of_a_program_replaces_the_earlier_one(tmp_path):
-    results = results_of(tmp_path, "01_a")
-    for alt in ("first", "second"):
-        results.overview_picture("gcc", small_figure(), alt)
-    results.overview_picture("app", small_figure(), "other")
+def test_the_summary_reads_the_findings_of_the_notebooks(tmp_path):
+    from cmlib.report.manifests import read_manifests
+    from tests.notebook_functions import functions_of
+
+    results = results_of(tmp_path, "02_b")
+    results.finding("Of gcc.", program="gcc")
+    results.finding("Of all (Eq. 8), half. More follows.")
     results.save()
-    cards = json.loads((tmp_path / "smoke/01_a/manifest.json").read_text())["overviews"]
-    assert cards["gcc"]["picture"]["alt"] == "second"
-    sources = {card["picture"]["source"] for card in cards.values()}
-    assert sources == {f"01_a/{file.name}" for file in (tmp_path / "smoke/01_a").glob("*.svg")}
-
-
-def test_answers_json_says_what_the_first_page_says(results):
-    answers = json.loads((results / "answers.json").read_text())
-    assert (
-        answers["schema"] == 2
-        and answers["profile"] == "smoke"
-        and set(answers["programs"]) == {"gcc", "<i>app</i>"}
-    )
-    gcc = answers["programs"]["gcc"]
-    assert gcc["limits"] == "a half is lost" and gcc["confidence"] == ["x differs by 3 %", "it adds up"]
-    assert gcc["advice"] == "do less" and not gcc["missing"] and not gcc["simulated"]
-    assert gcc["bars"]["rows"] == BARS.to_dict("records")
-    assert gcc["findings"] == [{"notebook": "01_a", "text": "Cleaning helps."}]
+    told = functions_of("10_summary")["told"]
+    manifest = read_manifests(tmp_path / "smoke").sections[-1]
+    assert [program for _, program, _ in told(manifest)] == ["", "gcc"]
+    first_sentence = functions_of("10_summary")["first_sentence"]
+    assert first_sentence(told(manifest)[0][2]) == "Of all (Eq. 8), half."

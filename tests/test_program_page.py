@@ -4,7 +4,7 @@ import json
 
 import cmlib
 from cmlib import places, report
-from cmlib.report.page import build_index
+from cmlib.report.overview import build_index
 from cmlib.report.program import render_card, summarize_source, write_summaries
 
 TABLE = """
@@ -40,15 +40,41 @@ def test_the_page_is_whole_before_the_first_notebook_has_ended(tmp_path):
     folder.mkdir(parents=True)
     write_summaries(folder, {"app": summary})
     page = build_index(folder, to_come=["First look"]).read_text(encoding="utf-8")
-    assert str(render_card(summary)) in page and "First look" in page and "</html>" in page
+    assert str(render_card(summary, with_name=False)) in page
+    assert "First look" in page and "</html>" in page
     answers = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
     assert answers["profile"] == "live/app"
     assert answers["programs"]["app"]["first"] == summary["first"]
     results = report.Results("00_a", title="A", question="?", profile="live/app", folder=tmp_path)
     results.save()
-    assert str(render_card(summary)) in build_index(folder).read_text(encoding="utf-8")
+    page = build_index(folder).read_text(encoding="utf-8")
+    assert summary["first"]["headline"].replace(" %", "&nbsp;%") in page
+    assert "<li>A</li>" in "".join(page.split("\n"))
 
 
 def test_the_four_shares_are_drawn_where_slots_were_counted():
     cards = cmlib.summarize(places.shipped("recordings") / "gcc/mlpx12-p0-00.csv.gz", processor="amd_zen5")
-    assert "slots of the pipeline" in cards._repr_html_()
+    html = cards._repr_html_()
+    assert "slots of the pipeline" in html and "To decide it, record" in html
+
+
+def test_the_name_of_an_only_program_is_the_title_of_its_page(tmp_path):
+    file = tmp_path / "app"
+    file.write_text(TABLE)
+    (summary,) = summarize_source(file).summaries
+    folder = tmp_path / "live/app"
+    folder.mkdir(parents=True)
+    write_summaries(folder, {"app": summary})
+    page = build_index(folder).read_text(encoding="utf-8")
+    assert "<h1>app</h1>" in page and "<h2>app</h2>" not in page
+    write_summaries(folder, {"app": summary, "other": summary | {"name": "other"}})
+    page = build_index(folder).read_text(encoding="utf-8")
+    assert "<h2>app</h2>" in page and "<h2>other</h2>" in page
+
+
+def test_advice_to_record_is_given_once(tmp_path):
+    """By the command that can be copied, not again among the things to try."""
+    file = tmp_path / "app.txt"
+    file.write_text(TABLE.replace("42,000,000", "42,000"))
+    html = cmlib.summarize(file)._repr_html_()
+    assert html.count("perf stat -M TopdownL1") == 1 and "not separated" not in html

@@ -25,8 +25,8 @@ from cmlib.experiments.diagnosis import (
     simulated_profile,
     simulated_text,
 )
-from cmlib.experiments.first_page import describe_estimate
 from cmlib.experiments.simulated_classes import classify_phases
+from cmlib.experiments.simulated_summary import advise
 from cmlib.fingerprint.diagnosis import advice
 from cmlib.fingerprint.emulation import is_emulated_float
 from cmlib.fingerprint.phases import contributions, simulated_phases
@@ -331,9 +331,9 @@ def test_python_functions_are_named_where_python_names_them_and_else_the_interpr
 def test_no_advice_is_given_on_a_class_that_costs_little():
     profile = SimpleNamespace(classes=pd.DataFrame({"name": ["N", "P_BP"], "share": [0.7, 0.3]}))
     advice = [{"name": "P_BP", "meaning": "", "remedy": "Sort the data."}]
-    costly = {"text": "", "limited_by": "mispredictions", "advice": advice}
-    assert describe_estimate(costly, profile)["advice"] == "Sort the data"
+    costly = {"limited_by": "mispredictions", "advice": advice}
+    assert [entry["action"] for entry in advise(costly, profile)] == ["Sort the data"]
     plain = costly | {"limited_by": "instructions"}
-    assert describe_estimate(plain, profile)["advice"] == ""
+    assert advise(plain, profile) == []
     rare = SimpleNamespace(classes=pd.DataFrame({"name": ["N", "P_BP"], "share": [0.97, 0.03]}))
-    assert describe_estimate(costly, rare)["advice"] == ""
+    assert advise(costly, rare) == []

@@ -36,7 +36,7 @@ def run(profile, notebooks, assignments, jobs, processor, as_json):
     Prints the path of the report's page. Notebooks for which nothing is recorded are left out, unless they are named.
     """
     from cmlib.report import run_profile
-    from cmlib.report.page import ANSWERS
+    from cmlib.report.program import ANSWERS
     from cmlib.templates import template
 
     parameters = dict(_parameter(text) for text in assignments) | ({} if jobs is None else {"jobs": jobs})

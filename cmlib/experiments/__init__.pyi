@@ -18,7 +18,6 @@ from .data import (
     suites as suites,
 )
 from .event_tables import event_table as event_table
-from .first_page import describe_ranking as describe_ranking
 from .matrices import (
     Matrix as Matrix,
     core_runs as core_runs,
@@ -28,5 +27,8 @@ from .matrices import (
     refine as refine,
     varying as varying,
 )
-from .summary import summarize_recordings as summarize_recordings
+from .summary import (
+    summarize_programs as summarize_programs,
+    summarize_recordings as summarize_recordings,
+)
 from .targets import IPC as IPC, Target as Target, choose_target as choose_target

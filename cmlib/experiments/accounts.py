@@ -39,13 +39,13 @@ def topdown_tables(url: str, programs: Iterable[str], processor: str = "") -> di
     if not any(tables.values()):
         raise NothingRecordedError(
             "this takes cycles and a processor's events for slots, and they were not counted of "
-            f"{', '.join(programs)}. What is known of its slots begins the report's first page."
+            f"{', '.join(programs)}. What is known of its slots is on its page."
         )
     return {name: table for name, table in tables.items() if table}
 
 
 def _fitting(url, program, processor):
-    """The top-down table that fits what was counted of a program, as on the first page; None if none does."""
+    """The top-down table that fits what was counted of a program; None if none does."""
     runs = [store.load(url, run_id).whole() for run_id in interval_runs(url, [program])["run_id"]]
     rates = topdown.totals(runs)["rate"]
     return topdown.choose_table(rates.index, table_name(url, program, processor), rates)

@@ -1,4 +1,4 @@
-"""Summarize a program's runs with their metadata, for the command line and the report's first page.
+"""Summarize a program's runs with their metadata, for the command line and the pages.
 
 :func:`summarize_runs` takes the counts and metadata of the runs and returns a dict that says what limits the program.
 What the recording does not contain is None in it. There must be at least one run, which is not checked.
@@ -102,6 +102,35 @@ def summarize_recordings(name: str, recordings: Sequence[Recording], *, processo
         runs.append((recording.counts.set_axis(ends), recording.running.set_axis(ends)))
     metas = [recording.meta for recording in recordings]
     return summarize_runs(name, metas, runs, machines=[recordings[0].machine], processor=processor)
+
+
+def summarize_programs(
+    recordings: dict[str, list[Recording]], *, processor: str | None = None
+) -> dict[str, dict]:
+    """Summarize programs by their recordings from the store.
+
+    Parameters
+    ----------
+    recordings : dict of str to list of cmlib.io.recording.Recording
+        The runs of each program, either all measured or all simulated.
+    processor : str, optional
+        Name of the processor where the recordings do not say it.
+
+    Returns
+    -------
+    dict of str to dict
+        By program, what :func:`summarize_recordings` or, of a simulated one,
+        :func:`cmlib.experiments.simulated_summary.summarize_simulated` returns.
+    """
+    from cmlib.experiments.simulated_summary import summarize_simulated  # not needed for measured programs
+
+    summaries = {}
+    for name, runs in recordings.items():
+        if runs[0].simulated:
+            summaries[name] = summarize_simulated(name, runs)
+        else:
+            summaries[name] = summarize_recordings(name, runs, processor=processor)
+    return summaries
 
 
 def _median_seconds(metas, key):

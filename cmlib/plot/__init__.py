@@ -20,5 +20,5 @@ from cmlib.plot.flow import flow
 from cmlib.plot.interactions import dots_by_pair, pair_surfaces
 from cmlib.plot.ranking import UNDECIDED, ranking, refinement
 from cmlib.plot.series import series, series_by_program, simulated_phases, stack_estimate
-from cmlib.plot.slots import CATEGORIES, NOT_DECIDED, shares_by_program, shares_by_progress, shares_card
+from cmlib.plot.slots import CATEGORIES, NOT_DECIDED, shares_by_program, shares_by_progress
 from cmlib.plot.style import legend_below, palette, panels, styled

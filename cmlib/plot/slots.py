@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cmlib.plot.style import blank, card, legend_below, legend_right, palette, styled
+from cmlib.plot.style import blank, legend_right, palette, styled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,23 +60,6 @@ def shares_by_progress(ipc: pd.Series, shares: pd.DataFrame, *, title: str = "")
     """
     figure, axes = blank(4.0, rows=2, sharex=True, height_ratios=(1, 2))
     upper, lower = axes[:, 0]
-    _draw_progress(upper, lower, ipc, shares)
-    upper.set_title(title)
-    legend_right(lower, reverse=True)
-    return figure, axes[:, 0]
-
-
-@styled
-def shares_card(ipc: pd.Series, shares: pd.DataFrame) -> tuple[Figure, np.ndarray]:
-    """Draw what :func:`shares_by_progress` draws, in the size of a program's card on the first page."""
-    figure, axes = card(4.0, 2, height_ratios=(1, 2))
-    upper, lower = axes
-    _draw_progress(upper, lower, ipc, shares)
-    legend_below(figure, lower, 3)
-    return figure, axes
-
-
-def _draw_progress(upper, lower, ipc, shares):
     upper.plot(ipc.index, ipc.to_numpy(), color="black", lw=1)
     upper.set(ylabel="IPC", ylim=(0, None))
     colors = [COLORS[name] for name in shares]
@@ -85,25 +68,6 @@ def _draw_progress(upper, lower, ipc, shares):
     lower.set(
         xlabel="progress (share of instructions)", ylabel="share of slots [%]", xlim=(0, 1), ylim=(0, 110)
     )
-
-
-@styled
-def series_card(lines_by_quantity):
-    """Draw quantities of one program over time, one below the other, for its card on the first page.
-
-    Parameters
-    ----------
-    lines_by_quantity : dict of str to dict of str to Series
-        By quantity, its values of each line over time [s]. Lines are named in a legend where a quantity has several.
-
-    Returns
-    -------
-    figure, axes : matplotlib Figure and array of Axes
-    """
-    figure, axes = card(0.6 + 1.4 * len(lines_by_quantity), len(lines_by_quantity))
-    for ax, (quantity, lines) in zip(axes, lines_by_quantity.items(), strict=True):
-        for (name, line), color in zip(lines.items(), palette(len(lines)), strict=True):
-            ax.plot(line.index, line.to_numpy(), label=name, color=color, lw=1.0, alpha=0.85)
-        ax.set(title=quantity, ylim=(0, None))
-    axes[-1].set_xlabel("time [s]")
-    return figure, axes
+    upper.set_title(title)
+    legend_right(lower, reverse=True)
+    return figure, axes[:, 0]

@@ -59,15 +59,6 @@ def single(height: float) -> tuple[Figure, Axes]:
     return figure, axes[0, 0]
 
 
-def card(height, rows, **sharing):
-    """A figure 3.9 inches wide, for the report's first page, and its `rows` Axes, one below the other, as an array.
-
-    `height` is in inches; the Axes share their horizontal axis; `sharing` are further options of ``plt.subplots``.
-    """
-    figure = Figure(figsize=(3.9, height), layout="constrained")
-    return figure, figure.subplots(rows, 1, sharex=True, squeeze=False, **sharing)[:, 0]
-
-
 def bars_across(ax: Axes, values: Sequence[float], labels: Sequence[str], colours: Sequence) -> None:
     """Draw on `ax` a horizontal bar for each of `values`, the first at the top, named by `labels`.
 

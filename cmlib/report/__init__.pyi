@@ -1,4 +1,4 @@
-from .page import build_index as build_index
+from .overview import build_index as build_index
 from .parameters import (
     check_parameters as check_parameters,
     declared_parameters as declared_parameters,

@@ -5,7 +5,6 @@ NothingRecordedError if nothing is recorded for it, NotebookError if it fails.
 """
 
 import contextlib
-import json
 import logging
 import tempfile
 
@@ -20,10 +19,8 @@ from traitlets.config import Config
 
 from cmlib.errors import NotebookError, NotebookStopped, NothingRecordedError, UnfitRecordingError
 from cmlib.io.archive import atomic_replace
-from cmlib.report.inline import to_html
 from cmlib.report.manifests import BY_PROGRAM, failed_notebook, remove_drafts
 from cmlib.report.notebook_page import write_page
-from cmlib.report.overview import answers_of
 from cmlib.report.parameters import for_papermill
 from cmlib.scratch import scratch_folder
 
@@ -91,11 +88,6 @@ def _keep_executed(notebook):
     nbformat.write(node, notebook)
 
 
-def _is_answer(cell):
-    """Whether a cell is tagged ``answer``."""
-    return "answer" in cell.metadata.get("tags", [])
-
-
 def _settle_with_page(notebook, draft, folder, pages):
     """Move the executed notebook `draft` (path) to its results, and write its page beside it.
 
@@ -105,12 +97,7 @@ def _settle_with_page(notebook, draft, folder, pages):
     if not target.parent.is_dir():
         raise NotebookError(f"{notebook.name} did not save its results; its last cell calls results.save().")
     atomic_replace(draft, target)
-    manifest = json.loads(target.with_name("manifest.json").read_text(encoding="utf-8"))
-    node = nbformat.read(target, as_version=4)
-    answers = []
-    if not any(_is_answer(cell) for cell in node.cells):
-        answers = [answer | {"html": to_html(answer["text"])} for answer in answers_of(manifest)]
-    write_page(notebook, node, folder, pages, answers=answers)
+    write_page(notebook, nbformat.read(target, as_version=4), folder, pages)
 
 
 def _execute_with_kernel(notebook, draft, parameters, folder):

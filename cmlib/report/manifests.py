@@ -3,7 +3,7 @@
 A profile is a set of values for the parameters of all notebooks, and its results are one folder. A notebook's
 manifest (``manifest.json``, a dict) lists its results, as :class:`cmlib.report.Results` writes it. Its keys: schema,
 notebook, title, question, profile, origin ("" or a remark, such as that counts are simulated), figures, tables,
-numbers and findings (lists of dicts), overviews (by program what the first page says of it), data (list of dicts, the
+numbers and findings (lists of dicts), stopped (why it stopped before its end, if it did), data (list of dicts, the
 :class:`cmlib.io.provenance.Provenance` of results: each figure, table and number has the positions of its own in it),
 absent_sets (public sets that it wanted and did not find) and versions (of libraries). Manifests that can't be read are
 listed as damaged, and not raised; a ValueError for a note that can't be.
@@ -40,9 +40,8 @@ class Manifests:
     sections : list of dict
         The manifests that can be shown, in order of their notebooks' names.
     left_out : list of dict
-        Notebooks for which nothing is recorded: notebook (its name), title, message (why), for_overview (True if
-        the report's first page lacks something by it) and stored (name of the file with the notebook as it is
-        stored, "" if there is none).
+        Notebooks for which nothing is recorded: notebook (its name), title, message (why) and stored (address
+        of its page as it is stored with cmlib, "" if there is none).
     damaged : list of dict
         Results that can't be read: notebook, title and message.
     failed : list of dict
@@ -94,13 +93,12 @@ def read_manifests(folder: str | Path) -> Manifests:
     return Manifests(sections, left_out, damaged, failed)
 
 
-def note_left_out(folder, notebook, title, message, *, for_overview=False):
+def note_left_out(folder, notebook, title, message):
     """Note in `folder` (of a profile's results, path) that a notebook was left out, as nothing is recorded for it.
 
-    `notebook` is its name, `title` its heading, `message` says why (str); `for_overview`: whether the report's first
-    page lacks something by it. The notebook's next results remove the note.
+    `notebook` is its name, `title` its heading, `message` says why (str). The notebook's next results remove the note.
     """
-    entry = {"notebook": notebook, "title": title, "message": message, "for_overview": for_overview}
+    entry = {"notebook": notebook, "title": title, "message": message}
     write_whole(_note(folder, notebook), json.dumps(entry))
 
 

@@ -85,6 +85,7 @@ class Notebook:
             Always; ``cmlib run`` takes the notebook as complete.
         """
         self.results.finding(reason)
+        self.results.note_stop(reason)
         self.results.save()
         raise NotebookStopped(reason)
 

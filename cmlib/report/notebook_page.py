@@ -29,7 +29,7 @@ _OUTSIDE = re.compile(r"https?:|mailto:|#")
 _exporting = threading.Lock()
 
 
-def write_page(notebook, node, folder, pages, *, answers=()):
+def write_page(notebook, node, folder, pages):
     """Write the page of an executed notebook, and those of the documents to which it links.
 
     Parameters
@@ -42,11 +42,12 @@ def write_page(notebook, node, folder, pages, *, answers=()):
         Of a profile's results.
     pages : collection of str
         Names of the notebooks that have a page in the folder, or get one in this run.
-    answers : sequence of dict
-        What stands below the first cell: `program` (str) and `html` (str) of each.
     """
-    resources = {"answers": list(answers), **_neighbors(notebook.stem, pages)}
-    resources["metadata"] = {"name": read_heading(notebook)[0]}
+    resources = {
+        "metadata": {"name": read_heading(notebook)[0]},
+        "files": _list_files(folder / notebook.stem),
+        **_neighbors(notebook.stem, pages),
+    }
     waiting = _export(notebook, node, folder / page_address(notebook.stem), pages, resources)
     written = set()
     while waiting:
@@ -107,6 +108,12 @@ def _find_page(target, resources):
         resources["documents"].add(file)
         return f"../{_DOCS}/{file.stem}.html"
     return ""
+
+
+def _list_files(place):
+    """List the names of the figures and tables in a notebook's folder of results (Path), and of the notebook."""
+    kept = {".ipynb", ".svg", ".png", ".csv", ".parquet"}
+    return sorted(file.name for file in place.glob("*") if file.suffix in kept)
 
 
 def _neighbors(name, pages):

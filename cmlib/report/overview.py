@@ -1,86 +1,204 @@
-"""Put together the cards of programs on the report's first page, from what several notebooks say of each.
+"""Write the first page of a folder of results (`index.html`), and the answers beside it (`answers.json`).
 
-A card is what the page says of one program. Its topics: limits (what limits it), varies (what its speed varies with),
-sure (how sure that is), advice (what to try) and lacking (what to record to know more), clauses in Markdown without a
-full stop; bars and picture, which are drawn. Functions take dicts of topics or
-:class:`~cmlib.report.manifests.Manifests`, which are not checked.
+:func:`build_index` writes the overview of a profile: a row per program, and a question, an answer and a picture per
+notebook. In the profile ``live`` it writes the page of the user's program (:mod:`cmlib.report.program`), and the list
+of all such pages.
 """
 
-from cmlib.places import yaml_beside
+from __future__ import annotations
 
-_LABELS = yaml_beside(__file__)
-# Topics of which a card has what the last notebook told.
-_LAST = ("limits", "varies", "advice", "bars", "picture")
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import quote
+
+from cmlib import places
+from cmlib.errors import InputError
+from cmlib.io.archive import write_whole
+from cmlib.report.manifests import BY_PROGRAM, page_address, read_manifests
+from cmlib.report.page_filters import page_template
+from cmlib.report.parameters import read_cells, read_heading
+from cmlib.report.program import (
+    CATEGORIES,
+    describe_row,
+    read_summaries,
+    write_answers,
+    write_program_page,
+)
+from cmlib.shell import command_code
+
+TERMS = "terms.html"
+_TIME = "%Y-%m-%d %H:%M UTC"
+_ANSWER = re.compile(
+    r">?\s*\*\*Answer\*\*\s*\((?P<data>[^()]*(?:\([^()]*\)[^()]*)*)\)\.\s*(?P<text>.*)", re.S
+)
+_END_OF_SENTENCE = re.compile(r"(?<!Eq\.)(?<!Fig\.)(?<!e\.g\.)(?<=[.?])\s+")
+# The figure of a notebook that shows its answer best; of others the last one is shown.
+_THUMBNAILS = {
+    "00_first_look": "progress",
+    "01_collection": "counting",
+    "02_cleaning": "fig01-fig06",
+    "03_ranking": "ranking",
+    "04_interactions": "fig11-h",
+    "05_fingerprinting": "unseen",
+    "06_anomaly_detection": "fig11",
+    "07_compression": "fig03-fig04",
+    "08_tuning": "parameters",
+    "09_colocation": "split",
+    "10_summary": "reproduced",
+}
 
 
-def sentences(topics: dict) -> str:
-    """What one notebook says of a program as one paragraph (str, Markdown).
+def build_index(folder: str | Path, *, to_come: Sequence[str] = ()) -> Path:
+    """Write the first page and `answers.json` for all results in a folder.
 
-    `topics` is a dict of topic to a clause without full stop; empty clauses, and topics that are not clauses, are
-    left out.
+    Parameters
+    ----------
+    folder : path
+        Results of a profile, or of one program of the profile ``live``.
+    to_come : sequence of str
+        Titles of notebooks that still run.
+
+    Returns
+    -------
+    pathlib.Path
+        The page.
+
+    Raises
+    ------
+    ValueError
+        If there are no results.
     """
-    parts = [label + topics[topic] for topic, label in _LABELS.items() if topics.get(topic)]
-    return " ".join(f"{opening(sentence)}." for sentence in parts)
+    folder = Path(folder)
+    results = read_manifests(folder)
+    summaries = read_summaries(folder)
+    if not (results.sections or summaries):
+        raise InputError(f"no results under {folder}: run {command_code('cmlib', 'run', folder.name)} first.")
+    made = datetime.now(UTC).strftime(_TIME)
+    write_answers(folder, summaries, results)
+    write_whole(folder / TERMS, page_template("terms.html.j2").render())
+    if folder.parent.name == BY_PROGRAM:
+        page = write_program_page(folder, summaries, results, made=made, to_come=to_come)
+        _write_program_list(folder.parent)
+        return page
+    return _write_overview(folder, summaries, results, made=made, to_come=to_come)
 
 
-def opening(text):
-    """A clause (`text`, str) with a capital at its beginning, also behind asterisks; a name in code is unchanged."""
-    marks = len(text) - len(text.lstrip("*"))
-    return text[:marks] + text[marks : marks + 1].upper() + text[marks + 1 :]
+def read_answer(notebook: str | Path) -> tuple[str, str]:
+    """Read the first sentence of a notebook's answer, and which data it is about.
 
+    Parameters
+    ----------
+    notebook : path
+        Its .ipynb file; the answer is the cell tagged ``answer``, ``> **Answer** (DATA). SENTENCES``.
 
-def gather_cards(manifests, summaries=None):
-    """A list of cards (dicts), one a program, sorted by name, from the results of a profile's notebooks.
-
-    `manifests` is a :class:`cmlib.report.manifests.Manifests` (each notebook's results as a dict, in `sections`),
-    `summaries` a dict of the summaries that are known before any notebook ran, by program.
-    Keys of a card: program; limits, varies, advice (clauses, "" if unknown), bars and picture (dicts or None), taken
-    from the last notebook that has them; sure and lacking (lists of clauses), summary (dict, for answers.json) and
-    findings (list of dicts of notebook, program and text), put together from all notebooks; simulated (True if counts
-    were simulated); notebooks (list of the manifests).
+    Returns
+    -------
+    tuple of str
+        Sentence and data, in Markdown; both "" if it has no such cell.
     """
-    cards = {}
-    for program, summary in (summaries or {}).items():
-        cards[program] = _empty(program) | {"summary": dict(summary)}
-    for manifest in manifests.sections:
-        for program, told in manifest["overviews"].items():
-            card = cards.setdefault(program, _empty(program))
-            card |= {topic: told[topic] for topic in _LAST if told.get(topic)}
-            card["sure"] += filter(None, [told.get("sure")])
-            card["lacking"] += filter(None, [told.get("lacking")])
-            card["summary"] |= told.get("summary", {})
-            card["simulated"] |= bool(manifest["origin"])
-            card["notebooks"].append(manifest)
-    wanting = [entry["message"].rstrip(".") for entry in manifests.left_out if entry["for_overview"]]
-    for program, card in cards.items():
-        if first := card["summary"].get("first"):  # the same sentences as the terminal's
-            card["limits"] = " ".join([first["headline"], *first["details"]]).rstrip(".") or card["limits"]
-            card["advice"] = "; ".join(entry["text"] for entry in first["advice"]) or card["advice"]
-        card["findings"] = [
-            {"notebook": manifest["notebook"]} | finding
-            for manifest in manifests.sections
-            for finding in manifest["findings"]
-            if finding["program"] == program
-        ]
-        if not card["summary"].get("limited_by"):
-            card["lacking"] = card["lacking"] or wanting
-        card["lacking"] = list(dict.fromkeys(card["lacking"]))
-    return [cards[program] for program in sorted(cards)]
+    for cell in read_cells(notebook):
+        match = _ANSWER.match(cell["text"])
+        if match and "answer" in cell["metadata"].get("tags", []):
+            return _END_OF_SENTENCE.split(match["text"].strip())[0], match["data"]
+    return "", ""
 
 
-def _empty(program):
-    """A card without content."""
-    card = {"program": program, "limits": "", "varies": "", "advice": "", "bars": None, "picture": None}
-    return card | {"sure": [], "lacking": [], "summary": {}, "simulated": False, "notebooks": []}
+def _write_overview(folder, summaries, results, *, made, to_come):
+    """Write the overview of a profile's results (Manifests) and summaries (dict by program); return its path."""
+    files = places.notebook_files()
+    entries = [_describe_notebook(folder, section, files) for section in results.sections]
+    for left_out in results.left_out:
+        entries.append(_describe_left_out(left_out, files))
+    entries.sort(key=lambda entry: entry["name"])
+    page = page_template("overview.html.j2").render(
+        profile=folder.name,
+        made=made,
+        to_come=list(to_come),
+        categories=CATEGORIES,
+        first_look=_find_address(folder, "00_first_look"),
+        processors=sorted({summary["processor"] for summary in summaries.values()} - {None}),
+        programs=[describe_row(summary) for summary in summaries.values()],
+        questions=[entry for entry in entries if not entry["is_study"]],
+        studies=[entry for entry in entries if entry["is_study"]],
+        left_out=results.left_out,
+        damaged=results.damaged,
+        failed=results.failed,
+        versions=results.sections[-1]["versions"] if results.sections else {},
+    )
+    write_whole(folder / "index.html", page)
+    return folder / "index.html"
 
 
-def answers_of(manifest):
-    """The findings that answer a notebook's question, from its manifest (dict): a list of dicts of program and text.
+def _describe_notebook(folder, manifest, files):
+    """Describe a notebook's entry in the overview (dict) from its manifest; `files` are the notebooks' by name."""
+    name = manifest["notebook"]
+    answer, data = read_answer(files[name]) if name in files else ("", "")
+    return {
+        "name": name,
+        "title": manifest["title"],
+        "question": _END_OF_SENTENCE.split(manifest["question"])[0],
+        "answer": answer,
+        "data": data,
+        "address": _find_address(folder, name),
+        "picture": _choose_picture(manifest),
+        "is_study": _is_study(name, files),
+        "stopped": manifest.get("stopped", ""),
+        "is_left_out": False,
+    }
 
-    Findings about no program by itself (program is ""); if there are none, one text a program: its first finding, or
-    else what the notebook says of it for the first page. Empty if there is nothing.
-    """
-    general = [finding for finding in manifest["findings"] if not finding["program"]]
-    by_program = {program: sentences(topics) for program, topics in manifest["overviews"].items()}
-    by_program |= {finding["program"]: finding["text"] for finding in reversed(manifest["findings"])}
-    return general or [{"program": name, "text": text} for name, text in by_program.items() if text]
+
+def _describe_left_out(left_out, files):
+    """Describe the entry (dict) of a notebook that was left out of the run; its stored page shows what it found."""
+    name = left_out["notebook"]
+    title, question = read_heading(files[name]) if name in files else (left_out["title"], "")
+    answer, data = read_answer(files[name]) if name in files else ("", "")
+    return {
+        "name": name,
+        "title": title,
+        "question": _END_OF_SENTENCE.split(question)[0],
+        "answer": answer,
+        "data": data,
+        "address": left_out["stored"],
+        "picture": None,
+        "is_study": _is_study(name, files),
+        "is_left_out": True,
+    }
+
+
+def _find_address(folder, name):
+    """Return the address of a notebook's page; "" if it has none."""
+    address = page_address(name)
+    return address if (folder / address).is_file() else ""
+
+
+def _is_study(name, files):
+    return name in files and files[name].parent.name == "studies"
+
+
+def _choose_picture(manifest):
+    """Return the figure (dict of source, alt, width and height) that stands for a notebook; None if it has none."""
+    figures = {figure["name"]: figure for figure in manifest["figures"] if figure["on_page"]}
+    if not figures:
+        return None
+    figure = figures.get(_THUMBNAILS.get(manifest["notebook"]), list(figures.values())[-1])
+    return {
+        "source": f"{manifest['notebook']}/{figure['name']}.png",
+        "alt": figure["caption"],
+        "width": figure["width"],
+        "height": figure["height"],
+    }
+
+
+def _write_program_list(folder):
+    """Write the page that lists the pages of all programs in a folder of the profile ``live``."""
+    rows = []
+    addresses = []
+    for page in sorted(folder.glob("*/index.html")):
+        for summary in read_summaries(page.parent).values():
+            rows.append(describe_row(summary))
+            addresses.append(f"{quote(page.parent.name)}/index.html")
+    write_whole(folder / TERMS, page_template("terms.html.j2").render())
+    page = page_template("programs.html.j2").render(rows=rows, addresses=addresses, categories=CATEGORIES)
+    write_whole(folder / "index.html", page)

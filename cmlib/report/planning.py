@@ -50,17 +50,8 @@ class NotebookJob:
     @property
     def reads_results(self):
         """True if it reads the results of other notebooks, and so has to run after them."""
-        return self._calls("read_manifests(")
-
-    @property
-    def for_overview(self):
-        """True if it writes something on the report's first page."""
-        return self._calls("results.overview(") or self._calls("add_cards(")
-
-    def _calls(self, what):
-        """Whether a code cell holds this text (str)."""
-        code = (cell["text"] for cell in parameters.read_cells(self.notebook) if cell["cell_type"] == "code")
-        return any(what in text for text in code)
+        code = [cell["text"] for cell in parameters.read_cells(self.notebook) if cell["cell_type"] == "code"]
+        return any("read_manifests(" in text for text in code)
 
 
 def plan(profile, wanted=(), extra=None):

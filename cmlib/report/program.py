@@ -1,12 +1,19 @@
 """Make the page of a user's program: what limits it, the command that decides it, what to try, and one picture.
 
-Everything is made from summaries, the dicts of :func:`cmlib.topdown.summarize` (docs/summary.md). A page of
-`cmlib run live` is written from them before the first notebook starts, and shows links to the notebooks as they end.
+Everything is made from summaries, the dicts of :func:`cmlib.topdown.summarize` (docs/summary.md), and
+`answers.json` (docs/answers.md) as well. A page of `cmlib run live` is written from them before the first notebook
+starts, and links the pages of notebooks as they end.
 """
+
+from __future__ import annotations
 
 import contextlib
 import json
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 
 from markupsafe import Markup
@@ -14,9 +21,16 @@ from markupsafe import Markup
 from cmlib import places
 from cmlib.errors import InputError, NothingRecordedError
 from cmlib.io.archive import write_whole
+from cmlib.report.manifests import BY_PROGRAM, Manifests, notebooks_with_pages, page_address
 from cmlib.report.page_filters import page_template
+from cmlib.topdown.first_answer import NOT_SEPARATED
 
 SUMMARIES = "programs.json"
+ANSWERS = "answers.json"
+ANSWERS_VERSION = 3  # of answers.json, as docs/answers.md describes it
+CATEGORIES = ("retired", "bad speculation", "front end", "back end")  # in the order in which bars are stacked
+# What explains a piece of advice begins so.
+_EXPLANATION = re.compile(r"; | \(")
 _LEVELS = ("", "front end", "back end", "memory")  # parents of the categories that the picture shows
 
 
@@ -30,17 +44,18 @@ class ProgramCards:
         As ``cmlib summarize --json`` prints them; docs/summary.md has the keys.
     """
 
-    summaries: list
+    summaries: list[dict]
 
     def _repr_html_(self):
         """Return the cards as HTML, with their style."""
-        return str(page_template("program_cards.html.j2").render(cards=map(render_card, self.summaries)))
+        style = page_template("program_style.html.j2").render()
+        return "\n".join([style, *map(render_card, self.summaries)])
 
     def __repr__(self):
         return "\n".join(f"{summary['name']}: {summary['first']['headline']}" for summary in self.summaries)
 
 
-def summarize_source(recording, *, processor=None):
+def summarize_source(recording: str | Path, *, processor: str | None = None) -> ProgramCards:
     """Summarize the programs in a file, or a recorded program; :func:`cmlib.summarize` says more."""
     from cmlib.experiments.program_files import read_file, read_recorded
     from cmlib.experiments.summary import summarize_runs
@@ -63,8 +78,8 @@ def summarize_source(recording, *, processor=None):
     )
 
 
-def summarize_stored(url, wanted, processor=None):
-    """Summarize measured programs from the store.
+def summarize_stored(url: str, wanted: str, processor: str | None = None) -> dict[str, dict]:
+    """Summarize programs from the store.
 
     Parameters
     ----------
@@ -78,42 +93,164 @@ def summarize_stored(url, wanted, processor=None):
     Returns
     -------
     dict of str to dict
-        The summary by program; without simulated programs, and empty if nothing is recorded in intervals.
+        The summary by program; empty if nothing is recorded in intervals.
     """
     from cmlib.experiments import data
-    from cmlib.experiments.summary import summarize_recordings
+    from cmlib.experiments.summary import summarize_programs
     from cmlib.io import store
 
-    summaries = {}
+    recordings = {}
     with contextlib.suppress(NothingRecordedError):
         for name in data.programs(url, wanted):
             run_ids = data.interval_runs(url, [name])["run_id"]
-            recordings = [store.load(url, run_id) for run_id in run_ids]
-            if not any(recording.simulated for recording in recordings):
-                summaries[name] = summarize_recordings(name, recordings, processor=processor)
-    return summaries
+            recordings[name] = [store.load(url, run_id) for run_id in run_ids]
+    return summarize_programs(recordings, processor=processor)
 
 
-def write_summaries(folder, summaries):
+def write_summaries(folder: Path, summaries: dict[str, dict]) -> None:
     """Keep summaries (dict by program) in a folder of results (Path), from which its page is made."""
     write_whole(folder / SUMMARIES, json.dumps(summaries, indent=1, ensure_ascii=False) + "\n")
 
 
-def read_summaries(folder):
-    """Read the summaries (dict by program) kept in a folder of results (Path); empty if there are none."""
-    file = folder / SUMMARIES
-    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+def read_summaries(folder: Path) -> dict[str, dict]:
+    """Read the summaries (dict by program) in a folder of results (Path); empty if there are none.
+
+    Those that a run of the profile ``live`` wrote before its notebooks, else those that a notebook kept.
+    """
+    files = [folder / SUMMARIES] if (folder / SUMMARIES).is_file() else sorted(folder.glob(f"*/{SUMMARIES}"))
+    summaries = {}
+    for file in files:
+        if file.parent.suffix != ".partial":
+            summaries |= json.loads(file.read_text(encoding="utf-8"))
+    return summaries
 
 
-def render_card(summary):
-    """Return the card of a program as HTML (Markup) from its summary (dict)."""
+def write_program_page(
+    folder: Path, summaries: dict[str, dict], results: Manifests, *, made: str, to_come: Sequence[str] = ()
+) -> Path:
+    """Write the page of a user's program: a card for each program, and links to the notebooks' pages.
+
+    Parameters
+    ----------
+    folder : Path
+        Results of the program in the profile ``live``.
+    summaries : dict of str to dict
+        By program.
+    results : cmlib.report.manifests.Manifests
+        Of the notebooks that have run.
+    made : str
+        When the page is made.
+    to_come : sequence of str
+        Titles of notebooks that still run or wait.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    with_page = notebooks_with_pages(folder)
+    is_alone = list(summaries) == [folder.name]  # the page has its name
+    notebooks = [
+        section | {"address": page_address(section["notebook"]) if section["notebook"] in with_page else ""}
+        for section in results.sections
+    ]
+    page = page_template("program_page.html.j2").render(
+        name=folder.name,
+        is_simulated=is_alone and summaries[folder.name]["simulated"],
+        cards=[render_card(summary, with_name=not is_alone) for summary in summaries.values()],
+        notebooks=notebooks,
+        left_out=results.left_out,
+        damaged=results.damaged,
+        failed=results.failed,
+        to_come=list(to_come),
+        made=made,
+        version=version("cmlib"),
+    )
+    write_whole(folder / "index.html", page)
+    return folder / "index.html"
+
+
+def write_answers(folder: Path, summaries: dict[str, dict], results: Manifests) -> None:
+    """Write `answers.json` (docs/answers.md) into a folder of results (Path), from its summaries and Manifests."""
+    of_program = folder.parent.name == BY_PROGRAM
+    answers = {
+        "schema": ANSWERS_VERSION,
+        "profile": f"{BY_PROGRAM}/{folder.name}" if of_program else folder.name,
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "programs": summaries,
+        "left_out": [entry["message"] for entry in results.left_out],
+    }
+    write_whole(folder / ANSWERS, json.dumps(answers, indent=1, ensure_ascii=False) + "\n")
+
+
+def describe_row(summary: dict) -> dict:
+    """Describe a program in one row of a table.
+
+    Parameters
+    ----------
+    summary : dict
+
+    Returns
+    -------
+    dict
+        ``name``, ``simulated``, ``ipc`` (float or None), ``shares`` (list of the lower bounds of the four shares
+        [% of the slots] in the order of CATEGORIES; None without an account), ``loss`` (str, Markdown: the largest
+        loss, or the headline where none is known), ``category`` (str) and ``action`` (str, Markdown: the first thing
+        to try) and ``at_most`` (float or None: what it saves at most [% of the cycles]).
+    """
+    account = summary["account"]
+    shares = None
+    if account:
+        lows = {row["name"]: row["low"] for row in account["categories"] if not row["parent"]}
+        shares = [lows.get(category, 0.0) for category in CATEGORIES]
+    advice = summary["first"]["advice"]
+    return {
+        "name": summary["name"],
+        "simulated": summary["simulated"],
+        "ipc": summary["levels"].get("instructions a cycle"),
+        "shares": shares,
+        "loss": _describe_loss(summary),
+        "category": advice[0]["category"] if advice else "",
+        "action": _EXPLANATION.split(advice[0]["action"])[0] if advice else "",
+        "at_most": advice[0]["at_most"] if advice else None,
+    }
+
+
+def is_by_slots(summary: dict) -> bool:
+    """Return True if a summary's headline is about the slots of the pipeline."""
+    account = summary["account"]
+    return account is not None and summary["first"]["headline"] == account["text"]
+
+
+def _describe_loss(summary):
+    """Return the largest loss with its bounds, such as ``front end 42–43 %``; else the headline."""
+    account = summary["account"]
+    if not is_by_slots(summary) or account["how"] == "little lost":
+        return summary["first"]["headline"]
+    rows = {row["name"]: row for row in account["categories"]}
+    named = []
+    for name in account["limits"]:
+        low, high = f"{rows[name]['low']:.0f}", f"{rows[name]['high']:.0f}"
+        named.append(f"{name} {low} %" if low == high else f"{name} {low}–{high} %")
+    if account["how"] == "open":
+        return f"not decided: {' or '.join(named)}"
+    return (" and " if account["how"] == "counted" else " or ").join(named)
+
+
+def render_card(summary: dict, *, with_name: bool = True) -> Markup:
+    """Return the card of a program as HTML (Markup) from its summary (dict), with or without its name as heading."""
     bars, unit = _bars(summary)
     first = summary["first"]
     command, _, comment = first["separate"].partition("   (")
+    # The command stands above them.
+    advice = [row for row in first["advice"] if not (command and row["category"] == NOT_SEPARATED)]
     return Markup(
         page_template("program_card.html.j2").render(
             summary=summary,
+            with_name=with_name,
+            decides=is_by_slots(summary),
             first=first,
+            advice=advice,
             command=command,
             comment=comment.rstrip(")"),
             bars=bars,
@@ -125,7 +262,8 @@ def render_card(summary):
 def _bars(summary):
     """The rows of a summary's picture (dicts of label, depth, low, high), and of what they are shares (str)."""
     if summary["cycles"]:
-        return [row | {"depth": 0} for row in summary["cycles"]], "cycles"
+        unit = "estimated cycles" if summary["simulated"] else "cycles"
+        return [row | {"depth": 0} for row in summary["cycles"]], unit
     account = summary["account"]
     if not account:
         return [], ""
@@ -135,4 +273,4 @@ def _bars(summary):
     for row in rows:
         depths[row["name"]] = depths.get(row["parent"], -1) + 1
         bars.append(row | {"label": row["name"], "depth": depths[row["name"]]})
-    return bars, "slots of the pipeline"
+    return bars, "slots"

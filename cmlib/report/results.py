@@ -31,7 +31,7 @@ from cmlib.io.archive import atomic_replace
 from cmlib.io.provenance import Provenance, merge_provenances, provenances_read
 from cmlib.report.inline import strip_markup, to_html
 from cmlib.report.manifests import SCHEMA, remove_note
-from cmlib.report.overview import sentences
+from cmlib.report.program import SUMMARIES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -115,7 +115,6 @@ class Results:
             "tables": [],
             "numbers": [],
             "findings": [],
-            "overviews": {},
             "data": [],
         }
         self._record: dict[str, Any] = about | {"origin": ""} | kept
@@ -241,84 +240,23 @@ class Results:
         self._add("numbers", name, entry)
 
     def finding(self, text: str, *, program: str = "") -> HTML:
-        """Keep a sentence for the report's first page, and return it to be displayed (IPython's HTML).
+        """Keep a sentence in words, and return it to be displayed (IPython's HTML).
 
-        `text` is in Markdown. Findings about one `program` (name) stand together there; "" for one about no single
-        program.
+        `text` is in Markdown; `program` is the name of the one program that it is about, "" if there is none.
         """
         text = self._with_provenance(text)
         self._record["findings"].append({"program": program, "text": text})
         about = f"<strong>{html.escape(program)}.</strong> " if program else ""
         return HTML(f"<p>{about}{to_html(text)}</p>")
 
-    def overview(
-        self,
-        program: str,
-        *,
-        limits: str = "",
-        varies: str = "",
-        sure: str = "",
-        advice: str = "",
-        lacking: str = "",
-    ) -> HTML:
-        """Keep sentences for a program's card on the report's first page, and return them to be displayed (IPython's
-        HTML).
+    def note_stop(self, reason: str) -> None:
+        """Keep why the notebook stopped before its end (str, Markdown), for the first page."""
+        self._record["stopped"] = reason
 
-        Of several notebooks that tell what limits a program, what its speed varies with or what to try, the page
-        takes the last; how sure that is, and what is lacking, it takes of all.
-
-        Parameters
-        ----------
-        program : str
-            Its name.
-        limits, varies, sure, advice, lacking : str, optional
-            What limits the program, what its speed varies with, how sure that is, what to try, and what was not
-            recorded, with the command that records it; each in Markdown, without its full stop.
-        """
-        topics = {"limits": limits, "varies": varies, "sure": sure, "advice": advice, "lacking": lacking}
-        self._overview(program).update(topics)
-        return HTML(f"<p><strong>{html.escape(program)}.</strong> {to_html(sentences(topics))}</p>")
-
-    def overview_summary(self, program: str, summary: dict) -> None:
-        """Add facts about a program (name) to its entry in `answers.json`, together with those of other notebooks.
-
-        `summary` is a dict of JSON values; a key that an earlier one had is replaced. Nothing is returned.
-        """
-        self._overview(program).setdefault("summary", {}).update(summary)
-
-    def overview_picture(self, program: str, figure: Figure, alt: str) -> Image:
-        """Keep a matplotlib figure for a program's card on the first page, and return it to be displayed (IPython's
-        Image).
-
-        `program` is a name; `alt` (str, Markdown) says what the figure shows, for those who can't see it.
-        """
-        alt = self._with_provenance(alt)
-        card = self._overview(program)
-        name = f"overview-{len(list(self._draft.glob('overview-*.svg')))}"
-        if "picture" in card:  # an earlier picture of this program is replaced
-            name = Path(card["picture"]["source"]).stem
-        image, size = self._keep_picture(figure, name, alt)
-        source = f"{self._record['notebook']}/{name}.svg"
-        card["picture"] = {"source": source, "alt": strip_markup(alt)} | size
-        return image
-
-    def overview_bars(self, program: str, bars: pd.DataFrame, caption: str) -> None:
-        """Keep what a program's card shows as horizontal bars with intervals; nothing is returned.
-
-        Parameters
-        ----------
-        program : str
-        bars : DataFrame
-            A row a bar: ``name``; ``value``, ``low`` and ``high``, all at least 0; ``note``, a few words below
-            the name. A missing column is a KeyError.
-        caption : str
-            What the bars show, with their unit, without its full stop.
-        """
-        labeled = self._with_provenance(f"{caption}.")
-        caption = caption if labeled == f"{caption}." else labeled
-        kinds = {"name": str, "note": str, "value": float, "low": float, "high": float}
-        rows = bars[list(kinds)].astype(kinds).to_dict("records")
-        self._overview(program)["bars"] = {"caption": caption, "rows": rows}
+    def summaries(self, summaries: dict[str, dict]) -> None:
+        """Keep the summaries of programs (dict of str to dict) for the overview, which has a row for each."""
+        text = json.dumps(summaries, indent=1, ensure_ascii=False)
+        (self._draft / SUMMARIES).write_text(text + "\n", encoding="utf-8")
 
     def numbers(self) -> HTML:
         """The numbers kept so far, beside those of the paper, as a table (IPython's HTML).
@@ -357,10 +295,6 @@ class Results:
         width = round(96 * figure.get_figwidth())
         size = {"width": width, "height": round(width * drawn.height / drawn.width)}
         return Image(data=png.getvalue(), alt=strip_markup(alt), **size), size
-
-    def _overview(self, program):
-        """The entries of a program's card that this notebook keeps."""
-        return self._record["overviews"].setdefault(program, {})
 
     def _with_provenance(self, text, data=None):
         """Add to a caption or a sentence where its counts come from: if that was stated, or none was measured."""

@@ -33,7 +33,7 @@ from cmlib.report.manifests import (
     read_manifests,
     remove_note,
 )
-from cmlib.report.page import build_index
+from cmlib.report.overview import build_index
 from cmlib.report.parameters import SHARED
 from cmlib.report.planning import plan
 from cmlib.report.program import summarize_stored, write_summaries
@@ -199,7 +199,7 @@ def _run(jobs, folder, n, *, may_lack):
                 else:
                     left_out[job.name] = str(error)
                     # At once: a summary that runs later must not take up what an earlier run left there.
-                    note_left_out(folder, job.name, job.title, str(error), for_overview=job.for_overview)
+                    note_left_out(folder, job.name, job.title, str(error))
                 if finished:
                     build_index(folder, to_come=to_come.values())
     except BaseException:
@@ -241,16 +241,16 @@ def _write_missing_pages(jobs, folder, pages, left_out, failed):
 def _executed(jobs, folder, n, pages):
     """Yield (NotebookJob, error or None) as each ends, `n` at a time; `pages` are names of notebooks with a page.
 
-    Those for the first page come first, then the others from the last and from the middle on in turn, as the longest
-    are near the end and neighbours compile the same functions, and then those that read results.
+    Those that read results come last. The others run from the last and from the middle on in turn, as the longest are
+    near the end and neighbors compile the same functions.
     """
-    page, then = ([job for job in jobs if getattr(job, what)] for what in ("for_overview", "reads_results"))
-    others = [job for job in reversed(jobs) if job not in page and job not in then]
+    then = [job for job in jobs if job.reads_results]
+    others = [job for job in reversed(jobs) if job not in then]
     middle = (len(others) + 1) // 2
-    others = filter(None, chain.from_iterable(zip_longest(others[:middle], others[middle:])))
+    others = list(filter(None, chain.from_iterable(zip_longest(others[:middle], others[middle:]))))
     pool, futures = ThreadPoolExecutor(n), {}
     try:
-        for group in ([*page, *others], then):
+        for group in (others, then):
             futures = {pool.submit(_error, job, folder, pages): job for job in group}
             for future in as_completed(futures):
                 yield futures[future], future.result()

@@ -156,6 +156,7 @@ class Summary:
         return {
             "schema": SCHEMA,
             "name": self.name,
+            "simulated": False,
             "processor": recording.processor,
             "processors_alike": [],
             "slots_a_cycle": int(least_width) if knows_width else None,

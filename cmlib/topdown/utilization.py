@@ -91,11 +91,16 @@ class Utilization:
 
     def describe_costs(self):
         """Describe what page faults and context switches take, one sentence each (list of str)."""
-        return [
-            f"{cost.name.capitalize()}: {cost.low:.0f} to {cost.high:.0f} % of the CPU time "
-            f"({cost.a_second:,.0f} in a second of it, {cost.each_us[0]:g} to {cost.each_us[1]:g} µs each)."
-            for cost in self.costs
-        ]
+        sentences = []
+        for cost in self.costs:
+            share = (
+                f"{cost.low:.0f} to {cost.high:.0f} %" if cost.low >= 0.5 else f"at most {cost.high:.0f} %"
+            )
+            sentences.append(
+                f"{cost.name.capitalize()} take {share} of the CPU time ({cost.a_second:,.0f} per second of CPU time, "
+                f"{cost.each_us[0]:g} to {cost.each_us[1]:g} µs each)."
+            )
+        return sentences
 
 
 def measure_utilization(level, *, user_s=None, system_s=None):

@@ -33,7 +33,6 @@ import pandas as pd
 from cmlib import experiments, explore, plot, topdown
 from cmlib.experiments import data
 from cmlib.io import store
-from cmlib.report.cards import add_cards
 from cmlib.report.notebook import begin
 
 # %%
@@ -56,10 +55,11 @@ print(f"{programs[0]}: the first intervals of its first run")
 runs[programs[0]][0].counts.iloc[:4, :4]
 
 # %% [markdown]
-# `add_cards` summarizes the runs of each program; the command `cmlib summarize` prints the same summary. It also fills the program's card on the first page of the report.
+# A summary of a program holds the bounds of its shares, advice, and more; the command `cmlib summarize` prints it, and the overview has a row for each.
 
 # %%
-summaries = add_cards(results, runs, processor=notebook.processor)
+summaries = experiments.summarize_programs(runs, processor=notebook.processor)
+results.summaries(summaries)
 summaries = {name: summary for name, summary in summaries.items() if summary["account"]}
 if not summaries:
     notebook.stop("Top-down analysis needs measured instructions and cycles.")
@@ -255,8 +255,6 @@ for name in summaries:
                                                     processor=summaries[name]["processor"])
         low[plot.NOT_DECIDED] = (100 - low.sum(axis=1)).clip(lower=0)
         progress[name] = ipc, low
-        figure, _ = plot.shares_card(ipc, low)
-        results.overview_picture(name, figure, f"{name}: IPC and shares of the slots over the run")
 
 
 # %%

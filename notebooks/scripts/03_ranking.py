@@ -450,11 +450,6 @@ results.number("events in both lists of the first three, Friedman and Eq. 10 and
                int(formulas["in both"].sum()), f"of {3 * len(programs)}")
 results.numbers()
 
-# %%
-for name in programs:  # for the page of a program
-    if bars := experiments.describe_ranking(refined[name], spreads[name], explained.name):
-        results.overview_bars(name, *bars)
-
 # %% [markdown]
 # ## Limitations
 #

@@ -40,7 +40,6 @@ from cmlib.errors import NothingRecordedError
 from cmlib.report.inline import strip_markup
 from cmlib.report.manifests import command_of, read_manifests
 from cmlib.report.notebook import begin
-from cmlib.report.overview import sentences
 from cmlib.report.reproduction import read_items, reproduction
 
 CLOSE, FAR = 1.25, 4  # times the paper's value
@@ -80,7 +79,6 @@ display(results.finding(
 def told(manifest):
     """What a notebook found, as text: first of all programs, then of each."""
     texts = [(finding["program"], finding["text"]) for finding in manifest["findings"]]
-    texts += [(name, sentences(topics)) for name, topics in manifest["overviews"].items()]
     texts.sort(key=lambda row: bool(row[0]))
     return [(manifest["notebook"], name, strip_markup(text)) for name, text in texts if text]
 

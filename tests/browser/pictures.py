@@ -1,10 +1,11 @@
 """Make the README's pictures anew: `make pictures`.
 
-Takes the ranking and the page of `cmlib run live -p program=gcc`, and the panel of notebook 03 as JupyterLab
-shows it.
+Takes the overview of `cmlib run paper`, which must have been made, the ranking of `cmlib run live -p program=gcc`, and
+the panel of notebook 03 as JupyterLab shows it.
 """
 
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -22,14 +23,14 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 NOTEBOOK = "03_ranking.ipynb"
 
 
-def photograph_report(browser, page):
-    context = open_context(browser, width=1000, height=760)
+def photograph_overview(browser, page):
+    """Photograph the first screen of the overview (Path)."""
+    context = open_context(browser, width=1280, height=900)
     opened = context.new_page()
     opened.goto(page.as_uri())
-    opened.locator("article img").evaluate("image => image.decode()")
-    card = opened.locator("article").bounding_box()
-    shown = {"x": 0, "y": 0, "width": 1000, "height": card["y"] + card["height"] + 20}
-    opened.screenshot(path=DOCS / "report.png", clip=shown, full_page=True)
+    for image in opened.locator(".questions img").all():
+        image.evaluate("image => { image.loading = 'eager'; return image.decode(); }")
+    opened.screenshot(path=DOCS / "report.png")
     context.close()
     Image.open(DOCS / "report.png").quantize(128).save(DOCS / "report.png", optimize=True)
 
@@ -54,10 +55,13 @@ def photograph_panel(browser, scratch):
 
 
 def main():
-    page = report.run_profile("live", parameters={"program": "gcc"})
+    overview = places.results_dir() / "paper/index.html"
+    if not overview.is_file():
+        sys.exit(f"{overview} is missing: make run")
+    page = report.run_profile("live", ["03"], {"program": "gcc"})
     shutil.copyfile(page.parent / "03_ranking/ranking.png", DOCS / "ranking.png")
     with tempfile.TemporaryDirectory() as scratch, launched(scratch) as browser:
-        photograph_report(browser, page)
+        photograph_overview(browser, overview)
         photograph_panel(browser, Path(scratch))
 
 

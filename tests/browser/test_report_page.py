@@ -16,11 +16,9 @@ SIZES = {"phone": (390, 844), "desk": (1280, 900)}
 
 A4 = {"width": 718, "height": 1047}  # what margins of 1 cm leave of it, at 96 dots an inch
 
-_CUT_OFF = """() => [...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth)
-    .map(e => e.innerText.slice(0, 100))"""
-_LINKS = "() => [...document.querySelectorAll('a[href]')].map(a => [a.href, a.hasAttribute('download')])"
-_TOO_WIDE = """() => [...document.querySelectorAll('html, p, li, summary, figure, figcaption, h1, h2, h3')]
-    .filter(e => !e.closest('.scroll') && e.clientWidth && e.scrollWidth > e.clientWidth)
+_LINKS = "() => [...document.querySelectorAll('a[href]')].map(a => a.href)"
+_TOO_WIDE = """() => [...document.querySelectorAll('html, p, li, td, summary, h1, h2, h3')]
+    .filter(e => e.clientWidth && e.scrollWidth > e.clientWidth)
     .map(e => e.tagName + ': ' + e.innerText.slice(0, 100))"""
 # Contrast of text with what is behind it, as WCAG 2.2 defines it, for every element that holds text itself.
 _FAINT = """() => {
@@ -54,20 +52,6 @@ _LOADED = """async () => {
     return widths;
 }"""
 
-# Of each entry of the contents, clicked: its text, that of the heading that it names, and whether that is in view.
-_FOLLOWED = """async () => {
-    const followed = [];
-    for (const entry of document.querySelectorAll('nav a')) {
-        scrollTo(0, 0);
-        entry.click();
-        await new Promise(requestAnimationFrame);
-        const heading = document.getElementById(entry.getAttribute('href').slice(1));
-        const box = heading.getBoundingClientRect();
-        followed.push([entry.innerText, heading.innerText, box.top >= -1 && box.bottom <= innerHeight]);
-    }
-    return followed;
-}"""
-
 
 @pytest.fixture(scope="module", params=[("phone", "light"), ("desk", "dark")], ids="-".join)
 def page(request, chromium, smoke):
@@ -91,23 +75,25 @@ def test_the_page_fits_is_legible_and_shows_its_figures(page, pictures, request)
     assert red < 60 if dark else red > 200
 
 
-def test_the_contents_lead_to_every_section(page):
-    followed = page.evaluate(_FOLLOWED)
-    assert len(followed) == page.locator("section h2").count() >= 2
-    for text, heading, in_view in followed:
-        assert text == heading and in_view
+def test_the_overview_is_short(new_page, smoke):
+    """It was 88,900 pixels high when it showed every figure and table."""
+    page = new_page(width=1280, height=900)
+    page.goto((smoke / "index.html").as_uri())
+    assert page.evaluate("() => document.documentElement.scrollHeight") < 2500
+    programs = page.locator(".programs").bounding_box()
+    assert programs["y"] + programs["height"] < 900
+    assert page.locator(".questions li").count() == 11
 
 
-def test_every_link_leads_to_a_file_or_a_place_on_the_page(new_page, smoke):
+def test_every_link_leads_to_a_file(new_page, smoke):
     page = new_page()
     page.goto((smoke / "index.html").as_uri())
     links = page.evaluate(_LINKS)
-    assert sum(download for _, download in links) >= 10
-    for link, _ in links:
+    assert len(links) > 40
+    for link in links:
         parts = urlparse(link)
         file = Path(unquote(parts.path))
         assert parts.scheme == "file" and file.is_file() and file.stat().st_size, link
-        assert not parts.fragment or page.locator(f"[id='{parts.fragment}']").count() == 1, link
 
 
 def test_the_page_prints(new_page, smoke, pictures):
@@ -115,14 +101,12 @@ def test_the_page_prints(new_page, smoke, pictures):
     page.goto((smoke / "index.html").as_uri())
     _load_images(page)
     pdf = page.pdf(path=pictures / "print.pdf", format="A4", print_background=True)
-    sheets = len(re.findall(rb"/Type\s*/Page\b", pdf))
-    assert pdf.startswith(b"%PDF-") and page.locator("section").count() < sheets < 150
+    assert pdf.startswith(b"%PDF-") and len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 5
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("() => getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.evaluate(_FAINT) == []
-    assert not page.locator("nav").is_visible() and not page.locator(".links").first.is_visible()
     page.set_viewport_size(A4)
-    assert page.evaluate(_CUT_OFF) == [], "tables that the paper's edge cuts"
+    assert page.evaluate(_TOO_WIDE) == []
 
 
 def test_the_notebook_page_shows_a_picture_where_the_widgets_are(new_page, smoke, pictures):

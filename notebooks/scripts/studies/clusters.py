@@ -340,28 +340,13 @@ results.table(cycles[columns], "cycles",
 # %% [markdown]
 # ## Which cluster may cost the cycles
 #
-# Of each program, the first cluster of stalls or misses that surely goes with more cycles, and not surely with more than it can cost (of which no bound may be known); none where the linear model errs by nine tenths of what the mean does or more, as then nothing that was counted explains the cycles; the first page of the whole report (index.html) shows it. These are the sentences, where there is such a cluster:
+# Of each program, the first cluster of stalls or misses that surely goes with more cycles, and not surely with more than it can cost (of which no bound may be known).
 
 # %%
 def first_event(row):
     return f"`{row['cycles_event'] or row['first']}`"
 
 
-def note(row):
-    """What stands below a bar: whether cycles go with the cluster, and it may cost them."""
-    cycles = row["cycles_per_kilo_instruction"]
-    if row["class"] not in ("stall", "miss"):
-        return "moves with the cycles; counts work, not delay"
-    if not row["cycles_event"]:
-        return "moves with the cycles; what it costs is not known"
-    if exceeds(row) == "exceeded":
-        return "more cycles rise with it than it can cost itself"
-    if row["direction"] != ("more" if cycles > 0 else "fewer"):
-        return "not surely with more or with fewer cycles"
-    return f"the more of it, the {'more' if cycles > 0 else 'fewer'} cycles"
-
-
-# %%
 def first_cost(table):
     """The largest cluster of stalls or misses that goes with more cycles and may cost them."""
     able = np.array([exceeds(row) != "exceeded" for _, row in table.iterrows()])
@@ -369,37 +354,6 @@ def first_cost(table):
     sure = (mean > 0) & (table["cycles_low"] > 0.2 * mean) & (table["direction"] == "more")
     return table[table["class"].isin(["stall", "miss"]) & sure & able].head(1)
 
-
-def varies(table):
-    """What the first page says of that cluster."""
-    return "".join("of the groups that surely go with more cycles, the largest that may cost them: "
-                   f"**{row['name']}** ({first_event(row)}); how many of them it costs is not known"
-                   for _, row in first_cost(table).iterrows())
-
-
-# %%
-def others_of(table):
-    """What the bars of the first five clusters leave to the others, in a clause."""
-    rest = table["importance"].iloc[5:]
-    return f"; {len(rest)} smaller groups have the other {rest.sum():.0f} %" if len(rest) else ""
-
-
-# %%
-predicted = {name: c for name, c in clusters.items()
-             if c["errors"]["linear"] < c["errors"]["mean"]}
-for name, c in predicted.items():  # a model that is worse than the mean ranks nothing
-    errors = c["errors"]
-    bars = c["table"].head(5).rename(columns={"importance": "value"})
-    bars = bars.assign(note=[note(row) for _, row in bars.iterrows()])
-    results.overview_bars(
-        name, bars, "**What its speed varies with.** Stretches of the run are off the mean cycles "
-        f"per instruction by {errors['mean']:.1f} %, off a linear model that had not seen them by "
-        f"{errors['linear']:.1f} %, off a line through one event by {errors['one event']:.1f} %. "
-        "The model adds something to the mean, or takes it away, for "
-        "each group of events that rise and fall together; a bar is the group's share of all that "
-        f"[%], with the range of 90 % of resamplings{others_of(c['table'])}")
-    if errors["linear"] < 0.9 * errors["mean"] and (costly := varies(c["table"])):
-        display(results.overview(name, varies=costly))
 
 # %%
 for name, c in clusters.items():

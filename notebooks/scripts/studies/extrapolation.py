@@ -324,7 +324,6 @@ for name, scores in judged.items():
                    note=f"of {int((scores['share'] < 100).sum())} that took turns")
     if (scores["share"] < 100).any():
         display(results.finding(f"{summarize_turns(scores)}.", program=name))
-        display(results.overview(name, sure=summarize_turns(scores)))
 
 # %% [markdown]
 # ## What to record next

@@ -1,0 +1,180 @@
+"""Summarize a simulated program: what its estimated cycles are charged for, and what to try.
+
+:func:`summarize_simulated` returns the keys of a measured program's summary that the page of a program shows, so that
+both have the same card. Nothing in it was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cmlib.experiments.diagnosis import HEALTHY, answer_simulated, simulated_profile, simulated_text
+from cmlib.experiments.simulated_classes import classify_phases
+from cmlib.fingerprint.phases import INSTRUCTIONS, NOTHING_ELSE, added_shares
+from cmlib.io.events import simulated_events
+from cmlib.shell import as_code, command_line, recorded_words
+from cmlib.topdown import describe_misses
+from cmlib.topdown.cycle_costs import format_number
+from cmlib.topdown.summary import SCHEMA
+
+if TYPE_CHECKING:
+    from cmlib.experiments.diagnosis import SimulatedProfile
+    from cmlib.io.recording import Recording
+
+_ADVISED = 0.1  # share of the estimated cycles from which on there is advice on a class of phases
+_MOST_NAMED = 3  # classes of phases
+
+
+def summarize_simulated(name: str, recordings: Sequence[Recording]) -> dict:
+    """Summarize a simulated program.
+
+    Parameters
+    ----------
+    name : str
+        Name of the program.
+    recordings : sequence of cmlib.io.recording.Recording
+        Its simulated runs, the first of which is summarized.
+
+    Returns
+    -------
+    dict
+        Keys as in docs/summary.md; ``simulated`` is True, ``cycles`` are shares of KCachegrind's estimate, and what
+        only measurements show is None or empty.
+    """
+    meta = recordings[0].meta
+    profile = simulated_profile(*simulated_text(name), classify=classify_phases)
+    return build_simulated_summary(name, meta, profile, n_runs=len(recordings))
+
+
+def build_simulated_summary(name: str, meta: dict, profile: SimulatedProfile, *, n_runs: int = 1) -> dict:
+    """Build the summary (dict) of a simulated program from a run's metadata (dict) and its SimulatedProfile."""
+    answer = answer_simulated(name, profile)
+    totals = profile.counts.sum()
+    words = recorded_words(meta["command"])
+    misses = find_saved_misses(profile)
+    return {
+        "schema": SCHEMA,
+        "name": name,
+        "simulated": True,
+        "processor": None,
+        "processors_alike": [],
+        "slots_a_cycle": None,
+        "core": "",
+        "runtime": None,
+        "runs": n_runs,
+        "intervals": len(profile.counts),
+        "events": profile.counts.shape[1],
+        "took_turns": None,
+        "counted": None,
+        "levels": {"instructions": float(totals["sim.instructions"])},
+        "levels_text": f"{format_number(totals['sim.instructions'])} instructions",
+        "counts": {},
+        "counts_text": "",
+        "miss_ratios": {},
+        "miss_ratios_text": "",
+        "first": {
+            "kind": "simulated",
+            "headline": _write_headline(answer),
+            "details": _describe_classes(answer),
+            "advice": advise(answer, profile),
+            "separate": command_line("cmlib", "record", name, "--", *words),
+            "hint": _suggest_diagnosis(words),
+        },
+        "utilization": None,
+        "cycles": _list_shares(answer["split"]),
+        "limited_by": answer["limited_by"],
+        "account": None,
+        "conclusive": True,
+        "untold_text": "",
+        "phases": [],
+        "phases_changed": [],
+        "phases_text": "",
+        "misses": misses,
+        "misses_text": describe_misses(misses, of="estimated cycles"),
+        "remarks": [answer["caveat"], answer["about"]],
+    }
+
+
+def find_saved_misses(profile: SimulatedProfile) -> list[dict]:
+    """Find what would be saved of a simulated program's estimated cycles without misses.
+
+    Parameters
+    ----------
+    profile : cmlib.experiments.diagnosis.SimulatedProfile
+
+    Returns
+    -------
+    list of dict
+        An entry for last-level data misses and one for those of any level, where there are any: ``without`` and
+        ``percent`` [% of the estimated cycles]; ``event`` and ``reason`` are empty, ``low`` and ``high`` None.
+    """
+    shares = added_shares(profile.counts.sum().to_frame().T, simulated_events()["weight"]).iloc[0]
+    last, first = (100 * shares[f"{level}-level data misses"] for level in ("last", "first"))
+    saved = {"last-level data misses": last, "data misses of any level": last + first}
+    unknown = {"event": "", "low": None, "high": None, "reason": ""}
+    return [{"without": name, "percent": percent} | unknown for name, percent in saved.items() if percent]
+
+
+def advise(answer: dict, profile: SimulatedProfile) -> list[dict]:
+    """Advise on the classes of phases with a tenth of the estimated cycles or more.
+
+    Parameters
+    ----------
+    answer : dict
+        Of :func:`cmlib.experiments.diagnosis.answer_simulated`.
+    profile : cmlib.experiments.diagnosis.SimulatedProfile
+
+    Returns
+    -------
+    list of dict
+        Entries as of a measured program; empty where neither misses nor mispredictions cost much.
+    """
+    if answer["limited_by"] == INSTRUCTIONS:
+        return []
+    large = set(profile.classes["name"][profile.classes["share"] >= _ADVISED]) - {NOTHING_ELSE, HEALTHY}
+    entries = []
+    for row in answer["advice"]:
+        if row["name"] in large:
+            action = row["remedy"].rstrip(".")
+            text = f"{row['name']}: {action}"
+            entries.append({"category": row["name"], "action": action, "at_most": None, "text": text})
+    return entries
+
+
+def _write_headline(answer):
+    """Return the headline: what most of the estimated cycles are charged for."""
+    charged = answer["limited_by"]
+    shares = answer["split"] | {row["name"]: row["percent"] for row in answer["classes"]}
+    return f"By estimate, {shares[charged]:.0f} % of the cycles are for {charged}; no cycles were counted."
+
+
+def _describe_classes(answer):
+    """Return one sentence on each of the largest classes of phases."""
+    sentences = []
+    for row in answer["classes"][:_MOST_NAMED]:
+        problem = (
+            "without a problem that a simulation shows" if row["name"] == HEALTHY else f"of {row['name']}"
+        )
+        sentences.append(
+            f"Phases {problem} have {row['percent']:.0f} % of the estimate (`{row['functions']}`)."
+        )
+    return sentences
+
+
+def _suggest_diagnosis(words):
+    """Return a sentence on what the simulation can still show without counters."""
+    diagnose = as_code(command_line("cmlib", "diagnose", "--simulate", "--", *words))
+    return f"Without counters, {diagnose} shows the bottleneck of each phase and function."
+
+
+def _list_shares(split):
+    """Return the shares of the estimated cycles as entries of a summary's ``cycles``."""
+    shares = dict(split)
+    rest = 100 - sum(shares.values())
+    if rest >= 0.5:
+        shares["other"] = rest
+    return [
+        {"name": name, "label": name, "low": percent, "high": percent, "events": []}
+        for name, percent in shares.items()
+    ]
