@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from cmlib import tuning
+from cmlib.errors import InputError
 from cmlib.interact import rank_pairs
 
 PARAMETERS = [f"p{number}" for number in range(6)]
@@ -66,3 +67,58 @@ def test_runs_taken_keep_their_examples(runs):
     assert list(some.seconds.index) == ["run-004", "run-001"] and len(some) == 2
     assert sorted(some.examples.index) == ["run-001"] * 2 + ["run-004"] * 2
     assert some.performance.sum() == pytest.approx(3 * some.seconds.sum())
+
+
+def test_events_lead_to_a_parameter_only_if_the_two_interact():
+    rng = np.random.default_rng(2)
+    runs = planted(150, seed=2)
+    noise = 0.1 * rng.standard_normal(150)
+    seconds = 10 + 8 * runs.rates["e1"] * runs.parameters["p0"] + 4 * runs.parameters["p4"] + noise
+    runs = tuning.Runs(runs.parameters, runs.rates, seconds, runs.rates, seconds)
+    pairs = tuning.rank_through_events(runs, n_events=3)
+    assert len(pairs) == 3 * len(PARAMETERS) and pairs["importance"].sum() == pytest.approx(100)
+    assert (pairs["event"][0], pairs["parameter"][0]) == ("e1", "p0")
+    added = pairs.groupby("parameter")["importance"].sum()
+    assert added["p4"] < 10 < added["p0"]
+
+
+def test_a_resampled_set_has_as_many_runs_and_no_others(runs):
+    again = runs.resample(3)
+    assert len(again) == len(runs) and set(again.seconds.index) < set(runs.seconds.index)
+    assert (again.seconds == runs.seconds[again.seconds.index]).all()
+    assert len(again.examples) == len(runs)
+
+
+def levels_of(times, parameter="p"):
+    """Rows of one parameter; `times` has a list of seconds, one a pass, by level."""
+    rows = [(parameter, level, number, t) for level, own in times.items() for number, t in enumerate(own)]
+    return pd.DataFrame(rows, columns=["parameter", "level", "pass", "seconds"])
+
+
+def test_an_effect_beyond_chance_is_told_from_none():
+    clear = levels_of({"low": [10, 11, 12, 13, 14, 15], "high": [20, 22, 24, 26, 28, 30]}, "p0")
+    none = levels_of({"low": [10, 11, 12, 13, 14, 15], "high": [11, 10, 13, 12, 15, 14]}, "p1")
+    compared = tuning.compare_levels(pd.concat([clear, none])).set_index("parameter")
+    assert list(compared["variation"]) == pytest.approx([100, 0])
+    assert compared.at["p0", "p"] == pytest.approx(2 * 2 / 2**6, abs=0.01)
+    assert compared.at["p1", "p"] == 1
+
+
+def test_passes_that_are_slower_as_a_whole_do_not_hide_an_effect():
+    drifting = levels_of({"low": [10, 20, 40, 80, 160, 320], "high": [11, 22, 44, 88, 176, 352]})
+    (row,) = tuning.compare_levels(drifting).to_dict("records")
+    assert row["variation"] == pytest.approx(10)
+    assert row["p"] == pytest.approx(2 / 2**6, abs=0.01)
+
+
+def test_the_unit_of_time_and_names_of_levels_change_nothing():
+    levels = levels_of({"low": [10.0, 12, 11], "default": [13.0, 11, 12], "high": [15.0, 16, 14]})
+    renamed = levels.assign(level=levels["level"] + " x", seconds=1000 * levels["seconds"])
+    pd.testing.assert_frame_equal(tuning.compare_levels(levels), tuning.compare_levels(renamed), rtol=1e-9)
+
+
+def test_a_pass_without_one_of_the_levels_is_left_out():
+    levels = levels_of({"low": [10, 10], "high": [20]})
+    assert tuning.compare_levels(levels)["variation"][0] == pytest.approx(100)
+    with pytest.raises(InputError, match="'p' has no pass with runs at two levels; it has 2 runs at low"):
+        tuning.compare_levels(levels[levels["level"] == "low"])

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cmlib.experiments.tuning.recordings import load_tuned
+from cmlib.experiments.tuning.recordings import describe_tuned, load_levels, load_tuned
 from cmlib.experiments.tuning.settings import TABLE_IV
 from tests.notebook_functions import functions_of
 
@@ -23,7 +23,11 @@ def read_manifest(folder):
 @pytest.mark.parametrize(
     ("notebook", "figures", "tables"),
     [
-        ("08_tuning", ["times", "parameters", "fig13", "fig14", "explore"], ["table4", "pairs", "variation"]),
+        (
+            "08_tuning",
+            ["times", "parameters", "fig13", "fig14", "explore"],
+            ["data", "table4", "sessions", "variation", "pairs", "named"],
+        ),
         ("number_of_runs", ["learning", "fig15"], ["table2", "alone"]),
         ("causes", ["causes"], ["quality", "causes", "moves"]),
     ],
@@ -38,14 +42,27 @@ def test_its_numbers_are_those_of_the_recordings(smoke, tuned):
     said = read_manifest(smoke / "08_tuning")
     found = {number["name"]: number["value"] for number in said["numbers"]}
     assert np.isfinite(list(found.values())).all()
-    assert all(
-        "software events" in figure["caption"] for figure in said["figures"] if figure["name"] == "fig13"
-    )
-    for parameter, own in tuned["sort"].levels.groupby("parameter"):
+    assert {entry["kind"] for entry in said["data"]} == {"software events"}
+    levels = load_levels(wanted="sort")
+    assert set(tuned["sort"].levels["parameter"]) < set(levels["parameter"])
+    for (session, parameter), own in levels.groupby(["session", "parameter"]):
         means = own.groupby("level")["seconds"].mean()
         expected = 100 * (means.max() / means.min() - 1)
         name = TABLE_IV[parameter].name.removeprefix("spark.")
-        assert found[f"variation of the time of sort by {name}"] == pytest.approx(expected)
+        assert found[f"variation of the time of sort by {name}, {session[:10]}"] == pytest.approx(expected)
+
+
+def test_runs_and_their_machine_are_described(tuned):
+    described = describe_tuned(tuned).loc["sort"]
+    assert described[["runs", "events", "processors"]].tolist() == [60, 25, 2]
+    assert described["counted"] == "software events" and "Xeon" in described["processor"]
+
+
+def test_methods_are_judged_by_the_parameter_that_changes_the_time(smoke):
+    named = pd.read_csv(smoke / "08_tuning/named.csv").set_index("method")
+    assert ((named["names"] == "executor.cores") == (named["right"] == "yes")).all()
+    assert named.at["method B", "right"] == named.at["rank correlation, no model", "right"] == "yes"
+    assert named.at["random choice", "right, resampled [%]"] == pytest.approx(100 / len(TABLE_IV))
 
 
 def test_models_err_less_than_the_mean_and_name_the_parameter_that_changes_the_time(smoke):
@@ -55,9 +72,6 @@ def test_models_err_less_than_the_mean_and_name_the_parameter_that_changes_the_t
     alone = pd.read_csv(smoke / "number_of_runs/alone.csv").set_index("name")["p"]
     assert alone.idxmin() == "executor.cores" and alone.min() <= 0.05
     assert "runs of sort" in said["findings"][0]["text"]
-    findings = read_manifest(smoke / "08_tuning")["findings"]
-    (of_sort,) = (finding["text"] for finding in findings if finding["program"] == "sort")
-    assert "executor.cores changes it most" in of_sort
 
 
 def test_every_important_event_has_its_verdict_and_the_finding_counts_them(smoke):
@@ -87,5 +101,6 @@ def test_pairs_of_the_table_are_ranked_by_both_measures(smoke):
     for _, own in pairs.groupby("program"):
         for measure in ("residual variance [%]", "H [%]"):
             assert own[measure].sum() == pytest.approx(100)
-        assert own["residual variance [%]"].is_monotonic_decreasing
-        assert sorted(own["place by H"]) == list(range(1, len(own) + 1))
+        assert own["H [%]"].is_monotonic_decreasing
+        for place in ("place by H", "place by residual variance"):
+            assert sorted(own[place]) == list(range(1, len(own) + 1))

@@ -1,8 +1,8 @@
-"""Rank a program's parameters by their effect on its run time, and its events by theirs (CounterMiner, §V-D).
+"""Rank a program's parameters by their importance for its run time, directly or through events (CounterMiner, §V-D).
 
-:func:`rank_directly` and :func:`important_events` take :class:`Runs` (DataFrames of parameters and of rates of
-events, a row a run, and run times [s]), and give importances [%], a Series by parameter or event. Inputs are not
-checked.
+:func:`rank_directly`, :func:`important_events` and :func:`rank_through_events` take :class:`Runs` (DataFrames of
+parameters and of rates of events, a row a run, and run times [s]), and give importances [%], a Series by parameter or
+event, or a DataFrame by pair. Inputs are not checked.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
+from cmlib.interact.pairs import rank_pairs
 from cmlib.rank.boosting import Boosting, regressor
 from cmlib.rank.importance import influence
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 # For tens of rows, one a run: with the default five rows a leaf, of half the rows, ten runs would never be split.
 FEW_ROWS = Boosting(leaves=4, rows_per_leaf=2, row_share=0.8)
+_N_POINTS = 20  # rows that Friedman's H is computed on
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,10 @@ class Runs:
         names = self.seconds.index[rows]
         return Runs(**{name: table.loc[names] for name, table in vars(self).items()})
 
+    def resample(self, seed: int | list[int]) -> Runs:
+        """Draw as many runs with replacement, as another :class:`Runs` (bootstrap); `seed` is that of the draw."""
+        return self.take(np.random.default_rng(seed).integers(len(self), size=len(self)))
+
 
 def rank_directly(runs: Runs, *, seed: int = 0) -> pd.Series:
     """Rank the parameters by their importance in a model of run time (the paper's method B, CounterMiner, §V-D).
@@ -95,3 +102,36 @@ def important_events(runs: Runs, *, seed: int = 0) -> pd.Series:
         Importance by event [%], descending.
     """
     return influence(regressor(boosting=FEW_ROWS, seed=seed).fit(runs.examples, runs.performance))
+
+
+def rank_through_events(
+    runs: Runs, *, n_events: int = 10, measure: str = "h_statistic", seed: int = 0
+) -> pd.DataFrame:
+    """Rank pairs of an important event and a parameter by their interaction (the paper's method A, CounterMiner, §V-D).
+
+    The events are ranked by :func:`important_events`. A second model predicts the run time from the first of them and
+    all parameters (GBRT paper, Eq. 9), and its pairs are ranked by :func:`cmlib.interact.rank_pairs`.
+
+    Parameters
+    ----------
+    runs : Runs
+        Runs of one program under different settings.
+    n_events : int, default 10
+        Number of important events.
+    measure : {"h_statistic", "residual_variance"}, default "h_statistic"
+        Measure of the interaction: Friedman's H, on 20 runs drawn at random, or CounterMiner's Eq. 12 with the
+        model's predictions.
+    seed : int, default 0
+        Seed of the models and of the runs drawn.
+
+    Returns
+    -------
+    DataFrame
+        A row a pair, the strongest first, with the columns event, parameter and importance [%].
+    """
+    events = important_events(runs, seed=seed).index[:n_events]
+    X = pd.concat([runs.rates[events], runs.parameters], axis=1)
+    options = {"method": measure, "boosting": FEW_ROWS, "n_points": _N_POINTS, "seed": seed}
+    pairs = rank_pairs(X, runs.seconds, events, partners=runs.parameters.columns, **options)
+    pairs = pairs.rename(columns={"event_a": "event", "event_b": "parameter"})
+    return pairs[["event", "parameter", "importance"]]

@@ -13,418 +13,474 @@
 # %% [markdown]
 # # Tuning: which of Spark's parameters change a program's time
 #
-# **Question.** Which of Spark's parameters does a program's time depend on?
+# **Question.** Which of Spark's parameters does a program's execution time depend on most, and do events help to find it?
 #
-# *Reads* runs of Spark programs under different settings. *Writes* the effect of each single parameter, the importance of every parameter, and interacting pairs of events and parameters.
+# Spark has many parameters, and trying all of them takes long. CounterMiner (Lv et al., MICRO 2018, §V-D) and the *GBRT paper* of the same group (Lv, Sun and Yu, 2018, §4.3) describe two methods that find the important ones from runs with random settings:
 #
-# *Method B* is direct: boosted regression trees predict the execution time from the parameters, one row a run. *Method A* begins with the events: which events matter for the performance, and which parameters interact with those (CounterMiner, §V-D). The papers say that both name the same parameter (GBRT study, §4.3). Here both are compared with a reference that neither was trained on: runs in which a single parameter was changed. [Notebook studies/number_of_runs](studies/number_of_runs.ipynb) asks how many runs each method needs, [notebook studies/causes](studies/causes.ipynb) whether the important events are causes.
+# * **Method B** is direct. It fits a model of the execution time on the parameters, and ranks the parameters by their importance in the model.
+# * **Method A** goes through events. It finds the events that matter for the performance, and ranks pairs of such an event and a parameter by their interaction. The parameter of the strongest pair should be tuned first.
+#
+# The papers recommend method A, because it needs fewer runs. This notebook asks whether the methods find the right parameter. The right one is known from other runs, in which a single parameter was changed. The study [number of runs](studies/number_of_runs.ipynb) asks how many runs each method needs.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (pagerank and sort on Spark, one machine, recorded for this project; default parameters). The time of pagerank depends most on default.parallelism (**126 %** from the fastest to the slowest level) and that of sort on executor.cores (**23 %**), of the three parameters that were changed alone. A model of the time by all parameters names the same parameter in **2** of 2 programs. Going by way of events, as the papers do, names it in **1** program by Friedman's H and in **0** by the residual variance.
+# > **Answer** (pagerank and sort on Spark, our own programs on one machine, software events; default parameters). Of the parameters that were changed alone, `default.parallelism` changes the time of pagerank most, by **126 %**, and `executor.cores` that of sort, by **29 %**. Method B names both of them, but so does a simple rank correlation of each parameter with the time. Method A names the right parameter in **1** of 2 programs if pairs are ranked by Friedman's H, and in **0** if they are ranked by the paper's residual variance. In the paper, `broadcast.blockSize` changes the time of sort by 111 %. Here it is **6.6 %**, and chance alone often gives as much.
 
 # %% tags=["parameters"]
-program: str = "all"  # programs to study, separated by commas, or all that are recorded
+program: str = "all"  # programs to study, separated by commas
 n_events: int = 10  # important events that are paired with the parameters
-n_seeds: int = 20  # models behind the spread of an importance
-seed: int = 0  # of models and draws
+n_seeds: int = 20  # resampled sets of runs, for intervals and for the last table
+seed: int = 0  # of models and of draws
 settings: dict = {}  # jobs, executor, scheduler, interactive, profile, results_folder
 
 # %%
+from itertools import product
+
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from scipy import stats
 
-from cmlib import explore, plot, tuning
-from cmlib.experiments.tuning.recordings import load_tuned
+from cmlib import experiments, explore, plot, tuning
+from cmlib.errors import NothingRecordedError
+from cmlib.experiments.tuning.recordings import describe_tuned, load_levels, load_tuned
 from cmlib.experiments.tuning.settings import TABLE_IV
-from cmlib.interact import rank_pairs
 from cmlib.parallel import parallel_map
-from cmlib.plot.style import bars_across, blank
 from cmlib.rank import influence, regressor, stability
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
 # %%
 limits = {"n_events": (2, 30), "n_seeds": (2, 100), "seed": (0, 1_000_000)}
-notebook = begin(
-    "08_tuning", settings, program=program, n_events=n_events, n_seeds=n_seeds,
-    seed=seed,
-)
+notebook = begin("08_tuning", settings, program=program, n_events=n_events, n_seeds=n_seeds,
+                 seed=seed)
 results, workers = notebook.results, notebook.workers
-counterminer = paper("counterminer")["tuning"]
-tuned = load_tuned(wanted=program)
-one = next(iter(tuned.values()))
-kind = {"cycles": "hardware events"}.get(one.per, "software events and tracepoints")
-sizes = ", ".join(f"{len(each.runs)} runs of {name}" for name, each in tuned.items())
-source = f"{sizes}; {kind}; {one.machine['model_name']}, {one.machine['processors']} processors."
-print(f"Recorded for cmlib, not the paper's: {source} {one.runs.rates.shape[1]} events.")
-one.runs.rates.iloc[:5, :3].assign(seconds=one.runs.seconds).round(3)
+paper_values = paper("counterminer")["tuning"]
+BLUE, GRAY = "#0173b2", "#9aa0a6"
+FULL_NAMES = {abbr: each.name.removeprefix("spark.") for abbr, each in TABLE_IV.items()}
 
 # %% [markdown]
-# A row is a run with its first three events: how often an event happened per millisecond of processor time (per cycle where cycles were counted), and the execution time.
+# ## Data
 #
-# ## The runs
+# A run is one execution of a Spark program on a standalone cluster on one machine. The programs have the names and tasks of HiBench's programs, but they are our own code on generated input. They stand in for the paper's programs, which ran on a cluster of four nodes.
 #
-# Each program runs on a standalone cluster of Spark on one machine, with settings drawn at random: every parameter of Table IV independently, uniformly in the logarithm between two extremes with which the program still runs. The ranges determine the result: a parameter with a narrow range is unimportant by construction. Some parameters act only with a codec, a serializer or executors that are not Spark's defaults; those were set in all runs, except where the drawn value of another parameter replaces them: what needs `executor.cores=1` acts only in runs that drew 1.
+# There are two kinds of runs. In runs with *random settings*, every parameter is drawn independently; both methods learn from these. In other runs, a *single parameter is changed*; these show which parameter is right.
+#
+# For each run with random settings, the execution time and the rate of each event are known. Where cycles were counted, a rate is per cycle. Otherwise it is per millisecond of processor time, so that long runs do not have higher rates.
 
 # %%
-of_setting = {
-    abbr: {"parameter": each.name, "low": each.low, "default": each.default, "high": each.high}
-    | {"needs": ", ".join(f"{name}={value}" for name, value in each.needs.items())}
-    for abbr, each in TABLE_IV.items()
-}
-about = ("**Table IV.** Spark's parameters, with the range that each was drawn from, and what it "
-         "needs to act; default is Spark's (where one parameter was changed alone, exc was 1).")
-results.table(pd.DataFrame(of_setting).T.rename_axis("abbr"), "table4", about)
+try:
+    tuned = load_tuned(wanted=program)
+    levels = load_levels(wanted=program)
+except NothingRecordedError:
+    if program == "all":
+        raise
+    experiments.programs(notebook.database, program)  # an unknown program is an error
+    notebook.stop("Tuning needs runs of a Spark program under different settings, and this program "
+                  "has none. `cmlib record-tuning --program kmeans` records such runs.")
+programs = list(tuned)
+results.table(describe_tuned(tuned), "data", "**Table.** The runs with random settings, and the "
+              "machine that they ran on.")
 
 # %% [markdown]
-# Execution times, in the order of the runs. A trend would mean that the machine changed, not the settings; separate levels mean that one parameter determines most of the time.
+# The first runs of the first program, with the first two parameters and events:
 
 # %%
-seconds = {name: one.runs.seconds for name, one in tuned.items()}
-times = pd.concat(seconds, names=["program"]).reset_index()
-figure, _ = plot.run_times(times, ylabel="execution time [s]")
-drift = {name: stats.spearmanr(range(len(of)), of) for name, of in seconds.items()}
-drift = "; ".join(f"{name} {of.statistic:.2f} (p = {of.pvalue:.2f})" for name, of in drift.items())
-results.figure(figure, "times", f"**Figure.** Execution time of every run. {source} *See:* rank "
-               f"correlation of the time with the order of the runs: {drift}.")
-
+runs = tuned[programs[0]].runs
+first = pd.concat([runs.seconds, runs.parameters.iloc[:, :2], runs.rates.iloc[:, :2]], axis=1)
+first.head().round(3)
 
 # %% [markdown]
-# ## The effect of a single parameter
-#
-# The simplest experiment: one parameter at a time at both ends of its range, all others at the defaults of Table IV, except that executors have one processor each, without which nothing goes over the network. So *default* of exc (`executor.cores`) is 1 here, the same setting as low, and their circles show the run-to-run noise. Runs of all levels alternate; a program's panels share its default runs.
-#
-# The paper tunes two parameters of sort this way (its Figure 14): *bbs*, tied to the most important event, changes the time by 111.3 %, and *nwt*, tied to a lesser one, by 29.4 %. Here *nwt* was changed, without an effect that these runs could show. ***bbs* was not changed alone**, so the paper's largest number has no counterpart on this page: those runs were never made.
+# The next table lists the parameters. Random values are drawn uniformly in the logarithm between *low* and *high*. These ranges determine the result: a parameter with a narrow range is unimportant by construction. Some parameters act only together with another setting, which is then set in all runs (column *needs*). `executor.cores` must be 1 for two of them. They act only in runs that drew this value.
 
 # %%
-def full_name(parameter):
-    """Spark's name of a parameter that Table IV abbreviates."""
-    return TABLE_IV[parameter].name.removeprefix("spark.")
-
-
-@plot.styled
-def times_by_level(groups):
-    """Each run's time by the level of one parameter, with the level's mean."""
-    figure, axes = plot.panels([*groups.groups] or [""], columns=3, height=2.5)
-    for ax, (names, own) in zip(axes, groups, strict=False):
-        place = own["level"].map(["low", "default", "high"].index)
-        means = own["seconds"].groupby(place).mean()
-        ax.plot(place, own["seconds"], "o", ms=4, mfc="none")
-        ax.plot(means.index, means, "_", ms=30, mew=2, color="#222222")
-        ax.set_xticks(range(3), ["low", "default", "high"])
-        ax.set(title=f"{names[0]}: {full_name(names[1])}", ylabel="execution time [s]")
-        ax.set(ylim=(0, 1.1 * own["seconds"].max()), xlim=(-0.5, 2.5))
-    return figure, axes
-
+table4 = {}
+for abbr, each in TABLE_IV.items():
+    needs = [f"{key.removeprefix('spark.')}={value.rpartition('.')[2]}"
+             for key, value in each.needs.items()]
+    table4[abbr] = {"parameter": each.name, "low": each.low, "default": each.default,
+                    "high": each.high, "needs": ", ".join(needs)}
+table4 = pd.DataFrame(table4).T
+results.table(table4.rename_axis("abbr"), "table4", "**CounterMiner, Table IV.** Spark's "
+              "parameters, the range of their random values here, and Spark's default.")
 
 # %%
-def spread(groups):
-    """How much longer the slowest group takes than the fastest, by their means [%]."""
-    means = [group.mean() for group in groups]
-    return 100 * (max(means) / min(means) - 1)
-
-
-def variation(groups, draws=2000):
-    """That of a parameter's levels, and how often permuted runs vary as much."""
-    rng, groups = np.random.default_rng(seed), [np.asarray(group) for group in groups]
-    cuts, everything = np.cumsum([len(group) for group in groups])[:-1], np.concatenate(groups)
-    drawn = [spread(np.split(rng.permutation(everything), cuts)) for _ in range(draws)]
-    p = (1 + np.sum(np.array(drawn) >= spread(groups) * (1 - 1e-12))) / (1 + draws)
-    return {"variation": spread(groups), "p": p}
-
+times = pd.concat({name: own.runs.seconds for name, own in tuned.items()}, names=["program"])
+figure, _ = plot.run_times(times.reset_index(), ylabel="execution time [s]")
+results.figure(figure, "times", "**Figure.** Execution times of the runs with random settings, in "
+               "the order in which they ran. A trend would mean that the machine changed. Separate "
+               "levels mean that one parameter determines most of the time.")
 
 # %%
-tried = pd.concat([each.levels.assign(program=name) for name, each in tuned.items()])
-rows = []
-for (name, parameter), own in tried.groupby(["program", "parameter"], sort=False):
-    times = own.groupby("level")["seconds"].apply(list)
-    rows.append({"program": name, "parameter": parameter, **variation(times)})
-varied = pd.DataFrame(rows, columns=["program", "parameter", "variation", "p"])
-at_default = tried["level"] == "default"  # runs that all parameters share
-shared = tried[at_default].groupby(["program", "parameter"]).size().groupby("program").max()
-alone = ", ".join(f"{len(own)} of {name} and {shared.get(name, 0)} with none"
-                  for name, own in tried[~at_default].groupby("program", sort=False))
-figure, _ = times_by_level(tried.groupby(["program", "parameter"], sort=False))
-results.figure(
-    figure,
-    "fig14",
-    "**CounterMiner, Fig. 14.** Execution time by the level of one parameter, a circle a run; the "
-    f"bar is their mean. Ends and defaults are in Table IV, but exc's default, which is 1 here. "
-    f"Runs with one parameter changed: {alone or 'none'}. *See:* "
-    + ("; ".join(f"{row.program} by {full_name(row.parameter)} {row.variation:.0f} %"
-                 for row in varied.sort_values("variation").tail(2)[::-1].itertuples())
-       or "no parameter was changed alone") + ".",
-)
-
-# %%
-tied = counterminer["sort"]
-results.table(
-    varied,
-    "variation",
-    "**Table.** How much longer the slowest level takes than the fastest [%]; p: how often runs "
-    "permuted between the levels vary as much (each parameter by itself; notebook "
-    "studies/number_of_runs multiplies "
-    "by how many were tried, from other permutations). "
-    f"The paper, for sort: bbs {tied['variation_percent']} %, "
-    f"nwt {tied['loosely_tied_variation_percent']} %.",
-    decimals=4,
-)
+trend = {}
+for name, own in tuned.items():
+    correlation = stats.spearmanr(range(len(own.runs)), own.runs.seconds)
+    seconds = own.runs.seconds
+    trend[name] = {"shortest [s]": seconds.min(), "median [s]": seconds.median(),
+                   "longest [s]": seconds.max(), "p": correlation.pvalue,
+                   "correlation with the order": correlation.statistic}
+results.table(pd.DataFrame(trend).T.rename_axis("program"), "trend", "**Table.** Execution times, "
+              "and their rank correlation with the order of the runs.")
 
 # %% [markdown]
-# The parameter that changes a program's time most in this table is what the methods below should name first. This reference covers only the parameters that were changed alone; the others have no such runs.
+# ## One parameter at a time
+#
+# The *variation* of a parameter is how much longer the program takes at the slowest level than at the fastest. With $\bar t_\ell$ as the mean time of the runs at level $\ell$,
+#
+# $$\mathrm{variation} = \left(\frac{\max_\ell \bar t_\ell}{\min_\ell \bar t_\ell} - 1\right) \times 100\,\%.$$
+#
+# It is never 0, because equal runs differ too. So it is compared with variations by chance. The runs were made in *passes*: each pass makes every run once. If the level had no effect, the times of a pass could as well be exchanged among the levels.
+#
+# **By hand.** In each of three passes, a run with 64k takes 10 s and a run with 16m takes 20 s, so the variation is 100 %. The two times of a pass can be exchanged or not, which gives $2^3 = 8$ arrangements. In two of them (none exchanged, all exchanged) the variation is 100 %. In the other six the means are 40/3 and 50/3 s, and the variation is 25 %. So the median variation by chance is 25 %, and $p = 2/8$: three passes are too few to exclude chance.
+
 
 # %%
-n_tried = varied.groupby("program")["p"].transform("size")
-changing = varied[varied["p"] * n_tried <= 0.05].sort_values("variation", kind="stable")
-truth = changing.groupby("program", sort=False)["parameter"].last().to_dict()
-print("Changes the time most: " + ("; ".join(
-    f"{name}, {full_name(parameter)}" for name, parameter in truth.items()) or "none is known to"))
+def variation(runs):
+    t = runs.groupby("level")["seconds"].mean()
+    return 100 * (t.max() / t.min() - 1)
+
+
+example = pd.DataFrame([("bbs", level, number, seconds) for number in range(3)
+                        for level, seconds in (("64k", 10.0), ("16m", 20.0))],
+                       columns=["parameter", "level", "pass", "seconds"])
+np.testing.assert_allclose(tuning.compare_levels(example)["variation"], variation(example))
+tuning.compare_levels(example).round(2).style.hide(axis="index").format(precision=2)
 
 # %% [markdown]
-# ## Parameters directly (method B)
+# The same follows for all parameters that were changed alone, each to both ends of its range in Table IV. One exception: in these runs `executor.cores` is 1 by default, which is also its low end. The difference between its *low* and *default* runs is therefore noise, which makes it a control.
 #
-# Boosted regression trees predict the time from the thirteen parameters. The importance of a parameter is the share of the squared error that splits on it remove, over all trees (Friedman 2001). The lines hold 90 % of the models of resampled runs: parameters whose lines overlap are in no certain order.
+# Runs made in turn on one machine are a *session*. Times of different sessions cannot be compared.
 
 # %%
-model = regressor(boosting=tuning.FEW_ROWS, seed=seed).fit(one.runs.parameters, one.runs.seconds)
-first = influence(model)
-print(f"{next(iter(tuned))}, one model of all its runs: {full_name(first.index[0])} has "
-      f"{first.iloc[0]:.0f} % of the importance; the figure has the mean of {n_seeds} models")
-direct = {}
-for name, one in tuned.items():
-    drawn = stability.draw_importances(
-        one.runs.parameters, one.runs.seconds, seeds=range(n_seeds), boosting=tuning.FEW_ROWS
-    )
-    direct[name] = stability.importance_spread(drawn).rename_axis("parameter").reset_index()
-    direct[name]["label"] = direct[name]["parameter"].map(full_name)
-ends = {"value": "mean", "low": "low", "high": "high", "label": "label"}
-figure, _ = plot.ranking(direct, **ends, xlabel="importance for the time [%]", columns=2)
-results.figure(
-    figure,
-    "parameters",
-    "**Figure.** Importance of each parameter in a model of the execution time by the parameters, "
-    f"mean of {n_seeds} models of resampled runs; lines: 90 % of these. *See:* first come "
-    + ", ".join(f"{rows['label'].iloc[0]} ({name}) with {rows['mean'].iloc[0]:.0f} %"
-                for name, rows in direct.items()) + ".",
-)
+levels["session of"] = levels["program"] + ", " + levels["session"]
+letters = dict(zip(levels["session of"].unique(), "ABCDEFGHIJKLMNOPQRSTUVWXYZ", strict=False))
+levels["letter"] = levels["session of"].map(letters)
+sessions = levels.groupby(["letter", "program", "session"]).agg(
+    passes=("pass", "nunique"), runs=("date", "nunique"))
+sessions = sessions.reset_index(["program", "session"])
+results.table(sessions, "sessions", "**Table.** The sessions, "
+              "with date and processor.")
+
+# %%
+levels["order"] = levels["level"].map({"low": 0, "default": 1, "high": 2})
+levels = levels.sort_values(["letter", "parameter", "order"], kind="stable")
+cases = levels["letter"] + ": " + levels["program"] + ", " + levels["parameter"].map(FULL_NAMES)
+figure, _ = plot.dots_by_program(levels.assign(program=cases), value="seconds", hue="level",
+                                 xlabel="execution time [s]", grey=["default"])
+results.figure(figure, "fig14", "**CounterMiner, Fig. 14.** Execution times by the level of one "
+               "parameter, one mark per run; the letter is the session. The paper's figure shows "
+               "sort with `broadcast.blockSize` and `network.timeout`. Look for parameters with "
+               "marks of one color apart from the others.")
+
+# %%
+varied = {name: tuning.compare_levels(own, seed=seed)
+          for name, own in levels.groupby(["letter", "program"])}
+varied = pd.concat(varied, names=["session", "program"]).reset_index(["session", "program"])
+of_sort = paper_values["sort"]
+printed = {("sort", of_sort["tied"]): of_sort["variation_percent"],
+           ("sort", of_sort["loosely_tied"]): of_sort["loosely_tied_variation_percent"]}
+varied["paper"] = [printed.get(case, np.nan)
+                   for case in zip(varied["program"], varied["parameter"], strict=True)]
+shown = varied.assign(parameter=varied["parameter"].map(FULL_NAMES))
+shown = shown.rename(columns={"variation": "variation [%]", "by_chance": "by chance [%]",
+                              "paper": "paper [%]"})
+results.table(shown, "variation", "**Table.** Variation of the execution time by each parameter "
+              "that was changed alone. *By chance*: median variation after exchanging times within "
+              "passes; it also grows with the effect. *p*: share of exchanges that vary at least "
+              "as much, times the number of parameters in the session.",
+              decimals={"variation [%]": 1, "by chance [%]": 1, "p": 3, "paper [%]": 1})
 
 # %% [markdown]
-# ## Events first (method A)
+# Of the parameters with $p \le 0.05$ in a session, the one with the largest variation is the *right* parameter of the program. The methods below should name it. They choose among all parameters of Table IV, while only a few were changed alone. One of the others might have a larger effect; this is not known.
+
+# %%
+clear = varied[varied["p"] <= 0.05].sort_values("variation")
+right = clear.groupby("program")["parameter"].last().reindex(programs)
+
+# %% [markdown]
+# ## The two methods
 #
-# Events are rates, so that a long run does not have higher values of all. A first model, of the time by the events (of IPC, where cycles were counted), ranks them by importance. A second model of the time has both as inputs, the `n_events` most important events $e$ and all parameters $p$ (GBRT study, Eq. 9); in it, pairs of an event and a parameter are ranked:
+# **Method B** fits boosted regression trees to the time $t$ as a function of the parameters $p_1 \dots p_m$. The importance of a parameter is the share of the squared error that splits on it remove, over all trees (Friedman 2001).
+#
+# **Method A** takes two models. The first explains the performance by the events, and yields the $n$ most important ones, $e_1 \dots e_n$. Where cycles were counted, it explains the IPC of each interval, as in the papers. Otherwise it explains the time of each run. The second model explains the time by these events and all parameters together (GBRT paper, Eq. 9):
 #
 # $$\vec v = (e_1, e_2, \dots, e_n, p_1, p_2, \dots, p_m) \tag{9}$$
 #
-# CounterMiner ranks a pair by its *residual variance*: a linear function of the pair's two values is fitted to the **observed** performance of $n$ examples, and its squared errors are added up (its Eq. 12, in its letters: $p_i$ is what the function predicts for an example, $\bar p$ what was observed; neither is a parameter, and $v$ is a number, not the vector of Eq. 9)
+# In this model $\hat t$, the pairs of an event and a parameter are ranked. CounterMiner's measure is the *residual variance*. A plane is fitted to the predictions at the pair's values $x_i$ in each run $i$, with all other inputs at their means. The intensity of the pair is the sum of squared residuals:
 #
-# $$v = \sum_{i=1}^n (p_i - \bar p)^2, \tag{12}$$
+# $$v = \sum_{i} \big(\hat t(x_i) - a - b^\top x_i\big)^2 \tag{12}$$
 #
-# which puts first the pairs that explain least (notebook 04). Here the linear function is fitted to the **model's predictions** $\hat t$ at the pair's values $x_i$, all other inputs at their means, over the $n$ runs (Elith, Leathwick and Hastie 2008):
+# Notebook 04 explains this reading of the paper's Eq. 12, and shows that the measure takes the curve of a single input for an interaction. Friedman's H does not. With $F_{ep}$ as the mean prediction for the pair's values, and $F_e$ and $F_p$ as those for a single input, each minus its mean over the runs,
 #
-# $$v = \sum_{i=1}^{n} \big(\hat t(x_i) - a - b^\top x_i\big)^2$$
+# $$v^{H} = \sum_i (F_{ep} - F_e - F_p)^2.$$
 #
-# This residual variance takes any nonlinear effect of a single input for an interaction: where one event is in all of its first pairs with nearly equal shares, it ranks that event's nonlinearity, and the order of the parameters is arbitrary. Friedman's H measures only the joint effect: with $F_{ep}$ the model's mean prediction by the pair, and $F_e$, $F_p$ those by each alone, all with mean 0, $H^2 = \sum_i (F_{ep} - F_e - F_p)^2 / \sum_i F_{ep}^2$; a pair's importance is its share of the numerators of all pairs. The figure has this share, the table both.
-
-# %%
-def couple(runs, measure):
-    """Pairs of an important event and a parameter, by how strongly they act on the time."""
-    important = tuning.important_events(runs, seed=seed).index[:n_events]
-    X = pd.concat([runs.rates[important], runs.parameters], axis=1)
-    how = {"method": measure, "boosting": tuning.FEW_ROWS, "n_points": 20, "seed": seed}
-    return rank_pairs(X, runs.seconds, important, partners=runs.parameters.columns, **how)
-
-
-runs, pairs = [one.runs for one in tuned.values()], {}
-for measure in ("residual_variance", "h_statistic"):
-    ranked = parallel_map(lambda own, by=measure: couple(own, by), runs, workers)
-    pairs[measure] = dict(zip(tuned, ranked, strict=True))
-by_plane, by_h = pairs.values()
+# The importance of a pair is its intensity in percent of the sum over all pairs (Eq. 13). We use LightGBM with 100 trees of at most 4 leaves, at least 2 runs per leaf, and each tree grown on a random 80 % of the runs.
 
 
 # %%
-def short(name):
-    """An event's name; of a tracepoint without its family."""
-    return name.rpartition(":")[2].removeprefix("sys_enter_")
+def fit(X, y):
+    return regressor(boosting=tuning.FEW_ROWS, seed=seed).fit(X, y)
 
 
-def importances(ranked):
-    """Importance of each pair [%]: a row an event, a column a parameter."""
-    table = ranked.pivot(index="event_b", columns="event_a", values="importance")
-    rows, columns = (table.max(axis=axis).sort_values(ascending=False).index for axis in (1, 0))
-    return table.loc[rows, columns].rename(index=full_name, columns=short)
+def method_B(runs):
+    return influence(fit(runs.parameters, runs.seconds))
 
 
-@plot.styled
-def pair_maps(maps):
-    """A heat map of pairs a program."""
-    figure, axes = plot.panels(list(maps), columns=1, height=4.2)
-    for ax, (name, table) in zip(axes, maps.items(), strict=True):
-        written = table.map(lambda percent: f"{percent:.0f}" if percent >= 1 else "")
-        sns.heatmap(table, ax=ax, cmap="Blues", annot=written, fmt="", linewidths=0.5,
-                    cbar_kws={"label": "importance of the pair [%]"})
-        ax.set(title=name, xlabel="event", ylabel="")
-        ax.tick_params(axis="x", rotation=45)
-    return figure, axes
+def method_A(runs, intensity):
+    e = influence(fit(runs.examples, runs.performance)).index[:n_events]
+    v = pd.concat([runs.rates[e], runs.parameters], axis=1)[sorted([*e, *runs.parameters])]  # Eq. 9
+    t = fit(v, runs.seconds)
+    pairs = product(e, runs.parameters)
+    intensities = pd.Series({pair: intensity(t, v, *pair) for pair in pairs})
+    return 100 * intensities / intensities.sum()  # Eq. 13
 
 
-# %%
-maps = {}
-for name, ranked in by_h.items():
-    right = full_name(truth[name]) if name in truth else ""
-    title = f"{name}: pairs that interact most; → changes the time most when changed alone"
-    maps[title] = importances(ranked).rename(index={right: f"→ {right}"})
-figure, _ = pair_maps(maps)
-strongest = {name: ranked.iloc[0] for name, ranked in by_h.items()}
-flat = {name: ranked["importance"].head(10) for name, ranked in by_plane.items()}
-results.figure(
-    figure,
-    "fig13",
-    "**CounterMiner, Fig. 13.** Method A: interaction of an important event and a parameter in a "
-    "model of the time, by Friedman's H (numbers from 1 %; not an effect on the time, which is in "
-    f"Fig. 14); arrow: the parameter that method A should name. {source} *See:* it names that of "
-    "the strongest pair, "
-    + "; ".join(f"{short(pair['event_a'])} with {full_name(pair['event_b'])} "
-                f"({pair['importance']:.0f} %) in {name}" for name, pair in strongest.items())
-    + ". By the residual variance the first ten lie between "
-    + "; ".join(f"{one.min():.1f} and {one.max():.1f} % ({name})" for name, one in flat.items())
-    + ", which ranks nothing.",
-)
+def residual_variance(t, v, e, p):  # Eq. 12
+    at_means = v.assign(**v.drop(columns=[e, p]).mean())
+    predicted, x = t.predict(at_means), (v[[e, p]] - v[[e, p]].mean()) / v[[e, p]].std()
+    plane = np.column_stack([np.ones(len(x)), x])
+    a_b = np.linalg.lstsq(plane, predicted, rcond=None)[0]
+    return ((predicted - plane @ a_b) ** 2).sum()
 
-# %%
-both = {}
-for name in tuned:
-    by_pair = by_h[name].assign(place=range(1, len(by_h[name]) + 1)).set_index("pair")
-    renamed = by_pair[["importance", "place"]].rename(columns={"importance": "importance by H"})
-    joined = by_plane[name].join(renamed, on="pair")
-    both[name] = joined[["event_a", "event_b", "importance", "importance by H", "place"]]
-names = ["program", "event", "parameter", "residual variance [%]", "H [%]", "place by H"]
-pairs = pd.concat(both, names=["program"]).reset_index("program").set_axis(names, axis=1)
-later = pairs.groupby("program").cumcount().ge(10)
-results.table(
-    pairs.assign(later=later).sort_values("later", kind="stable").drop(columns="later"),
-    "pairs",
-    "**Table.** Importance of each pair [%] by the residual variance of the model and by "
-    "Friedman's H, and its place by H; the ten strongest of each program first.",
-    rows=10 * len(tuned),
-)
+
+def F(t, v, *held):
+    means = [t.predict(v.assign(**row)).mean() for row in v[list(held)].to_dict("records")]
+    return np.array(means) - np.mean(means)
+
+
+def H(t, v, e, p):
+    return ((F(t, v, e, p) - F(t, v, e) - F(t, v, p)) ** 2).sum()
 
 
 # %% [markdown]
-# ## The numbers
-
-# %%
-fig14 = {
-    ("sort", tied["tied"]): tied["variation_percent"],
-    ("sort", tied["loosely_tied"]): tied["loosely_tied_variation_percent"],
-}
-for row in varied.to_dict("records"):
-    name = f"variation of the time of {row['program']} by {full_name(row['parameter'])}"
-    value = fig14.get((row["program"], row["parameter"]))
-    note = f"slowest level against fastest; p = {row['p']:.4f}"
-    results.number(name, row["variation"], "%", paper=value, note=note)
-results.numbers()
+# ### A worked example
+#
+# A made-up program has two parameters $c$ and $d$ and one event $e$, all of them 0 or 1. Its eight possible runs take
+#
+# $$t = 10 + 6c + de.$$
+#
+# Changing $c$ alone makes the program 6 s slower, changing $d$ at most 1 s. So $c$ is the right parameter, and method B names it. But its effect does not depend on the event, so $c$ and $e$ do not interact. In the pair of $d$ and $e$, the interaction is $F_{ed} - F_e - F_d = (d - \frac12)(e - \frac12) = \pm\frac14$, and the sum of its squares over the eight runs is 0.5. This is the only interaction, so method A names $d$. Interaction and effect are different things.
 
 
 # %%
-VERDICTS = {True: "the same parameter", False: "not that one"}
+class Example:
+    def predict(self, v):
+        return (10 + 6 * v["c"] + v["d"] * v["e"]).to_numpy()
 
 
-def summarize(name):
-    """What was found of one program, in plain words."""
-    first = direct[name].iloc[0]
-    text = f"Method B names {first['label']}: {first['mean']:.0f} % of the importance in a model "
-    text += f"of the time ({first['low']:.0f} to {first['high']:.0f} in 90 % of {n_seeds} models "
-    text += "of resampled runs). "
-    if name not in truth:
-        return f"{text}None that was changed alone is known to change it."
-    text += f"Of the parameters changed alone, {full_name(truth[name])} changes it most "
-    text += f"(by {effects[name]:.0f} %). Method A, by way of events, names by its strongest pair "
-    ways = {"the residual variance": by_plane, "Friedman's H": by_h}
-    named = {way: ranked[name]["event_b"].iloc[0] for way, ranked in ways.items()}
-    return text + " and ".join(f"{full_name(own)} by {way} ({VERDICTS[own == truth[name]]})"
-                               for way, own in named.items()) + "."
-
-
-# %%
-tops = varied.set_index(["program", "parameter"])["variation"]
-effects = {name: tops[name, parameter] for name, parameter in truth.items()}
-if len(tuned) > 1 and truth:
-    most = ", ".join(f"{full_name(truth[name])} in {name} (by {effects[name]:.0f} %)"
-                     for name in tuned if name in truth)
-    same = {way: sum(ranked[name][column].iloc[0] == truth[name] for name in truth)
-            for way, ranked, column in (("H", by_h, "event_b"), ("plane", by_plane, "event_b"),
-                                        ("B", direct, "parameter"))}
-    for way, label in {"B": "by a model of the time", "H": "by events, Friedman's H",
-                       "plane": "by events, residual variance"}.items():
-        results.number(f"programs whose strongest parameter is named, {label}", same[way],
-                       "programs", note=f"of {len(truth)}")
-    display(results.finding(
-        f"On {most}: of the {n_tried.max()} of {len(TABLE_IV)} parameters that were changed alone "
-        f"these change the time most. A model of the time by all (method B) names the same in "
-        f"{same['B']} of {len(truth)} programs. By way of events (method A) it is named in "
-        f"{same['H']} of {len(truth)} by Friedman's H and in {same['plane']} by residual variance; "
-        "the papers say that both methods name the same (Spark on one machine, our recordings)."))
-for name in tuned:
-    display(results.finding(summarize(name), program=name))
+t, v = Example(), pd.DataFrame(list(product((0, 1), repeat=3)), columns=["c", "d", "e"])
+direct = influence(fit(v[["c", "d"]], pd.Series(t.predict(v))))
+worked = pd.DataFrame({
+    p: {"method B [%]": direct[p], "interaction with e, H [s²]": H(t, v, "e", p),
+        "interaction with e, residual variance [s²]": residual_variance(t, v, "e", p)}
+    for p in ("c", "d")}).T
+results.table(worked.rename_axis("parameter"), "example", "**Table.** The worked example.",
+              decimals=1)
 
 # %% [markdown]
-# ## Explore
-#
-# In JupyterLab: does the same parameter come first with fewer runs? Here the importance is of one model; the figure of method B has the mean of many.
+# The library computes the same faster. On the first program, both give the same importances:
 
 # %%
-@plot.styled
-def draw_parameter(ranked, seconds, values, title, chosen):
-    """Left, the importance of every parameter, one of them in another colour; right, its runs."""
-    figure, ((left, right),) = blank(3.4, columns=2)
-    colours = dict(zip([False, True], plot.palette(2), strict=True))
-    bars_across(left, ranked, ranked.index, [colours[name == chosen] for name in ranked.index])
-    left.set(title=title, xlabel="importance for the time [%]")
-    right.plot(values, seconds, "o", ms=4, mfc="none", color=colours[True])
-    right.set(title=chosen, xlabel=chosen, ylabel="execution time [s]", ylim=(0, None))
-    right.set_xscale("log", base=2)
-    return figure, (left, right)
+by_cell = method_A(runs, residual_variance)
+by_library = tuning.rank_through_events(runs, n_events=n_events, measure="residual_variance",
+                                        seed=seed).set_index(["event", "parameter"])["importance"]
+np.testing.assert_allclose(by_library.loc[by_cell.index], by_cell, rtol=1e-6)
+np.testing.assert_allclose(tuning.rank_directly(runs, seed=seed), method_B(runs))
+
+# %% [markdown]
+# ## Method B: the parameters directly
+#
+# The model is fitted to `n_seeds` resampled sets of runs (drawn with replacement).
+
+
+# %%
+def rank_correlation(runs, **options):
+    """Absolute rank correlation of each parameter with the time."""
+    columns = runs.parameters.assign(seconds=runs.seconds)
+    return columns.corr(method="spearman")["seconds"].drop("seconds").abs().fillna(0)
+
+
+def rank_by_pairs(measure):
+    """Return method A: each parameter by its strongest pair with an event."""
+    def rank(runs, seed):
+        pairs = tuning.rank_through_events(runs, n_events=n_events, measure=measure, seed=seed)
+        return pairs.groupby("parameter")["importance"].max()
+    return rank
+
+
+WAYS = {"rank correlation, no model": rank_correlation, "method B": tuning.rank_directly,
+        "method A, Friedman's H": rank_by_pairs("h_statistic"),
+        "method A, residual variance": rank_by_pairs("residual_variance")}
+
+
+def rank_resampled(name, number):
+    """Rank the parameters of a program in one resampled set of runs, in each way."""
+    runs = tuned[name].runs.resample([seed, number])
+    return pd.DataFrame({way: rank(runs, seed=number) for way, rank in WAYS.items()})
+
+
+jobs = list(product(programs, range(n_seeds)))
+resampled = dict(zip(jobs, parallel_map(lambda job: rank_resampled(*job), jobs, workers),
+                     strict=True))
+resampled = pd.concat(resampled, names=["program", "set", "parameter"])
+
+# %%
+bars = {}
+for name in programs:
+    draws = resampled.loc[name, "method B"].unstack("parameter")
+    bars[name] = stability.importance_spread(draws).rename_axis("parameter").reset_index()
+    is_alone = bars[name]["parameter"].isin(levels.loc[levels["program"] == name, "parameter"])
+    bars[name]["runs"] = np.where(is_alone, "also changed alone", "not changed alone")
+    bars[name]["label"] = bars[name]["parameter"].map(FULL_NAMES)
+figure, _ = plot.ranking(dict(list(bars.items())[:4]), value="mean", low="low", high="high",
+                         label="label", hue="runs", xlabel="importance for the time [%]",
+                         columns=2, colors={"also changed alone": BLUE, "not changed alone": GRAY})
+results.figure(figure, "parameters", "**Figure.** Method B: importance of each parameter in models "
+               "of the execution time (at most four programs). Mean of the resampled sets and the "
+               "range of 90 % of them. Blue parameters can be compared with Fig. 14 above.")
+
+# %% [markdown]
+# **Explore.** Do fewer runs name the same parameter? In JupyterLab, the panel below shows the first runs of a program. Move *runs*, and look whether the order in the table below the figure changes.
 
 
 # %%
 def draw_first_runs(program, n_runs, parameter):
-    """What the first runs say of the parameters, and each run's time by one of them."""
-    first, setting = tuned[program].runs.take(range(n_runs)), TABLE_IV[parameter]
-    ranked = tuning.rank_directly(first)
-    by_name = ranked.rename(lambda abbr: TABLE_IV[abbr].name)
-    figure, _ = draw_parameter(by_name, first.seconds, first.parameters[parameter],
-                               f"{program}, {len(first)} runs", setting.name)
-    rho = first.parameters[parameter].corr(first.seconds, method="spearman")
-    return figure, (f"<p>{setting.name}: {ranked[parameter]:.1f} % of the importance; rank "
-                    f"correlation with the time {rho:.2f}; default {setting.default}.</p>")
+    """Draw the times of the first runs by a parameter, and rank the parameters by these runs."""
+    runs = tuned[program].runs.take(range(n_runs))
+    frame = pd.DataFrame({"value": runs.parameters[parameter], "seconds": runs.seconds})
+    figure, (ax,) = plot.points({f"{program}: the first {n_runs} runs": frame}, x="value",
+                                y="seconds", xlabel=TABLE_IV[parameter].name,
+                                ylabel="execution time [s]", size=20)
+    ax.set_xscale("log", base=2)
+    ax.set_ylim(0, None)
+    ranked = pd.DataFrame({"importance, method B [%]": tuning.rank_directly(runs, seed=seed),
+                           "rank correlation (absolute)": rank_correlation(runs)})
+    ranked = ranked.sort_values("importance, method B [%]", ascending=False).head(5)
+    return figure, ranked.rename(FULL_NAMES).to_html(float_format="{:.2f}".format)
 
 
-first, most = next(iter(tuned)), min(len(one.runs) for one in tuned.values())
-leads = tuning.rank_directly(tuned[first].runs).index[0]
-names = [(TABLE_IV[abbr].name, abbr) for abbr in tuned[first].runs.parameters]
+most = min(len(own.runs) for own in tuned.values())
+names = [(FULL_NAMES[abbr], abbr) for abbr in runs.parameters]
 panel = explore.Panel(draw_first_runs, {
-    "program": explore.dropdown("program", list(tuned)),
-    "n_runs": explore.slider("runs", min(20, most), most, value=most),
-    "parameter": explore.dropdown("parameter", names, leads),
-})
-caption = (f"**Figure.** What the widgets show at first, {first}: left, the importance in one "
-           f"model; right, the time of each run by {full_name(leads)}, which comes first. {source}")
-panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
+    "program": explore.dropdown("program", programs),
+    "n_runs": explore.slider("runs", min(10, most), most, value=most),
+    "parameter": explore.dropdown("parameter", names, bars[programs[0]]["parameter"][0])})
+notebook.widget(panel, "explore", "**Figure.** The first program: the execution time of each run "
+                "by the parameter that method B names.")
 
 # %% [markdown]
-# ## What this doesn't show
+# ## Method A: through events
 #
-# The reference covers the few parameters that were changed alone; whether one of the others changes the time more is not known. Models of few runs can name another parameter: notebook studies/number_of_runs draws fewer of them. The cluster is one machine of two processors, and programs last seconds; start-up is part of every run.
+# In the paper, each program has one or two pairs that interact much more strongly than all others, and these differ between programs. Their parameters should be tuned first.
+
+# %%
+pairs = {}
+for name, measure in product(programs, ("h_statistic", "residual_variance")):
+    pairs[name, measure] = tuning.rank_through_events(
+        tuned[name].runs, n_events=n_events, measure=measure, seed=seed)
+IS_RIGHT, IS_OTHER = "right parameter, from Fig. 14", "other parameter"
+bars = {}
+for name in programs[:4]:
+    frame = pairs[name, "h_statistic"].head(10)
+    event = frame["event"].str.rpartition(":")[2].str.removeprefix("sys_enter_")
+    kind = np.where(frame["parameter"] == right[name], IS_RIGHT, IS_OTHER)
+    bars[name] = frame.assign(pair=event + " × " + frame["parameter"].map(FULL_NAMES), kind=kind)
+figure, _ = plot.ranking(bars, value="importance", label="pair", hue="kind", columns=1,
+                         xlabel="importance of the pair [%]", colors={IS_RIGHT: BLUE,
+                                                                      IS_OTHER: GRAY})
+results.figure(figure, "fig13", "**CounterMiner, Fig. 13, by Friedman's H.** Method A: the ten "
+               "strongest pairs of an event and a parameter. Method A names the parameter of the "
+               "first bar. It is right if this bar is blue. System calls are shown without the "
+               "prefix of their tracepoint.")
+
+# %%
+both = {}
+for name in programs:
+    by_h, by_plane = (pairs[name, measure].set_index(["event", "parameter"])["importance"]
+                      for measure in ("h_statistic", "residual_variance"))
+    both[name] = pd.DataFrame({"H [%]": by_h, "residual variance [%]": by_plane})
+    both[name]["place by H"] = by_h.rank(ascending=False, method="first").astype(int)
+    both[name]["place by residual variance"] = by_plane.rank(
+        ascending=False, method="first").astype(int)
+    both[name] = both[name].sort_values("place by H")
+both = pd.concat(both, names=["program"]).rename(FULL_NAMES, level="parameter")
+place = both.groupby("program").cumcount()
+both = pd.concat([both[place < 3], both[place >= 3]])
+results.table(both, "pairs", "**Table.** The three strongest pairs of each program by H, and their "
+              "importance by both measures. By the residual variance, all pairs of one event can "
+              "have nearly the same importance. Then the order of their parameters is arbitrary.",
+              rows=3 * len(programs), decimals=1)
+
+# %% [markdown]
+# ## Who names the right parameter?
 #
-# Importance is of a model, not a cause; whether the events are causes is tested in notebook studies/causes.
+# The table compares the methods with two baselines. The *rank correlation* of a parameter with the time (Spearman, absolute value) needs no model. *Random choice* takes one of all parameters. Each method names a parameter from all runs, and once from each resampled set.
+
+# %%
+named = []
+for name, (way, rank) in product(programs, WAYS.items()):
+    first = rank(tuned[name].runs, seed=seed).idxmax()
+    choices = resampled.loc[name, way].unstack("parameter").idxmax(axis=1)
+    named.append({"program": name, "method": way, "names": FULL_NAMES[first],
+                  "right": first == right[name],
+                  "right, resampled [%]": 100 * (choices == right[name]).mean()})
+named = pd.DataFrame(named)
+named = named[named["program"].isin(right.dropna().index)]  # the right parameter is known
+chance = pd.DataFrame({"program": right.dropna().index, "method": "random choice", "names": "",
+                       "right, resampled [%]": 100 / len(TABLE_IV)})
+shown = named.assign(right=named["right"].map({True: "yes", False: "no"}))
+shown = pd.concat([shown, chance]).fillna({"right": ""}).sort_values("program", kind="stable")
+results.table(shown.reset_index(drop=True), "named", "**Table.** The parameter that each method "
+              "names, and whether it is the right one. Last column: share of the resampled sets in "
+              "which it names the right one. A program whose right parameter is not known is left "
+              "out.", decimals=0)
+
+# %% [markdown]
+# ## Result
 #
-# ## On your own program
+# The paper's numbers are of HiBench's sort on a cluster of four servers. The paper does not say which values it compares, or how its variation is defined.
+
+# %%
+for row in varied.itertuples():
+    date = sessions.loc[row.session, "session"][:10]
+    results.number(f"variation of the time of {row.program} by {FULL_NAMES[row.parameter]}, {date}",
+                   row.variation, "%",
+                   paper=None if np.isnan(row.paper) else row.paper,
+                   note=f"by chance {row.by_chance:.1f} %")
+n_known = named["program"].nunique()
+for way, rows in named.groupby("method", sort=False):
+    results.number(f"programs whose right parameter is named, {way}", int(rows["right"].sum()),
+                   f"of {n_known}")
+for row in named.itertuples():
+    results.number(f"resampled sets that name the right parameter of {row.program}, {row.method}",
+                   row[5], "%")
+results.numbers()
+
+# %% [markdown]
+# ## Limitations
 #
-# `cmlib record-tuning --program kmeans` records another Spark program that cmlib has (wordcount, pagerank, aggregation, join, scan, bayes, kmeans, graphanalytics, inmemoryanalytics): 60 runs with random settings, then each parameter changed alone; then `cmlib run paper 08_tuning -p program=kmeans`. There is no command for a jar of your own. In a checkout of cmlib it becomes such a program by a `case` in `workloads/cmlib_workloads/spark/src/HiBench.scala` and an entry of that name under `HiBench` in `data/programs/programs.yaml` (`docs/add-a-program.md`). To change first: `n_events`, how many events method A pairs with the parameters.
+# * Two programs and a few parameters are little. A parameter that was never changed alone could have a larger effect.
+# * Session C, with the paper's two parameters, was not recorded on an idle machine: other programs ran at a lower priority. The order of its runs is random in each pass. It is not the machine of the runs with random settings.
+# * The machines have two processors, and programs last about 10 to 30 s. The start of Spark is part of every run. On a cluster, other parameters may matter.
+# * Software events count what the kernel does: system calls, page faults, packets. Of the processor itself they show nothing. The paper's method A ranks hardware events by a model of IPC, with one row per interval. Here it has one row per run, which takes its main advantage away.
+# * Parameters are drawn independently, so rank correlation works well. It misses a parameter whose best value lies in the middle of its range.
+# * Importance in a model is not a cause. The study [causes](studies/causes.ipynb) makes important events more frequent, and measures whether the time changes.
 #
-# **References.** Lv et al., *CounterMiner*, MICRO 2018, §V-D. Lv, Sun, Yu, on gradient boosting and processor events, 2018, §4.3. Friedman and Popescu, *Predictive learning via rule ensembles*, 2008. Elith, Leathwick and Hastie, *A working guide to boosted regression trees*, 2008. Friedman, *Greedy function approximation: a gradient boosting machine*, 2001.
+# ## Your own program
+#
+# The notebook needs runs of a Spark program with different settings. It stops for any other recording, such as an imported file of `perf stat -I`. Record another of the Spark programs that come with cmlib, then run the notebook:
+#
+# ```sh
+# cmlib record-tuning --program kmeans
+# papermill notebooks/08_tuning.ipynb out.ipynb -p program kmeans
+# ```
+#
+# The command makes 60 runs with random settings, and then changes single parameters. A Spark job of your own must first become such a program, see *add a program* in the documentation. Change `n_events` first: it is the number of events that method A pairs with the parameters.
+#
+# ## References
+#
+# * Lv, Sun, Luo, Wang, Yu, Qian: *CounterMiner*, MICRO 2018, §V-D.
+# * Lv, Sun, Yu: *Mining CPU performance data based on gradient boosting regression tree*, 2018 (in Chinese), §4.3. This is the GBRT paper.
+# * Friedman: *Greedy function approximation: a gradient boosting machine*, Annals of Statistics, 2001.
+# * Friedman, Popescu: *Predictive learning via rule ensembles*, Annals of Applied Statistics, 2008.
 
 # %%
 results.save()

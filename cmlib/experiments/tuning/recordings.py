@@ -78,6 +78,35 @@ def load_tuned(folder: str | Path = "", wanted: str = "all") -> dict[str, Tuning
     return tuned
 
 
+def describe_tuned(tuned: dict[str, TuningRuns]) -> pd.DataFrame:
+    """Describe the runs of each program with random settings, and the machine that recorded them.
+
+    Parameters
+    ----------
+    tuned : dict of str to TuningRuns
+        As :func:`load_tuned` gives it.
+
+    Returns
+    -------
+    DataFrame
+        A row a program (index): ``runs`` and ``events``, their numbers; ``counted``, such as "software events";
+        ``rates per``, what counts are divided by; ``processor`` (name), ``processors`` (number of them) and
+        ``virtual machine`` ("no" if there is none).
+    """
+    rows = {}
+    for name, own in tuned.items():
+        rows[name] = {
+            "runs": len(own.runs),
+            "events": own.runs.rates.shape[1],
+            "counted": own.provenance(name).kind,
+            "rates per": "cycle" if own.per == "cycles" else "ms of processor time",
+            "processor": own.machine.get("model_name"),
+            "processors": own.machine.get("processors"),
+            "virtual machine": own.machine.get("virtual") or "no",
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("program")
+
+
 def load_levels(folder="", wanted="all"):
     """Read the times of runs in which one parameter was changed and of those at the defaults, of every session.
 

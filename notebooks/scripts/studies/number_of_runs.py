@@ -180,8 +180,8 @@ alone = pd.concat(alone, names=["program"]).reset_index(level="program")
 right = alone[alone["p"] <= 0.05].sort_values("difference").groupby("program").last()
 results.table(alone, "alone", "**Table.** Parameters changed alone: how much longer the slowest "
               "level takes than the fastest [%], and p of the difference, times the number of "
-              "parameters tried with the program (notebook 08 prints it without, from other "
-              "permutations, so that the two differ a little).", decimals=3)
+              "parameters tried with the program (notebook 08 exchanges runs within passes "
+              "only, so that its p differs).", decimals=3)
 
 # %%
 def sizes_of(runs):
