@@ -6,7 +6,7 @@ import pytest
 
 from cmlib import places, report
 from cmlib.errors import NothingRecordedError
-from cmlib.experiments.published import cloudsuite, how_to_get
+from cmlib.experiments.published import cloudsuite, how_to_get, shorten_event
 from cmlib.io import public
 
 HERE = "graph_analytics"
@@ -22,6 +22,25 @@ def test_rows_are_rates_of_all_runs_and_tell_neither_instructions_nor_cycles():
         again = data.X["branches"] * data.counts["instructions"]
         np.testing.assert_allclose(again, data.counts["branches"])
         assert not {"instructions", "cycles", "UOPS_RETIRED_ALL", "RETIRED_UOPS", "seconds"} & set(data.X)
+
+
+@pytest.mark.slow
+def test_short_names_of_events_differ():
+    for data in cloudsuite("all").values():
+        short_names = {shorten_event(event) for event in data.X}
+        assert len(short_names) == data.X.shape[1]
+
+
+@pytest.mark.parametrize(
+    ("event", "short_name"),
+    [
+        ("L1-dcache-load-misses", "L1D load misses"),
+        ("FP_COMP_OPS_EXE_SSE_SCALAR_DOUBLE", "FP scalar double"),
+        ("L2_RQSTS_CODE_RD_MISS", "L2 code read miss"),
+    ],
+)
+def test_names_of_events_are_shortened_for_figures(event, short_name):
+    assert shorten_event(event) == short_name
 
 
 def test_another_program_than_cloudsuites_is_left_to_other_notebooks():

@@ -2,8 +2,8 @@
 
 A set is a group of such files under one name, as ``cmlib fetch`` downloads it, such as "cloudsuite".
 :func:`counts_of` gives the counts and running shares of a file's runs (DataFrames, a row an interval),
-:func:`cloudsuite` a dict of :class:`PublishedMatrix`. A file that is not here is left out; a NothingRecordedError
-for a program that is not listed.
+:func:`cloudsuite` a dict of :class:`PublishedMatrix`, :func:`shorten_event` a name for the labels of a figure. A file
+that is not here is left out; a NothingRecordedError for a program that is not listed.
 """
 
 from __future__ import annotations
@@ -30,6 +30,18 @@ _MOST_ROWS = 500
 _UOPS = ("UOPS_RETIRED_ALL", "RETIRED_UOPS")  # not used to explain IPC: they nearly count instructions
 # Settings with fewer trees than the default, as there are many programs.
 QUICK = Boosting(trees=60, learning_rate=0.15, rows_per_leaf=3)
+# Parts of events' names, and what a figure's label has in their place.
+_SHORT_NAMES = {
+    r"FP_COMP_OPS_EXE_(SSE_FP_|SSE_(?!FP$))?": "FP ",
+    r"SIMD_FP_256_": "AVX ",
+    r"SSEX_UOPS_RETIRED_": "SSE ",
+    r"RETIRED_MMX_FP_INSTRUCTIONS_": "retired ",
+    r"L2_RQSTS_": "L2 ",
+    r"CODE_RD": "code read",
+    r"L1-([di])cache": r"L1\1",
+    r"[-_]": " ",
+}
+_ACRONYMS = {"avx", "fp", "fpu", "l1d", "l1i", "l2", "llc", "mmx", "sse", "sse2", "x87"}
 
 
 @dataclass(frozen=True)
@@ -122,6 +134,14 @@ def cloudsuite(program: str = "all") -> dict[tuple[str, str], PublishedMatrix]:
             counted = tuple(event for counts in runs for event in counts)
             note_read(Provenance(OTHERS_HARDWARE, (row.program,), counted, "cloudsuite"))
     return rows
+
+
+def shorten_event(event):
+    """Abbreviate an event of CloudSuite's recordings: "L1-dcache-load-misses" becomes "L1D load misses"."""
+    for pattern, short in _SHORT_NAMES.items():
+        event = re.sub(pattern, short, event)
+    words = event.lower().split()
+    return " ".join(word.upper() if word in _ACRONYMS else word for word in words)
 
 
 @functools.cache

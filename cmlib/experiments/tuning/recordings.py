@@ -22,7 +22,7 @@ from cmlib.experiments.tuning.settings import FOLDER, LEVELS_FOLDER, emitted_of,
 from cmlib.intervals import lengths_by_ends, whole_intervals
 from cmlib.io.archive import readable
 from cmlib.io.archive.runs import read_run_metadata
-from cmlib.io.provenance import OWN_HARDWARE, SOFTWARE_EVENTS, Provenance, note_read
+from cmlib.io.provenance import OWN_HARDWARE, SOFTWARE_EVENTS, Provenance, note_read, provenance_of_run
 from cmlib.io.store.raw import read_counts
 
 RECORD = "cmlib record-tuning"
@@ -134,17 +134,21 @@ def load_levels(folder="", wanted="all"):
     CmlibError
         If the runs of a session are of several machines or scales.
     """
-    frames = {}
+    frames, kinds = {}, {}
     for session in (FOLDER, LEVELS_FOLDER):
         place = hardware_first(Path(folder or places.recordings_dir()) / session)
         for name, recorded in _recorded(place).items():
             frames.setdefault(name, []).append(_session_levels(name, recorded))
+            kinds.setdefault(name, set()).update(provenance_of_run(meta).kind for _, meta, _, _ in recorded)
     frames = {name: pd.concat(sessions) for name, sessions in frames.items()}
     frames = {name: levels for name, levels in frames.items() if len(levels)}
     if not frames:
         raise NothingRecordedError(f"no run with one parameter changed is recorded yet: run `{RECORD}`")
     about = "the programs of which one parameter of Spark was changed"
     names = resolve_names(wanted, frames, about=about, todo=f"If it runs on Spark: `{RECORD} --program NAME`")
+    for name in names:
+        for kind in kinds[name]:
+            note_read(Provenance(kind, (name,)))  # only times are read, no events
     return pd.concat([frames[name] for name in names], ignore_index=True)
 
 

@@ -13,19 +13,19 @@
 # %% [markdown]
 # # CloudSuite: does one pair of events dominate the others?
 #
-# **Question.** Does the interaction of one pair of events dominate that of all others in CloudSuite's programs, as in CounterMiner's Figure 12, and by more than where no two events act together?
+# **Question.** Does one pair of events interact much more than all others in CloudSuite's programs, as in CounterMiner's Figure 12, and more than in data without interactions?
 #
-# *Reads* the recordings of [notebook studies/cloudsuite](cloudsuite.ipynb), which others made and which come with cmlib: eight programs of CloudSuite on up to four processors, about twenty events. *Writes* the first pair of each recording, with its share for IPC as recorded and for IPC without interactions.
+# *Reads* the recordings of [notebook studies/cloudsuite](cloudsuite.ipynb), which others made and which come with cmlib: eight programs of CloudSuite on up to four processors, about twenty events. *Writes* the strongest pairs of each recording, and the share of the first pair for IPC as recorded and for IPC without interactions.
 #
-# A pair's *share* is its interaction intensity in percent of that of all pairs; the *first pair* is the one with the largest share; a *recording* is all runs of a program on one processor. Of first pairs in CloudSuite the paper prints two shares: 64 % in WebServing and 19 % in GraphAnalytics.
+# A pair's *share* is its interaction intensity in percent of that of all pairs. The *first pair* is the one with the largest share. A *recording* is all runs of a program on one processor. The paper prints the share of two first pairs of CloudSuite: 64 % in WebServing and 19 % in GraphAnalytics.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (23 recordings of CloudSuite on four processors, by others; default parameters). No pair dominates. By the paper's Eq. 12 the first of 15 pairs has **11 %** of the interaction intensity in the median recording (paper: 19 % and 64 % in two programs), and **11 %** as well if IPC is made so that no two events interact. By Friedman's H it has **33 %**, without interactions **28 %**. The first pair exceeds all draws without interactions in **6** of 23 recordings by Eq. 12 and in **2** by H; chance alone would give 2.3.
+# > **Answer** (23 recordings of CloudSuite on four processors, by others; default parameters). No pair dominates. By the paper's Eq. 12 the first of 45 pairs has **4 %** of the interaction intensity in the median recording (paper: 19 % and 64 % in two programs), and **4 %** as well if IPC is made without interactions. By Friedman's H it has **19 %**, without interactions **22 %**. The first pair exceeds all draws without interactions in **7** of 23 recordings by Eq. 12 and in **2** by H; chance alone would give 2.3. Branch events are in **22 %** of the ten strongest pairs by Eq. 12 (paper: 83.4 %), and in 22 % of all pairs.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs of CloudSuite to study, separated by commas, or all
 n_seeds: int = 4  # models behind an importance
-n_events: int = 6  # most important events that are paired
+n_events: int = 10  # most important events that are paired
 n_shuffled: int = 9  # draws of IPC without interactions, a recording
 seed: int = 0  # of the models, and of the draws
 settings: dict = {}  # profile, results_folder
@@ -38,7 +38,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from cmlib import plot, rank
-from cmlib.experiments.published import QUICK, cloudsuite
+from cmlib.experiments.published import QUICK, cloudsuite, shorten_event
 from cmlib.interact import rank_pairs
 from cmlib.parallel import parallel_map
 from cmlib.plot.style import PAPER
@@ -72,7 +72,7 @@ data.counts.iloc[:5, :6]
 # %% [markdown]
 # ## A model of IPC by the most important events
 #
-# The events that are paired are the recording's most important ones (importance as in notebook studies/cloudsuite: mean over boosted trees of rows drawn anew), per instruction; $y = \log \mathrm{IPC}$. A model $f$ of $y$ by these events, boosted trees again, is needed for the second measure below. How good it is: each of four folds is predicted by a model of the other three, beside the mean of their $y$, which looks at no event. Errors are relative errors of IPC (Eq. 14).
+# We pair the ten most important events of each recording, per instruction (importance as in notebook studies/cloudsuite: the mean over boosted trees of rows drawn anew). The paper draws ten of 229 events and does not say how many it pairs; here ten is about half of all that were counted. The target is $y = \log \mathrm{IPC}$. The second measure below needs a model $f$ of $y$ by these events, boosted trees again. The table shows its errors: each of four folds is predicted by a model of the other three, beside the mean of their $y$, which looks at no event. Errors are relative errors of IPC (Eq. 14).
 
 # %%
 def fit(data):
@@ -91,21 +91,18 @@ def held_out(data, X):
 
 
 # %%
-def short(event):
-    return event.replace("FP_COMP_OPS_EXE_", "FP: ").replace("SSEX_UOPS_RETIRED_", "SSE: ")
-
-
 models = dict(zip(programs, parallel_map(fit, programs.values(), workers), strict=True))
 errors = pd.DataFrame([
     {"program": key[0], "processor": key[1], "rows": len(X)} | held_out(programs[key], X)
-    | {"inputs": ", ".join(map(short, X))} for key, (X, _) in models.items()])
+    | {"inputs": ", ".join(map(shorten_event, X))} for key, (X, _) in models.items()])
 model_error, mean_error = errors[["error, model [%]", "error, mean of log IPC [%]"]].median()
 better = (errors["error, model [%]"] < errors["error, mean of log IPC [%]"]).sum()
 results.table(errors, "models", f"**Table.** Models of log IPC by {n_events} events: relative "
               "error of IPC on held-out folds, beside that of the mean of log IPC, and the "
-              "events (FP: FP_COMP_OPS_EXE_, SSE: SSEX_UOPS_RETIRED_), which were chosen on all "
-              f"rows. *See:* in the median the model errs by {model_error:.1f} %, the mean by "
-              f"{mean_error:.1f} %; the model is better in {better} of {len(errors)} recordings.",
+              "events, which were chosen on all rows. FP: floating-point operations executed, "
+              "L1D and L1I: first-level caches, LLC: last-level cache. *See:* in the median the "
+              f"model errs by {model_error:.1f} %, the mean by {mean_error:.1f} %; the model is "
+              f"better in {better} of {len(errors)} recordings.",
               rows=5, decimals=1)
 
 # %% [markdown]
@@ -141,9 +138,9 @@ n_pairs, alike = len(v), 100 / len(v)
 share_of_pair.nlargest(3).rename("share [%]").rename_axis(["event 1", "event 2"]).reset_index()
 
 # %% [markdown]
-# Eq. 12 has a fault: $v$ is largest for the pair that tells least of IPC on a plane, whether its events interact or not. And as every pair leaves something, one has half of all only if the planes of nearly all others leave next to nothing.
+# Eq. 12 has a fault: $v$ is largest for the pair whose plane explains IPC worst, whether its events interact or not. And every plane leaves some error, so one pair can have half of all only if the planes of nearly all others leave almost none.
 #
-# **Friedman's H** finds interactions that were planted (step by step in notebook 04). $F_{ab}(x_i)$ is the mean of the model's predictions with events $a$ and $b$ as in row $i$ and all others as in each row in turn; $F_a$ and $F_b$ are the same with one event, and each is taken less its own mean. What a pair's joint effect has beyond the sum of the two single ones is its intensity, the numerator of H, of which shares are made by Eq. 13:
+# **Friedman's H** finds planted interactions (step by step in notebook 04). $F_{ab}(x_i)$ is the mean of the model's predictions with events $a$ and $b$ as in row $i$ and all others as in each row in turn. $F_a$ and $F_b$ are the same with one event. Each has its own mean subtracted. A pair's intensity is the part of its joint effect that is not the sum of the two single effects, the numerator of H; Eq. 13 turns it into shares:
 #
 # $$v_H = \sum_i \big(F_{ab}(x_i) - F_a(x_i) - F_b(x_i)\big)^2 .$$
 #
@@ -151,7 +148,7 @@ share_of_pair.nlargest(3).rename("share [%]").rename_axis(["event 1", "event 2"]
 #
 # ## How large is the largest share where no two events act together?
 #
-# Shares add up to 100 %, so that one is the largest even where nothing interacts. So IPC without interactions is made of each recording: $y = g(x) + e$, with $g$ a model of trees of a single split each, a sum of effects of single events, and $e$ what $g$ leaves of the recorded $y$, in random order. The events stay, the model is fitted anew, all pairs are ranked, and the first pair's share is kept.
+# Shares add up to 100 %, so one of them is the largest even where nothing interacts. We therefore make IPC without interactions from each recording: $y = g(x) + e$. Here $g$ is a model of trees with a single split each, which is a sum of effects of single events, and $e$ is the error of $g$, in random order. The events stay as they are. The model is fitted again, all pairs are ranked, and the first pair's share is kept.
 
 # %%
 MEASURES = {"printed": "Eq. 12", "h_statistic": "Friedman's H"}
@@ -193,12 +190,30 @@ above = is_above.sum()
 # ## The first pairs
 
 # %%
+SHOWN = 10  # pairs of each program, as in the paper's figure
 on = errors["processor"].value_counts().index[0]  # the processor of most programs
-panels = {name: by_measure["printed"].head(3)
-          for (name, processor), by_measure in ranked.items() if processor == on}
-panels = {name: rows.assign(label=rows["pair"].map(short).str.replace(" × ", "\n× "))
-          for name, rows in panels.items()}
-figure, axes = plot.ranking(panels, value="importance", label="label", columns=2, row_height=0.42,
+
+
+def label_pair(pair):
+    """Both events' short names."""
+    return " × ".join(map(shorten_event, pair.split(" × ")))
+
+
+def count_branch_events(pair):
+    """Number of the pair's events that count branches (0, 1 or 2)."""
+    return sum("branch" in event for event in pair.split(" × "))
+
+
+panels = {}
+for (name, processor), by_measure in ranked.items():
+    if processor == on:
+        pairs = by_measure["printed"].head(SHOWN)
+        has_branch = pairs["pair"].map(count_branch_events) > 0
+        kind = np.where(has_branch, "with a branch event", "without")
+        panels[name] = pairs.assign(label=pairs["pair"].map(label_pair), kind=kind)
+
+# %%
+figure, axes = plot.ranking(panels, value="importance", label="label", columns=2, hue="kind",
                             xlabel="share by Eq. 12 [%]")
 printed = paper("counterminer")["interactions"]["dominant_percent"]
 for ax, name in zip(axes, panels, strict=True):
@@ -208,11 +223,50 @@ for ax, name in zip(axes, panels, strict=True):
         ax.plot([of_paper], [0], **PAPER)
 first = share.xs(on, level="processor")["printed"]
 results.figure(figure, "fig12", (
-    f"**CounterMiner, Fig. 12, on others' hardware.** The three pairs with the largest shares by "
-    f"Eq. 12, of {n_pairs}, in each program on the {on}. Dashed: {alike:.1f} %, if all pairs were "
-    "alike. Crosses: the paper's first pair, where it prints its share (on Haswell, other events, "
-    "more pairs); software_testing is not in the paper. *See:* no pair dominates; first pairs have "
-    f"{first.min():.0f} to {first.max():.0f} %."))
+    f"**CounterMiner, Fig. 12, on others' hardware.** The {min(SHOWN, n_pairs)} pairs with the "
+    f"largest shares by Eq. 12, of {n_pairs}, in each program on the {on}. Dashed: {alike:.1f} %, "
+    "if all pairs were alike. Crosses: the paper's first pair, where it prints its share (on "
+    "Haswell, other events); software_testing is not in the paper. *See:* no pair dominates; first "
+    f"pairs have {first.min():.1f} to {first.max():.1f} %, and the bars fall slowly."))
+
+# %% [markdown]
+# The paper also counts branch events: of the ten strongest pairs of each of its sixteen programs, 83.4 % contain one (§V-C). The baseline is the share of all pairs that contain one, which follows from how many branch events are among those that are paired. One pair comes first in ten of the paper's programs: retired branches with mispredicted ones. The table has its place in each recording in which both are paired.
+
+# %%
+BRANCHES = {"branches", "branch-misses"}
+
+
+def place_of_branches(pairs):
+    """Place (from 1) of branches with mispredicted branches among the pairs; NaN if not paired."""
+    is_pair = [set(pair.split(" × ")) == BRANCHES for pair in pairs["pair"]]
+    return is_pair.index(True) + 1 if any(is_pair) else np.nan
+
+
+of_branches = []
+for key, by_measure in ranked.items():
+    row = {"program": key[0], "processor": key[1]}
+    row["all pairs"] = 100 * (by_measure["printed"]["pair"].map(count_branch_events) > 0).mean()
+    for measure, title in MEASURES.items():
+        strongest = by_measure[measure]["pair"].head(SHOWN)
+        row[title] = 100 * (strongest.map(count_branch_events) > 0).mean()
+        row[f"place by {title}"] = place_of_branches(by_measure[measure])
+    of_branches.append(row)
+of_branches = pd.DataFrame(of_branches)
+mean_of_branches = of_branches[["Eq. 12", "Friedman's H", "all pairs"]].mean()
+means_as_text = ", ".join(f"{name} {value:.0f} %" for name, value in mean_of_branches.items())
+results.table(of_branches, "branch-pairs", (
+    f"**Table.** Share of the {SHOWN} strongest pairs that contain a branch event [%], by each "
+    f"measure, and of all pairs; place of branches × branch misses among {n_pairs} pairs. Means of "
+    f"the shares: {means_as_text}."), rows=5, decimals=0)
+n_paired = of_branches["place by Eq. 12"].notna().sum()
+for title in MEASURES.values():
+    n_first = (of_branches[f"place by {title}"] == 1).sum()
+    results.number(f"CloudSuite: recordings with branches × branch misses first by {title}",
+                   n_first, f"of {n_paired} recordings", note="the paper: 10 of 16 programs; by "
+                   f"chance {n_paired / n_pairs:.1f}")
+    results.number(f"CloudSuite: strongest {SHOWN} pairs with a branch event by {title}",
+                   mean_of_branches[title], "%", note=f"all pairs: "
+                   f"{mean_of_branches['all pairs']:.0f} %; the paper, both suites: 83.4 %")
 
 
 # %%
@@ -254,27 +308,27 @@ results.figure(figure, "first-pairs", (
 def first_of(measure):
     """The first pair of each recording, its share, and those without interactions [%]."""
     rows = share.index.to_frame(index=False)
-    pairs = [ranked[key][measure]["pair"].iloc[0].split(" × ") for key in share.index]
-    rows["first pair"] = [" × ".join(map(short, pair)) for pair in pairs]
+    pairs = [ranked[key][measure]["pair"].iloc[0] for key in share.index]
+    rows["first pair"] = list(map(label_pair, pairs))
     rows["its share"] = share[measure].to_numpy()
     rows["without, median"] = null[measure, "median"].to_numpy()
     rows["without, largest"] = null[measure, "max"].to_numpy()
     return rows.assign(above=np.where(is_above[measure], "yes", ""))
 
 
-told = (f"its share of all {n_pairs} pairs [%], the first pair's share in {n_shuffled} draws of "
-        "IPC without interactions, and whether it is above all of these")
+about_pair = (f"its share of all {n_pairs} pairs [%], the first pair's share in {n_shuffled} draws "
+              "of IPC without interactions, and whether it is above all of these")
 results.table(first_of("printed"), "pairs", f"**Table.** First pair of each recording by Eq. 12: "
-              f"{told}.", decimals=3)
+              f"{about_pair}.", decimals=3)
 
 # %%
 results.table(first_of("h_statistic"), "pairs-h", "**Table.** First pair of each recording by "
-              f"Friedman's H (often another pair): {told}.", decimals=1)
+              f"Friedman's H (often another pair): {about_pair}.", decimals=1)
 
 # %% [markdown]
 # ## What the paper printed, and what was measured here
 #
-# The more pairs, the smaller the share of each. So a share is divided by what it would be if all pairs were alike: 100 % / number of pairs. The paper doesn't say of how many its 100 % are; 45 are all of the ten events that it draws.
+# The more pairs there are, the smaller is the share of each. The table therefore also divides each share by the share of equal pairs, 100 % / number of pairs. The paper does not say how many pairs make up its 100 %; ten events have 45 pairs.
 
 # %%
 PAPER_PAIRS = 45
@@ -285,7 +339,7 @@ beside_paper = pd.DataFrame({
     "paper [%]": of_paper, "paper / all alike": of_paper * PAPER_PAIRS / 100}).dropna()
 results.table(beside_paper.reset_index(), "beside-paper", (
     "**Table.** First pair's share by Eq. 12 (here: others' hardware, mean of the processors), "
-    f"and as a multiple of what it were if all pairs were alike: {alike:.1f} % here, "
+    f"and as a multiple of the share of equal pairs: {alike:.1f} % here, "
     f"{100 / PAPER_PAIRS:.1f} % in the paper."), decimals=1)
 
 # %%
@@ -295,7 +349,7 @@ for name, value in beside_paper["paper [%]"].items():
         value_printed = value if measure == "printed" else None
         results.number(f"CloudSuite: share of the first pair by {title}, {name}",
                        by_program.at[name, measure], "%", paper=value_printed,
-                       note=note + "; the paper: of more pairs" * bool(value_printed))
+                       note=f"{note}; the paper: other events")
 for measure, title in MEASURES.items():
     results.number(f"CloudSuite: first pairs above those without interactions by {title}",
                    above[measure], f"of {len(share)} recordings",
@@ -325,11 +379,14 @@ results.numbers()
 # %% [markdown]
 # ## What this doesn't show
 #
-# That nothing interacts: only that a first pair's share does not tell it on these data; nor that the paper's shares are wrong, which are of other events on another processor. What the small excess by Eq. 12 on one processor is: noise that differs along a run would raise it, too. The events that are paired were chosen by the recorded IPC, in the draws without interactions, too.
+# - It does not show that nothing interacts, only that the share of a first pair cannot show it on these data.
+# - It does not show that the paper's shares are wrong: they are of other events on another processor.
+# - The cause of a small excess by Eq. 12 is unknown; noise that changes along a run would raise it, too.
+# - The paired events were chosen by the recorded IPC, also in the draws without interactions.
 #
 # ## On your own program
 #
-# This page is only about recordings that others published. Pairs of your own program: `cmlib record NAME -- COMMAND`, then `cmlib run live 04 -p program=NAME` ([notebook 04](../04_interactions.ipynb)). To change first, here (`cmlib run paper cloudsuite_pairs -p n_events=10`): `n_events`; more events make more pairs, each known less well.
+# This page is only about recordings that others published. Pairs of your own program: `cmlib record NAME -- COMMAND`, then `cmlib run live 04 -p program=NAME` ([notebook 04](../04_interactions.ipynb)). To change first, here (`cmlib run paper cloudsuite_pairs -p n_events=6`): `n_events`; more events make more pairs, each known less well.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, Figure 12. Friedman and Popescu, *Predictive learning via rule ensembles*, Annals of Applied Statistics 2008. Recordings: M. Canuto, power-modelling.
 
