@@ -84,5 +84,6 @@ def test_programs_are_scored_by_what_is_known_of_them():
         "pathological": 90.0,
         "unknown": 10.0,
         "most": "P_CPU",
+        "most_share": 90.0,
     }
     assert scored.loc["sorted", ["right", "pathological", "most"]].tolist() == [75.0, 25.0, "N_CPU"]

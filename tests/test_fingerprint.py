@@ -10,6 +10,7 @@ import numpy.testing as npt
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from matplotlib.colors import to_hex
 
 from cmlib import report
 from cmlib.cli import main
@@ -111,19 +112,32 @@ def test_programs_never_trained_on_are_scored_by_their_class(unseen, model):
     labels = model.predict(unseen[0][model.feature_names_in_])
     scores = score_programs(labels, unseen[1]["label"], unseen[0].index.get_level_values("program"))
     assert scores.loc["unseen-filter-P", "right"] == 100
-    shown = fingerprint.outcomes_by_program(labels, *unseen)
-    assert shown.loc["filter P (P_CPU)", "right class"] == 100
-    npt.assert_allclose(shown.sum(axis=1), 100)
+    assert scores["most_share"].between(0, 100, inclusive="right").all()
 
 
-def test_what_is_named_wrong_has_its_kind_and_its_most_frequent_label(unseen):
-    X, about = unseen
-    labels = about["label"].mask(about["label"] == "P_CPU", "N_CPU").mask(about["label"] == "N_CPU", "P_CPU")
-    shown = fingerprint.outcomes_by_program(labels, X, about)
-    assert shown.loc["filter P (P_CPU): N_CPU", "missed: N"] == 100
-    assert shown.loc["filter N (N_CPU): P_CPU", "false alarm: P"] == 100
-    _, ax = plot.program_outcomes(shown)
-    assert [label.get_text() for label in ax.get_yticklabels()] == list(shown.index)
+def test_slices_of_a_case_are_compared_with_all_slices(micro):
+    index = pd.MultiIndex.from_product([["a", "b"], [0], [0, 1]], names=["program", "pass", "slice"])
+    copies = pd.DataFrame({"x": [1.0, 1, 5, 5], "constant": 2.0}, index)
+    assert fingerprint.share_within_cases(copies) == 0
+    # Means of both cases are equal.
+    alike = pd.DataFrame({"x": [1.0, 5, 1, 5]}, index)
+    assert fingerprint.share_within_cases(alike) == pytest.approx(100)
+    # Within: 4 × 0.25; in all: 4 × 0.25 + 4 × 4.
+    mixed = pd.DataFrame({"x": [0.5, 1.5, 4.5, 5.5]}, index)
+    assert fingerprint.share_within_cases(mixed) == pytest.approx(100 / 17)
+
+
+def test_a_micro_benchmark_is_predicted_by_a_tree_that_did_not_see_it(found):
+    programs = ["micro-array-P", "micro-array-N", "micro-branch-P", "micro-branch-N"]
+    index = pd.MultiIndex.from_product([programs, [0], range(4)], names=["program", "pass", "slice"])
+    labels = np.repeat(["P_Mem_M", "N", "P_CPU", "N"], 4)
+    X = pd.DataFrame({"misses": np.repeat([9.0, 0, 0, 0], 4), "other": np.repeat([0.0, 0, 9, 0], 4)}, index)
+    about = pd.DataFrame({"label": labels}, index)
+    predicted = pd.Series(fingerprint.predict_left_out(X, about, found.tree), index)
+    # No other micro-benchmark has the class of the pathological forms.
+    assert "P_Mem_M" not in set(predicted.loc["micro-array-P"])
+    assert "P_CPU" not in set(predicted.loc["micro-branch-P"])
+    assert set(predicted.loc["micro-array-N"]) == {"N"}
 
 
 def test_a_profile_has_the_phases_that_were_planted(found, model):
@@ -173,12 +187,27 @@ def test_no_node_of_a_drawn_tree_covers_another(n):
     figure, ax = plot.decision_tree(planted_tree(n))
     figure.draw_without_rendering()
     boxes = [text.get_bbox_patch().get_window_extent() for text in ax.texts]
-    assert len(boxes) == 2 * n - 1
+    n_answers = 2 * (n - 1)
+    assert len(boxes) == 2 * n - 1 + n_answers
     assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
     assert all(figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 for box in boxes)
     shown = [text.get_text() for text in ax.texts]
     assert any(text.startswith("N_Mem_M   1,001 (1 of other") for text in shown)
     assert sum(text.startswith("ls_dmnd_fills_from_sys.dram_io_near ≤ ") for text in shown) == n - 1
+    assert shown.count("yes") == shown.count("no") == n - 1
+
+
+def test_tiles_have_the_colors_of_their_classes_and_lines_between_groups():
+    index = pd.MultiIndex.from_tuples([(0, "filter"), (0, "netlist"), (1, "sum")])
+    frame = pd.DataFrame({"true class": ["P_CPU", "P_Mem_M", "N"],
+                          "tree": ["P_CPU", "P_Mem_L3 52 %", "unknown"]}, index)  # fmt: skip
+    _, (ax,) = plot.class_tiles({"cases": frame})
+    assert [text.get_text() for text in ax.texts] == list(frame.to_numpy().ravel())
+    fills = [to_hex(patch.get_facecolor()) for patch in ax.patches]
+    classes = [text.split(" ")[0] for text in frame.to_numpy().ravel()]
+    assert fills == [plot.COLOURS[label].lower() for label in classes]
+    assert [line.get_ydata()[0] for line in ax.lines] == [1.5]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["filter", "netlist", "sum"]
 
 
 def test_the_drawn_tree_is_the_tree(model):
@@ -352,7 +381,7 @@ def test_the_notebook_runs_to_its_end(in_data, tmp_path):
     assert len(captions) > 12 and all("Synthetic data" in caption for caption in captions)
     folds = pd.read_csv(folder / "table2.csv")
     assert folds["benchmarks"].value_counts().to_dict() == {
-        "Micro-benchmarks": 3,
+        "Micro-benchmarks": 4,
         "CPU programs": 2,
         "Parallel programs": 2,
     }

@@ -14,10 +14,12 @@ from cmlib import places
 from cmlib.cli import main
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments.micro import fingerprint
+from cmlib.experiments.micro.processor_counts import compare_with_processor
 from cmlib.experiments.micro.recordings import cut, read_simulated_series
 from cmlib.experiments.simulated_classes import TREE_FILE, rates_of_one_run
 from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.diagnosis import score_programs
+from cmlib.fingerprint.key_events import discretize, eliminate
 from cmlib.fingerprint.simulated_rates import EXACT_RATES, MODELLED_RATES, simulated_counts
 from cmlib.fingerprint.slices import slice_rates
 from cmlib.fingerprint.stored_tree import tree_from_json, tree_to_json
@@ -25,6 +27,7 @@ from cmlib.io import events
 from cmlib_workloads.micro import build
 from cmlib_workloads.micro import simulated as recorded
 from tests.naive import simulated as naive
+from tests.notebook_functions import functions_of
 
 EVENTS = list(events.simulated_events().index)
 _SETTLED = 5  # intervals after which a netlist has outgrown the caches
@@ -176,3 +179,69 @@ def test_the_cases_are_listed():
     listed = CliRunner().invoke(main, ["record-micro", "--simulate", "--list"])
     assert listed.exit_code == 0, listed.output
     assert f"0 of {len(names):4} runs" in listed.output  # all of them come with cmlib
+
+
+# --- what notebook 05 asks ----------------------------------------------------
+
+
+def test_the_charged_cause_decides_which_forms_differ(found):
+    causes = fingerprint.charged_causes(found).set_index("program")
+    alike = {fingerprint.program_of(one) for one in found.indistinguishable}
+    assert set(causes.index[causes["apart"] == "no"]) == alike
+    assert set(causes.index[causes["trained"] == "yes"]) == {"array", "linked_list", "pointer", "branch"}
+    assert causes.at["branch", "cause"] == "mispredictions"
+    assert causes.at["branch", "P"] > 2 * causes.at["branch", "N"]
+    assert causes.at["stream_stride", "P"] == pytest.approx(causes.at["stream_stride", "N"], rel=0.1)
+
+
+def test_the_source_is_chosen_or_the_one_that_exists(tmp_path, monkeypatch):
+    assert fingerprint.load_recorded().simulated
+    assert "simulated" in fingerprint.load_recorded("simulated").counted_by
+    with pytest.raises(NothingRecordedError, match=r"run `cmlib record-micro`"):
+        fingerprint.load_recorded("hardware")
+    with pytest.raises(ValueError, match="auto, hardware, simulated"):
+        fingerprint.load_recorded("measured")
+
+
+@pytest.mark.slow
+def test_simulated_counts_stand_beside_those_of_the_processor(found):
+    compared = compare_with_processor(found.key["own"]).set_index(["program", "quantity"])
+    assert set(compared.index.get_level_values("program")) == {"bzip2", "gcc"}
+    branches = compared.xs("conditional branches", level="quantity")["ratio"]
+    assert branches.between(0.9, 1.1).all()
+    assert compared["simulated as"].value_counts().to_dict() == {"modeled": 10, "exact": 6}
+    npt.assert_allclose(compared["ratio"], compared["simulated"] / compared["counted"])
+
+
+def test_a_program_that_was_not_counted_has_no_row(found, monkeypatch, tmp_path):
+    monkeypatch.setattr(places, "recordings_dir", lambda: tmp_path)
+    assert compare_with_processor(found.key["own"]).empty
+
+
+def test_the_cells_of_the_notebook_choose_the_events_of_the_library(found):
+    cells = functions_of("05_fingerprinting")
+    X, about = cut(found.key["micro"], slice_s=1)
+    rates = X.loc[:, X.nunique() > 1]
+    codes, names = about["label"].factorize()
+    E = pd.DataFrame(discretize(rates.to_numpy(), codes, len(names)), rates.index, rates.columns)
+    E = E.loc[:, E.nunique() > 1]
+    removed = [event for event, _ in cells["remove_worst"](E, about["label"])]
+    assert removed == list(eliminate(E, about["label"]).index)
+
+
+def test_the_tree_of_the_cells_separates_planted_classes():
+    cells = functions_of("05_fingerprinting")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((60, 3)), columns=["a", "b", "noise"])
+    C = pd.Series(np.where(X["a"] > 0.7, "high", np.where(X["b"] > 0.5, "left", "low")))
+    leaves = list(cells["C45"](X, C))
+    assert sum(n for _, _, n in leaves) == 60
+    assert sorted(label for _, label, _ in leaves) == ["high", "left", "low"]
+    assert not any("noise" in condition for condition, _, _ in leaves)
+
+
+def test_the_untrained_rule_names_the_largest_charge():
+    columns = ["sim.ll_misses", "sim.l2_misses", "sim.l1d_misses", "sim.mispredictions"]
+    rates = [[8, 9, 9, 0], [0, 30, 40, 1], [0, 5, 40, 1], [0, 0, 5, 20], [0.5, 1, 3, 2]]
+    labels = functions_of("05_fingerprinting")["apply_rule"](pd.DataFrame(rates, columns=columns))
+    assert list(labels) == ["P_Mem_M", "P_Mem_L3", "P_Mem_L2", "P_CPU", "N"]

@@ -90,8 +90,8 @@ def score_programs(labels: ArrayLike, expected: ArrayLike, programs: ArrayLike) 
     Returns
     -------
     DataFrame
-        A row a program: expected (of its first slice), right, pathological and unknown [% of its slices], n_slices,
-        most (commonest label).
+        A row for each program: expected (of its first slice), right, pathological and unknown [% of its slices],
+        n_slices, most (the most frequent label), most_share (its share [% of its slices]).
     """
     columns = {"label": labels, "expected": expected, "program": programs}
     frame = pd.DataFrame({name: np.asarray(values) for name, values in columns.items()})
@@ -101,4 +101,7 @@ def score_programs(labels: ArrayLike, expected: ArrayLike, programs: ArrayLike) 
     grouped = frame.groupby("program", sort=False)
     percent = 100 * grouped[["right", "pathological", "unknown"]].mean()
     most = grouped["label"].agg(lambda values: values.value_counts().index[0]).rename("most")
-    return pd.concat([grouped["expected"].first(), grouped.size().rename("n_slices"), percent, most], axis=1)
+    is_most = frame["label"] == frame["program"].map(most)
+    share = 100 * is_most.groupby(frame["program"], sort=False).mean().rename("most_share")
+    sizes = grouped.size().rename("n_slices")
+    return pd.concat([grouped["expected"].first(), sizes, percent, most, share], axis=1)

@@ -1,4 +1,4 @@
-"""Figures of fingerprints: the decision tree, a program's classes over time, accuracy curves, outcomes by program.
+"""Figures of fingerprints: the decision tree, a program's classes over time, accuracy curves, classes of cases.
 
 A fingerprint gives each slice (a short stretch) of a program's run a class: pathological (P) or not (N), and which
 resource limits it, such as P_Mem_L2 or N_CPU; "unknown" if it is like none of the training data. Functions return
@@ -14,47 +14,105 @@ from cmlib.places import yaml_beside
 from cmlib.plot.style import GREY, blank, legend_right, palette, single, styled
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _LOOK = yaml_beside(__file__)
-COLOURS, _OUTCOMES = (_LOOK[of] | {"unknown": GREY} for of in ("classes", "outcomes"))
-_ROW, _STEP, _INDENT = 0.2, 0.42, 0.1  # of the tree [inches]
+COLOURS = _LOOK["classes"] | {"unknown": GREY}
+_ROW, _STEP, _INDENT = 0.26, 0.7, 0.15  # of the tree [inches]
+_DEEP = 10  # levels from which on a tree is drawn narrower
 
 
 @styled
-def decision_tree(tree: pd.DataFrame) -> tuple[Figure, Axes]:
-    """Draw a decision tree, each node on a line of its own: (Figure, Axes).
+def decision_tree(tree: dict, *, meanings: dict[str, str] | None = None) -> tuple[Figure, Axes]:
+    """Draw a decision tree as an outline: a question on each line, and its two answers, yes and no, indented below it.
 
-    `tree` is a nested dict. Inner nodes have node (a number, unique), event, threshold, left (values at most the
-    threshold) and right; leaves have node, label (the class), n (training rows) and wrong (those of other classes).
+    Parameters
+    ----------
+    tree : dict
+        Nested. Inner nodes have node (a number, unique), event, threshold, left (values at most the threshold) and
+        right; leaves have node, label (the class), n (training rows) and wrong (those of other classes).
+    meanings : dict of str to str, optional
+        What a class means, written to the right of its leaves.
+
+    Returns
+    -------
+    figure : Figure
+    ax : Axes
     """
-    rows = list(_in_order(tree))
-    depth = max(level for _, level, _ in rows)
-    figure, ax = single(max(1.2, 0.5 + _ROW * len(rows)))
-    place = {node["node"]: (level * _STEP, number) for number, (node, level, _) in enumerate(rows)}
-    for node, _, parent in rows:
-        x, y = place[node["node"]]
+    rows = list(_outline(tree))
+    depth = max(level for _, level, _, _ in rows)
+    figure, ax = single(max(1.2, 0.4 + _ROW * len(rows)))
+    is_deep = depth >= _DEEP
+    places = {node["node"]: (level * _STEP, number) for number, (node, level, _, _) in enumerate(rows)}
+    for node, _, parent, answer in rows:
+        x, y = places[node["node"]]
         if parent is not None:
-            above_x, above_y = place[parent["node"]]
-            corner = above_x + _INDENT
-            ax.plot([corner, corner, x], [above_y, y, y], color=GREY, lw=1, zorder=1)
+            parent_x, parent_y = places[parent["node"]]
+            corner = parent_x + _INDENT
+            ax.plot([corner, corner, x], [parent_y, y, y], color=GREY, lw=1, zorder=1)
+            look = {"boxstyle": "square", "fc": "white", "ec": "none", "pad": 0}
+            at = corner if is_deep else (corner + x) / 2
+            side = "left" if is_deep else "center"
+            ax.text(at, y, answer, va="center", ha=side, fontsize=5 if is_deep else 7.5, bbox=look)
         if "event" in node:
             text = f"{node['event']} ≤ {node['threshold']:.3g}"
             style: dict[str, Any] = {
                 "weight": "bold",
-                "bbox": {"fc": "white", "ec": GREY, "lw": 0.8, "pad": 1.5},
+                "bbox": {"fc": "white", "ec": GREY, "lw": 0.8, "pad": 2},
             }
         else:
             wrong = f" ({node['wrong']:,} of other classes)" if node["wrong"] else ""
             text = f"{node['label']}   {node['n']:,}{wrong}"
             fill = COLOURS.get(node["label"], "#eeeeee")
-            style = {"color": _ink(fill), "bbox": {"fc": fill, "ec": "none", "pad": 1.8}}
-        ax.text(x, y, text, va="center", fontsize=8, zorder=2, **style)
+            style = {"color": _ink(fill), "bbox": {"fc": fill, "ec": "none", "pad": 2.2}}
+        drawn = ax.text(x, y, text, va="center", fontsize=8.5, zorder=2, **style)
+        if "event" not in node and node["label"] in (meanings or {}):
+            look = {"xytext": (8, 0), "textcoords": "offset points", "va": "center", "fontsize": 7.5}
+            ax.annotate(meanings[node["label"]], (1, 0.5), xycoords=drawn, color="#555555", **look)
     ax.set(ylim=(len(rows) - 0.4, -0.6), xlim=(-0.1, max(8.8, depth * _STEP + 4)))
     ax.set_axis_off()
     return figure, ax
+
+
+@styled
+def class_tiles(frames: dict[str, pd.DataFrame]) -> tuple[Figure, np.ndarray]:
+    """Draw the class that each case has, and the classes that it is given, as colored tiles in one row.
+
+    Parameters
+    ----------
+    frames : dict of str to DataFrame
+        Title of a panel to its tiles: a row for each case, indexed by its group and its name, a column for the true
+        class and each classifier. Values are texts that begin with a class. Groups are separated by a line.
+
+    Returns
+    -------
+    figure : Figure
+    axes : array of Axes, shape (n_frames,)
+    """
+    n_rows = max(len(frame) for frame in frames.values())
+    figure, grid = blank(0.8 + 0.21 * n_rows, columns=len(frames))
+    axes = grid[0]
+    for ax, (title, frame) in zip(axes, frames.items(), strict=True):
+        for row, texts in enumerate(frame.to_numpy()):
+            for column, text in enumerate(texts):
+                fill = COLOURS.get(text.split(" ")[0], "#eeeeee")
+                ax.barh(row, 0.96, left=column + 0.02, height=0.86, color=fill)
+                ax.text(column + 0.5, row, text, ha="center", va="center", fontsize=7, color=_ink(fill))
+        groups = frame.index.get_level_values(0)
+        for row in range(1, len(frame)):
+            if groups[row] != groups[row - 1]:
+                ax.axhline(row - 0.5, color="#222222", lw=1)
+        ax.set_yticks(range(len(frame)), frame.index.get_level_values(1), fontsize=7.5)
+        ax.set_xticks([column + 0.5 for column in range(frame.shape[1])], frame.columns)
+        ax.xaxis.tick_top()
+        ax.tick_params(length=0)
+        ax.set(xlim=(0, frame.shape[1]), ylim=(n_rows - 0.5, -0.5), title=title)
+        ax.grid(False)
+        ax.spines[:].set_visible(False)
+    return figure, axes
 
 
 @styled
@@ -131,8 +189,11 @@ def accuracy_curve(
     """
     figure, ax = single(3.0)
     markers = cycle("os^D")
-    for (label, curve), colour, marker in zip(curves.items(), palette(len(curves)), markers, strict=False):
-        ax.plot(curve[x], curve["accuracy"], marker=marker, ms=4, lw=1.2, color=colour, label=label)
+    for place, (label, curve) in enumerate(curves.items()):
+        # The first line is the widest, so that it shows where a later one covers it.
+        look = {"lw": 3.4 if place == 0 else 1.2, "ms": 7 if place == 0 else 4}
+        colour = palette(len(curves))[place]
+        ax.plot(curve[x], curve["accuracy"], marker=next(markers), color=colour, label=label, **look)
     for (label, at), style in zip((lines or {}).items(), cycle(("--", ":")), strict=False):
         ax.axvline(at, color="#555555", lw=1, ls=style, label=f"{label}: {at:g}")
     ax.set(xlabel=xlabel, ylabel="slices in the right class [%]")
@@ -146,31 +207,12 @@ def accuracy_curve(
     return figure, ax
 
 
-@styled
-def program_outcomes(outcomes: pd.DataFrame) -> tuple[Figure, Axes]:
-    """Stacked bars of how slices were classified, a bar a program: (Figure, Axes).
-
-    `outcomes` (DataFrame) has percentages of the program's slices: a row a program and, as far as they occur, the
-    columns ``right class``, ``another P class``, ``missed: N``, ``false alarm: P`` and unknown. Other columns are not
-    drawn.
-    """
-    figure, ax = single(0.9 + 0.24 * len(outcomes))
-    shown = outcomes[[outcome for outcome in _OUTCOMES if outcome in outcomes]]
-    shown.plot.barh(stacked=True, ax=ax, color=_OUTCOMES, width=0.8)
-    ax.set(xlim=(0, 100), xlabel="slices [%]", ylabel="")
-    ax.invert_yaxis()
-    ax.grid(False)
-    legend_right(ax)
-    return figure, ax
-
-
-def _in_order(node, level=0, parent=None):
-    """Yield (node, depth, parent) of all nodes of a tree, from left to right."""
+def _outline(node, level=0, parent=None, answer=""):
+    """Yield (node, depth, parent, answer to the parent's question) of all nodes, each before its sons."""
+    yield node, level, parent, answer
     if "event" in node:
-        yield from _in_order(node["left"], level + 1, node)
-    yield node, level, parent
-    if "event" in node:
-        yield from _in_order(node["right"], level + 1, node)
+        yield from _outline(node["left"], level + 1, node, "yes")
+        yield from _outline(node["right"], level + 1, node, "no")
 
 
 def _ink(fill):

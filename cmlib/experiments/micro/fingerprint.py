@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
-from sklearn.model_selection import StratifiedGroupKFold
+from sklearn.model_selection import LeaveOneGroupOut, StratifiedGroupKFold, cross_val_predict
 
 from cmlib import places
-from cmlib.errors import NothingRecordedError
-from cmlib.experiments.diagnosis import HEALTHY
+from cmlib.errors import InputError, NothingRecordedError
+from cmlib.experiments.diagnosis import HEALTHY, SLICE_S
 from cmlib.experiments.micro import recordings, validation
+from cmlib.experiments.micro.programs import micro_benchmarks
 from cmlib.experiments.simulated_classes import rates_of_one_run
 from cmlib.fingerprint import key_events
 from cmlib.fingerprint.c45 import C45Classifier
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from cmlib.experiments.micro.recordings import Series
 
 KINDS = ("micro", "unseen", "CPU", "parallel", "own")
+SOURCES = ["auto", "hardware", "simulated"]
 # A simulation distinguishes the forms of a program if a cause of estimated cycles has at least this many times the
 # share in the pathological form that it has in the healthy one, and a share of at least NAMED_FROM.
 _APART_FROM = 2.0
@@ -78,6 +79,23 @@ class Fingerprints:
         runs = [*self.all, *(run for of_kind in self.key.values() for run in of_kind)]
         events = {event for run in runs for event in run.counts}
         return Provenance(kind, tuple({run.program for run in runs}), tuple(events))
+
+    @property
+    def counted_by(self) -> str:
+        """What counted the events (str): a processor, or Valgrind's Callgrind with its version."""
+        if self.simulated:
+            return f"Valgrind's Callgrind {self.meta['simulator']['version']} (simulated)"
+        return self.meta["machine"].get("model_name") or "a processor without a name"
+
+    @property
+    def slice_s(self) -> float:
+        """Length of a slice: seconds; of simulated runs, intervals of equally many basic blocks."""
+        return 1 if self.simulated else SLICE_S
+
+    @property
+    def per(self) -> str:
+        """What counts are divided by (str)."""
+        return "1,000 estimated cycles" if self.simulated else "cycle"
 
     @property
     def tree(self):
@@ -123,6 +141,37 @@ def load(
     return recorded
 
 
+def load_recorded(source: str = "auto") -> Fingerprints:
+    """Load the recordings of the micro-benchmarks, measured or simulated.
+
+    Parameters
+    ----------
+    source : {"auto", "hardware", "simulated"}, default "auto"
+        Which recordings; "auto" takes the measured ones if there are any, else the simulated ones.
+
+    Returns
+    -------
+    Fingerprints
+
+    Raises
+    ------
+    NothingRecordedError
+        If there are no such recordings.
+    ValueError
+        If the source is unknown.
+    """
+    if source not in SOURCES:
+        raise InputError(f"source {source!r}: it can be {', '.join(SOURCES)}.")
+    if source == "hardware":
+        return load()
+    if source == "simulated":
+        return load_simulated()
+    try:
+        return load()
+    except NothingRecordedError:
+        return load_simulated()
+
+
 def load_simulated(
     folder: str | Path | None = None, *, kinds: Collection[str] = ("micro", "unseen", "own")
 ) -> Fingerprints:
@@ -156,7 +205,7 @@ def key_event_curve(
     `X` (DataFrame of rates, a row a slice) and `about` (its labels) are the slices, `sizes` the numbers of events
     (int), `tree` an unfitted classifier, `seed` that of the folds. Returns two things: the order in which events
     were eliminated, as of :func:`cmlib.fingerprint.key_events.eliminate`; and a dict from kind of folds ("10-fold",
-    "whole programs left out") to a DataFrame, a row for each number of events, with accuracy [%] and more, as of
+    "whole cases left out") to a DataFrame, a row for each number of events, with accuracy [%] and more, as of
     :func:`cmlib.experiments.micro.validation.accuracy_curve`.
     """
     X, label = X.loc[:, X.nunique() > 1], about["label"]
@@ -166,7 +215,7 @@ def key_event_curve(
     by_case = StratifiedGroupKFold(10, shuffle=True, random_state=seed).split(X, label, cases)
     curve = validation.accuracy_curve(X, label, elimination, sizes, tree)
     whole = validation.nested_accuracy_curve(X, label, sizes, tree, by_case)
-    return elimination, {"10-fold": curve, "whole programs left out": whole}
+    return elimination, {"10-fold": curve, "whole cases left out": whole}
 
 
 def table_2(
@@ -177,26 +226,79 @@ def table_2(
     *,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Cross-validate `tree` by random folds as in the paper's Table 2, by whole runs, and by working-set sizes.
+    """Cross-validate a tree as in the paper's Table 2, and with folds that leave out more than random slices.
 
-    `micro` (key events), `everything` (all events) and each of `others` (dict by kind of program) are pairs (X,
-    about); `tree` is an unfitted classifier, `seed` that of the folds. With folds by size, the key events are
-    chosen without the held-out size, too. Returns a DataFrame, a row for each kind of program and of folds:
-    benchmarks, folds, accuracy [%], correct and incorrect (numbers of slices).
+    Folds are random slices (``10-fold``, as in the paper), whole runs (``by run``), working-set sizes (``by size``;
+    key events are chosen without the held-out size, too), and whole micro-benchmarks (``by program``).
+
+    Parameters
+    ----------
+    micro, everything : tuple of (DataFrame, DataFrame)
+        Slices of the micro-benchmarks and their labels, with the key events and with all events.
+    others : dict of str to tuple of (DataFrame, DataFrame)
+        The same of other programs, by kind.
+    tree : classifier
+        Not fitted.
+    seed : int, default 0
+        Of the folds.
+
+    Returns
+    -------
+    DataFrame
+        A row for each kind of program and of folds: benchmarks, folds, accuracy [%], correct and incorrect [slices].
     """
     named = {f"{kind[0].upper()}{kind[1:]} programs": sliced for kind, sliced in others.items()}
     parts = {
         name: validation.validate(tree, X, about["label"], runs=run_of(X), seed=seed)
         for name, (X, about) in ({"Micro-benchmarks": micro} | named).items()
     }
+    own = parts["Micro-benchmarks"]
     X, about = everything
     X, n = X.loc[:, X.nunique() > 1], micro[0].shape[1]
     folds, sizes = validation.leave_each_out(about["size"]), [min(n, X.shape[1])]
     by_size = validation.nested_accuracy_curve(X, about["label"], sizes, tree, folds)
     wrong, n_slices = (int(by_size[name].iloc[0]) for name in ("n_wrong", "n_slices"))
-    parts["Micro-benchmarks"].loc["by size"] = [by_size["accuracy"].iloc[0], n_slices - wrong, wrong]
+    own.loc["by size"] = [by_size["accuracy"].iloc[0], n_slices - wrong, wrong]
+    right = predict_left_out(*micro, tree) == micro[1]["label"].to_numpy()
+    own.loc["by program"] = [100 * right.mean(), right.sum(), (~right).sum()]
     table = pd.concat(parts, names=["benchmarks", "folds"]).reset_index()
     return table.astype({"correct": int, "incorrect": int})
+
+
+def predict_left_out(X: pd.DataFrame, about: pd.DataFrame, tree: ClassifierMixin) -> np.ndarray:
+    """Predict the class of each slice by a tree that was trained without its micro-benchmark.
+
+    Parameters
+    ----------
+    X, about : DataFrame
+        Slices of the micro-benchmarks and their labels.
+    tree : classifier
+        Not fitted; cloned for each micro-benchmark.
+
+    Returns
+    -------
+    ndarray of str, shape (n_slices,)
+    """
+    return cross_val_predict(tree, X, about["label"], groups=program_of(X), cv=LeaveOneGroupOut())
+
+
+def share_within_cases(X: pd.DataFrame) -> float:
+    """Measure how much the slices of one case differ, compared with all slices.
+
+    Parameters
+    ----------
+    X : DataFrame of float, shape (n_slices, n_events)
+        Rates, indexed by program (the case), pass and slice.
+
+    Returns
+    -------
+    float
+        Share of the variance of the rates that lies within cases [%]: the mean over the events that vary. 0 if the
+        slices of each case are copies of each other, 100 if cases do not differ.
+    """
+    X = X.loc[:, X.nunique() > 1]
+    within = ((X - X.groupby("program").transform("mean")) ** 2).sum()
+    return 100 * float((within / ((X - X.mean()) ** 2).sum()).mean())
 
 
 def train(X, about, tree, **settings):
@@ -208,28 +310,48 @@ def train(X, about, tree, **settings):
     return UnknownRejector(tree, **settings).fit(X, about["label"], groups=program_of(X))
 
 
-def outcomes_by_program(labels: ArrayLike, X: pd.DataFrame, about: pd.DataFrame) -> pd.DataFrame:
-    """Share of slices [%] by outcome, a row a program with its class: DataFrame, pathological programs first.
+def charged_causes(recorded: Fingerprints) -> pd.DataFrame:
+    """Compare what the estimate charges both forms of each simulated program for, and whether they differ enough.
 
-    `labels` are predicted classes of the rows of `X` (array-like of str), `about` has the true ones. Columns, as far as
-    they occur: right class, unknown, ``false alarm: P``, ``missed: N``, another P class. The index names the program,
-    its class, and the wrong class that was predicted most often.
+    Parameters
+    ----------
+    recorded : Fingerprints
+        Simulated.
+
+    Returns
+    -------
+    DataFrame
+        A row for each program: program, pathology, trained (yes or no), case and cause (of those that tell both forms
+        apart, if any, the ones in which their shares differ most), P and N (these shares [% of the estimated cycles]),
+        apart (yes or no).
     """
-    expected, labels = about["label"].to_numpy(), np.asarray(labels)
-    healthy = pd.Series(expected).str.startswith(HEALTHY).to_numpy()
-    outcome = np.select(
-        [labels == expected, labels == "unknown", healthy, np.char.startswith(labels.astype(str), HEALTHY)],
-        ["right class", "unknown", "false alarm: P", "missed: N"],
-        "another P class",
-    )
-    names = X.index.get_level_values("program").str.split("-").str[1:3].str.join(" ")
-    programs = pd.Series(names + " (" + expected + ")")
-    wrong = pd.Series(labels)[labels != expected].groupby(programs).agg(lambda of: of.mode()[0])
-    programs += programs.map(": " + wrong).fillna("")
-    counted = 100 * pd.crosstab(programs, outcome, normalize="index")
-    order = pd.DataFrame({"healthy": healthy}).groupby(programs).first().join(counted.get("right class", 0.0))
-    order = order.sort_values([*order], kind="stable")
-    return counted.loc[order.index].rename_axis(index="program", columns="outcome")
+    runs = {run.program: run for run in [*recorded.all, *recorded.indistinguishable, *recorded.key["unseen"]]}
+    totals = pd.DataFrame({name: run.counts.sum() for name, run in runs.items()}).T
+    charged = added_shares(totals, simulated_events()["weight"])
+    alike = {program_of(run) for run in recorded.indistinguishable}
+    rows = []
+    for program in micro_benchmarks():
+        pathological = charged[charged.index.str.match(rf"[a-z]+-{program.name}-P")]
+        if pathological.empty:
+            continue
+        healthy = charged.loc[pathological.index.str.replace("-P", "-N", n=1)]
+        difference = pathological - healthy.to_numpy()
+        are_apart = _differ(pathological, healthy.to_numpy())
+        case, cause = difference.where(are_apart | ~are_apart.any(axis=None)).stack().idxmax()
+        is_apart = program.name not in alike
+        rows.append(
+            {
+                "program": program.name,
+                "pathology": program.pathology,
+                "trained": "yes" if program.trained and is_apart else "no",
+                "case": case.partition("-P")[2].removeprefix("-") or "–",
+                "cause": cause,
+                "P": 100 * pathological.at[case, cause],
+                "N": 100 * charged.at[case.replace("-P", "-N", 1), cause],
+                "apart": "yes" if is_apart else "no",
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def find(name: str, recordings: Iterable[str]) -> str | None:
@@ -277,8 +399,13 @@ def _distinguishable(series):
     charged = added_shares(totals, simulated_events()["weight"])
     pathological = charged[charged.index.str.contains("-P")]
     healthy = charged.reindex(pathological.index.str.replace("-P", "-N", n=1)).to_numpy()
-    apart = (pathological >= np.maximum(NAMED_FROM, _APART_FROM * healthy)).any(axis=1)
+    apart = _differ(pathological, healthy).any(axis=1)
     return set(pathological.index[apart].str.split("-").str[1])
+
+
+def _differ(pathological, healthy):
+    """Where a share (0-1) of the pathological form tells it apart from the healthy one: as `pathological`, of bool."""
+    return pathological >= np.maximum(NAMED_FROM, _APART_FROM * healthy)
 
 
 def _modelled(run):

@@ -126,7 +126,7 @@ results.figure(
 #
 # An event $E$ is worth its **gain ratio** about the class $C$ (Quinlan 1993), $GR(E) = \dfrac{H(C) - H(C\mid E)}{H(E)}$, where $H$ is entropy in bits and $E$ is cut into intervals by minimum description length. A set $S$ of $k$ events is worth its **merit** (CFS, Hall 2000, Eq. 1), $M_S = \dfrac{k\,\overline{r_{cf}}}{\sqrt{k + k(k-1)\,\overline{r_{ff}}}}$, with mean correlations of its events with the class ($r_{cf}$) and among themselves ($r_{ff}$): $r_{XY} = 2\,\dfrac{H(X) - H(X\mid Y)}{H(X) + H(Y)}$ (symmetric uncertainty). The event of worst average rank by both is dropped, and CFS is repeated with the rest. The paper stops at 40. How few are enough?
 #
-# *10-fold* is the paper's way: the events are chosen once from all slices, and random slices are then held out, whose neighbours in time the tree has seen: optimistic in two ways. For *whole programs left out*, all slices of a program's form at one size are held out together, and the events are chosen without them in each fold. Look for the number of events at which the second curve falls.
+# *10-fold* is the paper's way: the events are chosen once from all slices, and random slices are then held out, whose neighbours in time the tree has seen: optimistic in two ways. For *whole cases left out*, all slices of a program's form at one size are held out together, and the events are chosen without them in each fold. Look for the number of events at which the second curve falls.
 
 # %%
 everything = cut(recorded.all, slice_s=slice_s)
@@ -193,7 +193,7 @@ results.table(
 #
 # $$\mathrm{accuracy} = \frac{CC}{CC + IC}.$$
 #
-# Neighbouring slices of a run are nearly copies. With random folds, as in the paper, the tree has seen the neighbours of every slice it is asked about. With folds *by run* it has not. *By size* it has never seen the working set, and neither has the choice of its events: for this row they are chosen in each fold from the recordings of all events. The baseline is the most frequent class.
+# Neighbouring slices of a run are nearly copies. With random folds, as in the paper, the tree has seen the neighbours of every slice it is asked about. With folds *by run* it has not. *By size* it has never seen the working set, and neither has the choice of its events: for this row they are chosen in each fold from the recordings of all events. *By program* a whole micro-benchmark is left out of the training. The baseline is the most frequent class.
 #
 # For programs the question is a different one: can slices be assigned to their programs?
 
@@ -291,14 +291,17 @@ results.table(
 X_unseen, unseen = cut(recorded.key["unseen"], slice_s=slice_s)
 labels = model.predict(X_unseen[X.columns])
 scores = score_programs(labels, unseen["label"], X_unseen.index.get_level_values("program"))
-figure, _ = plot.program_outcomes(fingerprint.outcomes_by_program(labels, X_unseen, unseen))
-reached = (scores["right"] >= 90).sum()
+tiles = scores[["expected", "most"]].set_axis(["true class", "tree"], axis=1)
+tiles.index = pd.MultiIndex.from_product([[""], tiles.index.str.removeprefix("unseen-")])
+is_healthy = tiles["true class"].str.startswith("N")
+figure, _ = plot.class_tiles(
+    {"with a bottleneck": tiles[~is_healthy], "healthy": tiles[is_healthy]}
+)
 results.figure(
     figure,
     "unseen",
-    "**Figure.** How many slices of each case were named right; in brackets the class it has, "
-    "after the colon the label it gets most often where that is another. *See:* at least 90 % of "
-    f"the slices are right in {reached} of {len(scores)} cases.{caveat}",
+    "**Figure.** The true class of each case, and the class that most of its slices get. Rows with "
+    f"different colors are errors.{caveat}",
 )
 
 # %%
@@ -353,7 +356,7 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 #
 # A class is the most similar of those in training; other problems may be present. False sharing, page faults, input and output have no micro-benchmark here, and are at best *unknown*. Classes name a kind of resource, not a line of code.
 #
-# Rates and thresholds belong to one processor: a tree is not valid on another, where the micro-benchmarks must be recorded again. Cross-validation over slices of programs (Table 2) asks whether programs differ, not whether the tree is right about them. The key events of the recorded tree were chosen once from all micro-benchmarks; only *by size* and *whole programs left out* choose them anew.
+# Rates and thresholds belong to one processor: a tree is not valid on another, where the micro-benchmarks must be recorded again. Cross-validation over slices of programs (Table 2) asks whether programs differ, not whether the tree is right about them. The key events of the recorded tree were chosen once from all micro-benchmarks; only *by size* and *whole cases left out* choose them anew.
 #
 # **References.** Yoo, Larson, Baugh, Kim, Ahn, Campbell, *Automated fingerprinting of performance pathologies using performance monitoring units*, 2012. Quinlan, *C4.5*, 1993. Hall, *Correlation-based feature selection for discrete and numeric class machine learning*, ICML 2000.
 
