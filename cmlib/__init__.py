@@ -1,21 +1,24 @@
 """Answers from hardware performance counters: record, clean and rank events, and explain where cycles go.
 
-`cmlib.load_example` loads a recording that comes with the package; `cmlib.summarize` reads a file of counts and says
-what limits the program. Everything else is in sub-packages, which CONTRIBUTING.md describes. Errors that users can
-correct are of :class:`cmlib.errors.CmlibError`.
+`cmlib.load_example` loads a recording that comes with the package, `cmlib.read` reads a file of counts, `cmlib.record`
+counts a program's events, `cmlib.summarize` says what limits a program, and `cmlib.compare_programs` compares two
+versions of one. Everything else is in sub-packages, which CONTRIBUTING.md describes. Errors that users can correct are
+of :class:`cmlib.errors.CmlibError`.
 """
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cmlib.io.recording import Recording
     from cmlib.report.program import ProgramCards
+    from cmlib.report.recordings import Comparison, Recordings
 
-__all__ = ["load_example", "summarize"]
+__all__ = ["compare_programs", "load_example", "read", "record", "summarize"]
 __version__ = "0.3.0"
 
 
@@ -88,6 +91,142 @@ def summarize(recording: str | Path, *, processor: str | None = None) -> Program
     >>> cards.summaries[0]["name"]
     'mlpx12-p0-00.csv.gz'
     """
-    # Not an import statement: cached results depend on what those name, and no result depends on the pages.
-    program = importlib.import_module("cmlib.report.program")
-    return program.summarize_source(recording, processor=processor)
+    return _load("cmlib.report.program").summarize_source(recording, processor=processor)
+
+
+def read(file: str | Path, *, format: str | None = None, processor: str | None = None) -> Recordings:
+    """Read a file of counts that perf or another tool wrote; nothing is stored.
+
+    Parameters
+    ----------
+    file : str or path
+        A file, as ``cmlib import`` takes it.
+    format : str, optional
+        Name of the file's format. Default: the only one that recognizes it.
+    processor : str, optional
+        Name of the processor where the file does not contain it, such as ``"amd_zen4"``.
+
+    Returns
+    -------
+    cmlib.report.recordings.Recordings
+        A sequence of :class:`cmlib.io.recording.Recording`, shown as a table in a notebook: a run by interval, or the
+        whole runs of one program.
+
+    Raises
+    ------
+    cmlib.errors.CmlibError
+        If the file can't be read, or the processor is unknown.
+
+    Examples
+    --------
+    >>> from cmlib.places import shipped
+    >>> recordings = read(shipped("recordings") / "gcc/mlpx12-p0-00.csv.gz")
+    >>> recordings[0].counts.shape
+    (183, 14)
+    """
+    return _load("cmlib.report.recordings").read_source(file, format=format, processor=processor)
+
+
+def record(
+    name: str,
+    command: Sequence[str],
+    *,
+    mode: str | None = None,
+    events: str | None = None,
+    pinned: Sequence[str] | None = None,
+    passes: int | None = None,
+    interval_ms: int = 100,
+    wait: bool = False,
+) -> Recordings:
+    """Record a program: run a command under perf, once for each handful of events and each pass.
+
+    Parameters
+    ----------
+    name : str
+        Name of the program. A name that has runs of another command or machine is refused.
+    command : sequence of str
+        The command and its arguments.
+    mode : {"ocoe", "mlpx"}, optional
+        Whether each event is counted all the time (one counter, one event), or events take turns. Default: both, in
+        runs of their own.
+    events : str, optional
+        Names of events with commas between, "core" or "all". Default: a list for the processor.
+    pinned : sequence of str, optional
+        Events that are counted all the time in every run. Default: instructions and cycles; where no hardware event
+        can be counted, give ``["task-clock"]``.
+    passes : int, optional
+        How often each event is counted.
+    interval_ms : int, default 100
+        Length of an interval [ms].
+    wait : bool, default False
+        Wait for another recording that uses the counters, in place of an error.
+
+    Returns
+    -------
+    cmlib.report.recordings.Recordings
+        All runs of the recorded sets, also those that were there already; shown as a table in a notebook.
+
+    Raises
+    ------
+    cmlib.errors.CmlibError
+        If `command` is a text, the command fails, perf refuses, or the counters are in use.
+    """
+    settings: dict[str, object] = {
+        "mode": mode,
+        "events": events,
+        "passes": passes,
+        "interval_ms": interval_ms,
+    }
+    if pinned is not None:
+        settings["pinned"] = tuple(pinned)
+    return _load("cmlib.report.recordings").record_command(name, command, wait=wait, **settings)
+
+
+def compare_programs(
+    old: str | Path,
+    new: str | Path,
+    *,
+    events: str | None = None,
+    n_runs: int = 40,
+    alpha: float = 0.002,
+    smallest: float = 0.04,
+    timeout: float | None = None,
+) -> Comparison:
+    """Compare two versions of a program by times and counts: is the new one slower?
+
+    Parameters
+    ----------
+    old, new : str or path
+        Commands, split into words as a shell does, or files that ``cmlib compare --keep`` wrote.
+    events : str, optional
+        Names of the events to count, with commas between. Default: a list for the processor.
+    n_runs : int, default 40
+        Most runs of each command; fewer are made if the verdict is clear.
+    alpha : float, default 0.002
+        Probability of a false alarm that is accepted.
+    smallest : float, default 0.04
+        Smallest relevant change, as a share of the time.
+    timeout : float, optional
+        Longest run [s].
+
+    Returns
+    -------
+    cmlib.report.recordings.Comparison
+        Shown in a notebook as ``cmlib compare --markdown`` prints it; `result` is the dict that ``--json`` prints.
+
+    Raises
+    ------
+    cmlib.errors.CmlibError
+        If a command fails, the two can't be compared, or runs are too few for any change to be significant.
+    """
+    return _load("cmlib.report.recordings").compare_commands(
+        old, new, events=events, n_runs=n_runs, alpha=alpha, smallest=smallest, timeout=timeout
+    )
+
+
+def _load(name):
+    """Import a module that shows results (name).
+
+    This is no import statement: cached results depend on what those name, and no result depends on the pages.
+    """
+    return importlib.import_module(name)

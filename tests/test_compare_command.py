@@ -18,12 +18,12 @@ from click.testing import CliRunner
 from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.cli import main
-from cmlib.cli.compare import as_text
 from cmlib.collect.machine.event_names import countable
 from cmlib.collect.machine.host import core_pmus
 from cmlib.compare import comparison, versions
 from cmlib.compare.counters import VersionComparison
 from cmlib.compare.instrument import include_dir
+from cmlib.compare.report import write_markdown
 from cmlib.compare.versions import find_version, plan_parts
 from cmlib.errors import CmlibError
 from cmlib.io import events
@@ -426,7 +426,7 @@ def test_each_cause_has_a_line_of_its_own_in_markdown():
     versions = {form: {"name": form, "runs": 12} for form in ("old", "new")}
     found = dict.fromkeys(("layouts", "code", "limited_by", "runs_needed"))
     found |= versions | {"verdict": "slower", "times": [], "changed_functions": [], "rules": {"paired": True}}
-    lines = as_text(found | {"counters": {"causes": causes}}, "md").splitlines()
+    lines = write_markdown(found | {"counters": {"causes": causes}}).splitlines()
     assert [line for line in lines if "cause" in line] == [
         "- cause: `event0` 2 times in `f` (`x.c:3`)",
         "- cause: `event1` 2 times in `f`",

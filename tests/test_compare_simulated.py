@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cmlib.cli import main
-from cmlib.cli.compare import as_text
+from cmlib.compare.report import write_text
 from cmlib.compare.simulated import compare_simulated
 from cmlib.compare.simulated_counts import blame, compare_counts, compare_estimates, withhold_verdict
 from cmlib.errors import CmlibError
@@ -350,5 +350,5 @@ def test_a_python_script_repeats_and_its_functions_have_names_or_a_reason_is_giv
     assert found["verdict"] == "same" and found["settled"]
     assert "python" in found["interpreter"]["old"]
     assert found["names_script"] == (sys.version_info >= (3, 12))
-    shown = as_text(found)
+    shown = write_text(found)
     assert "py::" in shown if found["names_script"] else "not those of the script" in shown

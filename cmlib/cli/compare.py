@@ -16,24 +16,6 @@ from cmlib.cli.answers import print_json, show
 from cmlib.cli.sources import COUNTED, SIMULATED, BySource, choose_source, option, simulating_options
 from cmlib.terminal import printable, progress_bar, say
 
-_LEAST_SHARE = 0.1  # causes with a smaller share of the first cause's are not printed
-
-
-def as_text(comparison, form="txt"):
-    """A comparison as text (str), or as Markdown if `form` is "md", a line a finding.
-
-    `comparison` is the dict that `cmlib compare --json` prints; of its causes only the first three are written,
-    without those that have less than a tenth of the first one's share.
-    """
-    from cmlib.templates import template
-
-    causes = comparison["counters"]["causes"]
-    most = [cause for cause in causes if cause["share"] >= _LEAST_SHARE * causes[0]["share"]][:3]
-    changed = sorted(comparison["changed_functions"], key=lambda function: not function["in_verdict"])
-    shown = comparison | {"causes": most, "changed": changed}
-    return template("cmlib.cli", f"compare.{form}.j2").render(shown).rstrip()
-
-
 _HISTORY, _RECORDINGS = "--history", "--recordings"
 _OF_COMMANDS = (COUNTED, SIMULATED)
 _RUNS = {COUNTED: 40, SIMULATED: 2}  # of each command, by default
@@ -149,7 +131,7 @@ def compare(
         raise click.UsageError("--build is for --layouts.")
     from cmlib.compare.comparison import compare_programs
     from cmlib.compare.layouts import REPEATS
-    from cmlib.compare.report import make_refusal
+    from cmlib.compare.report import make_refusal, write_markdown, write_text
     from cmlib.compare.simulated import compare_simulated
     from cmlib.compare.versions import is_recording
 
@@ -168,11 +150,11 @@ def compare(
         raise
     if summary := markdown and os.environ.get("GITHUB_STEP_SUMMARY"):
         with open(summary, "a", encoding="utf-8") as file:
-            file.write(printable(as_text(comparison, "md")) + "\n")
+            file.write(printable(write_markdown(comparison)) + "\n")
     if as_json:
         print_json(comparison)
     else:
-        say(as_text(comparison, "md" if markdown and not summary else "txt"))
+        say(write_markdown(comparison) if markdown and not summary else write_text(comparison))
     changed = comparison["verdict"] not in _UNCHANGED or comparison["counters"]["differ"]
     alarming = comparison["anomaly"] or (any_change and changed)
     context.exit(1 if alarming else 3 if strict and comparison["verdict"] == "inconclusive" else 0)

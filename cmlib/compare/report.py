@@ -1,15 +1,19 @@
-"""Put the result of comparing two versions into a dict for JSON, the same for measured and simulated versions.
+"""Put the result of comparing two versions into a dict for JSON, and write it as text or Markdown.
 
-:func:`make_report` takes both versions, the verdict and further entries, :func:`make_refusal` the reason why
-there is none. The entries are described in docs/compare-method.md. Nothing is refused here.
+The dict is the same for measured and simulated versions. :func:`make_report` takes both versions, the verdict and
+further entries, :func:`make_refusal` the reason why there is none. The entries are described in docs/compare-method.md.
+:func:`write_text` and :func:`write_markdown` take such a dict, and return what `cmlib compare` prints.
 """
 
 import numpy as np
 
 from cmlib.compare.times import SLOWER
+from cmlib.templates import template
 
 SCHEMA = 2  # of the JSON, as docs/compare-method.md describes it
 REFUSED = "refused"
+_MOST_CAUSES = 3  # that are written
+_LEAST_SHARE = 0.1  # causes with a smaller share of the first cause's are not written
 
 
 def make_refusal(reason):
@@ -43,3 +47,22 @@ def to_rows(frame, *, unbounded=np.inf):
         return None if isinstance(value, float) and not abs(value) < unbounded else value
 
     return [{key: finite(value) for key, value in row.items()} for row in frame.to_dict("records")]
+
+
+def write_text(comparison):
+    """Return a comparison (dict that `cmlib compare --json` prints) as text, one finding per line."""
+    return _write(comparison, "compare.txt.j2")
+
+
+def write_markdown(comparison):
+    """Return a comparison (dict that `cmlib compare --json` prints) as Markdown."""
+    return _write(comparison, "compare.md.j2")
+
+
+def _write(comparison, name):
+    """Fill a template with a comparison, its largest causes, and changed functions, those in the verdict first."""
+    causes = comparison["counters"]["causes"]
+    largest = [cause for cause in causes if cause["share"] >= _LEAST_SHARE * causes[0]["share"]]
+    changed = sorted(comparison["changed_functions"], key=lambda function: not function["in_verdict"])
+    shown = comparison | {"causes": largest[:_MOST_CAUSES], "changed": changed}
+    return template("cmlib.compare", name).render(shown).rstrip()

@@ -41,6 +41,7 @@ SECTIONS = {
         "docs/compare-method",
         "docs/simulated-counts",
         "docs/commands",
+        "docs/python",
         "docs/settings",
         "docs/answers",
         "docs/glossary",

@@ -1,0 +1,143 @@
+"""Read a file of counts, record a program, and compare two versions from Python; results are shown in notebooks.
+
+`cmlib.read`, `cmlib.record` and `cmlib.compare_programs` call the functions here, which call what the commands `cmlib
+import`, `cmlib record` and `cmlib compare` call. :class:`Recordings` is shown as a table, :class:`Comparison` as the
+text that the command prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from cmlib import places
+from cmlib.compare.report import write_markdown, write_text
+from cmlib.errors import InputError
+from cmlib.io.archive.programs import readable_runs
+from cmlib.io.recording import Recording, make_recording
+from cmlib.io.sources import read_recordings
+from cmlib.io.store.raw import read_counts
+from cmlib.processors import machine_with
+
+
+@dataclass(frozen=True)
+class Recordings(Sequence):
+    """Recordings in their order, which a notebook shows as a table with one row per recording.
+
+    Attributes
+    ----------
+    names : tuple of str
+        What distinguishes them: the name of the run, or of the program in a file.
+    recordings : tuple of cmlib.io.recording.Recording
+        The same number of them; ``recordings[0].counts`` is a DataFrame.
+    """
+
+    names: tuple[str, ...]
+    recordings: tuple[Recording, ...]
+
+    def __len__(self) -> int:
+        return len(self.recordings)
+
+    def __getitem__(self, position):
+        return self.recordings[position]
+
+    def __iter__(self) -> Iterator[Recording]:
+        return iter(self.recordings)
+
+    def table(self) -> pd.DataFrame:
+        """Return a table of the recordings.
+
+        Returns
+        -------
+        DataFrame
+            One row per recording, indexed by its name. Columns: ``counted`` (how events shared the counters),
+            ``intervals`` (their number), ``seconds`` (length), ``events`` (their number) and ``note`` (what was left
+            out or assumed).
+        """
+        rows = [
+            {
+                "counted": recording.kind,
+                "intervals": len(recording.counts),
+                "seconds": recording.interval_s.sum(),
+                "events": recording.counts.shape[1],
+                "note": recording.meta.get("note", ""),
+            }
+            for recording in self.recordings
+        ]
+        return pd.DataFrame(rows, pd.Index(self.names, name="recording"))
+
+    def _repr_html_(self) -> str:
+        return self.table().to_html(float_format="{:.2f}".format)
+
+    def __repr__(self) -> str:
+        return self.table().to_string(float_format="{:.2f}".format)
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """The comparison of two versions of a program, which a notebook shows as ``cmlib compare --markdown`` prints it.
+
+    Attributes
+    ----------
+    result : dict
+        As ``cmlib compare --json`` prints it; docs/compare-method.md has the keys.
+    """
+
+    result: dict
+
+    @property
+    def verdict(self) -> str:
+        """Verdict on the new version, such as "slower", "faster", "no change" or "inconclusive"."""
+        return self.result["verdict"]
+
+    def times(self) -> pd.DataFrame:
+        """Return the times of the new version as multiples of the old one's.
+
+        Returns
+        -------
+        DataFrame
+            One row per function and measure; columns as the key ``times`` of `result` has them.
+        """
+        return pd.DataFrame(self.result["times"])
+
+    def _repr_markdown_(self) -> str:
+        return write_markdown(self.result)
+
+    def __repr__(self) -> str:
+        return write_text(self.result)
+
+
+def read_source(file: str | Path, *, format: str | None = None, processor: str | None = None) -> Recordings:
+    """Read the recordings in a file of counts; :func:`cmlib.read` says more."""
+    sources = read_recordings([Path(file)], machine_with(processor), format=format)
+    recordings = tuple(
+        make_recording(source.facts | {"note": source.note, "imported": True}, source.counts, source.running)
+        for source in sources
+    )
+    return Recordings(tuple(source.name or Path(file).name for source in sources), recordings)
+
+
+def record_command(name: str, command: Sequence[str], *, wait: bool, **settings: Any) -> Recordings:
+    """Record a command, and read all runs of its sets; :func:`cmlib.record` says more."""
+    from cmlib.collect.record import Request, record_program
+
+    if isinstance(command, str):
+        raise InputError(f"command is the text {command!r}; give a list of words, such as {command.split()}.")
+    made = record_program(name, list(command), Request(**settings), wait=wait)
+    folder = places.recordings_dir() / name
+    metas = {run: meta for run, meta in readable_runs(folder).items() if meta["set"] in made}
+    recordings = tuple(
+        make_recording(meta, *read_counts(folder / f"{run}.json", meta)) for run, meta in metas.items()
+    )
+    return Recordings(tuple(metas), recordings)
+
+
+def compare_commands(old: str | Path, new: str | Path, **settings: Any) -> Comparison:
+    """Compare two commands or kept recordings; :func:`cmlib.compare_programs` says more."""
+    from cmlib.compare.comparison import compare_programs
+
+    return Comparison(compare_programs(str(old), str(new), **settings))
