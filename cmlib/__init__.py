@@ -192,7 +192,7 @@ def compare_programs(
     smallest: float = 0.04,
     timeout: float | None = None,
 ) -> Comparison:
-    """Compare two versions of a program by times and counts: is the new one slower?
+    """Compare two versions of a program by times and counts, and judge whether the new one is slower.
 
     Parameters
     ----------

@@ -13,6 +13,8 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = ["zeros_without_turn"]
+
 # Most events of one kind in a cycle of a core: floating-point operations of two 512-bit units. More is a misreading.
 MOST_PER_CYCLE = 128
 

@@ -24,7 +24,7 @@ from joblib.externals import loky
 import cmlib
 from cmlib.errors import CmlibError, InputError
 
-__all__ = ["parallel_map"]
+__all__ = ["Workers", "parallel_map"]
 
 # Environment of worker processes: with one thread each they do not compete for processors.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")

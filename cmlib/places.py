@@ -15,6 +15,8 @@ import yaml
 
 from cmlib.scratch import scratch_folder
 
+__all__ = ["data_dir", "external_data_dir", "recordings_dir", "results_dir", "shipped"]
+
 _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent
 _WHEEL = _PACKAGE / "_shipped"
@@ -23,38 +25,65 @@ _HOME = _CHECKOUT if _IN_CHECKOUT else _WHEEL
 
 
 def data_dir() -> Path:
-    """Folder (Path) that holds `recordings/` and `results/`.
+    """Return the folder that holds `recordings/` and `results/`.
 
-    It is CMLIB_DATA if that is set, else ``data`` in the checkout, or of an installed wheel in the working folder.
+    Returns
+    -------
+    pathlib.Path
+        CMLIB_DATA if that is set; else ``data`` in the checkout, or, for an installed wheel, in the working folder.
     """
     return _chosen("CMLIB_DATA") or (_CHECKOUT if _IN_CHECKOUT else Path.cwd()) / "data"
 
 
 def recordings_dir() -> Path:
-    """Folder (Path) of the raw recordings, a sub-folder a program; a wheel's are in ``shipped("recordings")``."""
+    """Return the folder of the raw recordings.
+
+    Returns
+    -------
+    pathlib.Path
+        It has a folder for each program. A wheel's recordings are in ``shipped("recordings")``.
+    """
     return data_dir() / "recordings"
 
 
 def results_dir() -> Path:
-    """Folder (Path) of all made from recordings (store, figures, tables, report): CMLIB_RESULTS, or in data_dir()."""
+    """Return the folder of everything that is made from recordings: store, figures, tables and pages.
+
+    Returns
+    -------
+    pathlib.Path
+        CMLIB_RESULTS if that is set, else ``results`` in :func:`data_dir`.
+    """
     return _chosen("CMLIB_RESULTS") or data_dir() / "results"
 
 
 def shipped(name: str) -> Path:
-    """Folder (Path) of data that cmlib comes with, by its name (str) under ``data``.
+    """Return a folder of data that come with cmlib.
 
-    Such are events (tables of events, one CSV a microarchitecture), fingerprint (a trained tree),
-    papers (what they print, one YAML a paper), cost
-    (how much fewer misses changed run times), programs (tables that describe the recorded programs), topdown (tables
-    of categories, one YAML a microarchitecture), processors (what vendors publish, one file a microarchitecture),
-    colocated (tables of programs beside neighbors), public (list of public recordings, and those that are shipped)
-    and recordings (those that are examples).
+    Parameters
+    ----------
+    name : str
+        Name under ``data``: events (tables of events, one CSV per microarchitecture), topdown (tables of categories),
+        processors (what vendors publish), fingerprint (a trained tree), cost (measured effects of fewer misses),
+        papers (what they print), programs (tables of the recorded programs), colocated (tables of programs beside
+        neighbors), public (list of public recordings, and those that are shipped) or recordings (examples).
+
+    Returns
+    -------
+    pathlib.Path
+        The folder, in the checkout or in the installed package.
     """
     return (_HOME / "data" if _IN_CHECKOUT else _HOME) / name
 
 
 def external_data_dir() -> Path | None:
-    """Folder (Path) that is searched for public recordings: ``$CMLIB_PUBLIC``, or None if it is not set."""
+    """Return the folder that is searched for public recordings.
+
+    Returns
+    -------
+    pathlib.Path or None
+        CMLIB_PUBLIC, None if that is not set.
+    """
     return _chosen("CMLIB_PUBLIC")
 
 

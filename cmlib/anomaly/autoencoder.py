@@ -24,6 +24,8 @@ from cmlib.anomaly import network
 from cmlib.anomaly.samples import usual_range
 from cmlib.errors import InputError
 
+__all__ = ["PrincipalComponents", "search_space"]
+
 
 def stopping_run(variances: Sequence[float], *, eps: float = 0.05, goal: int = 1, max_runs: int = 100) -> int:
     """Return the entry of a series of variances at which it has settled (AutoPerf, Algorithm 1, as printed).

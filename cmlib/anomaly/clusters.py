@@ -16,6 +16,8 @@ from sklearn.cluster import KMeans
 
 from cmlib.anomaly.autoencoder import Autoencoder
 
+__all__ = ["cluster_functions", "clusters_needed"]
+
 
 def cluster_functions(
     samples: np.ndarray, functions: ArrayLike, k: int, *, random_state: int = 0

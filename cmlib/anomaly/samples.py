@@ -12,6 +12,8 @@ import pandas as pd
 from cmlib.errors import InputError
 from cmlib.locations import LOCATION_COLUMNS
 
+__all__ = ["smallest_range"]
+
 # Smallest relevant range of a counter: an event in a million instructions, or in a quarter of a millisecond.
 _PER_INSTRUCTION, _PER_NANOSECOND = 1e-6, 4e-6
 

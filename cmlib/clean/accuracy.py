@@ -28,6 +28,8 @@ from cmlib.intervals import lengths_by_ends, whole_intervals
 if TYPE_CHECKING:
     from cmlib.io.recording import Recording
 
+__all__ = ["MEASURES", "noise_floor", "references"]
+
 MEASURES = ("eq4_percent", "distance_ratio", "total_error_percent", "distribution_error")
 
 

@@ -6,14 +6,24 @@
 import numpy as np
 from scipy.special import log_ndtr
 
+__all__ = ["is_gaussian"]
+
 # Critical value at 5 % with mean and deviation estimated (D'Agostino and Stephens 1986, Table 4.7, case 3).
 _CRITICAL = 0.752
 
 
 def is_gaussian(values: np.ndarray) -> bool:
-    """True if samples pass the Anderson-Darling test of a Gaussian at 5 %.
+    """Return True if samples pass the Anderson-Darling test of a Gaussian at 5 %.
 
-    `values` is an array, all finite; constants and empty arrays pass.
+    Parameters
+    ----------
+    values : ndarray of float, shape (n,)
+        Samples, all finite.
+
+    Returns
+    -------
+    bool
+        True for constants and empty arrays, too.
     """
     return len(values) == 0 or gaussian_statistic(values) < _CRITICAL
 

@@ -19,6 +19,8 @@ from cmlib.errors import InputError, UnfitRecordingError
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = ["FEWEST_SAMPLES"]
+
 FEWEST_SAMPLES = 3  # of finite samples of an event, to be cleaned
 
 

@@ -21,6 +21,8 @@ from cmlib.intervals import MOST_PER_CYCLE
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = ["clean_by_shrinkage"]
+
 # Counts above MOST_PER_CYCLE cycles' and above so many times the event's median are taken for misreadings.
 _TIMES_MEDIAN = 1000.0
 # Events with fewer samples are only interpolated. From this share of intervals without a count on, a rotation of the

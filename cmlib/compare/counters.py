@@ -21,6 +21,8 @@ from cmlib.anomaly.detector import AutoPerf
 from cmlib.anomaly.samples import DISTANCES
 from cmlib.locations import LOCATION_COLUMNS
 
+__all__ = ["compare_versions"]
+
 FEWEST_GOOD = 5
 
 

@@ -13,6 +13,8 @@ from cmlib.compress.bounded import BoundedRegression
 from cmlib.compress.online import OnlineRegression
 from cmlib.segments import intervals, reconstruct  # noqa: F401 (what the package offers)
 
+__all__ = ["line_ends"]
+
 
 def compress(
     x: ArrayLike,

@@ -17,6 +17,8 @@ from cmlib.cost.slopes import rates, slope
 if TYPE_CHECKING:
     from cmlib.cost.pooled import PooledCost
 
+__all__ = ["reason_unreliable"]
+
 SURE = 2.0  # a slope is reliable if it exceeds 0 by this number of its standard errors
 MOST_STORES = 2.0  # with more misses of stores per miss of loads, the cost of loads' misses is not reliable
 
@@ -133,6 +135,7 @@ def reason_unreliable(row: pd.Series | dict) -> str:
     Returns
     -------
     str
+        A clause, such as "no miss was counted".
     """
     if row["misses"] <= 0:
         return "no miss was counted"

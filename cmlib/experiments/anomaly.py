@@ -21,6 +21,8 @@ from cmlib.experiments.cache import cached
 from cmlib.io.events import CYCLES, counters_with_role
 from cmlib.locations import LOCATION_COLUMNS
 
+__all__ = ["error_variance_by_run", "slow_runs", "slowdown", "train_detector"]
+
 _EPS_SHARE = 0.05 / 8  # the paper's variances are about 8
 _FEWEST_OTHERS = 10
 

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from cmlib.io.recording import Recording
     from cmlib.parallel import Workers
 
+__all__ = ["FEWEST_INTERVALS", "describe_data", "knows_ipc", "refuse_simulated", "timed_runs"]
+
 _KINDS = {"ocoe": "without multiplexing", "mlpx": "with multiplexing"}
 FEWEST_INTERVALS = 20
 TAKES_INTERVALS = "this takes intervals of one run: `perf stat -I 100 -x, -o FILE -- COMMAND`"

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
     from cmlib.experiments.micro.recordings import Series
 
+__all__ = ["explain", "profiles", "refuse_simulated_program"]
+
 _FUNCTIONS_NAMED, _LEAST_SHARE = 3, 0.05
 _LINE = re.compile(r"([1-9][0-9]{0,8}) B,[^,]*$")
 HEALTHY = "N"  # class of all healthy forms in simulations, where prefetching makes all cache levels alike

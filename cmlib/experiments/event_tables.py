@@ -19,6 +19,8 @@ from cmlib.io import events, store
 if TYPE_CHECKING:
     from cmlib.io.recording import Recording
 
+__all__ = ["known_sums", "table_name"]
+
 
 def event_table(url: str) -> pd.DataFrame:
     """One event table for all programs in the store at `url`: a DataFrame, a row an event.

@@ -36,6 +36,8 @@ from cmlib.rank.variation import LEAST_VARIATION, find_start_and_exit, relative_
 if TYPE_CHECKING:
     from cmlib.rank.refinement import Refinement
 
+__all__ = ["choose_cycles", "usable_events"]
+
 _ALIGNED = ("ocoe", "sweep")  # sets whose runs count different events, and are aligned by progress
 _MOST_ROWS = 1000  # of intervals; of more, neighbours are added up
 _MOST_RUNS = 5000  # the same of totals of whole runs

@@ -25,6 +25,8 @@ from cmlib.rank.leaks import is_named_leak
 from cmlib.shell import command_code
 from cmlib.topdown.run_levels import interval_lengths
 
+__all__ = ["QUICK", "cloudsuite", "counts_of", "files_like", "how_to_get", "shorten_event"]
+
 _BLOCKS, _FOLDS = 12, 4
 _MOST_ROWS = 500
 _UOPS = ("UOPS_RETIRED_ALL", "RETIRED_UOPS")  # not used to explain IPC: they nearly count instructions
@@ -136,7 +138,7 @@ def cloudsuite(program: str = "all") -> dict[tuple[str, str], PublishedMatrix]:
     return rows
 
 
-def shorten_event(event):
+def shorten_event(event: str) -> str:
     """Abbreviate an event of CloudSuite's recordings: "L1-dcache-load-misses" becomes "L1D load misses"."""
     for pattern, short in _SHORT_NAMES.items():
         event = re.sub(pattern, short, event)

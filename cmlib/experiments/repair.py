@@ -33,6 +33,17 @@ from cmlib.io.archive import decompress, read_file
 from cmlib.io.callgrind import read_series
 from cmlib.io.provenance import note_read
 
+__all__ = [
+    "BASELINE_METHODS",
+    "cases",
+    "listed",
+    "ratios",
+    "score_cases",
+    "score_method",
+    "straight_lines",
+    "twice_counted",
+]
+
 # Simulated rotations: number of groups, and slots an interval. A rotation takes more than one interval, or an interval
 # has a whole number of rotations, or no whole number.
 ROTATIONS = ((2, 1), (6, 1), (3, 2), (6, 4), (3, 6), (6, 12), (3, 10), (5, 8), (5, 12))

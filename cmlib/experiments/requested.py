@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from cmlib.errors import InputError, NothingRecordedError
 from cmlib.shell import command_line
 
+__all__ = ["resolve_names"]
+
 _MOST_SHOWN = 5
 
 

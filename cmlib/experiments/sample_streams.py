@@ -22,6 +22,8 @@ from cmlib.io.provenance import (
 from cmlib.io.samples import find_streams
 from cmlib.shell import command_code
 
+__all__ = ["EVENTS", "SOURCES", "load_samples", "load_streams", "load_suite", "provenance_of_samples"]
+
 # Event that is compressed of each published suite.
 EVENTS = {"spec-llc": "LLC-load-misses", "spec2000": "retired_mispredicted_branch_instructions"}
 SOURCES = {"hardware": "hardware events", "software": "software events and tracepoints, not hardware events"}

@@ -26,6 +26,8 @@ from cmlib.templates import template
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = ["CLOCKS"]
+
 _PER = " per "
 SECOND, THOUSAND_INSTRUCTIONS = "second", "1,000 instructions"
 _ENERGY = "power/energy-"  # events of energy: of package, cores and so on, which are parts of each other

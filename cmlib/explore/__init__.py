@@ -8,3 +8,5 @@ ValueError or CmlibError in place of the figure.
 from cmlib.explore.fingerprint import fingerprint
 from cmlib.explore.panel import Panel, dropdown, offer, slider
 from cmlib.explore.ranking import ranking
+
+__all__ = ["Panel", "dropdown", "fingerprint", "offer", "ranking", "slider"]

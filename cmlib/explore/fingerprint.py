@@ -4,13 +4,17 @@ A slice is a short stretch of a run; its class, by a decision tree, says what li
 N_CPU (not). Without profiles the Panel says how to record some; input is not checked.
 """
 
+from typing import Any
+
 from cmlib.explore.panel import Panel, dropdown, offer, slider
 from cmlib.fingerprint.diagnosis import advice
 from cmlib.plot.fingerprint import phase_timeline
 from cmlib.templates import template
 
 
-def fingerprint(profiles, *, program="", unit="s", per="cycle"):
+def fingerprint(
+    profiles: dict[str, dict[float, Any]], *, program: str = "", unit: str = "s", per: str = "cycle"
+) -> Panel:
     """A Panel (a widget) with the classes of a program's slices over time, and the rule that gave one slice its class.
 
     Parameters

@@ -5,11 +5,14 @@ models (of different seeds) importances are averaged. :func:`ranking` takes resu
 gives a Panel (an ipywidgets VBox); without results it says how to record.
 """
 
+from __future__ import annotations
+
 import pandas as pd
 
 from cmlib import plot
 from cmlib.explore.panel import Panel, dropdown, offer, slider
 from cmlib.rank import stability
+from cmlib.rank.refinement import Refinement
 from cmlib.templates import template
 
 _IN_BOTH, _IN_ONE = "in both lists", "in one list"
@@ -17,7 +20,7 @@ _COLORS = {_IN_BOTH: plot.palette(1)[0], _IN_ONE: "#9dc6e0"}  # blue, light blue
 _CHOSEN = 0  # in place of a number of events: the model that the refinement kept
 
 
-def ranking(refined, draws, *, top=10):
+def ranking(refined: dict[str, Refinement], draws: dict[str, pd.DataFrame], *, top: int = 10) -> Panel:
     """A Panel (a widget) with the most important events of a program, alone or beside another program's.
 
     Parameters

@@ -15,6 +15,8 @@ from scipy.special import entr
 
 from cmlib.errors import InputError
 
+__all__ = ["discretize", "eliminate"]
+
 TIE_DIGITS = 12  # decimals of measures; of equal ones, the order of the attributes decides
 _IMPROVEMENT = 1e-5  # a merit must be larger by more than this to be better
 
@@ -55,13 +57,26 @@ def select_key_events(X: pd.DataFrame, y: ArrayLike, n: int = 40) -> list[str]:
     return [event for event in X.columns if event in chosen]
 
 
-def eliminate(X, y):
-    """Remove the event of worst average rank, step by step, until none is left: a DataFrame, a row an event.
+def eliminate(X: pd.DataFrame, y: ArrayLike) -> pd.DataFrame:
+    """Remove the event of worst average rank, step by step, until none is left.
 
-    X is a DataFrame of events per cycle, a row a slice, a column an event; `y` are the classes (array-like). The
-    event that is removed first comes first. Index: event. Columns: n_left (events before it was removed),
-    gain_ratio, its gain_rank and cfs_rank among these, and average_rank, their mean. A ValueError if X has no rows
-    or values that are not finite.
+    Parameters
+    ----------
+    X : DataFrame, shape (n_slices, n_events)
+        Events per cycle.
+    y : array-like, shape (n_slices,)
+        Classes.
+
+    Returns
+    -------
+    DataFrame
+        One row per event, the first to be removed first. Columns: ``n_left`` (events before it was removed),
+        ``gain_ratio``, its ``gain_rank`` and ``cfs_rank`` among these, and ``average_rank``, their mean.
+
+    Raises
+    ------
+    ValueError
+        If X has no rows, or values that are not finite.
     """
     X = pd.DataFrame(X)
     values = X.to_numpy(np.float64)
@@ -111,6 +126,7 @@ def discretize(X: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
     Returns
     -------
     ndarray of int64, shape (n_samples, n_features)
+        Numbers of the intervals, from 0 in each column.
     """
     intervals, indicator = np.empty(X.shape, np.int64), np.eye(n_classes)[codes]
     for feature, values in enumerate(X.T):

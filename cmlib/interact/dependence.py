@@ -17,6 +17,8 @@ from cmlib.errors import InputError
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
+__all__ = ["pair_surface", "partial_dependence", "positions_on_surface"]
+
 # Rows that are predicted in one call of the model. With a few hundred rows the call costs more than the trees:
 # scikit-learn's partial dependence, a call a value, takes three times as long for Friedman's H of ten events.
 _ROWS = 40_000
@@ -68,12 +70,25 @@ def partial_dependences(fitted, X, point_sets):
 def pair_surface(
     fitted: BaseEstimator, X: pd.DataFrame, a: str, b: str, n: int = 10
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Compute a model's mean prediction at `n` quantiles of two events: two DataFrames.
+    """Compute a model's mean prediction at quantiles of two events.
 
-    The first is of both events together, the second the sum of each alone, as it would be without an interaction.
-    Rows (index) are the values of event `a`, columns those of `b`: 5 % to 95 % quantiles, in the unit of `X`
-    (DataFrame with the model's columns). `fitted` is a model with `predict` and `feature_names_in_`; means are over
-    at most 100 rows.
+    Parameters
+    ----------
+    fitted : fitted estimator
+        Model with `predict` and `feature_names_in_`.
+    X : DataFrame, shape (n_rows, n_events)
+        Rates, with the model's columns. Means are over at most 100 of the rows.
+    a, b : str
+        Events.
+    n : int, default 10
+        Number of quantiles of each event, from 5 % to 95 %.
+
+    Returns
+    -------
+    joint : DataFrame, shape (n, n)
+        Mean prediction for both events together. Rows are values of `a`, columns of `b`, in the unit of `X`.
+    summed : DataFrame, shape (n, n)
+        Sum of the mean predictions for each event alone: what `joint` would be without an interaction.
     """
     X = X[fitted.feature_names_in_]
     at = {event: np.unique(X[event].quantile(np.linspace(0.05, 0.95, n))) for event in (a, b)}

@@ -3,11 +3,19 @@
 :func:`note_absent` is called by the code that looks for a file; :func:`absent_sets` gives their names for the manifest.
 """
 
+__all__ = ["note_absent"]
+
 _absent = set()
 
 
 def note_absent(name: str) -> None:
-    """Note that a file of the public set `name` (str) was wanted and is not here."""
+    """Note that a file of a public set was wanted and is not here.
+
+    Parameters
+    ----------
+    name : str
+        Name of the public set.
+    """
     _absent.add(name)
 
 

@@ -22,7 +22,7 @@ from cmlib.io.provenance import OTHERS_HARDWARE, Provenance, note_read
 from cmlib.shell import command_code
 from cmlib.terminal import progress_bar
 
-__all__ = ["fetch", "read"]
+__all__ = ["cache_dir", "fetch", "provenance_of_file", "read", "sets"]
 
 
 class PublicError(CmlibError):
@@ -30,10 +30,13 @@ class PublicError(CmlibError):
 
 
 def sets() -> pd.DataFrame:
-    """The public sets: a DataFrame, a row a set (index: its name).
+    """List the public sets.
 
-    Columns: licence, credit and description (str), files and bytes (their number and size), shipped (files that come
-    with cmlib).
+    Returns
+    -------
+    DataFrame
+        One row per set, indexed by its name. Columns: ``licence``, ``credit`` and ``description`` (str), ``files`` and
+        ``bytes`` (number and size of its files), ``shipped`` (number of files that come with cmlib).
     """
     known_sets = places.read_yaml(places.shipped("public") / "sets.yaml")
     listed = files()
@@ -96,9 +99,19 @@ def read(name: str) -> bytes | None:
 
 
 def provenance_of_file(name: str) -> Provenance:
-    """Return where the counts in a file of a public set come from, by its name as in :func:`files`.
+    """Return where the counts in a file of a public set come from.
 
     The events are not named: they are known only once the file has been read.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file, as :func:`files` lists it.
+
+    Returns
+    -------
+    Provenance
+        Hardware of others, with the set and, where it is known, the program.
     """
     row = files().query("file == @name").iloc[0]
     programs = (row["program"],) if row["program"] else ()

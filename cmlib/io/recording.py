@@ -18,7 +18,7 @@ from cmlib.io.callgrind import INSTRUCTIONS_PER_SECOND
 from cmlib.io.events import second_readings
 from cmlib.io.provenance import Provenance, provenance_of_run
 
-__all__ = ["Recording"]
+__all__ = ["INSTRUCTIONS", "Recording"]
 
 INSTRUCTIONS = "sim.instructions"
 

@@ -22,3 +22,34 @@ from cmlib.plot.ranking import UNDECIDED, ranking, refinement
 from cmlib.plot.series import series, series_by_program, simulated_phases, stack_estimate
 from cmlib.plot.slots import CATEGORIES, NOT_DECIDED, shares_by_program, shares_by_progress
 from cmlib.plot.style import legend_below, palette, panels, styled
+
+__all__ = [
+    "CATEGORIES",
+    "NOT_DECIDED",
+    "UNDECIDED",
+    "by_case",
+    "counts",
+    "dots_by_pair",
+    "dots_by_program",
+    "flow",
+    "grouped_bars",
+    "heat",
+    "legend_below",
+    "pair_surfaces",
+    "palette",
+    "panels",
+    "parts_across",
+    "points",
+    "ranges_by_case",
+    "ranking",
+    "refinement",
+    "run_times",
+    "samples_and_lines",
+    "series",
+    "series_by_program",
+    "shares_by_program",
+    "shares_by_progress",
+    "simulated_phases",
+    "stack_estimate",
+    "styled",
+]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+__all__ = ["accuracy_curve", "class_tiles", "decision_tree", "phase_timeline"]
+
 _LOOK = yaml_beside(__file__)
 COLOURS = _LOOK["classes"] | {"unknown": GREY}
 _ROW, _STEP, _INDENT = 0.26, 0.7, 0.15  # of the tree [inches]
@@ -69,7 +71,7 @@ def decision_tree(tree: dict, *, meanings: dict[str, str] | None = None) -> tupl
             fill = COLOURS.get(node["label"], "#eeeeee")
             style = {"color": _ink(fill), "bbox": {"fc": fill, "ec": "none", "pad": 2.2}}
         drawn = ax.text(x, y, text, va="center", fontsize=8.5, zorder=2, **style)
-        if "event" not in node and node["label"] in (meanings or {}):
+        if meanings and "event" not in node and node["label"] in meanings:
             look = {"xytext": (8, 0), "textcoords": "offset points", "va": "center", "fontsize": 7.5}
             ax.annotate(meanings[node["label"]], (1, 0.5), xycoords=drawn, color="#555555", **look)
     ax.set(ylim=(len(rows) - 0.4, -0.6), xlim=(-0.1, max(8.8, depth * _STEP + 4)))

@@ -3,11 +3,20 @@
 KeyError for an arrow of an unknown step.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import matplotlib.patches as patches
 
 from cmlib.plot.style import palette, single, styled
 
-_BOX = {"boxstyle": "round,pad=0.02,rounding_size=0.08", "lw": 1.2}
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_BOX: dict[str, Any] = {"boxstyle": "round,pad=0.02,rounding_size=0.08", "lw": 1.2}
 _ARROW = {
     "arrowstyle": "-|>",
     "mutation_scale": 11,
@@ -20,7 +29,9 @@ _WIDTH, _GAP, _HEIGHT = 1.0, 0.32, 0.8
 
 
 @styled
-def flow(steps, *, returns=(), columns=5):
+def flow(
+    steps: dict[str, str], *, returns: Sequence[tuple[str, str, str]] = (), columns: int = 5
+) -> tuple[Figure, Axes]:
     """Draw the steps of a method as boxes, and an arrow from each to the next.
 
     Parameters

@@ -80,8 +80,18 @@ def refinement(
 
 @styled
 def ranking(
-    frames, *, value, label, low=None, high=None, xlabel, columns=4, row_height=0.2, hue=None, colors=None
-):
+    frames: dict[str, pd.DataFrame],
+    *,
+    value: str,
+    label: str,
+    low: str | None = None,
+    high: str | None = None,
+    xlabel: str,
+    columns: int = 4,
+    row_height: float = 0.2,
+    hue: str | None = None,
+    colors: dict[str, Any] | None = None,
+) -> tuple[Figure, np.ndarray]:
     """Horizontal bars, the first row at the top, a panel for each of `frames` (dict of title to DataFrame).
 
     Parameters

@@ -6,6 +6,7 @@ Axes that it gets. Input is not checked.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cmlib.plot.style import legend_below, legend_right, palette, panels, single, styled
@@ -13,6 +14,7 @@ from cmlib.plot.style import legend_below, legend_right, palette, panels, single
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Of the parts of estimated cycles, the lowest first.
@@ -20,7 +22,9 @@ _COLOURS = ("#c9ced3", "#f0b429", "#7a1257", "#00548f", "#2a7f62")
 
 
 @styled
-def series(lines, *, ylabel, marks=None, title=""):
+def series(
+    lines: dict[str, pd.Series], *, ylabel: str, marks: pd.Series | None = None, title: str = ""
+) -> tuple[Figure, Axes]:
     """Draw several series of one event over time, such as the counts before and after cleaning.
 
     Parameters
@@ -44,8 +48,9 @@ def series(lines, *, ylabel, marks=None, title=""):
         width = 3.4 - 1.1 * min(place, 2)
         ax.plot(values.index, values.to_numpy(), label=label, color=colour, linewidth=width, alpha=0.9)
     if marks is not None and len(marks):
-        ring = {"mfc": "none", "mec": "#444444", "ms": 5, "label": "changed by cleaning"}
-        ax.plot(marks.index, marks.to_numpy(), "o", **ring)
+        ax.plot(
+            marks.index, marks.to_numpy(), "o", mfc="none", mec="#444444", ms=5, label="changed by cleaning"
+        )
     ax.set(xlabel="time [s]", ylabel=ylabel, title=title, ylim=(0, None))
     legend_right(ax)
     return figure, ax
@@ -78,7 +83,7 @@ def series_by_program(
 
 
 @styled
-def simulated_phases(parts, starts, *, title=""):
+def simulated_phases(parts: pd.DataFrame, starts: Sequence[float], *, title: str = "") -> tuple[Figure, Axes]:
     """Estimated cycles per instruction over a simulated run, stacked by their causes, with the starts of phases.
 
     `parts` and `starts` are those of :func:`stack_estimate`: a DataFrame of cycles per instruction by cause, and the
@@ -91,7 +96,7 @@ def simulated_phases(parts, starts, *, title=""):
     return figure, ax
 
 
-def stack_estimate(ax, parts, starts):
+def stack_estimate(ax: Axes, parts: pd.DataFrame, starts: Sequence[float]) -> None:
     """Stack the columns of `parts` on the Axes `ax`, as steps, with a dotted line at each of `starts`. Returns None.
 
     `parts` (DataFrame) has a row an interval and at most five columns, cycles per instruction by cause, the lowest

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     from matplotlib.axes import Axes
 
+__all__ = ["GREY", "PAPER", "bars_across", "blank", "legend_right", "palette", "panels", "single", "styled"]
+
 _WIDTH = 9.0
 GREY = "#9aa0a6"  # of baselines, and of places in a ranking that are not decided
 # The mark of a number that a paper prints, in all figures.

@@ -20,6 +20,16 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold
 
+__all__ = [
+    "ClusterRegression",
+    "PENALTIES",
+    "cluster_events",
+    "draw_contributions",
+    "held_out",
+    "importances",
+    "resample_blocks",
+]
+
 PENALTIES = np.logspace(-1, 5, 13)  # ridge penalties that are tried
 _APART = 2.0  # distance between events of two kinds: larger than any distance between two of one kind
 
@@ -172,18 +182,40 @@ def by_cluster(contributions, clusters):
 
 
 def importances(contributions: pd.DataFrame, clusters: pd.Series) -> pd.Series:
-    """Standard deviation of each cluster's contribution over the rows, as a share of all clusters' [%]: Series.
+    """Compute the importance of each cluster: the standard deviation of its contribution over the rows.
 
-    `contributions` are those of events (DataFrame, a column an event).
+    Parameters
+    ----------
+    contributions : DataFrame, shape (n_rows, n_events)
+        Contributions of events.
+    clusters : Series
+        Cluster by event.
+
+    Returns
+    -------
+    Series
+        Share of the sum over all clusters [%], by cluster.
     """
     spread = by_cluster(contributions, clusters).std(ddof=0)
     return 100 * spread / spread.sum() if spread.any() else spread
 
 
 def resample_blocks(n_rows: int, seed: int, *, n_blocks: int = 20) -> np.ndarray:
-    """Row numbers (array) of a block bootstrap: blocks of neighbouring rows drawn with replacement.
+    """Draw the rows of a block bootstrap: blocks of neighboring rows, drawn with replacement.
 
-    As many blocks are drawn as there are: `n_blocks`, or `n_rows` if there are fewer; `seed` is that of the draw.
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows.
+    seed : int
+        Seed of the draw.
+    n_blocks : int, default 20
+        Number of blocks, and of those drawn; at most `n_rows`.
+
+    Returns
+    -------
+    ndarray of int
+        Row numbers.
     """
     blocks = np.array_split(np.arange(n_rows), min(n_blocks, n_rows))
     drawn = np.random.default_rng(seed).integers(len(blocks), size=len(blocks))
@@ -193,12 +225,23 @@ def resample_blocks(n_rows: int, seed: int, *, n_blocks: int = 20) -> np.ndarray
 def draw_contributions(
     model: ClusterRegression, X: pd.DataFrame, y: pd.Series, seeds: Iterable[int]
 ) -> list[pd.DataFrame]:
-    """Compute contributions of events to CPI in models that were fitted to resampled rows: a list of DataFrames.
+    """Compute contributions of events to CPI (cycles per instruction) in models that are fitted to resampled rows.
 
-    Each of the `seeds` (int) gives a model, and a DataFrame of shape (n_rows, n_events): what each event adds to
-    the mean of y in each row of X. CPI is cycles per instruction. `model` is a fitted ClusterRegression, whose
-    clusters and penalty the models have; `X` (DataFrame) and `y` (Series) are the rows that are resampled in
-    blocks.
+    Parameters
+    ----------
+    model : ClusterRegression
+        Fitted; the models have its clusters and its penalty.
+    X : DataFrame, shape (n_rows, n_events)
+        Rows that are resampled in blocks.
+    y : Series, shape (n_rows,)
+        CPI.
+    seeds : iterable of int
+        One model per seed.
+
+    Returns
+    -------
+    list of DataFrame
+        For each model, what each event adds to the mean of y in each row of X: shape (n_rows, n_events).
     """
     again = ClusterRegression(model.clusters, penalty=model.penalty_)
     drawn = [resample_blocks(len(X), seed) for seed in seeds]

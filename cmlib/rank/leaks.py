@@ -16,6 +16,8 @@ from cmlib.errors import UnfitRecordingError
 from cmlib.places import yaml_beside
 from cmlib.spelling import PINNED
 
+__all__ = ["is_named_leak"]
+
 _NAMES = yaml_beside(__file__)
 # Events of the kernel's timers and of its scheduler.
 _SCHEDULING = re.compile("|".join(_NAMES["scheduling"]), re.IGNORECASE)
@@ -28,7 +30,18 @@ _SMALL = 0.5  # an event is in proportion to instructions if its rate varies by 
 
 
 def is_named_leak(event: str) -> bool:
-    """True if an event (name) counts instructions or cycles, or something in proportion to them, by its name."""
+    """Return True if an event counts instructions or cycles, or something in proportion to them, by its name.
+
+    Parameters
+    ----------
+    event : str
+        Name of the event.
+
+    Returns
+    -------
+    bool
+        False for other names; it says nothing of what they count.
+    """
     return any(fnmatch(event.lower(), pattern) for pattern in (*_NAMES["instructions"], *_NAMES["cycles"]))
 
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from cmlib.rank.boosting import Boosting
 
+__all__ = ["drop_least"]
+
 _FEWEST_ROWS = 20
 # One event predicts as well as the model if its error is at most this many times the model's.
 NEAR = 1.5

@@ -8,6 +8,8 @@ refused: marks without an end stay text.
 import html
 import re
 
+__all__ = ["strip_markup"]
+
 _MARK = re.compile(
     r"(?P<ticks>(?<!`)`++)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
     r"|\*\*(?P<strong>\S.*?)\*\*"

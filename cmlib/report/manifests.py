@@ -22,6 +22,8 @@ from cmlib.experiments.requested import split_names
 from cmlib.io.archive import read_file, write_whole
 from cmlib.shell import command_line, command_of_report
 
+__all__ = ["command_of", "read_manifests"]
+
 # The profile for a user's own programs, each of which has a folder of results.
 BY_PROGRAM = "live"
 # Version of manifests; results of another version have to be made again.

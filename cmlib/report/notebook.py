@@ -21,6 +21,8 @@ from cmlib.report import Results, check_parameters
 from cmlib.report.manifests import BY_PROGRAM
 from cmlib.report.parameters import SETTINGS, SHARED, read_heading
 
+__all__ = ["begin"]
+
 
 @dataclass(frozen=True)
 class Notebook:

@@ -12,6 +12,8 @@ import pandas as pd
 from cmlib import places
 from cmlib.report.results import paper
 
+__all__ = ["read_items", "reproduction"]
+
 _PROGRAMS = places.yaml_beside(__file__)  # which of its programs are a paper's
 _NO_COUNTERS = {"simulated", "software events"}  # data by which an item is reproduced in part only
 _COLUMNS = ["paper", "item", "shows", "status", "data", "programs", "notebook", "lacking"]

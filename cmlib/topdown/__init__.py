@@ -10,4 +10,17 @@ bounds; `account` raises a ValueError if the slots were not counted.
 import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
-__all__ = ["Bounds", "account", "bounds", "levels", "read_table", "summarize", "tables", "totals"]
+__all__ = [
+    "Bounds",
+    "account",
+    "bounds",
+    "choose_table",
+    "levels",
+    "merge_steps",
+    "read_costs",
+    "read_table",
+    "series_phases",
+    "summarize",
+    "tables",
+    "totals",
+]

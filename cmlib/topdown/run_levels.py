@@ -18,6 +18,8 @@ from cmlib.fingerprint.segments import segment_starts
 from cmlib.intervals import MOST_PER_CYCLE, lengths_by_ends
 from cmlib.spelling import scope, spelling
 
+__all__ = ["interval_lengths"]
+
 _UNTOLD = 0.1  # relative error of a count of one or two intervals that was counted for half of the time
 _MOST_SHOWN = 8  # counts that nothing else tells
 _POINTS = 240  # neighbouring intervals are added up to at most so many points before they are cut into phases
@@ -150,10 +152,17 @@ def phases(counts):
 
 
 def series_phases(series: pd.Series) -> pd.DataFrame:
-    """Cut a series into phases, each of one level, by the rule of :func:`phases`: a DataFrame, a row a phase.
+    """Cut a series into phases, each of one level, by the rule of :func:`phases`.
 
-    `series` is a rate (Series) by time [s] or number; NaN are left out. Columns: start and end (index of the first
-    and the last value), level (mean).
+    Parameters
+    ----------
+    series : Series
+        A rate by time [s] or number; NaN are left out.
+
+    Returns
+    -------
+    DataFrame
+        One row per phase. Columns: ``start`` and ``end`` (index of the first and of the last value), ``level`` (mean).
     """
     series = series.dropna()
     bundle = _bundles(len(series))

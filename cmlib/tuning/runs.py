@@ -131,7 +131,15 @@ def rank_through_events(
     """
     events = important_events(runs, seed=seed).index[:n_events]
     X = pd.concat([runs.rates[events], runs.parameters], axis=1)
-    options = {"method": measure, "boosting": FEW_ROWS, "n_points": _N_POINTS, "seed": seed}
-    pairs = rank_pairs(X, runs.seconds, events, partners=runs.parameters.columns, **options)
+    pairs = rank_pairs(
+        X,
+        runs.seconds,
+        events,
+        partners=runs.parameters.columns,
+        method=measure,
+        boosting=FEW_ROWS,
+        n_points=_N_POINTS,
+        seed=seed,
+    )
     pairs = pairs.rename(columns={"event_a": "event", "event_b": "parameter"})
     return pairs[["event", "parameter", "importance"]]

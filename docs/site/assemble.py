@@ -86,13 +86,21 @@ def assemble(results, target):
 
 def public_modules():
     """Dotted names of the modules that have an `__all__`, without those of the notebooks."""
+    return [name for name in _modules_with_all() if not name.startswith(FOR_NOTEBOOKS)]
+
+
+def modules_of_notebooks():
+    """Dotted names of the modules that have an `__all__` and belong to the notebooks."""
+    return [name for name in _modules_with_all() if name.startswith(FOR_NOTEBOOKS)]
+
+
+def _modules_with_all():
     files = sorted((ROOT / "cmlib").rglob("*.py"))
     public = [
         path for path in files if re.search(r"^(.+, )?__all__ = ", path.read_text(encoding="utf-8"), re.M)
     ]
     parts = [path.relative_to(ROOT).with_suffix("").parts for path in public]
-    names = [".".join(part[:-1] if part[-1] == "__init__" else part) for part in parts]
-    return [name for name in names if not name.startswith(FOR_NOTEBOOKS)]
+    return [".".join(part[:-1] if part[-1] == "__init__" else part) for part in parts]
 
 
 def reference(text, modules):

@@ -11,6 +11,8 @@ import pandas as pd
 
 from cmlib import places
 
+__all__ = ["kernels"]
+
 OVERHEAD_FILE = "overhead.json"  # tells, beside a program's recordings, how much slower counting makes it
 
 

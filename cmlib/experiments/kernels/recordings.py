@@ -23,6 +23,8 @@ from cmlib.io.provenance import OWN_HARDWARE, SOFTWARE_EVENTS, SYNTHETIC, Proven
 from cmlib.io.regions import load_recording
 from cmlib.locations import LOCATION_COLUMNS
 
+__all__ = ["describe_recordings", "recorded_programs"]
+
 RECORD = "cmlib record-kernels"
 INSTEAD = (
     "Two versions of NAME are compared by `cmlib compare OLD NEW`, without counters by `cmlib compare --simulate OLD "

@@ -12,6 +12,8 @@ import pandas as pd
 
 from cmlib.errors import CmlibError
 
+__all__ = ["plateaus"]
+
 LEVELS = ("L1", "L2", "L3", "M")
 _FEWEST = 3  # sizes in a level
 _WITHIN = 1.5  # ratio to the level's median latency within which a working set is well inside the level

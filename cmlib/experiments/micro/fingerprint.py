@@ -39,6 +39,20 @@ if TYPE_CHECKING:
 
     from cmlib.experiments.micro.recordings import Series
 
+__all__ = [
+    "HEALTHY",
+    "charged_causes",
+    "find",
+    "key_event_curve",
+    "load",
+    "load_recorded",
+    "load_simulated",
+    "program_of",
+    "run_of",
+    "share_within_cases",
+    "table_2",
+]
+
 KINDS = ("micro", "unseen", "CPU", "parallel", "own")
 SOURCES = ["auto", "hardware", "simulated"]
 # A simulation distinguishes the forms of a program if a cause of estimated cycles has at least this many times the

@@ -21,6 +21,8 @@ from cmlib.io.store.raw import read_counts
 if TYPE_CHECKING:
     from cmlib.experiments.micro.recordings import Series
 
+__all__ = ["compare_with_processor"]
+
 _PER_INSTRUCTIONS = 1000
 _MOST_PER_INSTRUCTION = 10  # more in an interval is a fault of the counter
 _FILLS = "ls_dmnd_fills_from_sys"

@@ -11,6 +11,8 @@ import pandas as pd
 
 from cmlib import places
 
+__all__ = ["micro_benchmarks", "table_1"]
+
 
 @dataclass(frozen=True)
 class MicroBenchmark:

@@ -34,6 +34,8 @@ from cmlib.io.archive.programs import read_raw, readable_runs
 from cmlib.io.archive.runs import read_run_metadata
 from cmlib.io.events import second_level_events, simulated_events
 
+__all__ = ["cut"]
+
 ALL, KEY = "all", "key"
 FOLDER = "fingerprint"  # among the recordings: hundreds of runs that no other notebook is asked about
 COMMAND = "cmlib record-micro"

@@ -22,6 +22,8 @@ from cmlib.fingerprint.key_events import eliminate
 if TYPE_CHECKING:
     from sklearn.base import ClassifierMixin
 
+__all__ = ["validate"]
+
 _N_FOLDS = 10
 
 

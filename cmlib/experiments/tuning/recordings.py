@@ -25,6 +25,8 @@ from cmlib.io.archive.runs import read_run_metadata
 from cmlib.io.provenance import OWN_HARDWARE, SOFTWARE_EVENTS, Provenance, note_read, provenance_of_run
 from cmlib.io.store.raw import read_counts
 
+__all__ = ["describe_tuned", "load_levels", "load_tuned"]
+
 RECORD = "cmlib record-tuning"
 
 
@@ -107,7 +109,7 @@ def describe_tuned(tuned: dict[str, TuningRuns]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("program")
 
 
-def load_levels(folder="", wanted="all"):
+def load_levels(folder: str | Path = "", wanted: str = "all") -> pd.DataFrame:
     """Read the times of runs in which one parameter was changed and of those at the defaults, of every session.
 
     A session is a set of runs that were made in turn on one machine. Only times of one session can be compared: the

@@ -13,6 +13,8 @@ import pandas as pd
 from cmlib import places
 from cmlib.errors import InputError
 
+__all__ = ["EMITTERS", "TABLE_IV"]
+
 
 @dataclass(frozen=True)
 class SparkParameter:

@@ -8,3 +8,4 @@ too large or no regular files are refused by ArchiveError.
 import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
+__all__ = ["decompress", "read_file", "readable"]

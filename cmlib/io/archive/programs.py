@@ -13,6 +13,8 @@ from pathlib import Path
 from cmlib.errors import CmlibError
 from cmlib.io.archive import errors_as, pack, read_file, readable, runs, unpack, write_recording
 
+__all__ = ["readable_runs"]
+
 # Entries of metadata in which all passes of a part are equal.
 _PLAN = ("mode", "pinned", "groups", "modifier", "interval_ms", "encodings")
 

@@ -9,4 +9,17 @@ import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
-__all__ = ["kinds", "recognise", "table", "umask_sums"]
+__all__ = [
+    "CONTENTION",
+    "CYCLES",
+    "abbreviate",
+    "counters_with_role",
+    "describe_recognised",
+    "find_processor",
+    "kinds",
+    "recognise",
+    "second_readings",
+    "table",
+    "table_of",
+    "umask_sums",
+]

@@ -133,11 +133,21 @@ def same_events(names, machine=None):
 
 
 def find_processor(machines: Iterable[dict], names: Iterable[str], core: str = "") -> str | None:
-    """Name (str) of the processor of the first of the machines that is known; else by the event names; None if
-    neither tells, or a machine names a processor that has no table.
+    """Find the name of a processor by descriptions of machines, or else by the names of its events.
 
-    `machines` is an iterable of dicts of metadata, `names` of str; `core` is the PMU of one kind of core, such as
-    ``cpu_atom``, "" on processors of one kind.
+    Parameters
+    ----------
+    machines : iterable of dict
+        Descriptions of machines, as in metadata; the first that is known decides.
+    names : iterable of str
+        Names of events.
+    core : str, default ""
+        PMU of one kind of core, such as ``cpu_atom``; "" on processors with one kind.
+
+    Returns
+    -------
+    str or None
+        None if neither machines nor events determine it, or a machine names a processor that has no table.
     """
     machines = list(machines)
     known = filter(None, (processor_of(machine, core) for machine in machines))

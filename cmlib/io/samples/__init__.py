@@ -8,3 +8,4 @@ SampleError for files that can't be read or were changed.
 import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
+__all__ = ["find_streams"]

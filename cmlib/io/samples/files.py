@@ -16,6 +16,8 @@ from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.io.archive import digest, errors_as, parse_csv, read_file, read_object, readable
 from cmlib.io.archive.runs import recording_draft
 
+__all__ = ["read_metadata", "samples_dir"]
+
 SCHEMA = 1
 LINES, SAMPLES = ".csv", ".txt.gz"  # suffixes of the content files
 _MOST_COLUMNS = 1 << 11  # slope, intercept and error of each of 480 events
@@ -40,9 +42,22 @@ def read_lines(out):
 
 
 def read_metadata(table: str | Path) -> dict | None:
-    """Metadata (dict) beside a file of samples or lines (`table`, path); None if there are none.
+    """Read the metadata beside a file of samples or lines.
 
-    SampleError if they can't be read, the file is not there, or its SHA-256 is another one.
+    Parameters
+    ----------
+    table : str or path
+        The file.
+
+    Returns
+    -------
+    dict or None
+        None if there are no metadata.
+
+    Raises
+    ------
+    SampleError
+        If the metadata can't be read, the file is not there, or its SHA-256 is another one.
     """
     table = Path(table)
     description = table.with_name(table.name.removesuffix(SAMPLES).removesuffix(LINES) + ".json")
@@ -75,7 +90,13 @@ def draft(out, suffix):
 
 
 def samples_dir() -> Path:
-    """Folder (Path) of the kept samples and lines, with a folder in it for each program with its input."""
+    """Return the folder of the kept samples and lines.
+
+    Returns
+    -------
+    pathlib.Path
+        It has a folder for each program with its input.
+    """
     return places.data_dir() / "samples"
 
 
@@ -83,13 +104,28 @@ KINDS = ("hardware", "software")  # of the event that times the sampling, as fil
 
 
 def find_streams(folder: str | Path | None = None, kind: str = "auto") -> pd.DataFrame:
-    """List the kept files of samples: a DataFrame, a row a file.
+    """List the kept files of samples.
 
-    Columns: name (the program), kind (of the event that times the sampling: hardware or software), path, period (its
-    counts a sample), n_samples, n_lost (samples that perf lost), events (tuple of names), command and date (both
-    str); None, and no events, where metadata are missing. Files that can't be read are left out, with a warning.
-    `folder` is :func:`samples_dir` by default; `kind` is one of KINDS, or "auto" for hardware if there are any,
-    else software. NothingRecordedError if there are none.
+    Parameters
+    ----------
+    folder : str or path, optional
+        Default: :func:`samples_dir`.
+    kind : str, default "auto"
+        One of KINDS, the kinds of the event that times the sampling; "auto" for hardware if there are any such files,
+        else software.
+
+    Returns
+    -------
+    DataFrame
+        One row per file. Columns: ``name`` (of the program), ``kind``, ``path``, ``period`` (counts per sample),
+        ``n_samples``, ``n_lost`` (samples that perf lost), ``events`` (tuple of names), ``command`` and ``date`` (str).
+        Where metadata are missing, these are None and there are no events. Files that can't be read are left out with a
+        warning.
+
+    Raises
+    ------
+    NothingRecordedError
+        If there are none.
     """
     folder = Path(folder or samples_dir())
     frame = pd.DataFrame(

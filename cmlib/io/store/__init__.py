@@ -8,4 +8,4 @@ can't be made.
 import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
-__all__ = ["load", "runs"]
+__all__ = ["load", "machines", "runs"]

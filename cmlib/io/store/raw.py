@@ -27,6 +27,8 @@ from cmlib.spelling import PINNED
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = ["read_counts"]
+
 MODE = "lines"  # of such runs in the store
 SERIES, LINES = "recordings", "samples"  # kinds of recording, by the folders that hold them
 _NAME = re.compile(r"(.+-lines)-([0-9]+)")  # of a recording of lines: its set, and its number
@@ -109,7 +111,20 @@ def as_utf8(text):
 
 
 def read_counts(file: Path, meta: dict) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read the counts and running shares of one raw recording, as :func:`read_run` does: a tuple of two DataFrames."""
+    """Read the counts and running shares of one raw recording.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        Its metadata file.
+    meta : dict
+        The metadata in it.
+
+    Returns
+    -------
+    counts, running : DataFrame, shape (n_intervals, n_events)
+        As :func:`read_run` returns them, with its errors.
+    """
     run = read_run(file, meta)
     return run.counts, run.running
 

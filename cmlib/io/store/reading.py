@@ -70,9 +70,22 @@ def refused(url=None):
 
 
 def machines(url: str | None = None) -> dict[str, dict]:
-    """The machine that each run was recorded on: a dict of run_id to the machine (dict, {} if unknown).
+    """Return the machine on which each run was recorded.
 
-    `url` is that of the store, None for the SQLite file among the results. StoreError if there is no store.
+    Parameters
+    ----------
+    url : str, optional
+        SQLAlchemy URL of the store. Default: the SQLite file among the results.
+
+    Returns
+    -------
+    dict of str to dict
+        Description of the machine by run; {} if it is unknown.
+
+    Raises
+    ------
+    StoreError
+        If there is no store.
     """
     with reading(url) as connection:
         return {name: meta.get("machine") or {} for name, meta in sorted(_metas(connection).items())}
