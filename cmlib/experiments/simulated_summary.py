@@ -172,7 +172,7 @@ def _list_shares(split):
     """Return the shares of the estimated cycles as entries of a summary's ``cycles``."""
     shares = dict(split)
     rest = 100 - sum(shares.values())
-    if rest >= 0.5:
+    if rest > 0:
         shares["other"] = rest
     return [
         {"name": name, "label": name, "low": percent, "high": percent, "events": []}

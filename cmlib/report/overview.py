@@ -16,6 +16,7 @@ from urllib.parse import quote
 from cmlib import places
 from cmlib.errors import InputError
 from cmlib.io.archive import write_whole
+from cmlib.io.provenance import Provenance
 from cmlib.report.manifests import BY_PROGRAM, page_address, read_manifests
 from cmlib.report.page_filters import page_template
 from cmlib.report.parameters import read_cells, read_heading
@@ -145,6 +146,7 @@ def _describe_notebook(folder, manifest, files):
         "picture": _choose_picture(manifest),
         "is_study": _is_study(name, files),
         "stopped": manifest.get("stopped", ""),
+        "kinds": list(dict.fromkeys(str(Provenance(**entry)) for entry in manifest.get("data", []))),
         "is_left_out": False,
     }
 

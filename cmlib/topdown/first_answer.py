@@ -138,9 +138,10 @@ def _answer_waiting(utilization):
         "category": "waiting",
         "action": action,
         "at_most": None,
-        "text": f"{action}; faster code saves at most {at_most:.0f} % of the time",
+        "text": action,
     }
-    return FirstAnswer(WAITS, utilization.describe(), utilization.describe_costs(), [entry], "", "")
+    details = [f"Faster code saves at most {at_most:.0f} % of the time.", *utilization.describe_costs()]
+    return FirstAnswer(WAITS, utilization.describe(), details, [entry], "", "")
 
 
 def _answer_in_kernel(utilization, words):
