@@ -71,7 +71,7 @@ def test_a_program_that_waits_is_looked_at_off_cpu_before_its_slots():
     first = waiting["first"]
     assert waiting["utilization"]["state"] == first["kind"] == "waits"
     assert waiting["utilization"]["kernel"] == pytest.approx(80)
-    assert "offcputime" in first["advice"][0]["text"] and "5 % of the time" in first["advice"][0]["text"]
+    assert "offcputime" in first["advice"][0]["text"] and "5 % of the time" in first["details"][0]
     busy = first_of(task_clock=500, cycles=1.5e9, instructions=1.2e9)
     assert busy["utilization"]["state"] == "computes"
 
