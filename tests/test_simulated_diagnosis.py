@@ -331,7 +331,7 @@ def test_python_functions_are_named_where_python_names_them_and_else_the_interpr
 def test_no_advice_is_given_on_a_class_that_costs_little():
     profile = SimpleNamespace(classes=pd.DataFrame({"name": ["N", "P_BP"], "share": [0.7, 0.3]}))
     advice = [{"name": "P_BP", "meaning": "", "remedy": "Sort the data."}]
-    costly = {"limited_by": "mispredictions", "advice": advice}
+    costly = {"limited_by": "mispredictions", "advice": advice, "split": {"mispredictions": 30.0}}
     assert [entry["action"] for entry in advise(costly, profile)] == ["Sort the data"]
     plain = costly | {"limited_by": "instructions"}
     assert advise(plain, profile) == []

@@ -44,7 +44,9 @@ def test_the_first_page_says_what_is_simulated_modelled_and_exact(live):
     page = html.unescape((live / "index.html").read_text(encoding="utf-8")).replace("\xa0", " ")
     (card,) = re.findall(r"<article.*?</article>", page, re.S)
     assert f'<h1>{NAME} <span class="soft">simulated</span>' in page
-    assert re.search(r"By estimate, \d+ % of the cycles are for [a-z -]+; no cycles were counted", card)
+    assert re.search(
+        r"By estimate, \d+ % of the cycles go to [a-z -]+, the largest loss; no cycles were counted", card
+    )
     assert f"<code>cmlib record {NAME} -- bzip2 -k -c words.txt</code>" in card
     assert "<code>cmlib diagnose --simulate -- bzip2 -k -c words.txt</code>" in card
     assert "What to try" in card and "% of all estimated cycles" in card
@@ -66,7 +68,7 @@ def test_its_summary_is_in_the_answers_and_its_shares_add_up(live, manifests):
     answers = json.loads((live / "answers.json").read_text(encoding="utf-8"))
     summary = answers["programs"][NAME]
     assert summary["simulated"] and summary["first"]["advice"] and summary["limited_by"]
-    assert sum(row["high"] for row in summary["cycles"]) == pytest.approx(100)
+    assert sum(row["high"] for row in summary["cycles"]) == pytest.approx(100, abs=1)
     assert "needs measured instructions and cycles" in manifests["00_first_look"]["findings"][0]["text"]
     # Misses are told apart from what was executed wherever a figure names them.
     ranked = (live / "03_ranking/importances.csv").read_text(encoding="utf-8")

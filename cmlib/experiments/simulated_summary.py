@@ -138,26 +138,30 @@ def advise(answer: dict, profile: SimulatedProfile) -> list[dict]:
         if row["name"] in large:
             action = row["remedy"].rstrip(".")
             text = f"{row['name']}: {action}"
-            entries.append({"category": row["name"], "action": action, "at_most": None, "text": text})
+            at_most = answer["split"].get(row["name"])
+            entries.append({"category": row["name"], "action": action, "at_most": at_most, "text": text})
     return entries
 
 
 def _write_headline(answer):
-    """Return the headline: what most of the estimated cycles are charged for."""
+    """Return the headline: the largest loss of the estimated cycles."""
     charged = answer["limited_by"]
-    shares = answer["split"] | {row["name"]: row["percent"] for row in answer["classes"]}
-    return f"By estimate, {shares[charged]:.0f} % of the cycles are for {charged}; no cycles were counted."
+    if charged == INSTRUCTIONS:
+        loss = f"{answer['split'][charged]:.0f} % of the cycles are for instructions alone"
+    else:
+        shares = {row["name"]: row["percent"] for row in answer["classes"]} | answer["split"]
+        loss = f"{shares[charged]:.0f} % of the cycles go to {charged}, the largest loss"
+    return f"By estimate, {loss}; no cycles were counted."
 
 
 def _describe_classes(answer):
     """Return one sentence on each of the largest classes of phases."""
     sentences = []
     for row in answer["classes"][:_MOST_NAMED]:
-        problem = (
-            "without a problem that a simulation shows" if row["name"] == HEALTHY else f"of {row['name']}"
-        )
+        stands_out = "nothing" if row["name"] in (HEALTHY, NOTHING_ELSE) else row["name"]
         sentences.append(
-            f"Phases {problem} have {row['percent']:.0f} % of the estimate (`{row['functions']}`)."
+            f"Phases in which {stands_out} stands out: {row['percent']:.0f} % of the estimated cycles "
+            f"(`{row['functions']}`)."
         )
     return sentences
 
@@ -172,7 +176,7 @@ def _list_shares(split):
     """Return the shares of the estimated cycles as entries of a summary's ``cycles``."""
     shares = dict(split)
     rest = 100 - sum(shares.values())
-    if rest > 0:
+    if rest >= 0.5:
         shares["other"] = rest
     return [
         {"name": name, "label": name, "low": percent, "high": percent, "events": []}
