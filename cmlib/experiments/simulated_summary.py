@@ -158,10 +158,10 @@ def _describe_classes(answer):
     """Return one sentence on each of the largest classes of phases."""
     sentences = []
     for row in answer["classes"][:_MOST_NAMED]:
-        stands_out = "nothing" if row["name"] in (HEALTHY, NOTHING_ELSE) else row["name"]
+        is_healthy = row["name"] in (HEALTHY, NOTHING_ELSE)
+        phases = "Phases without a large loss" if is_healthy else f"Phases with many {row['name']}"
         sentences.append(
-            f"Phases in which {stands_out} stands out: {row['percent']:.0f} % of the estimated cycles "
-            f"(`{row['functions']}`)."
+            f"{phases} have {row['percent']:.0f} % of the estimated cycles (`{row['functions']}`)."
         )
     return sentences
 
