@@ -12,7 +12,8 @@ from tests.small_notebooks import NOTHING, saving, write_profile
 
 LINKS = """For $x^2$: the study [of sizes](studies/sizes.ipynb), [notebook 06](06_tests.ipynb),
 [notebook 08](08_later.ipynb),
-[the how-to](../docs/cost.md), [elsewhere](https://example.org) and [the source](../tools/source.py).
+[the how-to](../docs/cost.md#what-it-costs-in-all), [elsewhere](https://example.org),
+and [the source](../tools/source.py).
 
 `[no link](06_tests.ipynb)`"""
 
@@ -29,7 +30,8 @@ def linked_profile(tmp_path, monkeypatch, no_kernel):
     add_links(tmp_path / "notebooks/studies/sizes.ipynb", "[The first](../01_small.ipynb)")
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/cost.md").write_text(
-        "[Others](other.md), [a study](../notebooks/studies/sizes.ipynb)\n"
+        "[Others](other.md), [a study](../notebooks/studies/sizes.ipynb), [below](#what-it-costs-in-all)\n\n"
+        "## What it costs, in all\n"
     )
     (tmp_path / "docs/other.md").write_text("[Back](cost.md)\n")
     return tmp_path / "out"
@@ -54,7 +56,9 @@ def follow_links(page):
             target = (page.parent / address).resolve() if address else page
             if re.match(r"https:|data:", link):
                 continue
-            if not target.is_file() or (not address and f'id="{heading}"' not in html):
+            if not target.is_file() or (
+                heading and f'id="{heading}"' not in target.read_text(encoding="utf-8")
+            ):
                 broken.add((page.name, link))
             elif target.suffix == ".html" and target not in reached:
                 waiting.add(target)

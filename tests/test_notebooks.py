@@ -27,7 +27,7 @@ def test_the_page_of_a_notebook_links_to_every_figure_and_table(smoke):
     assert len(made) > 40
     for file in made:
         page = (file.parent / f"{file.parent.name}.html").read_text(encoding="utf-8")
-        assert f'href="{file.name}" download' in page, file
+        assert f'href="{file.name}"' in page, file
 
 
 def test_every_page_of_a_document_is_linked_from_a_notebook_or_another_document(smoke):

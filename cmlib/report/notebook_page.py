@@ -8,7 +8,9 @@ with cmlib. Pages of notebooks lie at ``NAME/NAME.html`` in a folder of results,
 import functools
 import re
 import threading
+from html import unescape
 from pathlib import Path
+from urllib.parse import unquote
 
 import nbformat
 from jinja2 import pass_context
@@ -24,7 +26,9 @@ _TEMPLATE = Path(__file__).with_name("notebook.html.j2")
 _DOCS = "docs"
 # The text ends at the next link, so that many links without an end take linear time.
 _LINK = re.compile(r'<a href="(?P<target>[^"]*)">(?P<text>(?:(?!<a ).)*?)</a>', re.S)
-_OUTSIDE = re.compile(r"https?:|mailto:|#")
+_OUTSIDE = re.compile(r"https?:|mailto:")
+# Of a heading, and of the link to itself that nbconvert puts there.
+_HEADING = re.compile(r'(?P<tag><h[1-6] id="|<a class="anchor-link" href="#)(?P<name>[^"]*)')
 # nbconvert's exporter is not made for several threads.
 _exporting = threading.Lock()
 
@@ -101,13 +105,22 @@ def _find_page(target, resources):
     """
     if _OUTSIDE.match(target):
         return target
-    file = (resources["source"].parent / target.partition("#")[0]).resolve()
+    address, mark, heading = target.partition("#")
+    fragment = mark + _name_heading(heading)
+    if not address:
+        return fragment
+    file = (resources["source"].parent / address).resolve()
     if file.suffix == ".ipynb" and file.stem in resources["pages"]:
-        return f"../{page_address(file.stem)}"
+        return f"../{page_address(file.stem)}{fragment}"
     if file.suffix == ".md" and file.parent == places.docs_dir() and file.is_file():
         resources["documents"].add(file)
-        return f"../{_DOCS}/{file.stem}.html"
+        return f"../{_DOCS}/{file.stem}.html{fragment}"
     return ""
+
+
+def _name_heading(text):
+    """Return the name (id) of a heading as links in Markdown have it: small letters, without punctuation."""
+    return re.sub(r"[^\w-]", "", unquote(unescape(text)).lower())
 
 
 def _list_files(place):
@@ -145,6 +158,7 @@ class _PageExporter(HTMLExporter):
         A link to a file that has no page becomes text.
         """
         html = super().markdown2html(context, draw_formulas(source))
+        html = _HEADING.sub(lambda found: found["tag"] + _name_heading(found["name"]), html)
 
         def lead(link):
             address = _find_page(link["target"], context["resources"])
