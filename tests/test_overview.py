@@ -135,18 +135,3 @@ def test_the_figure_of_a_program_has_ipc_above_its_stacked_shares():
     np.testing.assert_array_equal(above.lines[0].get_ydata(), [4, 1, 1, 1, 1])
     tops = [stack.get_paths()[0].vertices[:, 1].max() for stack in below.collections]
     assert tops == [25, 50, 75, 100] and below.get_ylim() == (0, 110)
-
-
-def test_the_summary_reads_the_findings_of_the_notebooks(tmp_path):
-    from cmlib.report.manifests import read_manifests
-    from tests.notebook_functions import functions_of
-
-    results = results_of(tmp_path, "02_b")
-    results.finding("Of gcc.", program="gcc")
-    results.finding("Of all (Eq. 8), half. More follows.")
-    results.save()
-    told = functions_of("10_summary")["told"]
-    manifest = read_manifests(tmp_path / "smoke").sections[-1]
-    assert [program for _, program, _ in told(manifest)] == ["", "gcc"]
-    first_sentence = functions_of("10_summary")["first_sentence"]
-    assert first_sentence(told(manifest)[0][2]) == "Of all (Eq. 8), half."

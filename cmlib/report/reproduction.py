@@ -1,81 +1,172 @@
-"""Tell which tables and figures of the papers are reproduced by a profile's results, and on whose data.
+"""Find which tables and figures of the papers a profile's results reproduce, and on whose data.
 
-An item is a table or figure of a paper; data/papers/items.csv lists them all, and :func:`reproduction` adds to each
-its status: reproduced, in part, or not. Results that are missing count as not reproduced.
+An item is a table or figure of a paper; data/papers/items.csv lists all. What its data are, is taken from the
+manifests: a result names the recordings that its notebook read for it (:mod:`cmlib.io.provenance`).
+:func:`reproduction` gives the state of every item.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
 
 from cmlib import places
+from cmlib.io.provenance import KINDS, OTHERS_HARDWARE, OWN_HARDWARE, SOFTWARE_EVENTS, Provenance
 from cmlib.report.results import paper
 
-__all__ = ["read_items", "reproduction"]
+__all__ = ["count_measured", "find_provenances", "read_items", "reproduction"]
 
-_PROGRAMS = places.yaml_beside(__file__)  # which of its programs are a paper's
-_NO_COUNTERS = {"simulated", "software events"}  # data by which an item is reproduced in part only
-_COLUMNS = ["paper", "item", "shows", "status", "data", "programs", "notebook", "lacking"]
+DIAGRAM = "diagram or list"
+NUMBERS_OF_PAPER = "the paper's numbers"
+RUN_TIMES = "run times"
+REPRODUCED, IN_PART, NOT = "reproduced", "in part", "not"
+# What an item needs, as items.csv says.
+_COUNTS, _NOTHING = "counts", "nothing"
+_HARDWARE = {OWN_HARDWARE, OTHERS_HARDWARE}
+_MEASURED = _HARDWARE | {SOFTWARE_EVENTS}
+_PAPERS = places.yaml_beside(__file__)
+_COLUMNS = ["paper", "item", "shows", "status", "data", "programs", "notebook", "lacking", "record"]
 
 
 def read_items() -> pd.DataFrame:
-    """Every table and figure of the papers: a DataFrame of str, a row an item, from data/papers/items.csv.
+    """Read the list of all tables and figures of the papers.
 
-    Columns: paper, item, shows (what it shows), notebook and result (which result of which notebook shows it), data
-    (whose), of (number of programs in the paper), stand_ins (what is measured in place of the paper's programs),
-    counted_in (``table.column`` with the names of the programs measured) and lacking (what is not reproduced). ""
-    where there is nothing.
+    Returns
+    -------
+    DataFrame of str
+        One row per item of data/papers/items.csv, "" where there is nothing. Columns: ``paper``, ``item``, ``shows``
+        (what it shows); ``notebook`` and ``result`` (which result of which notebook shows it); ``needs`` (counts, run
+        times, the paper's numbers, or nothing: a diagram or list); ``counted_in`` (``table.column`` with the names of
+        the programs measured), ``of`` (number of programs in the paper); ``lacking`` (what differs from the paper
+        whatever was recorded) and ``record`` (the command that records what may be lacking).
     """
     return pd.read_csv(places.shipped("papers") / "items.csv", keep_default_na=False, dtype=str)
 
 
-def reproduction(folder: Path, sections: Sequence[dict]) -> pd.DataFrame:
-    """The state of every table and figure of the papers.
+def reproduction(folder: Path, sections: Iterable[dict]) -> pd.DataFrame:
+    """Find the state of every table and figure of the papers.
 
     Parameters
     ----------
     folder : pathlib.Path
         A profile's results.
-    sections : sequence of dict
+    sections : iterable of dict
         The manifests of its notebooks.
 
     Returns
     -------
     DataFrame of str
-        A row a table or figure, with the columns paper, item, shows, notebook and lacking of :func:`read_items` and:
-        ``status``, *reproduced*, *in part* (simulated or by software events, of fewer programs than the paper's, or
-        with something lacking), or *not*; ``data``, whose, and ``programs``, how many of the paper's, as ``4 of 16``,
-        or how many are measured in their place, as ``13 kernels of ours for 15``: both "" where status is *not*, and
-        programs where it is not known.
+        One row per item, with the columns paper, item, shows, notebook and lacking of :func:`read_items` and:
+
+        - ``status``: *reproduced*, *in part* (something is lacking, the programs are fewer or others than the paper's,
+          or no hardware counter counted) or *not* (no result shows it).
+        - ``data``: what was read for the result, such as ``own hardware``; "" where status is *not*.
+        - ``programs``: how many of the paper's programs were measured, as ``4 of 16``, or how many in their place, as
+          ``13 kernels of ours for 15``; "" where that is not known.
+        - ``record``: the command that records what is lacking, "" where nothing else would be recorded.
     """
-    shown = {section["notebook"]: [*section["figures"], *section["tables"]] for section in sections}
-    made = {(notebook, entry["name"]) for notebook, entries in shown.items() for entry in entries}
-    table = read_items()
-    counted = ((item, _count_programs(folder, item)) for item in table.itertuples())
-    states = [(item, (item.notebook, item.result) in made, n_programs) for item, n_programs in counted]
-    table["status"] = [_status(*state) for state in states]
-    table["programs"] = [_describe_programs(item, n_programs) for item, _, n_programs in states]
-    table.loc[table["status"] == "not", ["data", "programs"]] = ""
-    return table[_COLUMNS]
+    made = {
+        (section["notebook"], entry["name"]): find_provenances(section, entry)
+        for section in sections
+        for entry in (*section["figures"], *section["tables"])
+    }
+    rows = [
+        item._asdict() | _describe_item(item, made.get((item.notebook, item.result)), folder)
+        for item in read_items().itertuples(index=False)
+    ]
+    return pd.DataFrame(rows)[_COLUMNS]
 
 
-def _status(item, is_made, n_programs):
-    """An item's status (str): reproduced, in part, or not.
+def find_provenances(manifest: dict, entry: dict) -> list[Provenance]:
+    """Find where the counts behind a result come from.
 
-    `is_made`: whether the results have it; `n_programs` is the number of the paper's programs in it, None if unknown.
+    Parameters
+    ----------
+    manifest : dict
+        The manifest of the result's notebook.
+    entry : dict
+        A figure, table or number in it.
+
+    Returns
+    -------
+    list of Provenance
+        One for each kind of counts and public set; empty where none is recorded.
     """
-    if not is_made:
-        return "not"
+    kept = manifest.get("data", [])
+    return [Provenance(**kept[position]) for position in entry.get("data", [])]
+
+
+def count_measured(items: pd.DataFrame) -> pd.Series:
+    """Count the items of each paper that rest on measurements.
+
+    Parameters
+    ----------
+    items : DataFrame
+        As of :func:`reproduction`.
+
+    Returns
+    -------
+    Series of int
+        Index: paper. Items, reproduced or in part, of counts by hardware or software, or of run times: neither
+        simulated, nor diagrams, lists or numbers of the papers.
+    """
+    kinds = (*_MEASURED, RUN_TIMES)
+    is_measured = pd.Series(
+        [any(kind in data for kind in kinds) for data in items["data"]], items.index, dtype=int
+    )
+    return is_measured.groupby(items["paper"], sort=False).sum()
+
+
+def _describe_item(item, provenances, folder):
+    """Status, data, programs and record of an item (dict of str).
+
+    `provenances` are those of its result, None if no notebook made it.
+    """
+    if provenances is None:
+        return {"status": NOT, "data": "", "programs": "", "record": item.record}
+    if item.needs not in (_COUNTS, RUN_TIMES):
+        data = DIAGRAM if item.needs == _NOTHING else item.needs
+        status = IN_PART if item.lacking else REPRODUCED
+        return {"status": status, "data": data, "programs": "", "record": ""}
+    kinds = {provenance.kind for provenance in provenances}
+    stand_ins = _describe_stand_ins(item.paper, provenances)
+    n_programs = _count_programs(folder, item)
     enough = n_programs is None or not item.of or n_programs >= int(item.of)
-    return "reproduced" if enough and not item.lacking and item.data not in _NO_COUNTERS else "in part"
+    is_counted = bool(kinds) and kinds <= (_MEASURED if item.needs == RUN_TIMES else _HARDWARE)
+    is_complete = is_counted and enough and not stand_ins
+    return {
+        "status": REPRODUCED if is_complete and not item.lacking else IN_PART,
+        "data": _describe_data(item, provenances),
+        "programs": _describe_programs(item, n_programs, stand_ins),
+        "record": "" if is_complete else item.record,
+    }
 
 
-def _describe_programs(item, n_programs):
-    """How many of the paper's programs an item holds, or how many others are measured in their place; "" if unknown."""
-    if not item.of or n_programs is None:
+def _describe_data(item, provenances):
+    """What was read for an item (str): kinds of counts with their public sets, or run times."""
+    kinds = {provenance.kind for provenance in provenances}
+    if item.needs == RUN_TIMES and kinds and kinds <= _MEASURED:
+        return RUN_TIMES
+    return " and ".join(sorted(kinds, key=KINDS.index)) or "not known"
+
+
+def _describe_stand_ins(paper_name, provenances):
+    """What was measured in place of a paper's programs (str), "" if those themselves were.
+
+    A paper's programs are those of the public sets that reproduction.yaml names; all others stand for them.
+    """
+    about = _PAPERS[paper_name]
+    sets = {provenance.public_set for provenance in provenances}
+    if sets & set(about["sets"]):
         return ""
-    return f"{n_programs} {item.stand_ins} for {item.of}" if item.stand_ins else f"{n_programs} of {item.of}"
+    return about["programs of ours"] if "" in sets or not sets else "programs of others"
+
+
+def _describe_programs(item, n_programs, stand_ins):
+    """How many of the paper's programs were measured, or how many others in their place; "" if not known."""
+    if not item.of or n_programs is None:
+        return stand_ins
+    return f"{n_programs} {stand_ins} for {item.of}" if stand_ins else f"{n_programs} of {item.of}"
 
 
 def _count_programs(folder, item):
@@ -90,10 +181,11 @@ def _count_programs(folder, item):
     rows = pd.read_csv(file)
     if column not in rows:  # of an older version's run
         return None
-    if item.paper not in _PROGRAMS:
+    listed = _PAPERS[item.paper].get("listed")
+    if listed is None:
         return rows[column].nunique()
-    file, entry, n = _PROGRAMS[item.paper]
-    return len(_plain_names(rows[column]) & _plain_names(list(paper(file)[entry])[:n]))
+    names = paper(listed["file"])[listed["entry"]]
+    return len(_plain_names(rows[column]) & _plain_names(list(names)[: listed["first"]]))
 
 
 def _plain_names(names):

@@ -11,25 +11,27 @@
 # ---
 
 # %% [markdown]
-# # Summary: how much of the five papers is shown here again
+# # Summary: what is reproduced of the five papers, and which numbers agree
 #
-# **Question.** Which tables and figures of the five papers are reproduced, on whose data, and where do the numbers agree?
+# **Question.** Which tables and figures of the five papers are reproduced, on whose data, and which numbers agree with the papers'?
 #
-# *Reads* the results of the other notebooks of this profile; nothing is measured or fitted here. *Writes* each table and figure with its state, each number beside the paper's, and each notebook's answer.
+# This notebook measures nothing. It reads the results of the other notebooks of one run. Each result names the recordings that were read for it, so the state and the data of every table and figure follow from the run itself.
 #
-# The papers: *CounterMiner* (cleaning, ranking and pairs of events), *GBRT* mining (merging runs), *AutoPerf* (new version against old), *fingerprinting* (bottlenecks by time slice), *online regression* (lines in place of samples).
-#
-# **On your own program.** Record it first, `cmlib record NAME -- COMMAND`; then `cmlib run live -p program=NAME` makes this page, too, of it. `profile` (in `settings`) says of which run the results are read: `smoke`, `paper`, `live`.
+# | paper | method | notebooks |
+# |---|---|---|
+# | *CounterMiner* (Lv et al., MICRO 2018) | cleaning, ranking and pairs of events, tuning | [02](02_cleaning.ipynb), [03](03_ranking.ipynb), [04](04_interactions.ipynb), [08](08_tuning.ipynb), [09](09_colocation.ipynb) |
+# | *GBRT paper* (Lv, Sun and Yu, 2018) | merging runs, ranking of events | [03](03_ranking.ipynb), [merging_runs](studies/merging_runs.ipynb), [across_programs](studies/across_programs.ipynb) |
+# | *Fingerprinting* (Yoo et al., 2012) | the bottleneck of each time slice | [05](05_fingerprinting.ipynb) |
+# | *AutoPerf* (Alam et al., 2019) | new version against old | [06](06_anomaly_detection.ipynb), [other_detectors](studies/other_detectors.ipynb), [training_runs](studies/training_runs.ipynb) |
+# | *Online regression* (Wu and Mencer) | lines in place of samples | [07](07_compression.ipynb), [recording_lines](studies/recording_lines.ipynb) |
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (paper profile, all public recordings fetched). Most tables and figures of the five papers are reproduced in part: the method runs, on other programs and often on other events than the paper's. Few of the numbers that a paper also prints agree with those measured here. The tables below name the data of each item and every number beside the paper's.
+# > **Answer** (paper profile with all public sets, default parameters). Of the **57** tables and figures of the five papers, **7** are reproduced and **50** in part. The seven are diagrams and lists; **0** of them shows a measurement. The others show stand-ins for the papers' programs, fewer programs or other events, and many show software events in place of hardware counters. Numbers that a paper prints program by program agree with ours about as often as they do after a shuffle of the programs, so that no agreement is specific to a program.
 
 # %% tags=["parameters"]
 settings: dict = {}  # profile: smoke, paper or live; results_folder
 
 # %%
-import json
-import re
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -37,238 +39,375 @@ import pandas as pd
 
 from cmlib import places, plot
 from cmlib.errors import NothingRecordedError
+from cmlib.io.absent import note_absent
+from cmlib.report import paper
 from cmlib.report.inline import strip_markup
 from cmlib.report.manifests import command_of, read_manifests
 from cmlib.report.notebook import begin
-from cmlib.report.reproduction import read_items, reproduction
+from cmlib.report.reproduction import count_measured, find_provenances, reproduction
 
-CLOSE, FAR = 1.25, 4  # times the paper's value
 notebook = begin("10_summary", settings)
 results, settings = notebook.results, notebook.settings
 profile = settings["profile"]
 folder = Path(settings["results_folder"] or places.results_dir()) / profile
-manifests = [manifest for manifest in read_manifests(folder).sections  # of the other notebooks
-             if manifest["notebook"] != "10_summary"]
+manifests = {manifest["notebook"]: manifest for manifest in read_manifests(folder).sections
+             if manifest["notebook"] != "10_summary"}
 if not manifests:
     raise NothingRecordedError(f"no results of {profile!r}: run `{command_of(profile)}` first.")
-
-# %%
-items = reproduction(folder, manifests)
-shown = items[items["status"] != "not"]
-reproduced = items[items["status"] == "reproduced"]
-measured = reproduced[reproduced["programs"] != ""]
-missing = items[items["status"] == "not"]
-
-
-def names(rows):
-    """Papers' tables and figures by name; at most three, else nothing."""
-    listed = ", ".join(rows["paper"] + " " + rows["item"])
-    return f" ({listed})" if 0 < len(rows) < 4 else ""
-
-
-display(results.finding(
-    f"Of {len(items)} tables and figures of the five papers, {len(reproduced)} are reproduced "
-    "(whether numbers agree is another question, below): "
-    f"{len(measured)} with measurements{names(measured)}, the others are diagrams and lists. "
-    f"{(items['status'] == 'in part').sum()} are reproduced in part, {len(missing)} not"
-    f"{names(missing)}. Whose data, of the {len(shown)} in whole or in part: "
-    + ", ".join(f"{kind} {n}" for kind, n in shown["data"].value_counts().items()) + "."))
-
-
-# %%
-def told(manifest):
-    """What a notebook found, as text: first of all programs, then of each."""
-    texts = [(finding["program"], finding["text"]) for finding in manifest["findings"]]
-    texts.sort(key=lambda row: bool(row[0]))
-    return [(manifest["notebook"], name, strip_markup(text)) for name, text in texts if text]
-
-
-questions = {manifest["notebook"]: strip_markup(manifest["question"]) for manifest in manifests}
-findings = pd.DataFrame([row for manifest in manifests for row in told(manifest)],
-                        columns=["notebook", "program", "finding"])
-numbers = pd.DataFrame([{"notebook": manifest["notebook"]} | number
-                        for manifest in manifests for number in manifest["numbers"]],
-                       columns=["notebook", "name", "paper", "value", "unit", "note"])
-numbers["note"] = numbers["note"].map(strip_markup)
-
-
-# %%
-def whose_data(numbers):
-    """Whose data numbers are: those of their notebook's figures, but for the authors' series."""
-    listed = read_items()
-    listed = listed[listed["data"] != "diagram or list"]
-    kinds = (listed["data"] + ", " + listed["stand_ins"]).str.removesuffix(", ")
-    kind = kinds.groupby(listed["notebook"]).agg(lambda kinds: kinds.mode()[0])
-    kind = numbers["notebook"].map(kind).fillna("our hardware")
-    return kind.mask(numbers["note"].str.contains("the authors published"), "the authors' series")
-
-
-def by_data(rows):
-    """How many numbers are of whose data, and in which notebooks."""
-    of = rows["notebook"].str.split("_").str[0].groupby(rows["whose data"]).agg(["size", "unique"])
-    return "; ".join(f"{n} {kind}, notebook {', '.join(of_kind)}"
-                     for kind, n, of_kind in of.sort_values("size", ascending=False).itertuples())
-
-# %%
-printed = numbers.dropna(subset=["paper"]).copy()
-printed["ratio"] = printed["value"] / printed["paper"]
-printed["whose data"] = whose_data(printed)
-near = printed["ratio"].between(1 / CLOSE, CLOSE)
-far = ~printed["ratio"].between(1 / FAR, FAR)  # of the other sign, too
-again = printed["whose data"].isin(["simulated", "the authors' series"])
-display(results.finding(
-    f"Of {len(printed)} numbers that a paper prints too, {near.sum()} are within {CLOSE:g} times "
-    f"the paper's ({by_data(printed[near])}), so {(near & ~again).sum()} that are neither "
-    f"simulated nor of the authors' own series (they stand beside "
-    f"{printed['paper'][near & ~again].nunique()} different numbers of the papers); {far.sum()} "
-    f"are beyond {FAR:g} times "
-    f"({by_data(printed[far])}), {(printed['ratio'] <= 0).sum()} of these nothing or of the other "
-    "sign."))
+for manifest in manifests.values():
+    for public_set in manifest["absent_sets"]:  # what was absent there is absent here
+        note_absent(public_set)
 
 # %% [markdown]
-# ## Words in the tables
+# ## Data
 #
-# - Whose data. *Our hardware*: hardware counters, recorded for this project and part of cmlib, as are *software events* (perf's, where no hardware counters were) and *simulated* ones (Valgrind). *Others' hardware*: hardware counters, published by others; each notebook says by which processors. *The authors' series*: what a paper's authors published, computed again. *The paper's numbers*: as it prints them. *Diagram or list*: needs no measurement.
-# - Stand-ins. *Kernels of ours* have the fault and the memory pattern of AutoPerf's programs; they are none of them. *Programs of Debian*: in place of SPEC CPU2006.
-# - CounterMiner. *Eq. 4*: error of a multiplexed event, how far it is from a run without multiplexing, against how far two such runs are apart. *Eq. 8* puts a mean of neighbours in place of a zero. *Eq. 12*: intensity of a pair of events, what is left of IPC (instructions per cycle) after a plane has been laid through it over both events. *Friedman's H*: what of two events' joint effect is not the sum of their single ones. *Replayed*: not recorded so, but computed afterwards from a recording, by taking events away or by fitting its samples. *Shrinkage* and *straight lines*: two other ways of cleaning.
-# - Models of IPC. *Aligned*: the runs of a program, side by side in one row by progress; *stacked*: one below the other, as GBRT has it. *Random fifth*: error on rows drawn at random, between rows that the model knows; *held-out stretches*: on parts of the run that it doesn't know, which is harder. Judged *by the mean IPC of all runs* errors are smaller than by the IPC of each run, whose noise the mean has lost.
-# - AutoPerf. *F1*: harmonic mean of the share of bad runs that are found and the share of bad runs among those called bad. *The paper's rule* calls a run bad if one of its samples is off by more than mean + 2 standard deviations of the reconstruction error. *The calibrated rule*, our own, uses the same autoencoders but calls a run bad if half, or a tenth, of its samples are farther off than those of good runs that were not learned (p ≤ 0.005). So it alarms on fewer good runs, but finds fewer bad ones: F1 may be alike where false alarms differ. *Fixed threshold*: the paper's third way, one change of length for all programs; the best of three tried. *As many training runs as the paper*: not all that there are. *Diluted fault*: one that strikes in a share of the work only.
-# - Online regression. Lines are laid through an event's cumulative count. *MNESD*: the largest standard deviation of samples about any line as a share of the range of that count (from 0 to the whole run's count, so a "% of the count").
+# Each notebook leaves a *manifest*, a list of its figures, tables and numbers. It also says where the counts behind each result come from:
 #
+# | data | meaning |
+# |---|---|
+# | own hardware | hardware counters, recorded by cmlib |
+# | others' hardware | hardware counters, published by others |
+# | software events | events of the kernel, recorded by cmlib where no hardware counters were available |
+# | simulated | counts by Valgrind, not measured |
+# | run times | measured by the clock; no counters are needed |
+# | the paper's numbers | as the paper prints them |
+# | diagram or list | needs no data |
+#
+# None of these recordings is the papers' own.
+
+# %%
+def describe_data(manifest, *entries):
+    """Where the counts behind some results come from."""
+    read = [str(one) for entry in entries for one in find_provenances(manifest, entry)]
+    return ", ".join(dict.fromkeys(read))
+
+
+overview = pd.DataFrame([
+    {"notebook": name, "figures": len(manifest["figures"]), "tables": len(manifest["tables"]),
+     "numbers": len(manifest["numbers"]),
+     "data": describe_data(manifest, *manifest["figures"], *manifest["tables"])}
+    for name, manifest in manifests.items()])
+results.table(overview, "notebooks", "**Table.** Results of each notebook of this run, and what "
+              "was read for them. The name of the public set is in brackets.", rows=50)
+
+# %% [markdown]
 # ## What is reproduced
 #
-# It says what was measured, not whether numbers agree. *Reproduced*: by hardware counters or, of run times, by the clock, on as many programs as the paper has, or a diagram or list that needs no measurement. *In part*: simulated, by software events, of fewer programs or of stand-ins, or with something lacking. *Not*: nothing here shows it.
+# Each table and figure of the papers, called an *item* below, has one of three states:
+#
+# * **Reproduced.** Hardware counters or the clock measured all of the paper's programs, and nothing is lacking. Diagrams and lists need no data and are reproduced as well.
+# * **In part.** The counts are software events or simulated, programs are missing or replaced, or something else is lacking.
+# * **Not.** No notebook of this run made it.
+#
+# The state says what was measured. It does not say whether numbers agree.
+#
+# Most programs here are *stand-ins* for those of the papers:
+#
+# | stand-in | for |
+# |---|---|
+# | Spark programs of ours | programs of HiBench; they compute the same, in code of this project |
+# | kernels of ours | AutoPerf's programs; they repeat the faulty memory or locking pattern |
+# | micro-benchmarks of ours | those of the fingerprinting paper, written after its descriptions |
+# | programs of Debian | SPEC CPU2006 |
+# | programs of others | any of these, recorded by others |
+#
+# Two public sets hold programs of the papers themselves: `cloudsuite` (CloudSuite) and `spec-llc` (SPEC CPU2006).
+
+# %% [markdown]
+# **One item by hand.** Fig. 1 of *online regression* shows the size of the samples of 57 cases of SPEC CPU2006. It is figure `fig01` of notebook 07. These are the recordings that were read for it:
 
 # %%
+of_07 = manifests.get("07_compression", {"figures": []})
+read = [one for entry in of_07["figures"] if entry["name"] == "fig01"
+        for one in find_provenances(of_07, entry)]
+pd.DataFrame([{"data": one.kind, "public set": one.public_set, "programs": len(one.programs),
+               "first events": ", ".join(one.events[:3])} for one in read])
+
+# %% [markdown]
+# The rules give the state. If the set `spec-llc` was read, the cases are the paper's and are counted as such. Otherwise they are programs of Debian with software events. In both cases the item is reproduced in part only.
+
+# %%
+items = reproduction(folder, manifests.values())
+of_one = items[(items["paper"] == "Online regression") & (items["item"] == "Fig. 1")]
+of_one[["item", "status", "data", "programs"]].set_index("item")
+
+# %% [markdown]
+# The same for all items. *Measured* counts the items, reproduced or in part, that show hardware counters, software events or run times.
+
+# %%
+STATES = ["reproduced", "in part", "not"]
 counts = pd.crosstab(items["paper"], items["status"]).reindex(
-    index=items["paper"].unique(), columns=["reproduced", "in part", "not"], fill_value=0)
+    index=items["paper"].unique(), columns=STATES, fill_value=0)
+measured = count_measured(items).rename("measured")
+results.table(counts.join(measured).reset_index(), "reproduced-counts", "**Table.** Items of each "
+              "paper by their state, and how many of them are measured.")
+
+# %%
 figure, _ = plot.counts(counts, ylabel="tables and figures")
-results.figure(figure, "reproduced", (
-    f"**Figure.** Tables and figures of each paper ({len(items)} in all), by how far they are "
-    f"reproduced. *See:* {counts['in part'].sum()} are in part; of the {len(reproduced)} that are "
-    f"reproduced {len(reproduced) - len(measured)} are diagrams and lists."))
+results.figure(figure, "reproduced", "**Figure.** Tables and figures of each paper by their state. "
+               "Look at how small the reproduced part is. The table below shows whether it "
+               "contains any measurement.")
 
 # %%
-results.table(counts.reset_index(), "reproduced-counts",
-              "**Table.** Tables and figures of each paper, by how far they are reproduced.")
-
-# %%
-kinds = pd.crosstab(items["data"].replace("", "none").rename("whose data"), items["status"])
-kinds = kinds.reindex(columns=counts.columns, fill_value=0)
-results.table(kinds.assign(together=kinds.sum(axis=1)).reset_index(), "reproduced-data", (
-    f"**Table.** The same {kinds.to_numpy().sum()}, by whose data they are."))
-
-# %%
-results.table(items, "reproduced",
-              "**Table.** Every table and figure of the five papers: what shows it here, on whose "
-              "data, of how many programs (*2 of 16*: of the paper's; *13 kernels of ours for 15*: "
-              "stand-ins), and what is lacking.", rows=100)
+by_data = pd.crosstab(items["data"].replace("", "none"), items["status"]).reindex(
+    columns=STATES, fill_value=0)
+results.table(by_data.reset_index(), "reproduced-data",
+              "**Table.** Items of all papers by what was read for them.")
 
 # %% [markdown]
-# Our own recordings were made on these machines.
+# In the table of all items, *programs* says how many of the paper's programs were measured, or how many stand-ins for how many programs. *Lacking* is what else differs from the paper.
 
 # %%
-def describe_recording(file):
-    """What kind of counts a file of ours holds, and of which machine."""
-    meta = json.loads(file.read_text(encoding="utf-8"))
-    offered, machine = meta.get("counters", {"offered": 0})["offered"], meta["machine"]
-    data = "simulated" if offered is None else "our hardware" if offered else "software events"
-    processor = "{model_name} (family {family}, model {model})".format_map(machine)
-    return {"data": data, "processor": processor, "processors": machine["processors"],
-            "microarchitecture": machine["microarchitecture"],
-            "virtual machine": machine["virtual"]}
-
-
-files = [file for kind in ("recordings", "regions", "samples")
-         for file in sorted((places.data_dir() / kind).rglob("*.json"))]
-if files:
-    ours = pd.DataFrame(map(describe_recording, files)).fillna("")
-    ours = ours.groupby(list(ours)).size().rename("recordings").reset_index()
-    display(results.table(ours, "machines", "**Table.** The machines of our own recordings, as "
-                          "their metadata name them."))
+results.table(items, "reproduced", "**Table.** All items.", rows=100)
 
 # %% [markdown]
-# ## Where numbers agree
+# Most of what is missing could be recorded on a machine with hardware counters. These commands do it:
+
+# %%
+commands = items[items["record"] != ""].assign(item=items["paper"] + ", " + items["item"])
+commands = commands.groupby("record")["item"].agg(["size", "; ".join]).reset_index()
+commands.columns = ["command", "number of items", "items"]
+results.table(commands, "record",
+              "**Table.** Commands that record the programs or events that the items lack.")
+
+# %% [markdown]
+# ## Which numbers agree
 #
-# For each number $q$ that a paper prints too, the ratio of what was computed here to what the paper prints:
+# A number is compared if the paper prints it for one program and it was measured here for the same program or its stand-in. The two agree if they differ by at most a quarter of the paper's:
 #
-# $$r_q = \frac{q_{here}}{q_{paper}}.$$
+# $$|q_{\mathrm{here}} - q_{\mathrm{paper}}| \le 0.25\, |q_{\mathrm{paper}}|$$
 #
-# A ratio far from 1 is no mistake as such: another processor, another decade, other programs and inputs. The note says of which programs a number is the mean. Where programs of a paper were recorded, only these enter the mean that stands beside its value; elsewhere it is of others' recordings or of stand-ins.
+# Some numbers agree by chance. AutoPerf prints an F1 of 1 for almost all programs, so that a good detector agrees with it whichever programs are compared. The baseline is therefore a *shuffle*: each program is compared with the paper's numbers for the other programs.
+
+# %%
+TOLERANCE = 0.25  # of the paper's number
+
+
+def agrees(here, of_paper):
+    return abs(here - of_paper) <= TOLERANCE * abs(of_paper)
+
+
+def count_shuffled(here, of_paper):
+    """Agreements to expect if each program is compared with the numbers for other programs."""
+    n = len(here)
+    if n < 2:
+        return float("nan")
+    pairs = sum(agrees(here[i], of_paper[j]) for i in range(n) for j in range(n) if i != j)
+    return pairs / (n - 1)
+
+
+# %% [markdown]
+# Three programs as an example. Two of them agree. After a shuffle two agree as well, so the agreement shows nothing about single programs.
+
+# %%
+example = pd.DataFrame({"here": [1.0, 0.9, 0.3], "paper": [1.0, 0.8, 0.9]})
+example["agrees"] = agrees(example["here"], example["paper"])
+print(f"shuffled: {count_shuffled(list(example['here']), list(example['paper'])):.1f}")
+example
+
+# %% [markdown]
+# Each comparison below takes two columns of another notebook's table. CounterMiner's Table I prints the share of samples *below* a threshold. This share is above 90 % for any distribution (Cantelli's inequality), so it could not have disagreed. Compared is the share *above* the threshold.
+
+# %%
+COLUMNS = ["quantity", "program", "here", "paper", "data", "notebook"]
+
+
+def compare(quantity, notebook, table, here, of_paper, program="program"):
+    """One row per program of a result for which the paper prints a number."""
+    file = folder / notebook / f"{table}.csv"
+    if notebook not in manifests or not file.is_file():
+        return pd.DataFrame(columns=COLUMNS)
+    entry = next(one for one in manifests[notebook]["tables"] if one["name"] == table)
+    rows = pd.read_csv(file)
+    compared = pd.DataFrame({"quantity": quantity, "program": rows[program], "here": here(rows),
+                             "paper": of_paper(rows), "notebook": notebook,
+                             "data": describe_data(manifests[notebook], entry)})
+    return compared.dropna(subset=["here", "paper"])[COLUMNS]
+
+
+autoperf = pd.DataFrame.from_dict(paper("autoperf")["table2"], orient="index", columns=[
+    "training", "good", "bad", "missed", "false alarms", "F1", "type", "tree"])
+false_alarms = 100 * autoperf["false alarms"] / autoperf["good"]
+lines = paper("online_linear_regression")
+reduction = {lines["least_reduced"].replace(" ", "."): lines["reduction"]["min"],
+             lines["most_reduced"].replace(" ", "."): lines["reduction"]["max"]}
+
+# %%
+comparisons = [
+    compare("CounterMiner, Table I: samples above mean + 3 sd [%]", "02_cleaning", "table1",
+            lambda rows: 100 - rows["n = 3"], lambda rows: 100 - rows["paper, n = 3"]),
+    compare("CounterMiner, Table I: samples above mean + 5 sd [%]", "02_cleaning", "table1",
+            lambda rows: 100 - rows["n = 5"], lambda rows: 100 - rows["paper, n = 5"]),
+    compare("CounterMiner, Fig. 12: share of the first pair [%]", "cloudsuite_pairs",
+            "beside-paper", lambda rows: rows["here [%]"], lambda rows: rows["paper [%]"]),
+    compare("GBRT, Fig. 2: sd of run times [% of mean]", "merging_runs", "run-times",
+            lambda rows: rows["sd [% of mean]"], lambda rows: rows["sd, paper [%]"]),
+    compare("AutoPerf, Table 2: F1", "06_anomaly_detection", "by-rule",
+            lambda rows: rows["F1"].where(rows["rule"] == "the paper's rule"),
+            lambda rows: rows["for the paper's"].map(autoperf["F1"])),
+    compare("AutoPerf, Table 2: false alarms [% of good runs]", "06_anomaly_detection", "by-rule",
+            lambda rows: rows["false alarms [%]"].where(rows["rule"] == "the paper's rule"),
+            lambda rows: rows["for the paper's"].map(false_alarms)),
+    compare("AutoPerf, Table 3: reconstruction error", "other_detectors", "table3",
+            lambda rows: rows["error"], lambda rows: rows["paper, error"]),
+    compare("AutoPerf, Fig. 12: overhead of counting [%]", "small_slowdowns", "overhead",
+            lambda rows: rows["overhead [%]"], lambda rows: rows["paper [%]"]),
+    compare("Online regression, Fig. 2: samples per line", "07_compression", "fits",
+            lambda rows: rows["reduction"].where(rows["method"] == "printed"),
+            lambda rows: rows["case"].map(reduction), program="case"),
+]
+
+# %% [markdown]
+# Two notebooks keep such numbers outside their tables: by how much two parameters change the time of sort (CounterMiner, Fig. 14; the later of two sessions), and the share of canneal's slices that wait for memory (fingerprinting paper, §4).
+
+# %%
+numbers = pd.DataFrame(
+    [{"notebook": name} | number | {"data": describe_data(manifest, number)}
+     for name, manifest in manifests.items() for number in manifest["numbers"]],
+    columns=["notebook", "name", "value", "unit", "paper", "note", "data"])
+numbers["note"] = numbers["note"].map(strip_markup)
+printed = numbers.dropna(subset=["paper"])
+SINGLE = {"of sort by broadcast.blockSize": "CounterMiner, Fig. 14: change of the time by bbs [%]",
+          "of sort by network.timeout": "CounterMiner, Fig. 14: change of the time by nwt [%]",
+          "canneal": "Fingerprinting, §4: slices that wait for memory [%]"}
+phrase = printed["name"].str.extract(f"({'|'.join(SINGLE)})", expand=False)
+is_of_one = phrase.notna()
+of_one = printed[is_of_one].rename(columns={"value": "here"})
+of_one["quantity"] = phrase[is_of_one].map(SINGLE)
+of_one["program"] = of_one["name"].str.extract("(sort|canneal)", expand=False)
+of_one = of_one.sort_values("name").drop_duplicates("quantity", keep="last")
+
+compared = pd.concat([*comparisons, of_one[COLUMNS]], ignore_index=True)
+compared = compared.astype({"here": float, "paper": float})
+compared["agrees"] = [agrees(here, of_paper) for here, of_paper
+                      in zip(compared["here"], compared["paper"], strict=True)]
+compared["ratio"] = (compared["here"] / compared["paper"]).where(compared["paper"] != 0)
+
+# %%
+agreement = pd.DataFrame([
+    {"quantity": quantity, "programs": len(rows), "agree": int(rows["agrees"].sum()),
+     "shuffled": count_shuffled(list(rows["here"]), list(rows["paper"])),
+     "median ratio": rows["ratio"].median(), "data": ", ".join(rows["data"].unique())}
+    for quantity, rows in compared.groupby("quantity", sort=False)],
+    columns=["quantity", "programs", "agree", "shuffled", "median ratio", "data"])
+agreement = agreement.astype(dict.fromkeys(["programs", "agree"], int)
+                             | dict.fromkeys(["shuffled", "median ratio"], float))
+results.table(agreement, "agreement", "**Table.** Programs that were compared and programs that "
+              "agree, by quantity. *Shuffled*: how many would agree if each program were compared "
+              "with another program's number. *Median ratio*: here divided by the paper's.",
+              decimals={"shuffled": 1, "median ratio": 2})
+
 
 # %%
 @plot.styled
-def draw(printed):
-    """A row a number, a dot the ratio of what was computed here to what the paper prints."""
-    rows = printed[printed["ratio"] > 0].sort_values("ratio")
-    rows = rows.assign(row=range(len(rows)))
-    figure, ax = plt.subplots(figsize=(8, 0.8 + 0.22 * len(rows)))
-    kinds = rows["whose data"].unique()
-    for kind, colour in zip(kinds, plot.palette(len(kinds)), strict=True):
-        of_kind = rows[rows["whose data"] == kind]
-        ax.plot(of_kind["ratio"], of_kind["row"], "o", color=colour, label=kind)
-    ax.axvspan(1 / CLOSE, CLOSE, color="#eeeeee", zorder=0)
-    ax.axvline(1, color="#222222", lw=1)
-    short = rows["name"].str.replace(r" \([^)]*\)", "", regex=True)
-    labels = rows["notebook"].str.split("_").str[0] + ": " + short
-    ax.set_yticks(rows["row"], labels, fontsize=9)
-    ax.set(xscale="log", xlabel="computed here / printed in the paper")
-    ax.legend(loc="upper left", title="whose data")
+def draw_agreement(agreement):
+    figure, ax = plt.subplots(figsize=(9, 1.2 + 0.3 * len(agreement)), layout="constrained")
+    positions = range(len(agreement))
+    ax.barh(positions, agreement["programs"], color="#dddddd", label="compared")
+    ax.barh(positions, agreement["agree"], color=plot.palette(1)[0], label="agree")
+    ax.plot(agreement["shuffled"], positions, "k|", ms=14, mew=2, label="agree if shuffled")
+    ax.set_yticks(positions, agreement["quantity"])
+    ax.invert_yaxis()
+    ax.set(xlabel="programs")
+    ax.legend(loc="lower right")
     return figure, ax
 
-# %%
-if len(printed):
-    figure, _ = draw(printed)
-    left_out = (printed["ratio"] <= 0).sum()
-    display(results.figure(figure, "ratios", (
-        "**Figure.** Ratio of what was computed here to what the paper prints, a dot a number "
-        "(before it its notebook; colour: whose data), logarithmic; line: equal; grey: within "
-        f"{CLOSE:g} times. Left of the line is smaller here, which is better for errors, overheads "
-        "and false alarms and worse for F1, accuracy and samples a line. *See:* the median is "
-        f"{printed['ratio'].median():.2g}. {left_out} of {len(printed)} numbers have no "
-        "positive ratio and stand in the table.")))
+
+figure, _ = draw_agreement(agreement)
+results.figure(figure, "agreement", "**Figure.** The same. Compare each colored bar with the black "
+               "mark: a bar that does not reach beyond the mark agrees no better than a shuffle. "
+               "Quantities with one program have no mark.")
 
 # %%
-as_text = printed["unit"].map(lambda unit: f" [{unit}]" if unit else "")
-agreement = near.map({True: f"within {CLOSE:g}", False: ""}).mask(far, f"beyond {FAR:g}")
-table = printed.assign(number=printed["name"] + as_text, agreement=agreement)
-table = table.rename(columns={"value": "here"}).sort_values("ratio")
-twice = table[table.duplicated(["notebook", "here"], keep=False)]
-same = [" and ".join(rows["number"]) for _, rows in twice.groupby(["notebook", "here"])]
-results.table(table[["notebook", "number", "here", "paper", "ratio", "agreement", "whose data",
-                     "note"]], "printed", (
-    "**Table.** Numbers that a paper prints too, by their ratio; all numbers are in numbers.csv."
-    + " Programs are named in the notes. "
-    + " ".join(f"Nothing changed here, though in the paper it did, between: {both}."
-               for both in same)), rows=100)
+results.table(compared[["quantity", "program", "here", "paper", "ratio", "agrees", "data",
+                        "notebook"]], "by-program", "**Table.** Every comparison. *Program* is the "
+              "one that was measured here.", rows=100, decimals={"here": 4, "paper": 4})
 
 # %% [markdown]
-# ## What each notebook answers
+# ## Numbers that are not compared
 #
-# The question that heads each page, and the first sentence of its answer; what it rests on is on the page, and all that was found in `findings.csv`. A notebook for which nothing was recorded (*Not* above) has no answer.
+# The papers' texts print mostly means, extremes and claims. Here the same means are over other and fewer programs, so a ratio near 1 is no agreement. They stand in the next table without a verdict.
+#
+# Three kinds of numbers are left out because they could hardly have disagreed:
+#
+# * the run at which AutoPerf's Algorithm 1 stops on the authors' own series: the notebook chose a constant so that it stops where the paper says;
+# * the accuracy on simulated micro-benchmarks in ten folds: slices of one simulated program hardly differ;
+# * the number of events counted: it is a property of the processor.
 
 # %%
-def first_sentence(text):
-    return re.split(r"(?<=\.) (?=[A-Z])", text, maxsplit=1)[0]
-
-
-first = findings.groupby("notebook", sort=False).first().reset_index()
-of_one = first["program"].where(first["program"] == "", first["program"] + ": ")
-answers = pd.DataFrame({"notebook": first["notebook"],
-                        "question": first["notebook"].map(questions),
-                        "answer": of_one + first["finding"].map(first_sentence)})
-results.table(answers, "answers", (
-    f"**Table.** Question and answer of each of {len(answers)} notebooks."), rows=100)
-
-# %%
-results.table(findings, "findings", "Not on this page: every finding (findings.csv).",
-              on_page=False)
-results.table(numbers, "numbers", "Not on this page: every number (numbers.csv).", on_page=False);
+could_not_disagree = printed["name"].str.startswith((
+    "stopping run of the paper's", "accuracy on the micro-benchmarks", "events counted"))
+is_compared = is_of_one | printed["name"].str.startswith((
+    "samples at or below the threshold", "F1, the paper's rule", "false alarms, the paper's rule",
+    "profiling overhead", "CloudSuite: share of the first pair"))
+means = printed[~could_not_disagree & ~is_compared].rename(columns={"value": "here"})
+means["number"] = means["name"] + means["unit"].map(lambda unit: f" [{unit}]" if unit else "")
+means["ratio"] = means["here"] / means["paper"]
+results.table(means[["number", "here", "paper", "ratio", "data", "notebook", "note"]], "means",
+              "**Table.** Numbers of the papers' texts beside those of other programs.", rows=100)
 
 # %% [markdown]
-# ## What this doesn't show
+# ## CounterMiner's findings
 #
-# Whether the papers' programs would give the papers' numbers on this processor: most have no recordings by hardware counters here. Errors by *cleaned* counts of one notebook and of another are of other recordings and other events, as their names and notes say. What is counted (programs, kernels, events) differs from row to row; each notebook says why. Whatever a notebook's data can't show is said at its end.
+# The table lists what CounterMiner concludes, whether or not it is asked here. *Data* is what the answer rests on. The answers are those of the linked notebooks in the paper profile with all public sets.
+#
+# | finding | section | asked in | data | answer |
+# |---|---|---|---|---|
+# | Multiplexing causes large errors. | II-B | [02](02_cleaning.ipynb) | own hardware | Yes. Half of the measured error is a difference between runs. |
+# | Outliers and missing values cause them. | II-B | [outliers](studies/outliers.ipynb), [missing_counts](studies/missing_counts.ipynb) | own and others' hardware | No. Most outliers are bursts of the program, and zeros are counts where perf prints running shares. |
+# | Errors grow with the number of events. | II-B, V-A | [more_events](studies/more_events.ipynb) | others' hardware, replayed | Yes. |
+# | Fewer than half of the events are Gaussian. GEV fits the others best. | III-B | [outliers](studies/outliers.ipynb) | own hardware | Yes. Far fewer are Gaussian than in the paper. GEV fits most of the others best. |
+# | Almost all samples are below mean + 5 sd. | III-B | [02](02_cleaning.ipynb) | own hardware | Yes, but at least 96 % are for any distribution. |
+# | Cleaning removes most of the error. | V-A | [02](02_cleaning.ipynb), [repair](studies/repair.ipynb) | own and others' hardware | No. The paper's cleaning changes little on our recordings and adds to the error where the truth is exact. |
+# | At most 20 events should be counted at a time. | V-A | [more_events](studies/more_events.ipynb) | others' hardware, replayed | No limit shows at 20: the error grows before and after it. |
+# | Fewer events make a better model of IPC. | V-B | [03](03_ranking.ipynb) | own hardware | Hardly. The error on unseen parts of a program stays about the same. |
+# | One to three events are much more important than the others. | V-B | [03](03_ranking.ipynb) | own hardware | No. They change when the model is refitted. |
+# | The ranking varies across programs. | V-B | [across_programs](studies/across_programs.ipynb) | own hardware | Yes, more than between two halves of one program's models. |
+# | Instruction queue, branches, TLBs and memory lead everywhere. | V-B | [cloudsuite](studies/cloudsuite.ipynb) | others' hardware | Asked of branches and caches only. Data caches have more than their share of the importance, but that is not certain. |
+# | Stalls because the instruction queue is full are most important. | V-B | – | – | Cannot be asked. No processor recorded here counts them. |
+# | HiBench is more diverse than CloudSuite. | V-B | [cloudsuite](studies/cloudsuite.ipynb) | others' hardware | Asked of CloudSuite only, whose programs show no diversity. HiBench is not recorded on the same processor. |
+# | One or two pairs of events dominate. | V-C | [04](04_interactions.ipynb), [cloudsuite_pairs](studies/cloudsuite_pairs.ipynb) | own and others' hardware | No pair is certain. |
+# | Most strong pairs have a branch event. | V-C | [04](04_interactions.ipynb), [cloudsuite_pairs](studies/cloudsuite_pairs.ipynb) | own and others' hardware | No. Fewer than in the paper, and on CloudSuite no more than of all pairs. |
+# | Branches and mispredicted branches are the strongest pair of most programs. | V-C | [cloudsuite_pairs](studies/cloudsuite_pairs.ipynb) | others' hardware | No. |
+# | Pairs of CloudSuite are stronger than those of HiBench. | V-C | – | – | Cannot be asked. HiBench is not recorded on the same processor. |
+# | Pairs of an event and a parameter name the parameter to tune. | V-D | [08](08_tuning.ipynb) | software events | Not reliably. A model of the time by the parameters alone does. |
+# | Block size of broadcasts changes the time of sort much, network timeout less. | V-D | [08](08_tuning.ipynb) | run times | No. Neither has an effect that the runs can show. |
+# | Important events can be tuned. | V-D | [causes](studies/causes.ipynb) | software events | No event is shown to cause the time. |
+# | Going by way of events takes a quarter of the runs. | V-D | [number_of_runs](studies/number_of_runs.ipynb) | software events | No. The parameters alone take fewer runs. |
+# | A neighbor changes the ranking of events. | V-E | [09](09_colocation.ipynb) | others' hardware | Yes in most recordings. In the others, two halves of one run differ as much. |
+# | Events of the L2 cache rise to the top beside a neighbor. | V-E | [09](09_colocation.ipynb) | others' hardware | In half of the recordings. |
+# | A program beside itself ranks nearly the same events. | V-E | – | – | Not asked. No recording here has such a pair. |
+
+# %% [markdown]
+# ## Result
+
+# %%
+results.number("tables and figures of the papers", len(items))
+for state in STATES:
+    results.number(f"tables and figures: {state}", (items["status"] == state).sum())
+results.number("tables and figures that are measured", measured.sum())
+results.number("tables and figures that are reproduced and measured",
+               count_measured(items[items["status"] == "reproduced"]).sum())
+several = agreement[agreement["programs"] > 1]
+results.number("comparisons by program", len(compared))
+results.number("comparisons of quantities with several programs", several["programs"].sum())
+results.number("comparisons of quantities with several programs that agree",
+               several["agree"].sum())
+results.number("comparisons of quantities with several programs that agree if shuffled",
+               several["shuffled"].sum())
+display(results.numbers())
+results.table(numbers, "numbers", "All numbers of all notebooks are in the file `numbers.csv`.",
+              on_page=False);
+
+# %% [markdown]
+# ## Limitations
+#
+# * Which result corresponds to which figure, and what is lacking, is written down by hand (`data/papers/items.csv`). The data are not.
+# * The state does not weigh what is lacking: an item with one difference and an item with five are both *in part*.
+# * Processors, inputs and events differ in all comparisons. A stand-in can agree or disagree for reasons of its own.
+# * A quarter is an arbitrary tolerance.
+#
+# **Your own program.** This page is about the papers and has no parameter for a program. Record yours with `cmlib record NAME -- COMMAND`; `cmlib run live -p program=NAME` makes its page. For the summary of the small profile, run `cmlib run smoke`.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018. Lv, Sun and Yu, *Mining CPU performance data based on gradient boosting regression tree*, 2018 (in Chinese). Yoo et al., *Automated fingerprinting of performance pathologies using performance monitoring units*, 2012. Alam et al., *AutoPerf*, NeurIPS 2019. Wu and Mencer, *Online linear regression of sampling data from performance event counters*.
 

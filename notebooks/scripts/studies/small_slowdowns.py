@@ -240,6 +240,10 @@ if of_paper:
         f"{overhead['overhead'].mean():.1f} % here by {kind}, "
         f"{np.mean(list(of_paper.values())):.1f} % of the {len(of_paper)} crosses; the paper's "
         f"text prints a mean of {100 * (printed['mean'] - 1):.1f} % (of 13 programs)."))
+    by_program = overhead.assign(paper=overhead["program"].map(of_paper))
+    by_program = by_program.rename(columns={"overhead": "overhead [%]", "paper": "paper [%]"})
+    results.table(by_program, "overhead", "Overhead of counting and the paper's, by kernel.",
+                  on_page=False)
 
 # %% [markdown]
 # ## What the paper printed, and what was measured here
