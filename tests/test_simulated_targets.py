@@ -8,7 +8,7 @@ from cmlib import places
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments.targets import charged_shares
 from cmlib.io import store
-from cmlib.io.events import simulated_events, simulated_kind
+from cmlib.io.events import simulated_events
 from cmlib.io.recording import INSTRUCTIONS
 from cmlib.parallel import Workers
 from cmlib.rank.leaks import is_simulated_leak
@@ -76,13 +76,6 @@ def test_no_target_is_explained_by_what_counts_some_of_the_same():
     assert is_simulated_leak("sim.ll_instruction_misses", "sim.l1i_misses")
     assert is_simulated_leak("sim.indirect_mispredictions", "sim.indirect_branches")
     assert not is_simulated_leak("sim.conditional_mispredictions", "sim.indirect_mispredictions")
-
-
-def test_each_event_of_three_levels_is_exact_or_modelled():
-    kinds = {
-        event: simulated_kind(event) for event in ("sim.loads", "sim.l1d_load_misses", "sim.l2_load_misses")
-    }
-    assert list(kinds.values()) == ["exact", "modelled", "modelled"] and simulated_kind("cycles") == ""
 
 
 def test_a_run_that_executes_the_same_is_neither_trained_nor_tested_on(url, counts):

@@ -19,7 +19,7 @@ from cmlib.plot.compression import samples_and_lines
 from cmlib.plot.flow import flow
 from cmlib.plot.interactions import dots_by_pair, pair_surfaces
 from cmlib.plot.ranking import UNDECIDED, ranking, refinement
-from cmlib.plot.series import series, series_by_program, simulated_phases, stack_estimate
+from cmlib.plot.series import series, series_by_program, simulated_phases
 from cmlib.plot.slots import CATEGORIES, NOT_DECIDED, shares_by_program, shares_by_progress
 from cmlib.plot.style import legend_below, palette, panels, styled
 
@@ -50,6 +50,5 @@ __all__ = [
     "shares_by_program",
     "shares_by_progress",
     "simulated_phases",
-    "stack_estimate",
     "styled",
 ]

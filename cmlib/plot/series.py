@@ -1,7 +1,6 @@
 """Figures of counts or rates over time, or over the instructions executed: lines, and stacked estimates of cycles.
 
-Functions take pandas Series or a DataFrame and return (Figure, Axes), but :func:`stack_estimate`, which draws on an
-Axes that it gets. Input is not checked.
+Functions take pandas Series or a DataFrame and return (Figure, Axes). Input is not checked.
 """
 
 from __future__ import annotations
@@ -84,30 +83,35 @@ def series_by_program(
 
 @styled
 def simulated_phases(parts: pd.DataFrame, starts: Sequence[float], *, title: str = "") -> tuple[Figure, Axes]:
-    """Estimated cycles per instruction over a simulated run, stacked by their causes, with the starts of phases.
+    """Draw estimated cycles per instruction over a simulated run, stacked by their causes.
 
-    `parts` and `starts` are those of :func:`stack_estimate`: a DataFrame of cycles per instruction by cause, and the
-    instructions at which phases begin. Without `title` the figure says that it is simulated. Returns (Figure, Axes).
+    Parameters
+    ----------
+    parts : DataFrame
+        Cycles per instruction, one row per interval (index: instructions executed at its end [10⁹]) and at most five
+        columns, one per cause, the lowest area first.
+    starts : sequence of float
+        Where phases begin [10⁹ instructions]; a dotted line each.
+    title : str, optional
+        By default the figure says that it is simulated.
+
+    Returns
+    -------
+    figure, ax : matplotlib Figure and Axes
     """
     figure, ax = single(3.0)
-    stack_estimate(ax, parts, starts)
-    ax.set(title=title or "simulated, not measured", ylabel="estimated cycles\nper instruction")
-    legend_right(ax, reverse=True)
-    return figure, ax
-
-
-def stack_estimate(ax: Axes, parts: pd.DataFrame, starts: Sequence[float]) -> None:
-    """Stack the columns of `parts` on the Axes `ax`, as steps, with a dotted line at each of `starts`. Returns None.
-
-    `parts` (DataFrame) has a row an interval and at most five columns, cycles per instruction by cause, the lowest
-    area first; its index has the instructions executed at each interval's end: in millions if it is named
-    million_instructions, else in 10⁹. `starts` are numbers in the same unit; one of 0 is not drawn.
-    """
     edges = [0.0, *parts.index]
     heights = [[*values, values.iloc[-1]] for _, values in parts.items()]
     ax.stackplot(edges, heights, labels=list(parts), colors=_COLOURS[: len(heights)], lw=0, step="post")
     for start in starts:
         if start > 0:
             ax.axvline(start, color="#222222", lw=0.8, ls=":")
-    unit = "million" if parts.index.name == "million_instructions" else "10⁹"
-    ax.set(xlim=(0, edges[-1]), ylim=(0, None), xlabel=f"instructions executed [{unit}]")
+    ax.set(
+        title=title or "simulated, not measured",
+        xlabel="instructions executed [10⁹]",
+        xlim=(0, edges[-1]),
+        ylabel="estimated cycles\nper instruction",
+        ylim=(0, None),
+    )
+    legend_right(ax, reverse=True)
+    return figure, ax

@@ -39,7 +39,6 @@ from .tables import (
     read_table as read_table,
     second_level_events as second_level_events,
     simulated_events as simulated_events,
-    simulated_kind as simulated_kind,
     table as table,
     table_for as table_for,
     table_of as table_of,

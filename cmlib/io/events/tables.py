@@ -293,23 +293,6 @@ def cycle_estimate(counts):
     return counts[list(weights.index)] @ weights
 
 
-def simulated_kind(event):
-    """Tell whether a simulated event is exact or modelled.
-
-    Parameters
-    ----------
-    event : str
-        Its name.
-
-    Returns
-    -------
-    str
-        ``exact`` if it is counted in what the program executes, as instructions; ``modelled`` if a simulated cache or
-        branch predictor decides on it, as misses; empty for what a processor counts.
-    """
-    return simulated_events(levels=3)["kind"].get(event, "")
-
-
 def is_simulated(event):
     """Whether an event's name is that of a simulated event: it starts with ``sim.``."""
     return event.startswith(PREFIX)
