@@ -86,6 +86,12 @@ def test_a_published_file_is_others_hardware_and_one_that_is_not_here_is_not_rea
     assert provenances_read() == []
 
 
+def test_programs_of_a_set_are_counted_once_for_all_processors():
+    published.cloudsuite("data_caching,web_search")
+    [provenance] = provenances_read()
+    assert provenance.programs == ("data_caching", "web_search")
+
+
 def test_provenances_of_one_kind_and_set_are_joined():
     parts = [
         Provenance(OWN_HARDWARE, ("gcc",), ("cycles",)),

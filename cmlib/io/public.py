@@ -94,7 +94,10 @@ def read(name: str) -> bytes | None:
     original = _original(name)
     if original is None:
         return None
-    note_read(provenance_of_file(name))
+    public_set = files().set_index("file").at[name, "set"]
+    note_read(
+        Provenance(OTHERS_HARDWARE, public_set=public_set)
+    )  # its programs are known to who reads the counts
     return original[1]
 
 
