@@ -38,7 +38,7 @@ def numbers(folder):
 def test_on_kernel_events_the_notebook_ends_with_its_numbers(smoke):
     found = numbers(smoke / "07_compression")
     assert found["samples a line (the paper's reduction), least"] == pytest.approx(1580 / 70, abs=0.01)
-    for method in ("printed", "drift", "bounded"):
+    for method in ("paper's rule", "drift test", "hard bound"):
         assert 0 < found[f"greatest standard deviation about a line (MNESD), {method}"] < 10
     fits = pd.read_csv(smoke / "07_compression/fits.csv").set_index(["case", "method"])["largest"]
     assert fits["perl-2", "printed"] > 0.1 and fits["perl-2", "drift"] < 0.02

@@ -17,10 +17,10 @@
 #
 # Instructions per cycle (IPC) show how fast a program runs, but not why it is not faster. *Top-down analysis* (Yasin, ISPASS 2014) explains this from a few hardware events. It divides the capacity of the pipeline into one used and three lost shares, and the largest lost share is the first thing to work on.
 #
-# This notebook applies the method to every selected program. Nothing is fitted or trained, so it is a good notebook to read first.
+# This notebook of the package cmlib applies the method to every selected program. Nothing is fitted or trained, so it is a good notebook to read first. The recordings are this project's own, not Yasin's.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (the four programs recorded for this project, default parameters). The programs use only **18** to **29 %** of the pipeline's capacity. The front end, which delivers instructions, is the largest loss in bzip2 (**42** to **43 %**), gcc (**52** to **53 %**) and wordcount (**36** to **38 %**). In kmeans the front end and the back end take **32** to **34 %** each, and either may be larger. The four shares add up to **98.9** to **100.7 %** of the slots, although they come from three different runs. All runs together decide the largest loss of **3** of the four programs; the first run alone, which counts twelve events beside instructions and cycles, decides it for **0**.
+# > **Answer** (the four programs recorded for this project, default parameters). The front end, which delivers instructions, is the largest loss in bzip2 (**42** to **43 %**), gcc (**52** to **53 %**) and wordcount (**36** to **38 %**). The programs use only **18** to **29 %** of the pipeline's capacity. In kmeans the front end and the back end take **32** to **34 %** each, and either may be larger. These are shares of whole runs, and phases differ: in the last phase of wordcount, the back end loses more (**35 %**) than the front end (**24 %**), and in that of kmeans too (**36** and **28 %**). The four shares add up to **98.9** to **100.7 %** of the slots, although they come from three different runs. One run alone is not enough: the first run of each program, with twelve events beside instructions and cycles, tells the largest loss in **0** of 4 programs. All 29 runs tell it in **3** of them.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
@@ -55,7 +55,7 @@ print(f"{programs[0]}: the first intervals of its first run")
 runs[programs[0]][0].counts.iloc[:4, :4]
 
 # %% [markdown]
-# A summary of a program holds the bounds of its shares, advice, and more; the command `cmlib summarize` prints it, and the overview has a row for each.
+# The next cell summarizes the runs of each program: bounds of the four shares, advice, and more. The command `cmlib summarize` prints the same for a file.
 
 # %%
 summaries = experiments.summarize_programs(runs, processor=notebook.processor)
@@ -82,7 +82,7 @@ results.table(overview.drop(columns=["lowest", "highest"]).rename_axis("program"
               decimals={"time [s]": 1, "instructions [10⁹]": 1})
 
 # %% [markdown]
-# Events of different runs are combined below, as if all runs did the same work at the same speed. The next table shows how far this holds. Where runs differ, the result needs a test. The sum of the four shares, below, is one.
+# Events of different runs are combined below, as if all runs did the same work at the same speed. The next table shows how far this holds. Where runs differ, the combination is doubtful. The section *Do the shares add up?* tests it.
 
 # %%
 agreement = overview[["runs", "lowest", "highest"]].rename_axis("program")
@@ -93,7 +93,7 @@ results.table(agreement, "agreement", "Lowest and highest IPC among the runs of 
 # %% [markdown]
 # ## Top-down analysis
 #
-# In every cycle the pipeline can accept a fixed number of operations, its *width*; each of these places is a *slot*. A slot is used by an operation that *retires*, wasted on a wrong path (*bad speculation*), or left empty because no operation arrived (*front end*) or because there was no room for it (*back end*). The four shares of all slots add up to 100 %, and the largest of the three losses limits the program.
+# In every cycle the pipeline can accept a fixed number of operations, its *width*; each of these places is a *slot*. A slot is used by an operation that *retires*, wasted on a wrong path (*bad speculation*), or left empty because no operation arrived (*front end*) or because there was no room for it (*back end*). The four shares of all slots add up to 100 %, and the largest of the three losses limits the program. Operations are not instructions: a comparison and the branch that follows it are one operation, for example. So the retired share is not IPC divided by the width.
 #
 # Processors differ in the events that count these four categories. On AMD's Zen 5, with a width of 8, four events are enough:
 #
@@ -148,10 +148,10 @@ example
 #
 # $$\max\Big(l_k,\ 1 - \sum_{j \ne k} h_j\Big) \;\le\; s_k \;\le\; \min\Big(h_k,\ 1 - \sum_{j \ne k} l_j\Big).$$
 #
-# In the example, assume that $d$ and $b$ were not counted, but five mispredicted branches were. They cost 75 to 100 of the 1000 cycles, or 7.5 to 10 % of the slots. (A cost estimated in this way is less exact than the counts above.) Nothing is known of the back end at first, so its bounds are 0 and 100 %. The sum reduces them to 18.75 and 21.25 %: the front end remains the largest loss.
+# In the example, assume that $d$ and $b$ were not counted, but four mispredicted branches were. They cost 60 to 80 of the 1000 cycles, or 6 to 8 % of the slots. Nothing is known of the back end at first, so its bounds are 0 and 100 %. The sum of the four shares narrows them to 20.75 and 22.75 %. The front end remains the largest loss, and the bounds contain the shares that were counted above (6.25 and 22.5 %).
 
 # %%
-first = pd.DataFrame({"low": [30, 7.5, 41.25, 0], "high": [30, 10, 41.25, 100]}, by_hand.index)
+first = pd.DataFrame({"low": [30, 6, 41.25, 0], "high": [30, 8, 41.25, 100]}, by_hand.index)
 low, high = first["low"], first["high"]
 tightened = pd.DataFrame({"low": np.maximum(low, 100 - (high.sum() - high)),
                           "high": np.minimum(high, 100 - (low.sum() - low))})
@@ -162,7 +162,7 @@ pd.concat({"before [%]": first, "after [%]": tightened}, axis=1)
 #
 # ## Where the cycles go
 #
-# The table gives the bounds twice: from all runs of a program, and from its first run alone. The second row shows what a single recording of a few events is worth.
+# The table gives the bounds of each program twice: from all of its runs, and from its first run alone. In this project's recordings the first run is a multiplexed one with twelve events, like the file that a user brings.
 
 # %%
 rows, decided = {}, {"all": 0, "first": 0}
@@ -192,7 +192,7 @@ results.figure(figure, "shares", "Lower bound of each share, from all runs. *Not
 # %% [markdown]
 # ### One level deeper
 #
-# Each category has parts. The front end loses slots by *latency* (cycles without a single new operation, as after an instruction-cache miss) or by *bandwidth* (cycles with too few). The back end waits for *memory* (loads and stores) or for the *core* (execution units and results of earlier instructions). A category without counted parts has wide bounds here.
+# Each category has parts. The front end loses slots by *latency* (cycles without a single new operation, as after an instruction-cache miss) or by *bandwidth* (cycles with too few). The back end waits for *memory* (loads and stores) or for the *core* (execution units and results of earlier instructions). Where the events of a part were not counted, its bounds are wide.
 
 # %%
 parts = {}
@@ -202,7 +202,7 @@ for name, summary in summaries.items():
             parts.setdefault((category, part), {})[name] = f"{low:.1f}–{high:.1f}"
 if parts:
     parts = pd.DataFrame.from_dict(parts, orient="index").rename_axis(["category", "part"])
-    results.table(parts, "parts", "Bounds of the parts of each category [% of the slots].")
+    display(results.table(parts, "parts", "Bounds of the parts of each category [% of the slots]."))
 else:
     print("No part of a category was counted.")
 
@@ -211,7 +211,7 @@ else:
 #
 # In this project's recordings the events come from three runs: $r$ from one, $d$ from another, $f$ and $b$ from a third. Nothing forces the four shares to add up to 100 %, so their sum tests the counts. It does not test how slots are divided between retired and bad speculation, because $r$ appears in both and cancels.
 #
-# The rate of an event over a whole program is the sum of its counts divided by the cycles in which it was counted, over all intervals $i$ of all runs. An interval in which the event was on a counter for a share $w_i$ of the time has this weight:
+# The rate of an event over a whole program is the sum of its counts divided by the cycles in which it was counted, over all intervals $i$ of all runs. The weight $w_i$ of an interval is the share of its time in which the event was on a counter:
 #
 # $$\bar e = \frac{\sum_i w_i \, e_i}{\sum_i w_i \, c_i}.$$
 
@@ -236,9 +236,10 @@ for name, summary in summaries.items():
     rows[name] = {**counted, "sum": counted.sum(min_count=4),
                   "sum by hand": account_by_hand(**rates).sum(min_count=4)}
 counted = pd.DataFrame.from_dict(rows, orient="index").rename_axis("program")
-results.table(counted, "sum", "Share of the slots [%] computed from the events of the category "
-              "alone, their sum, and the sum of the shares computed by the cell above. A dash: the "
-              "events were not counted, or belong to another processor.", decimals=1)
+results.table(counted, "sum", "Share of each category [% of the slots], computed from its own "
+              "events alone. *Sum*: the sum of these four columns. *Sum by hand*: the same sum, "
+              "computed by the function above. A dash: the events were not counted, or belong to "
+              "another processor.", decimals=1)
 
 # %% [markdown]
 # If the sum is more than about 2 % off, the runs differed, or an event was rarely on a counter. Do not rely on the bounds then.
@@ -266,39 +267,45 @@ def draw_progress(program):
 
 if progress:
     panel = explore.Panel(draw_progress, {"program": explore.dropdown("program", list(progress))})
-    display(notebook.widget(panel, "progress", "IPC and the lower bound of each share over the run "
-                            "of one program. Where IPC falls, look for the loss that grows."))
+    caption = ("IPC and the four shares over the run of one program. Compare steps of low and "
+               "of high IPC: which loss takes the place of the retired share? If an event is "
+               "missing, the lower bound of its share is shown. The shares are counted "
+               "separately, so their sum can exceed 100 %.")
+    display(notebook.widget(panel, "progress", caption))
 
 # %% [markdown]
-# A phase ends where the mean of IPC changes by more than its usual variation within the run. The table gives the mean of each quantity over the steps of a phase. In the phase with the lowest IPC, look for the loss that is larger than in the other phases.
+# The run is cut into phases where the mean of IPC changes by more than IPC usually varies from step to step. The table gives the means over the steps of each phase, and its share of the program's cycles. The largest loss of a phase can be another one than that of the whole run.
 
 # %%
 phases = {}
 for name, (ipc, low) in progress.items():
     of_program = topdown.series_phases(ipc)
     number = of_program["start"].searchsorted(ipc.index, side="right") - 1
+    cycles = (1 / ipc).groupby(number).sum()
+    of_program.insert(2, "cycles [%]", 100 * cycles / cycles.sum())
     means = low[list(plot.CATEGORIES)].groupby(number).mean()
     phases[name] = of_program.rename(columns={"level": "IPC"}).join(means)
 if phases:
     phases = pd.concat(phases, names=["program", "phase"]).droplevel("phase")
     display(results.table(phases, "phases", "Phases: the progress of the first and the last step, "
-                          "mean IPC, and the mean lower bound of each share [% of the slots].",
-                          decimals=dict.fromkeys(plot.CATEGORIES, 1)))
+                          "share of the cycles, mean IPC, and the mean of each share [% of the "
+                          "slots] (its lower bound, if an event is missing).",
+                          decimals=dict.fromkeys([*plot.CATEGORIES, "cycles [%]"], 1)))
 
 # %% [markdown]
 # All steps are equally wide, but a step with a low IPC takes more cycles. It therefore counts more in the shares of the whole run than in the figure. Where all four categories were counted, a gray gap or a sum above 100 % (dashed) is an error of the counts in that step. Recordings without intervals, or with fewer than 20, have no figure.
 #
 # ## What to try
 #
-# The library has remedies for each category and for its parts. *Saves at most* is the upper bound of the loss: a remedy that removed all of it would save that share of the cycles.
+# The library has remedies for each category and for its parts. *Saves at most* is the upper bound of the loss that the remedy acts on. A share of the slots is the same share of the cycles, so a remedy that removed the whole loss would save at most this share of the time. The values of one program cannot be added up. They are of the whole run; for a remedy that acts in one phase, see the phases above.
 
 # %%
 advice = pd.concat({name: experiments.frame_of_advice(summary)
                     for name, summary in summaries.items()}, names=["program", "row"])
 advice = advice.droplevel("row").rename(columns={"at_most": "saves at most [%]",
                                                  "remedy": "what to try"})
-results.table(advice, "advice", "What to try, one row per remedy, the most certain loss of each "
-              "program first.", decimals=0)
+results.table(advice, "advice", "What to try, one row per remedy. The loss with the highest lower "
+              "bound is first in each program.", decimals=0)
 
 # %% [markdown]
 # If the largest loss is not decided, the following command records the missing events. A dash means that nothing is missing. If the largest loss is still not decided, two losses are equally large within the error of the counts.
@@ -311,7 +318,7 @@ results.table(commands.to_frame(), "commands", "The next recording.")
 # %% [markdown]
 # ## Result
 #
-# For each program: IPC, the bounds of the used share and of each category that may be the largest loss, and the sum of the four shares. Then the number of programs for which one loss is the largest, by all runs and by the first run alone.
+# For each program: IPC, the bounds of the used share and of each category that may be the largest loss, and the sum of the four shares. Then the front end and the back end in the last phase of each program. The last two numbers count the programs whose largest loss is decided, by all runs and by the first run alone.
 
 # %%
 for name, ipc_of_program in overview["IPC"].dropna().items():
@@ -324,6 +331,10 @@ for name, summary in summaries.items():
             results.number(f"{category}, {name}, at most", bounds["high"][category], "%")
 for name, total in counted["sum"].dropna().items():
     results.number(f"sum of the four shares, {name}", total, "%")
+if progress:
+    for name, means in phases.groupby("program", sort=False).last().iterrows():
+        for category in ("front end", "back end"):
+            results.number(f"{category}, {name}, last phase", means[category], "%")
 results.number("programs with one largest loss, all runs", decided["all"])
 results.number("programs with one largest loss, first run", decided["first"])
 results.numbers()
@@ -332,20 +343,20 @@ results.numbers()
 # ## Limitations
 #
 # * A share says how many slots were lost, not which function lost them. Use `perf record` for that.
-# * Slots lost while the front end recovers from a mispredicted branch count as front end, not as bad speculation. Bad speculation therefore understates the cost of mispredictions.
+# * Slots lost while the front end recovers from a mispredicted branch count as front end, not as bad speculation. Bad speculation therefore understates the cost of mispredictions, and avoiding them can save more than the share of bad speculation.
 # * In this project's recordings each of the four events was counted in one run of each program. The bounds include the error of multiplexing, but not the differences between runs. The study [sums](studies/sums.ipynb) tests more sums.
 # * The shares over the run ignore the error of multiplexing, so a single step is less certain than the whole run.
-# * The method assumes one thread per core. It counts slots taken by a second thread as lost.
+# * The method assumes one thread per core. Where two threads share a core, it counts the slots taken by the other thread as lost.
 # * `cmlib record` counts user mode only. Work of the kernel is missing.
 # * The costs of misses and mispredictions are ranges over plausible latencies, not confidence intervals.
 # * On Intel processors one category is defined as the rest, so the sum is always 100 % and tests nothing.
 #
 # ## Your own program
 #
-# One file is enough for bounds, and it takes seconds:
+# One file is enough for bounds, and it takes seconds. `cmlib summarize` then prints the command with the events that your processor needs:
 #
 # ```sh
-# perf stat -I 100 -x, -o myapp.csv -e instructions,cycles,EVENT,... -- ./myapp
+# perf stat -I 100 -x, -o myapp.csv -e instructions:u,cycles:u,branch-misses:u,cache-misses:u -- ./myapp
 # cmlib summarize myapp.csv
 # ```
 #

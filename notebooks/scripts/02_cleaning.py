@@ -17,10 +17,10 @@
 #
 # A processor has a handful of counters. With *multiplexing* (MLPX), more events take turns on them, and perf extrapolates each count from the time its event was on a counter. Without it, *one counter counts one event* (OCOE), and the count is exact. CounterMiner (Lv et al., MICRO 2018, §III-B) cleans multiplexed series: it replaces outliers by a median and fills gaps from the nearest samples.
 #
-# This notebook runs the algorithm on every program recorded in both ways (CounterMiner, Fig. 1, 2, 5 and 6, Table I). It then compares it with two other methods. *Straight lines* connect the times at which an event was on a counter. *Shrinkage* moves each count towards its neighbors in time. Simple rules, which every method has to beat, stand beside them.
+# This notebook runs the algorithm on every program recorded in both ways (CounterMiner, Fig. 1, 2, 5 and 6, Table I). It then compares it with two other methods. *Straight lines* connect the counts of the times at which an event was on a counter. *Shrinkage* moves each count towards its neighbors in time. Simple rules, which every method has to beat, stand beside them.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, two multiplexed runs per program, default parameters). CounterMiner's cleaning changes little: it brings **7** of 48 pairs of a program and an event nearer to the exact runs, and straight lines between the readings bring **46** nearer. So does shrinkage, which moves each count towards its neighbors and was tuned on bzip2 and gcc. Neither of the two is clearly better, and part of their gain is smoothing. We compare the distance between multiplexed and exact runs with the distance between two exact runs. The relative difference is the error. Its mean over all events is **20.1 %**. `instructions` was never multiplexed and still has **10.3 %**. This is the error without any multiplexing, because runs differ; a single event can lie below it. CounterMiner's cleaning was run with its threshold n = 5 and with gaps as perf marks them. For a rare event, its rule for outliers removes most of the total. Its variant that takes zeros for gaps makes the total many times too large.
+# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, two multiplexed runs per program, default parameters). CounterMiner's cleaning hardly changes the error of multiplexed counts, which is **20.1 %** in the mean over all events, before and after. The error is how much farther a multiplexed run is from the exact runs than these are from each other. `instructions` was never multiplexed and has **10.3 %**, because runs differ. The cleaning (threshold n = 5, gaps as perf marks them) brings **7** of 48 pairs of a program and an event nearer to the exact runs and leaves most of the others as they are. Straight lines and shrinkage each bring **46** nearer. Neither is clearly better than the other, nor than a running mean of three samples: shrinkage is nearer than the running mean in **7** of 8 runs, and part of the gain is smoothing. These recordings have hardly any gaps. In a recording by others, multiplexed afterwards so that it has gaps, CounterMiner's filling lowers the error of four frequent events from **23** to **5 %** of the mean. But for a rare event its rule for outliers leaves **16 %** of the total, and taking zeros for gaps gives **35** times the total.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas
@@ -84,7 +84,7 @@ results.table(data, "data", "**Table.** Events and runs compared. The last three
               "`<not counted>`).", decimals=0)
 
 # %% [markdown]
-# The paper shows instruction-cache misses. We also show a second event, which is far from its OCOE runs in every program. It is chosen by the distance ratio, which is defined below. For each event we take the smallest ratio of all programs. The event with the largest of these values is shown. An event chosen this way has a larger error than most.
+# The paper shows instruction-cache misses. This notebook also shows a second event, chosen because multiplexing changes it in all programs: the event whose smallest distance ratio (defined below) among the programs is largest. An event chosen this way has a larger error than most. The figure shows this second event.
 
 # %%
 INSTRUCTION_CACHE_MISSES = ["ic_tag_hit_miss.instruction_cache_miss", "icache_64b.iftag_miss",
@@ -109,8 +109,8 @@ results.figure(figure, "first-look", f"**Figure.** `{event}` in one run of each 
 #
 # Here are sixteen samples of a multiplexed event and two exact runs of the same program, made up for this page. One sample is taken every 0.1 s. The sample at 0.6 s is an outlier: 4.2 times the exact count, as in the paper's Fig. 2 (a). The sample at 1.0 s is a gap.
 #
-# * *Outlier.* The mean plus three standard deviations is 47.1. The sample at 0.6 s is 55, so it is an outlier. The series is cut into $\sqrt{16} = 4$ intervals of four samples. The other samples of its interval are 12, 11 and 12, and their median, 12, replaces it.
-# * *Gap.* The five samples nearest to 1.0 s are 11, 10, 11, 13 and 12. Their mean, 11.4, fills it.
+# * *Outlier.* The mean plus three standard deviations is 47.1. The sample at 0.6 s is 55, so it is an outlier. The time of the series is cut into $\sqrt{16} = 4$ segments of four samples. The other samples of its segment are 12, 11 and 12, and their median, 12, replaces it.
+# * *Gap.* The five samples nearest to 1.0 s in time are those at 0.7, 0.8, 0.9, 1.1 and 1.2 s: 12, 11, 11, 10 and 13. (The samples at 0.7 and 1.3 s are equally near; the earlier one is taken.) Their mean, 11.4, fills it.
 
 # %%
 time = np.arange(16) / 10
@@ -130,13 +130,13 @@ results.figure(figure, "example", "**Figure.** The example (made-up counts). Rin
 #
 # $$threshold = mean + n \times std. \tag{6}$$
 #
-# The paper sets $n$ to 5, so that more than 99 % of the samples of each program are below the threshold (Table I). It mentions $n = 3$ for Gaussian events. The example uses 3: among $N$ samples, none is more than $\sqrt{N - 1}$ standard deviations above the mean, so a threshold of five finds nothing in fewer than 27 samples.
+# The paper sets $n$ to 5, so that more than 99 % of the samples of each program are below the threshold (Table I). It mentions $n = 3$ for Gaussian events. The example uses 3, because it is short: no sample of a series of $N$ can be more than $\sqrt{N - 1}$ standard deviations above the mean. With $n = 5$, nothing could be found in fewer than 27 samples.
 #
-# An outlier is replaced by the median of its interval. Intervals have the length
+# An outlier is replaced by the median of its segment (the paper calls it an interval). Segments have the length
 #
 # $$L = \frac{Max(TS) - Min(TS)}{Roundup(Sqrt(Count(TS)))}. \tag{7}$$
 #
-# In Eq. 7, $Max$ and $Min$ are taken over the *values* of the series. With such intervals, an outlier would be grouped with other outliers only, and no normal sample would be left to replace it. We therefore divide the range of *time*. A gap $X_i$ becomes the mean of its $k = 5$ nearest samples $N_k(i)$:
+# In Eq. 7, $Max$ and $Min$ are taken over the *values* of the series. With such segments, an outlier would be grouped with other outliers only, and no normal sample would be left to replace it. We therefore divide the range of *time*. A gap $X_i$ becomes the mean of its $k = 5$ nearest samples $N_k(i)$:
 #
 # $$X_i = \frac{1}{k} \sum_{j \in N_k(i)} X_j. \tag{8}$$
 #
@@ -148,10 +148,10 @@ def threshold(TS, n):  # Eq. 6
 
 
 def replace_outliers(TS, n):
-    """Replace samples above the threshold by the median of the rest of their interval."""
-    interval = np.arange(len(TS)) * math.ceil(math.sqrt(len(TS))) // len(TS)  # Eq. 7
+    """Replace samples above the threshold by the median of the rest of their segment."""
+    segment = np.arange(len(TS)) * math.ceil(math.sqrt(len(TS))) // len(TS)  # Eq. 7
     is_outlier = TS.gt(threshold(TS, n))
-    medians = TS.mask(is_outlier).groupby(interval).transform("median")
+    medians = TS.mask(is_outlier).groupby(segment).transform("median")
     return TS.mask(is_outlier, medians)
 
 
@@ -216,7 +216,7 @@ results.table(example_errors.rename_axis("series"), "example-errors",
               "**Table.** Eq. 4 for the example, step by step.", decimals=0)
 
 # %% [markdown]
-# Eq. 4 is zero at $dist_{mea} = dist_{ref}$ and grows again when $dist_{mea}$ falls below $dist_{ref}$: a series at half of the reference distance has an error of 100 %. We therefore also show the *distance ratio* $dist_{mea} / dist_{ref}$. It is 1 for a series as near to the OCOE runs as they are to each other, and larger for one that is farther away. A ratio below 1 is not better than 1: DTW favors smooth series.
+# Eq. 4 is zero at $dist_{mea} = dist_{ref}$ and grows again when $dist_{mea}$ falls below $dist_{ref}$: a series at half of the reference distance has an error of 100 %. We therefore also show the *distance ratio* $dist_{mea} / dist_{ref}$. It is 1 for a series as near to the OCOE runs as they are to each other, and larger for one that is farther away. A ratio below 1 does not mean that cleaning made a series better than an exact one: DTW favors smooth series.
 #
 # The library has fast versions of the algorithm and of DTW. On the example they agree.
 
@@ -233,9 +233,9 @@ np.testing.assert_allclose(clean.folded_error(DTW(ocoe_1, ocoe_2), dist_mea),
 #
 # `clean.clean_run` cleans all events of a run. Its methods are
 #
-# * *CounterMiner*: the algorithm above with $n = 5$. A gap is what perf marks as a gap. There are two variants. *n = 3 if Gaussian* uses $n = 3$ for series that pass the Anderson-Darling test for a Gaussian. *Zeros as gaps* does so too, and also takes every zero for a gap, as the paper does.
+# * *CounterMiner*: the algorithm above with $n = 5$. A gap is what perf marks as a gap. There are two variants. *n = 3 if Gaussian* uses $n = 3$ for series that pass the Anderson-Darling test for a Gaussian. *Zeros as gaps* is this variant with another change: it takes every zero for a gap, as the paper does.
 # * *straight lines*: the count changes linearly between the times at which the event was on a counter (Mathur and Cook 2005).
-# * *shrinkage*, this project's default: each count moves towards the mean of its two neighbors in time, by the part of the difference that multiplexing explains (notebook [repair](studies/repair.ipynb)). Its constants were tuned on bzip2 and gcc, among others.
+# * *shrinkage*, this project's default: each count moves towards the mean of its two neighbors in time. It moves the more, the larger the error of multiplexing is expected to be from the time that the event was on a counter (notebook [repair](studies/repair.ipynb)). The constants of this expectation were tuned on recordings of bzip2 and gcc, among others.
 #
 # They have to beat three rules. *As perf prints* changes nothing. The *running mean* of three intervals knows nothing of multiplexing. The *mean* replaces every count by the mean of its series. The last row shows the error without any multiplexing. It is measured on `instructions`, which had a counter all the time in the same runs. It is no lower limit for other events: an event that varies less between runs can have a smaller error.
 
@@ -278,9 +278,9 @@ table = table.loc[[*methods, INSTRUCTIONS]].rename_axis("method")
 results.table(table, "methods", "**Table.** All events, runs and programs: mean of Eq. 4, and mean "
               "and median distance ratio. *Nearer*: number of pairs of a program and an event (of "
               f"{len(pairs)}) with a smaller distance ratio than perf's own counts. *Total*: "
-              "median error of the total. *Distribution*: median Wasserstein distance between the "
-              "values and those of the OCOE runs, in standard deviations (std); 0 if all values "
-              "occur equally often.")
+              "median error of the total count of a run. *Distribution*: median Wasserstein "
+              "distance between the distribution of the values and that of the OCOE runs, in "
+              "standard deviations (std); 0 if both distributions are the same.")
 
 # %% [markdown]
 # Is one method nearer than another, or is the difference within the variation between runs? The next table compares each pair of methods run by run. In a run, the method with the smaller distance ratio for most events is nearer. We call two methods different only if one of them is nearer in all runs, and there are at least five runs. By chance, this happens to equal methods with a probability of 6 % for five runs and 1 % for eight. The runs of one program are not independent, so the test is weak. With the default parameters, shrinkage is nearer than straight lines in 4 of 8 runs and farther in 2. In the other 2, each is nearer for as many events as the other.
@@ -306,13 +306,13 @@ results.table(runs_nearer.rename_axis("method"), "run-by-run", "**Table.** Numbe
               "method of the column, for most events.")
 
 # %% [markdown]
-# DTW favors smooth series, so a method that only smooths would gain as much on exact counts. As a check, we smooth exact counts in the same measure:
+# DTW favors smooth series. A method that does nothing but smooth would shorten the distance between two *exact* runs as much as it shortens that of a multiplexed run. As a check, we smooth exact counts to the same degree:
 #
-# 1. For each event, we compare how far cleaning moved the multiplexed counts with their distance to the mean of their two neighbors. The quotient is a share.
-# 2. We move the counts of each OCOE run towards the mean of their neighbors by this share.
+# 1. For each event, we divide two mean distances: how far cleaning moved the multiplexed counts, and how far these were from the mean of their two neighbors. The quotient is the degree of smoothing: 0 if nothing moved, 1 if each count became the mean of its neighbors.
+# 2. We move the counts of each OCOE run towards the mean of their neighbors by this quotient.
 # 3. We measure the distance of the result to the other OCOE runs.
 #
-# With the default parameters, the mean of the four programs' medians is 0.93 for straight lines and 0.92 for shrinkage. Exact counts that are smoothed as much have 0.97 and 0.99. In wordcount, smoothing explains nearly all of the gain.
+# With the default parameters, the mean of the four programs' medians is 0.93 for straight lines and 0.92 for shrinkage. Exact counts, smoothed to the same degree, have 0.97 and 0.99. In wordcount, smoothing explains nearly all of the gain.
 
 # %%
 def move_to_neighbors(S, share):
@@ -354,7 +354,7 @@ results.table(smoothing, "smoothing", "**Table.** Distance to OCOE after / befor
 #
 # The paper shows the error of instruction-cache misses for each program (Fig. 1), and again after cleaning (Fig. 6).
 #
-# With the default parameters, the total of the second event in bzip2 differs from the OCOE runs by 168 %. The runs themselves may differ, or perf's scaling may be wrong. These recordings do not show which.
+# The second event in bzip2 needs care: with the default parameters its total differs from the OCOE runs by 168 %. The runs themselves may differ, or perf's scaling may be wrong. These recordings do not show which.
 
 # %%
 shown = errors[errors["method"].isin(rivals)]
@@ -368,8 +368,9 @@ figure, _ = plot.grouped_bars(bars, ylabel="error by Eq. 4 [%]", paper=from_pape
 results.figure(figure, "fig01-fig06", "**CounterMiner, Fig. 1 and 6.** Error before cleaning (as "
                "perf prints) and after it, mean of the multiplexed runs. Hatched: the paper's mean "
                "of 16 programs, for instruction-cache misses on another processor. Compare the "
-               "first bar of each group with the others. Eq. 4 grows again when the distance "
-               "ratio falls below 1, so read the next table as well.")
+               "first bar of each group with the others. Eq. 4 grows again when the distance ratio "
+               "falls below 1, and a mean of Eq. 4 over runs is not Eq. 4 of a mean ratio. The "
+               "next table has the ratios.")
 
 # %%
 by_program = shown[shown["event"].isin(events_shown)].groupby(["event", "program", "method"])
@@ -412,7 +413,7 @@ results.table(table_1, "table1", "**CounterMiner, Table I.** Samples at or below
               "same name.")
 
 # %% [markdown]
-# The paper's Fig. 2 (a) and 5 (a) show an outlier before and after cleaning. Ours is the event and run in which CounterMiner replaces most samples, beside the OCOE run with the highest peak. If there is no ring, it replaces nothing.
+# The paper's Fig. 2 (a) and 5 (a) show an outlier before and after cleaning. The next figure shows the event and run of these programs in which CounterMiner replaces the largest number of samples. The OCOE run with the highest peak stands beside it. Without a ring, nothing was replaced.
 
 # %%
 def draw_cleaned(program, event, method, n=5.0, k=5, run=None):
@@ -427,7 +428,7 @@ def draw_cleaned(program, event, method, n=5.0, k=5, run=None):
     distance = (cleaned[event] - counts[event]).abs()
     visible = changed[event] & ~(distance <= 0.5 * counts[event].mean())
     figure, _ = plot.series(lines, marks=cleaned.loc[visible, event], ylabel="count per interval",
-                            title=f"{event} in {program}")
+                            title=f"{event} in {program}, by {clean.LABELS[method]}")
     measured = pd.DataFrame([references[program][event].compare(series)
                              for series in (counts[event], cleaned[event])],
                             ["as perf prints", clean.LABELS[method]], accuracy.MEASURES)
@@ -438,9 +439,10 @@ is_compared = [row.event in references[row.program] for row in outliers.itertupl
 largest = outliers[is_compared].sort_values("replaced", kind="stable").iloc[-1]
 figure, _ = draw_cleaned(largest["program"], largest["event"], "counterminer",
                          run=mlpx[largest["program"]][largest["run"]])
-results.figure(figure, "fig02-fig05", "**CounterMiner, Fig. 2 (a) and 5 (a).** Before and after "
-               "CounterMiner's cleaning, in different runs. Rings: samples moved by more than "
-               "half of the mean. A peak that OCOE also has is the program's own burst.")
+results.figure(figure, "fig02-fig05", "**CounterMiner, Fig. 2 (a) and 5 (a).** A multiplexed run "
+               "before and after CounterMiner's cleaning, and an OCOE run. Rings: samples moved by "
+               "more than half of the mean. If OCOE has a peak of the same kind, the peak is the "
+               "program's own burst, and replacing it is wrong.")
 
 # %% [markdown]
 # The notebook [outliers](studies/outliers.ipynb) examines all replaced peaks. Most of them are bursts that the program also shows without multiplexing.
@@ -480,7 +482,7 @@ notebook.widget(panel, "explore", "**Figure.** The panel's first setting: the pr
 #
 # Our recordings have hardly any gaps. We therefore *replay* multiplexing on a recording by others (`a15-cbench`: cBench on an Arm Cortex-A15, all events counted all the time in slots of 0.5 s). Five events take turns, one per slot, and four slots make an interval. In every fifth interval an event has no turn, which is a gap. The hidden counts are the exact truth.
 #
-# `CID_WRITE_RETIRED` counts writes to the register that identifies the running process, as in a context switch. It happens in about 3 % of the slots. The notebook [repair](studies/repair.ipynb) leaves it out, because it replays only events that happen in at least half of the slots. The methods' scores there do not apply to rare events.
+# `CID_WRITE_RETIRED` counts writes to the register that identifies the running process, as in a context switch. It happens in about 3 % of the slots. The notebook [repair](studies/repair.ipynb) leaves it out, because it replays only events that happen in at least half of the slots. The scores of that notebook therefore say nothing of rare events.
 
 # %%
 RARE = "CID_WRITE_RETIRED"
@@ -509,10 +511,14 @@ replay_errors = pd.DataFrame(rows, columns=columns).groupby(["method", "event"])
 replay_errors.columns = [f"{kind}: {measure}" for measure, kind in replay_errors.columns]
 replay_errors = replay_errors.loc[list(methods), sorted(replay_errors, reverse=True)]
 results.table(replay_errors, "rare-event", "**Table.** `CID_WRITE_RETIRED` (*rare*) and the other "
-              "four events of the replay (*others*): total and mean distance per interval, "
-              "relative to the truth; mean of five phases of the rotation. Gaps that a method "
-              "leaves are read as 0. A constant 0 errs by 100 %.", decimals=0,
-              on_page=not notebook.of_program, data=of_others)
+              "four events of the replay (*others*): total of the counts in percent of the true "
+              "total, and mean absolute error per interval in percent of the true mean. For "
+              "comparison: a series of zeros has an error of 100 %. The replay is done five times, "
+              "each time with another event first; the table has the means. Gaps that a method "
+              "leaves are read as 0.",
+              decimals=0,
+              on_page=not notebook.of_program,
+              data=of_others)
 
 # %%
 FREQUENT = "BRANCH_MISPRED"
@@ -529,9 +535,11 @@ figure, _ = plot.series_by_program(lines, ylabel="count per 2 s")
 results.figure(figure, "fig02b-fig05b", "**CounterMiner, Fig. 2 (b) and 5 (b).** Forty intervals "
                "around the highest multiplexed count of the rare event: the exact truth, the "
                "multiplexed counts, and the counts after the paper's cleaning, which takes each "
-               "zero for a gap. Compare the last line with the first: gaps of a frequent event are "
-               "filled well, true zeros are not gaps.",
-               on_page=not notebook.of_program, data=of_others)
+               "zero for a gap. Compare the filled counts with the "
+               "truth: most gaps of the frequent event are filled well, but the true zeros of the "
+               "rare event are filled, too.",
+               on_page=not notebook.of_program,
+              data=of_others)
 
 # %% [markdown]
 # ## Result
@@ -572,6 +580,9 @@ for method, of_method in smoothing.groupby("method"):
 for label in ("CounterMiner", "CounterMiner, zeros as gaps", "shrinkage"):
     results.number(f"total of a rare event: {label}",
                    replay_errors.at[label, "rare: total [% of truth]"], "% of truth")
+for label in ("as perf prints", "CounterMiner"):
+    results.number(f"error of frequent events with gaps: {label}",
+                   replay_errors.at[label, "others: error [% of mean]"], "% of the mean")
 results.numbers()
 
 # %% [markdown]
@@ -592,7 +603,7 @@ results.numbers()
 #
 # It takes a program recorded in both modes, as `cmlib record` does. A recording in one mode, or an imported file without both, has nothing to compare with.
 #
-# Change `event` first (`-p event=NAME`). The panel under *Explore* lists the events of each program. A name that was not counted in both modes gives an error that lists those that were. `cmlib list` shows which programs are recorded.
+# Change `event` first (`-p event NAME`). The panel under *Explore* lists the events of each program. A name that was not counted in both modes gives an error that lists those that were. `cmlib list` shows which programs are recorded.
 #
 # ## References
 #

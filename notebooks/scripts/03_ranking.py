@@ -20,7 +20,7 @@
 # This notebook first runs the algorithm as the papers do (CounterMiner, Fig. 4, 8 and 9; GBRT paper, Fig. 4 and 5). Then it changes three things. It leaves out events that are IPC under another name. It tests on parts of the program that the model has not seen. It refits the model many times, to see whether the ranking stays the same (CounterMiner, Table III).
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (the four programs recorded for this project, default parameters). No event is reliably the most important one. When the model is refitted on other samples of a program's rows, its first one, two or three events stay the same in **0** of 4 programs. Only two events stay among the first three: `ex_no_retire.empty` for bzip2 (cycles in which the retire queue was empty) and `wcb_close.full_line_64b` for gcc (cache lines that were written completely); the latter is also about three times as important as the next. If events are ranked as the papers do, **12** of the 20 leading ones are IPC under another name. All other events together do predict IPC: on unseen parts of a program the model errs by **4.2 %**, the mean by **20.3 %**, and a straight line through one event by **7.0 %**.
+# > **Answer** (the four programs recorded for this project, default parameters). No event is reliably the most important one: when the model is refitted on other samples of a program's rows, its first one, two or three events stay the same in **0** of 4 programs. Only two events stay among the first three: `ex_no_retire.empty` for bzip2 (cycles in which the retire queue was empty) and `wcb_close.full_line_64b` for gcc (cache lines that were written completely); the latter is also about three times as important as the next. With the papers' method, **12** of the 20 leading events of these programs are IPC under another name. All other events together do predict IPC: on unseen parts of a program the model errs by **4.2 %**, the mean by **20.3 %**, and a straight line through one event by **7.0 %**. Dropping the less important events hardly changes the error of the model (**4.2 %** before and after).
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas
@@ -59,13 +59,11 @@ BLUE, LIGHT_BLUE, GRAY, ORANGE, BLACK = "#0173b2", "#9dc6e0", "#9aa0a6", "#de8f0
 AGREED = 95  # refitted models agree if at least this share of them does [%]
 
 # %% [markdown]
-# If the page was made with other values than the defaults, the cell *Parameters* shows them. Its `profile` is the name of the folder of results; `paper` means the programs of this project.
-#
-# Colors have one meaning on this page. Gray: the papers' way, with all events or a random test. Blue: without IPC under another name, on unseen parts or refitted; light blue where that is less certain. Orange: events that are IPC under another name. Black: measured values and simple predictions.
+# Colors in the figures of rankings and errors: gray is the papers' way, with all events or with a random test. Blue is without events that are IPC under another name. Orange marks such events. Black are measured values and simple predictions.
 #
 # ## Data
 #
-# A run counts only a few events at a time, so the first set of runs that together count all events is merged into one matrix. The runs are joined by *progress*, the share of the program's instructions that have retired. Each row of the matrix is a step of progress, and each column is an event, in counts per cycle. The IPC of a row is the mean of all merged runs at this step. If a single run counted all events, the rows are its time intervals instead. The study [merging runs](studies/merging_runs.ipynb) compares this with the papers' way, which stacks the runs.
+# A run counts only a few events at a time, so a program is run many times with different events. The first runs that together count all events are merged into one matrix. The runs are joined by *progress*, the share of the program's instructions that have retired. Each row of the matrix is a step of progress, and each column is an event, in counts per cycle. The IPC of a row is the mean of all merged runs at this step. If a single run counted all events, the rows are its time intervals instead. The study [merging runs](studies/merging_runs.ipynb) compares this with the papers' way, which puts the rows of all runs below each other.
 
 # %%
 programs, explained = experiments.choose_target(url, program, target)
@@ -96,15 +94,16 @@ described = pd.DataFrame({name: describe_runs(name, runs) | {
 integers = dict.fromkeys(["merged runs", "rows", "left out"], int)
 results.table(described.astype(integers), "data", "**Table.** The matrices. *Counted* is the share "
               "of the run time in which an event had a counter, for the median event; below 100 %, "
-              "runs were multiplexed, and their counts are cleaned with the parameter `method`. "
-              "*Left out* are the rows of start and exit; 0 means that the rule below found none. "
+              "runs were multiplexed, and their counts are cleaned (parameter `method`, notebook "
+              "02). *Left out* are the rows of start and exit; 0 means that the rule below found "
+              "none. "
               f"The last columns are mean and standard deviation of {explained.name}.")
 
 # %% [markdown]
 # The ranking leaves out four things:
 #
 # * **Start and exit.** Rows at the very beginning or end of a run, if their IPC is far outside the range of all other rows.
-# * **IPC under another name (aliases).** An event is an alias if it counts the work that was done, or the cycles in which none was done, and names no reason. For example, branches per cycle are IPC times the share of branches among the instructions. The table below counts the events by rule. *Constant rate per instruction* is measured; the other rules follow from an event's name and description.
+# * **IPC under another name (aliases).** An event is an alias if it only counts how much work was done, or in how many cycles none was done. An event that names the reason is no alias. For example, branches per cycle are IPC times the share of branches among the instructions. The table below counts the events by rule. *Constant rate per instruction* is measured; the other rules follow from an event's name and description.
 # * **Clocks.** Events at a constant rate in time, such as timer interrupts, only measure how long a row took.
 # * **Programs of constant speed.** The standard deviation of IPC must be at least 2 % of its mean; otherwise there is nothing to explain.
 #
@@ -135,8 +134,9 @@ figure, axes = plot.series_by_program({name: {"": m.ipc} for name, m in matrices
 labels = {"time_s": "time [s]", "progress": "progress [share of instructions]"}
 for ax, m in zip(axes, matrices.values(), strict=True):
     ax.set_xlabel(labels.get(m.ipc.index.name, m.ipc.index.name or "row"))
-results.figure(figure, "target", "**Figure.** What the models have to explain, over each run "
-               "without start and exit. A flat curve would leave them little to do.")
+results.figure(figure, "target", "**Figure.** What the models have to explain, without the rows "
+               "that the table above lists as left out. A flat curve would leave little to "
+               "explain.")
 
 # %% [markdown]
 # ## The algorithm
@@ -147,11 +147,11 @@ results.figure(figure, "target", "**Figure.** What the models have to explain, o
 #
 # $$err = \frac{|IPC_{meas} - IPC_{pred}|}{IPC_{meas}} \times 100\,\% \tag{14}$$
 #
-# As in the paper (§V-B), $f$ is a gradient-boosted regression tree. Each split of a tree reduces the squared error by some amount $\hat\imath^2_s$. The importance of an event is the sum of these amounts over its splits $s$ in a tree, averaged over the $M$ trees (Friedman 2001, Eq. 44 and 45):
+# As in the paper (§V-B), $f$ is a gradient-boosted regression tree. Each split of a tree reduces the squared error by some amount $\hat\imath^2_s$. The importance of an event is the sum of these amounts over the splits $s$ that use it, averaged over the $M$ trees (Friedman 2001, Eq. 44 and 45, where it is the square of $\hat I_j$):
 #
 # $$\hat I_j^2 = \frac{1}{M} \sum_{m=1}^{M} \hat I_j^2(T_m), \qquad \hat I_j^2(T) = \sum_{s \in T,\ v_s = e_j} \hat\imath^2_s$$
 #
-# Importances are given in percent of their total. Our trees are LightGBM's: 100 trees of 8 leaves, a learning rate of 0.1, at least 5 rows per leaf, and each tree grown on a random half of the rows. The papers do not print their settings.
+# Importances below are $\hat I_j^2$ in percent of the sum over all events. Our trees are LightGBM's: 100 trees of 8 leaves, a learning rate of 0.1, at least 5 rows per leaf, and each tree grown on a random half of the rows. The papers do not print their settings.
 
 # %%
 if not notebook.of_program:
@@ -233,8 +233,10 @@ figure, _ = plot.refinement(
     paper=dict.fromkeys(hibench, paper_values["model_error_percent"]),
     colors={"error": GRAY, "mean": BLACK, "one_event": BLACK})
 results.figure(figure, "fig08", "**CounterMiner, Fig. 8; GBRT paper, Fig. 5.** As the papers test: "
-               "error on a random fifth of the rows while events are dropped. Crosses, for HiBench "
-               "programs: the papers' mean of eight. Compare the model with the black lines.")
+               "error on a random fifth of the rows while events are dropped. Compare the "
+               "gray line with the two black ones. Where it is flat, events can be dropped without "
+               "a larger error. Crosses: the papers' mean errors of eight HiBench programs, "
+               "repeated for each HiBench program here. They were not measured on these programs.")
 
 # %%
 shown = paper_errors.drop(columns="test rows").astype({"events left": int})
@@ -244,7 +246,7 @@ results.table(shown, "papers_errors", "**Table.** As the papers test: error [%] 
               "dropped, *one event* and *mean* are the simple predictions.")
 
 # %% [markdown]
-# The ranking below is the papers'. Its bars show which of the leading events are aliases.
+# The next figure shows the events that this method ranks first here, and which of them are aliases.
 
 # %%
 paper_rankings = {}
@@ -265,7 +267,7 @@ results.figure(figure, "fig09", f"**{label}.** As the papers rank: importance of
 # %% [markdown]
 # ## Without aliases, on unseen parts
 #
-# A random fifth is an easy test, because most test rows have a neighbor in the training set. A harder test holds out *blocks*. The run is cut into twelve blocks of consecutive rows. Every fourth block is held out at a time, so there are four folds, and each row is predicted once by a model that saw nothing of its block.
+# A random fifth is an easy test, because most test rows have a neighbor in the training set. A harder test holds out *blocks*. The run is cut into twelve blocks of consecutive rows. There are four folds. In each, three of the blocks (every fourth one) are held out, and the model is fitted to the other nine. So each row is predicted once, by a model that saw nothing of its block.
 #
 # The number of events is chosen by cross-validation as well. To keep this choice apart from the test, it is made anew in each fold, with the other three folds only (nested cross-validation). `rank.refine` does both.
 
@@ -282,7 +284,9 @@ errors = pd.DataFrame({name: {
 errors = errors.T.astype({"events left": int}).rename_axis("program")
 results.table(errors, "errors", "**Table.** Error [%] on unseen blocks: the model with all events; "
               "the refined model, with its error in the best and the worst of the four folds; the "
-              "mean; and a straight line through the best single event.")
+              "mean; and a straight line through the best single event. *Events left* is the "
+              "number of events of the ranking below. In the nested test each fold has its own "
+              "number.")
 
 # %%
 ratio = errors["one event"] / errors["after refinement"]
@@ -307,8 +311,9 @@ figure, _ = plot.refinement(
             "blocks_mean_baseline": BLACK, "blocks_one_event_baseline": BLACK})
 results.figure(figure, "unseen", "**Figure.** Without aliases: error while events are dropped. The "
                "distance between the blue and the gray line shows how much easier a random fifth "
-               "is. The lowest point of the blue line can lie below *after refinement* in the "
-               "table, because it is the smallest of many errors; the table's error is nested.")
+               "is; it is none where they coincide. The lowest point of the blue line can lie "
+               "below *after refinement* in the table, because it is the smallest of many errors; "
+               "the table's error is nested.")
 
 # %%
 history = pd.concat({name: r.history for name, r in refined.items()}, names=["program"])
@@ -345,7 +350,7 @@ results.figure(figure, "ranking", "**Figure.** Our ranking, without aliases: imp
 # %%
 panel = explore.ranking(refined, draws)
 notebook.widget(panel, "explore", "**Figure.** Two programs side by side: the ten most important "
-                "events of each. Events in both lists, if any, are dark blue.")
+                "events of each. Dark blue here means that an event is in both lists.")
 
 # %%
 listed = pd.concat(spreads, names=["program"]).reset_index()
@@ -365,7 +370,7 @@ results.table(listed, "importances", "**CounterMiner, Table III.** The three lea
 # %% [markdown]
 # CounterMiner states a law (§V-B): one to three events matter significantly more than the rest. The GBRT paper finds one or two. The papers argue with magnitude. For wordcount, CounterMiner's first three events are above 5.0 % each and all others below 2.2 %, a ratio of at least 2.3 between the third event and the fourth.
 #
-# The table shows two things. The first is this magnitude: the importance of the first, second and third event divided by that of the next one. The second is a test that the papers do not make: is the set of the first one, two or three events the same in every refitted model? A share of 100 % means that all models have the same events as the mean of the models. We say that the models *agree* if one of the three shares reaches 95 %. The rows of a program are three rankings: the papers' (the events of its best model), without aliases, and also without stall cycles. A large ratio beside a small share means that an event stands out in the mean of the models, but not in each of them.
+# The table shows two things. The first is this magnitude: the importance of the first, second and third event divided by that of the next one. The second is a test that the papers do not make: is the set of the first one, two or three events the same in every refitted model? The events with the highest mean importance are the reference. A share of 100 % means that all models have the same first events as the reference. We say that the models *agree* if one of the three shares reaches 95 %. There are three rankings for each program, one per row: the papers' events (those of the model in Fig. 9, refitted like the others), the events without aliases, and the events without aliases and without stall cycles. A large ratio beside a small share means that an event stands out in the mean of the models, but not in each of them.
 
 # %%
 agreement = {}
@@ -406,17 +411,18 @@ formulas = {}
 for name, m in matrices.items():
     printed = draw(m.X[refined[name].events], m.ipc, importance="printed").mean().nlargest(3)
     first = spreads[name].index[:3]
-    formulas[name] = {"Friedman": ", ".join(events.abbreviate(first, table)),
-                      "Eq. 10 and 11": ", ".join(events.abbreviate(printed.index, table)),
-                      "in both": len(first.intersection(printed.index))}
-formulas = pd.DataFrame(formulas).T.rename_axis("program")
+    formulas[name] = pd.DataFrame({"Friedman": first, "Eq. 10 and 11": printed.index,
+                                   "also by Friedman": printed.index.isin(first)})
+formulas = pd.concat(formulas, names=["program", "place"])
+n_in_both = int(formulas.pop("also by Friedman").sum())
+formulas = formulas.reset_index("place", drop=True)
 results.table(formulas, "formula", "**Table.** The first three events by both formulas, in the "
-              "same refitted models. The short names are explained in Table III above.")
+              "same refitted models, by mean importance.")
 
 # %% [markdown]
 # ## Result
 #
-# The papers' numbers come from other programs, another processor and single intervals as rows, so only orders of magnitude compare.
+# The papers' numbers come from other programs, another processor and single intervals as rows, so only orders of magnitude can be compared.
 
 # %%
 n_programs = f"of {len(programs)}"
@@ -447,7 +453,7 @@ for ranking, rows in agreement.groupby("ranking", sort=False):
         results.number(f"largest of the three ratios, mean of programs ({ranking})",
                        steepest.mean())
 results.number("events in both lists of the first three, Friedman and Eq. 10 and 11",
-               int(formulas["in both"].sum()), f"of {3 * len(programs)}")
+               n_in_both, f"of {3 * len(programs)}")
 results.numbers()
 
 # %% [markdown]

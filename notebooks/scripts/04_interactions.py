@@ -20,7 +20,7 @@
 # The paper's formula and the paper's text describe two different measures. This notebook computes both, and a third one, Friedman's H. It first checks on data with known interactions which of them finds the interacting pair. Then it ranks the pairs of the recorded programs, and repeats the ranking to see whether it is stable.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, default parameters). No interacting pair is certain. In **0** of 4 programs, all of five models with other seeds have the same first pair by Friedman's H. In **2** programs the interaction of the first pair is larger than any that is found in data without interactions. **0** programs pass both tests. On synthetic data with two planted pairs, H ranks them first in **10** of 10 data sets, the measure of the paper's text in **3**, and the paper's Eq. 12 as printed in **0**.
+# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, default parameters). No interacting pair is certain: in **0** of 4 programs, five models with other seeds all have the same first pair by Friedman's H. In **2** programs the interaction of the first pair is larger than any that is found in data without interactions. **0** programs pass both tests. On synthetic data with two planted pairs, H ranks them first in **10** of 10 data sets, the measure of the paper's text in **3**, and the paper's Eq. 12 as printed in **0**. Pairs are ranked by the numerator of H (see *The algorithm*).
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas
@@ -66,7 +66,7 @@ MEASURES = {"h_statistic": "H", "residual_variance": "residual variance",
 # %% [markdown]
 # ## Data
 #
-# The model is that of notebook 03. Rows are intervals of time, or steps of progress where several runs were merged. Columns are events, in counts per cycle. Events whose count per cycle is IPC times a nearly constant factor, such as retired branches, are left out. The least important events are dropped until the model predicts unseen parts of the program best. The pairs of its `n_events` most important events are ranked below.
+# The model is that of notebook 03. A row is an interval of time of one run. Where several runs of a program were merged, a row is a step of its progress: one of equal parts of its instructions. Columns are events, in counts per cycle. Events whose count per cycle is IPC times a nearly constant factor, such as retired branches, are left out. The least important events are dropped until the model predicts unseen parts of the program best. The pairs of its `n_events` most important events are ranked below.
 
 # %%
 table = experiments.event_table(url)
@@ -120,7 +120,7 @@ class Curve:
 #
 # The intensity $v_{ab}$ of a pair is a sum of squares over $n$ rows $i$.
 #
-# **Eq. 12 as printed.** The paper calls $p_i$ "the performance (IPC) predicted by the linear regression model" and $\bar p$ "the observed performance". Here $p_i$ is the prediction at row $i$ of a linear regression of the observed IPC on the two events. Its residuals contain the effects of all other events.
+# **Eq. 12 as printed.** A linear regression of the observed IPC on the two events gives a prediction $p_i$ for each row. The intensity is the sum of its squared residuals. (The paper writes $\bar p$ for the observed IPC; we write $IPC_i$.) The residuals contain the effects of all other events.
 #
 # $$v^{\mathrm{printed}}_{ab} = \sum_{i=1}^{n} (p_i - IPC_i)^2 \tag{12}$$
 #
@@ -128,9 +128,11 @@ class Curve:
 #
 # $$v^{\mathrm{residual}}_{ab} = \sum_{i=1}^{n} (p_i - \hat f(x_{ia}, x_{ib}, \bar x))^2$$
 #
-# **Friedman's H** (Friedman and Popescu 2008). The partial dependence $F_{ab}$ is computed for each row $i$: set $a$ and $b$ to their values in row $i$ in all rows, and average the predictions. Then subtract the mean over $i$. $F_a$ and $F_b$ are the same with one event set. Friedman and Popescu divide this sum by that of $F_{ab}^2$ to get $H^2$.
+# **Friedman's H** (Friedman and Popescu 2008). The partial dependence $F_{ab}$ has a value for each row $i$: give both events in all rows the values that they have in row $i$, and average the predictions. Then subtract the mean over all $i$. For $F_a$, only event $a$ gets its value of row $i$; for $F_b$, only event $b$.
 #
 # $$v^{H}_{ab} = \sum_{i=1}^{n} (F_{ab}(x_{ia}, x_{ib}) - F_a(x_{ia}) - F_b(x_{ib}))^2$$
+#
+# Friedman and Popescu divide $v^H_{ab}$ by the sum of squares of $F_{ab}$, which gives $H^2$. H is large also for two events that hardly matter. Therefore pairs are ranked by $v^H_{ab}$, the numerator, and *by H* means by this numerator on this page.
 #
 # The importance of a pair is its intensity as a percentage of the sum over all pairs. It is not a share of IPC: even where all pairs have a negligible effect, one has the largest share. In this formula $i$ and $j$ count pairs, and $n$ is the number of pairs.
 #
@@ -177,7 +179,7 @@ results.table(example, "example", "**Table.** Intensity of the pair in the worke
 # %% [markdown]
 # ### One planted pair
 #
-# The next data set is synthetic: 60 rows of four events. IPC depends on each event along a curve, and also on the product of one pair. Boosted trees are fitted to it. The library's faster `rank_pairs` gives the same importances as the cell above.
+# The next data set is synthetic: 60 rows of four events. IPC depends on each event along a curve, and also on the product of one pair. Boosted trees are fitted to it. The library's faster `rank_pairs` gives the same importances as these formulas; the cell checks it.
 
 # %%
 planted = product_pair_data(n_steps=60, n_events=4, n_pairs=1, seed=2)
@@ -290,7 +292,7 @@ results.table(listed, "events", "**Table.** The events of the pairs in the figur
               rows=60)
 
 # %% [markdown]
-# The next table adds a second test. An additive model, whose trees have one split each, is fitted to IPC. Its predictions are data without any interaction. The five models are fitted to these as well, and the interactions that H finds there are noise. A first pair is *certain* if it is first in all five models and its intensity exceeds every pair of this noise.
+# The next table adds a second test. An additive model, whose trees have one split each, is fitted to IPC. It cannot contain an interaction. Five models with other seeds are now fitted to the predictions of the additive model instead of IPC. Whatever H finds in these five models is noise. The first pair of a program is *certain* if it is first in all five models of IPC, and if its intensity is larger than that of any pair in the five models of noise.
 
 # %%
 rows = {}
@@ -307,16 +309,18 @@ for name in programs:
 sure = pd.DataFrame(rows).T.infer_objects().rename_axis("program")
 stays_first = sure["first in"] == 5
 exceeds_noise = sure["intensity"] > sure["largest noise"]
-results.table(sure, "first-pairs", "**Table.** The first pair by H and its share; the lowest and "
-              "highest share with five other seeds, and in how many of these models it is first; "
-              "its intensity [IPC²], and the largest one in data without interactions.",
+results.table(sure, "first-pairs", "**Table.** The first pair of each program by H. *Share*: its "
+              "importance (Eq. 13). *Lowest*, *highest*: its importance in the five models with "
+              "other seeds. *First in*: in how many of these it is the first pair. *Intensity* "
+              "[IPC²] is compared with *largest noise*, the largest intensity of any pair in the "
+              "five models of noise.",
               decimals={"intensity": 4, "largest noise": 4, "share [%]": 1, "lowest": 1,
                         "highest": 1})
 
 # %% [markdown]
 # Why can a share be large in one model and near zero in another, if only the seed differs? Several events count nearly the same. The random half of the rows decides on which of them a tree splits, and a pair has no effect in a model that does not use one of its events.
 #
-# **Explore.** The surface of a pair shows its interaction. Left: the model's prediction for both events together. Middle: the sum of their single effects. Right: the difference. The axes are spaced by quantiles: equal distances hold equal numbers of rows. White dots are rows of the program. Where there are none, the model extrapolates.
+# **Explore.** The surface of a pair shows its interaction. Left: the model's prediction for both events together. Middle: the mean prediction plus the single effects of both events. Right: the difference. The axes are spaced by quantiles: equal distances hold equal numbers of rows. White dots are rows of the program. Where there are none, the model extrapolates.
 
 
 # %%
@@ -337,17 +341,18 @@ controls = {"program": explore.dropdown("program", programs),
             "pair": explore.dropdown("pair, by H", offered[programs[0]])}
 panel = explore.Panel(draw_pair, controls, {
     "program": lambda name: explore.offer(controls["pair"], offered[name])})
-notebook.widget(panel, "explore", "**Figure.** The first pair by H of the first program. Look at "
-                "the right panel: without an interaction it would be white. Compare its scale with "
-                "that of the left one.")
+notebook.widget(panel, "explore", "**Figure.** The first pair by H of the first program; both axes "
+                "are counts per cycle. Look at the right panel: without an interaction it would be "
+                "white. Compare its scale with that of the left one.")
 
 # %%
 flat = pd.concat({(name, MEASURES[measure]): pairs for name, by_measure in ranked.items()
                   for measure, pairs in by_measure.items()}, names=["program", "measure"])
 flat = flat.reset_index(["program", "measure"]).reset_index(drop=True).drop(columns="pair")
 results.table(flat, "pairs", "**Table.** All pairs by each measure: intensity [IPC²] and "
-              "importance (Eq. 13) [%]. The column *h* is Friedman's H: 0 if the "
-              "joint effect is the sum of the single effects, 1 if there are no single effects.",
+              "importance (Eq. 13) [%]. The column *h* is H after the division: 0 "
+              "if the joint effect is the sum of the single effects, 1 if there are no single "
+              "effects. The order is by intensity, so *h* need not fall.",
               rows=top, decimals=3)
 
 # %% [markdown]
@@ -381,13 +386,15 @@ results.table(judged.rename_axis("program"), "held-out", "**Table.** Error on un
               "the mean]: models with interactions and without (*additive*), a line through the "
               "best single event, and the mean. *Gain*: the error of the additive model minus "
               "that of the model with interactions; *low* and *high*: minus and plus 1.8 standard "
-              "errors. Blocks share models, so this is no confidence interval. Interactions "
-              "help clearly only where *low* is above 0.")
+              "errors. This range is not a confidence interval, because blocks of a fold are "
+              "predicted by the same model. Interactions help clearly only where *low* is above 0.")
 
 # %% [markdown]
+# This test and the one before can disagree. A model may predict better because of many weak interactions, of which none exceeds the noise. And a pair may exceed the noise without lowering the error on unseen blocks.
+#
 # ## Do the measures agree, and how often is a branch involved?
 #
-# Of the paper's 160 strongest pairs (ten for each of 16 programs), 98 have one branch event and 36 have two. The paper prints the sum as 83.4 %; it is 83.75 %. How much this means depends on how many of all pairs have a branch event. This share is the baseline in the table.
+# Of the paper's 160 strongest pairs (ten for each of 16 programs), 98 have one branch event and 36 have two. The paper prints the sum as 83.4 %; it is 83.75 %. A branch event is one whose description names branches or near returns, in its first words. How much the paper's share means depends on how many of all pairs have a branch event: a random choice would give this share. It is the baseline in the table.
 
 # %%
 branches = r"^[^(]*(?:branch|far transfer|near return)"
@@ -409,14 +416,14 @@ agreement = pd.DataFrame(rows).T.rename_axis(["program", "measure"])
 results.table(agreement, "agreement", "**Table.** *First*: share of the first pair; *equal*: the "
               "share that equal pairs would have. *Branch*: share of the first pairs that have a "
               "branch event; *all pairs*: share of all pairs that have one, which is what a random "
-              "choice gives. *As by H*: rank correlation of all pairs with those by H.",
+              "choice gives. *As by H*: rank correlation of all pairs with those by H (Spearman).",
               decimals={"first [%]": 1, "equal [%]": 1, "branch [%]": 0,
                         "all pairs [%]": 0})
 
 # %% [markdown]
 # ## Result
 #
-# The paper's numbers are of 16 programs on another processor. Where the table has a number of the paper, ours is only of programs that the paper has too (suites HiBench and CloudSuite). The paper's shares of first pairs are by its own measure, ours by H, so they should not be expected to agree.
+# The paper's numbers are of 16 programs on another processor. The numbers in the first rows are means or extremes of the programs that the paper has too (suites HiBench and CloudSuite); the last column names them. The paper's shares of first pairs are by its own measure, ours by H. Where they are close, it is a coincidence: the first pairs change with the seed.
 
 # %%
 like_paper = experiments.of_suites(programs, ["HiBench", "CloudSuite 3.0"])
@@ -436,12 +443,12 @@ if like_paper:
 n_programs = f"of {len(programs)}"
 results.number("programs whose first pair by H stays first with other seeds",
                int(stays_first.sum()), note=n_programs)
-results.number("programs whose first pair by H exceeds a model without interactions",
+results.number("programs whose first pair by H is larger than the largest noise",
                int(exceeds_noise.sum()), note=n_programs)
 n_certain = int((stays_first & exceeds_noise).sum())
 results.number("programs whose first pair by H is certain", n_certain, note=n_programs)
-results.number("programs that interactions predict better", int((judged["low"] > 0).sum()),
-               note=n_programs)
+results.number("programs whose IPC is predicted better with interactions",
+               int((judged["low"] > 0).sum()), note=n_programs)
 for label in [*MEASURES.values(), "random order"]:
     results.number(f"synthetic data with planted pairs first by {label}", int(found[label]),
                    f"of {n_planted}")
@@ -464,7 +471,7 @@ results.numbers()
 # papermill notebooks/04_interactions.ipynb out.ipynb -p program myapp
 # ```
 #
-# Change `n_events` first: how many of the most important events are paired. The recording needs instructions, cycles, other events, and 20 intervals.
+# Change `n_events` first (10 by default): how many of the most important events are paired. The recording needs instructions, cycles, other events, and 20 intervals.
 #
 # ## References
 #

@@ -20,7 +20,7 @@
 # This notebook runs the method by hand on ten samples, then on published recordings of the paper's suite and the paper's event (its Fig. 1 to 9). It compares the lines with a method that needs no regression: keeping every n-th sample.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (20 cases of SPEC CPU2006, last-level load misses recorded by others; default parameters). The lines take **14** times less space than the samples in the median case (**3.7** to **128** times). In the worst case a sample is **3.6 %** of the run's count away from its line. A simpler method keeps every n-th sample, so many that they take the space of the lines. On these recordings it is no worse: its largest distance is smaller in **11** of 20 cases. On the other recordings of this page its worst distance is **35 %** of the count, while that of the lines is **3.1 %**. A test for drift, which the paper does not have, lowers the largest distance of the lines to **0.34 %**, but takes more space. The paper's measure of fit is lenient: even a single line for the whole run passes it in **18** of 20 cases.
+# > **Answer** (20 cases of SPEC CPU2006, last-level load misses recorded by others; default parameters). The lines take **14** times less space than the samples in the median of the 20 cases (**3.7** to **128** times), and in the worst case a sample is **3.6 %** of the run's count away from its line. A simpler method, keeping every n-th sample in the same space, does about as well on these recordings: in **11** of 20 cases its largest distance is smaller than that of the lines. On other recordings it can fail: there its largest distance from a sample is up to **35 %** of the count. That of the lines is at most **3.1 %** there. A test for drift, which the paper does not have, lowers the largest distance of the lines to **0.34 %**, but takes more space. The paper's measure of fit is lenient: even a single line for the whole run passes it in **18** of 20 cases.
 
 # %% tags=["parameters"]
 suite: str = "spec-llc"  # streams to compress
@@ -57,7 +57,7 @@ results, printed = notebook.results, paper("online_linear_regression")
 # %% [markdown]
 # ## Data
 #
-# A *stream* has one row per sample: the cumulative counts of a timing event and of the compressed event. A *case* is a program with one of its inputs. By default the streams are published recordings of SPEC CPU2006 on a Xeon Gold 5120 (Navarro-Torres et al. 2019): 20 of the paper's 57 cases, with a sample every 100 million instructions. The paper samples every million cycles. Where these recordings are absent, kernel events of Debian programs, which come with cmlib, are compressed instead. `cmlib fetch spec-llc` downloads the recordings.
+# A *stream* has one row per sample: the cumulative counts of a timing event and of the compressed event. A *case* is a program with one of its inputs. By default the streams are published recordings of SPEC CPU2006 on a Xeon Gold 5120 (Navarro-Torres et al. 2019): 20 of the paper's 57 cases, with a sample every 100 million instructions. The paper samples every million cycles. `cmlib fetch spec-llc` downloads these recordings. Without them, the notebook compresses other recordings, which come with cmlib: page faults and other software events of Debian programs.
 
 # %%
 try:
@@ -78,7 +78,7 @@ next(iter(totals.values())).head()
 # %% [markdown]
 # ## Ten samples by hand
 #
-# A line is the least-squares line of its $n$ samples. Its slope and intercept follow from five sums (Eq. 3 and 4), and so does the standard deviation of the samples about it (Eq. 7 and 8):
+# A line is the least-squares line of its $n$ samples. Its slope and intercept follow from sums over the samples (Eq. 3 and 4). The standard deviation $\hat\sigma$ of the samples about the line is Eq. 7:
 #
 # $$k_n = \frac{n S_{xy} - S_x S_y}{n S_{x^2} - S_x^2}, \qquad b_n = \frac{S_y S_{x^2} - S_x S_{xy}}{n S_{x^2} - S_x^2}, \qquad \hat\sigma = \sqrt{\tfrac{1}{n-2} \textstyle\sum_i (y_i - k_n x_i - b_n)^2}$$
 #
@@ -86,7 +86,7 @@ next(iter(totals.values())).head()
 #
 # $$r_{n+1} = |y_{n+1} - \hat y_{n+1}| > 3\hat\sigma$$
 #
-# After two samples there is no $\hat\sigma$ yet; then the tolerance is $\alpha\,|\hat y_3|$ with $\alpha = 0.01$. A new line starts at the last sample of the old one. The next cell is the paper's procedure (§3.5). It subtracts the line's first sample from $x$ and $y$, because sums over a long run lose digits. It keeps all samples of a line to compute $\hat\sigma$ by Eq. 7, which is easier to read. Eq. 8 computes the same from the five sums, so time and memory per sample are constant.
+# After two samples there is no $\hat\sigma$ yet; then the tolerance is $\alpha\,|\hat y_3|$ with $\alpha = 0.01$. It is a share of the whole count so far, so it grows during the run. A new line starts at the last sample of the old one. The next cell is the paper's procedure (§3.5). It subtracts the line's first sample from $x$ and $y$, because sums over a long run lose digits. It computes $\hat\sigma$ by Eq. 7, which needs all samples of the line. The paper's Eq. 8 gives the same $\hat\sigma$ from five sums ($S_x$, $S_y$, $S_{xy}$, $S_{x^2}$, $S_{y^2}$), so its time and memory per sample are constant.
 
 
 # %%
@@ -122,9 +122,10 @@ steps.insert(0, "x", x)
 steps["new line"] = np.where(steps["new line"], "yes", "")
 results.table(steps.astype({"x": int, "y": int}), "ten_samples", "**Table.** The procedure on ten "
               "made-up samples: the rate changes from about 200 to 500 per step after the fifth. "
-              "With the default parameters, the sixth sample is far outside the tolerance. There "
-              "a new line begins, and the ten samples become two lines.", decimals=1,
-              data=())
+              "With the default parameters, the sixth sample is far outside the tolerance, so the "
+              "first line ends. The new line starts at the fifth sample. *Samples in line* is how "
+              "many samples the line has before this one.", decimals=1,
+               data=())
 
 # %% [markdown]
 # The library (`cmlib.compress`) updates the sums sample by sample instead. On the shortest stream, both must find the same number of lines:
@@ -140,13 +141,13 @@ pd.DataFrame({"case": [shortest], "samples": [len(x)], "lines, cell above": [cel
 # %% [markdown]
 # ## All cases, and what the lines must beat
 #
-# The paper names a weakness of its rule: samples that move slowly to one side widen $\hat\sigma$ until any sample fits. The table below compares the rule with two others, which are not in the paper and avoid this:
+# The paper names a weakness of its rule: samples that move slowly to one side widen $\hat\sigma$ until any sample fits. The table below compares the paper's rule with two others that avoid this. They are not in the paper.
 #
-# * **as printed**: the paper's rule.
-# * **drift test** (Page 1954): two sums add up the residuals to either side, $g^{\pm}_{n+1} = \max(0,\ g^{\pm}_n \pm (y_{n+1} - \hat y_{n+1})/\hat\sigma - \tfrac12)$. The line also ends when one of them exceeds `drift`.
-# * **hard bound** (O'Rourke 1981): the line ends when no straight line is within `bound` of all its samples, $|y_i - k x_i - b| \le bound$.
+# * **paper's rule**: the one above.
+# * **drift test** (Page 1954): two sums add up the residuals to either side, $g^{\pm}_{n+1} = \max(0,\ g^{\pm}_n \pm (y_{n+1} - \hat y_{n+1})/\hat\sigma - \tfrac12)$. The line also ends when one of them exceeds `drift` (20 by default).
+# * **hard bound** (O'Rourke 1981): the line ends when no straight line is within `bound` of all its samples, $|y_i - k x_i - b| \le bound$. By default `bound` is 1 % of the run's count.
 #
-# The baseline uses no regression: keep **every n-th** sample, and draw straight lines between those. The step $n$ is as small as possible, so that the kept samples take at most the bytes of the lines as printed. The last sample is kept as well. Another baseline is **one line**, the least-squares line of the whole run.
+# The baseline uses no regression: keep **every n-th** sample, and draw straight lines between those. The step $n$ is the smallest for which the kept samples take at most as many bytes as the lines of the paper's rule. The last sample is kept as well. Another baseline is **one line**, the least-squares line of the whole run.
 
 
 # %%
@@ -188,7 +189,7 @@ def measure_cases(streams, timer, event):
 
 
 fits = measure_cases(totals, timer, event)
-METHODS = {"printed": "as printed", "drift": "drift test", "bounded": "hard bound",
+METHODS = {"printed": "paper's rule", "drift": "drift test", "bounded": "hard bound",
            "every n-th": "every n-th sample", "one line": "one line"}
 size, mnesd, largest, rms, reduction = (
     fits[name].unstack("method")[list(METHODS)]
@@ -199,23 +200,26 @@ space = samples_bytes.to_frame().to_numpy() / size
 # %%
 overview = pd.DataFrame({
     "pieces per case": fits["pieces"].unstack("method").median(),
-    "samples / bytes kept": space.median(),
+    "bytes of samples / bytes kept": space.median(),
     "MNESD, largest [%]": 100 * mnesd.max(),
     "largest distance, median [%]": 100 * largest.median(),
     "largest distance, worst case [%]": 100 * largest.max(),
     "rms distance, median [%]": 100 * rms.median()})
 overview = overview.loc[list(METHODS)].rename(METHODS).rename_axis("method")
 results.table(overview, "methods", "**Table.** Medians over the cases, unless *worst case* or "
-              "*largest* is written. *Samples / bytes kept*: bytes of all samples divided by the "
-              "bytes that are kept. Distances of samples from their line are in percent of the "
-              "run's count. Compare *as printed* with *every n-th sample*, which takes the same "
-              "space.", decimals=3)
+              "*largest* is written. *Bytes of samples / bytes kept*: 16 bytes for each sample, "
+              "divided by the bytes that are kept. Distances of samples from their line are in "
+              "percent of the run's count, which is the count at its end. *Pieces* are lines, or "
+              "intervals between kept samples. Compare *paper's rule* with *every n-th sample*, "
+              "which takes at most the same space. The hard bound saves most because it tolerates "
+              "most.",
+              decimals=3)
 
 # %%
 columns = ["n_samples", "pieces", "reduction", "mnesd", "largest", "rms", "bytes"]
 results.table(fits[columns].reset_index(), "fits", "**Table.** Every case by every method, first "
-              "rows. *Reduction* is samples per line; MNESD, largest and root mean square (rms) "
-              "distance are shares of the run's count.", rows=10, decimals=5)
+              "rows. *Reduction* is samples per piece; MNESD (explained below), largest and root "
+              "mean square (rms) distance are shares of the run's count.", rows=10, decimals=5)
 
 # %% [markdown]
 # ## Size
@@ -224,12 +228,13 @@ results.table(fits[columns].reset_index(), "fits", "**Table.** Every case by eve
 sizes = pd.DataFrame({"samples": samples_bytes / 1e6, "lines": size["printed"] / 1e6})
 most = printed["sample_data_mb"]
 figure, _ = plot.by_case(sizes, ylabel="size [MB]", levels={
-    "paper, most samples from [MB]": most["most_from"],
-    "paper, most samples to [MB]": most["most_to"]})
+    "paper's samples, most above": most["most_from"],
+    "paper's samples, most below": most["most_to"]})
 results.figure(figure, "fig01", "**Online regression, Fig. 1.** Size of the samples (two numbers "
-               "each) and of the lines (three numbers each), as printed. The horizontal lines "
-               "enclose most sizes in the paper, which takes about a hundred times as many samples "
-               "of more events. Look at the distance between the two marks of a case.",
+               "each) and of the lines by the paper's rule (three numbers each). Look at the "
+               "distance between the two marks of a case. Most samples in the paper take between "
+               "the two horizontal levels: it samples about a hundred times as often, and more "
+               "events.",
                data=provenance)
 
 # %% [markdown]
@@ -262,18 +267,28 @@ def prepare(name, share=1.0, event=event, **options):
     return samples.iloc[thin], ends, distances.iloc[thin]
 
 
+def title_of_beginning(name, kind, beginning):
+    """A case, and how many of its lines start in its beginning."""
+    n_lines = fits.loc[(name, "printed"), "pieces"]
+    return f"{name}, {kind}: {len(beginning[1])} of {n_lines} lines"
+
+
 least, greatest = reduction["printed"].idxmin(), reduction["printed"].idxmax()
-panels = {f"{least}: least reduced": prepare(least, 0.01)}
-panels[f"{greatest}: most reduced"] = prepare(greatest, 0.01)
+panels = {}
+for name, kind in ((least, "least reduced"), (greatest, "most reduced")):
+    beginning = prepare(name, 0.01)
+    panels[title_of_beginning(name, kind, beginning)] = beginning
 figure, axes = plot.samples_and_lines(panels, xlabel=timer, ylabel=event)
 for ax, (samples, *_) in zip(axes, panels.values(), strict=True):
     ax.set(xlim=(samples.index[0], samples.index[-1]), ylim=(0, 1.05 * samples.iloc[-1]))
 results.figure(figure, "fig03-fig04", "**Online regression, Fig. 3 and 4.** The first percent of "
                "the run (at least 60 samples) of two cases: the one with the fewest and the one "
-               "with the most samples per line over the whole run. The beginning need not be "
-               "typical of the run. A stroke at the foot marks where a line begins; below are the "
-               "distances of the samples from their lines. The paper draws whole runs of "
-               "450.soplex and 453.povray.", data=provenance)
+               "with the most samples per line over the whole run. A stroke at the foot marks "
+               "where a line begins. The title says how many of the run's lines begin here: where "
+               "these are most of them, the program changes at its start and is steady afterwards. "
+               "Below are the distances of the samples from their lines. The paper draws whole "
+               "runs of 450.soplex and 453.povray.",
+               data=provenance)
 
 # %% [markdown]
 # ## Fit
@@ -290,8 +305,9 @@ figure, _ = plot.by_case(shown, ylabel="MNESD [share of the count]",
                          levels={"paper's claim": printed["mnesd_below"]})
 results.figure(figure, "fig05", "**Online regression, Fig. 5.** MNESD of the lines, with and "
                "without the drift test, and of one line for the whole run. Marks below the dashed "
-               "line fulfill the paper's claim. Cases in which even *one line* is "
-               "below it do not support the claim.", data=provenance)
+               "line fulfill the paper's claim. Where even *one line* for the whole run is below "
+               "it, this measure cannot tell a good fit from a bad one.",
+               data=provenance)
 
 # %%
 worst, best = mnesd["printed"].idxmax(), mnesd["printed"].idxmin()
@@ -363,12 +379,12 @@ order = [(name, method) for name in others for method in ("printed", "drift", "e
 summary = summary.loc[order].rename(METHODS, level="method")
 results.table(summary, "bodies", "**Table.** Samples per line and largest distance [% of the "
               "count] over the cases of each set of recordings. *Every n-th sample* takes the "
-              "space of the lines as printed.")
+              "space of the lines by the paper's rule.")
 
 # %% [markdown]
 # ## Result
 #
-# The paper's values are of 57 cases with another processor and finer samples, so only orders of magnitude can be compared. The paper's value of MNESD is the claim of its abstract, not the largest value in its Fig. 5.
+# *Closer* means that the largest distance of any sample is smaller. The paper's values are of 57 cases with another processor and finer samples, so only orders of magnitude can be compared. The paper's value of MNESD is the claim of its abstract, not the largest value in its Fig. 5.
 
 # %%
 ratio, savings = reduction["printed"], space["printed"]
@@ -381,23 +397,23 @@ for what, value in savings.agg(["median", "min", "max"]).items():
     results.number(f"size of the samples / size of the lines, {what}", value, "x")
 for method in ("printed", "drift", "bounded"):
     claim = 100 * printed["mnesd_below"] if method == "printed" else None
-    results.number(f"greatest standard deviation about a line (MNESD), {method}",
+    results.number(f"greatest standard deviation about a line (MNESD), {METHODS[method]}",
                    100 * mnesd[method].max(), "% of the count", paper=claim,
-                   data=provenance)
+               data=provenance)
 for method in ("printed", "drift", "bounded", "every n-th"):
-    results.number(f"largest distance of a sample from its line, {method}",
+    results.number(f"largest distance of a sample from its line, {METHODS[method]}",
                    100 * largest[method].max(), "% of the count")
 of_cases = f"of {len(totals)} cases"
 results.number("cases in which one line passes the paper's measure of fit",
                int((mnesd["one line"] < printed["mnesd_below"]).sum()), of_cases)
 for method in ("printed", "drift"):
     closer = largest["every n-th"] < largest[method]
-    results.number("cases in which every n-th sample has a smaller largest distance than the "
-                   f"lines, {method}", int(closer.sum()), of_cases)
+    results.number(f"cases in which every n-th sample is closer than the {METHODS[method]}",
+                   int(closer.sum()), of_cases)
 others_worst = summary["largest distance, worst [%]"].iloc[3:]
 if len(others_worst):
     by_method = others_worst.groupby("method").max()
-    for label in ("as printed", "every n-th sample"):
+    for label in ("paper's rule", "every n-th sample"):
         results.number(f"largest distance on the other recordings, {label}", by_method[label],
                        "% of the count")
 results.numbers()
@@ -406,8 +422,8 @@ results.numbers()
 # ## Limitations
 #
 # * These are 20 of the paper's 57 cases. 453.povray and 998.specrand, which it draws, are not among them.
-# * Processor and cache are others, and a sample is taken every 100 million instructions. What a program does within a sample is not seen. The study [recording lines](studies/recording_lines.ipynb) compresses kernel events at the paper's rate of samples, measures the overhead (Fig. 10), and asks whether lines change a ranking.
-# * Every n-th sample has the space of the lines *as printed*. Its $n$ is chosen after the run, because it depends on the number of lines. A recorder would have to fix it beforehand.
+# * Processor and cache are others, and a sample is taken every 100 million instructions. What a program does within a sample is not seen. Another notebook, [Recording lines](studies/recording_lines.ipynb), compresses kernel events at the paper's rate of samples. It measures the overhead (the paper's Fig. 10) and tests whether lines change a ranking of events.
+# * The space of *every n-th sample* is that of the lines by the paper's rule. Its $n$ is chosen after the run, because it depends on the number of lines. A recorder would have to fix it beforehand.
 # * The drift test and the hard bound make other numbers of lines, so their distances are not compared at equal space.
 # * Sizes are plain numbers of eight bytes. A general compressor would make both samples and lines smaller.
 # * Counts are of user mode only.
@@ -421,7 +437,7 @@ results.numbers()
 # papermill notebooks/07_compression.ipynb out.ipynb -p program myapp
 # ```
 #
-# The notebook needs samples. It stops for a recording in intervals, such as an imported file of `perf stat -I`. The parameter to change first is `n_sigma`: a larger one makes fewer and coarser lines.
+# The notebook needs samples at a fine rate, and stops for a recording in intervals, such as an imported file of `perf stat -I`: it has too few values for lines. The parameter to change first is `n_sigma` (3 by default), the factor of $\hat\sigma$ in the rule: a larger one makes fewer and coarser lines.
 #
 # ## References
 #

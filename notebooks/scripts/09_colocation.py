@@ -20,7 +20,7 @@
 # The notebook compares IPC and the ranking of events with and without a neighbor. It splits each slowdown into *more* misses and *slower* misses, and then tests three ways to predict the quiet machine.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (programs beside SP, and mixes of four programs, on two Xeons; recorded by others; default parameters). SP slows canneal most, by **80 %**, mainly because more accesses miss the last-level cache. streamcluster comes next, mostly because each miss takes longer. In **7** of 10 recordings, the ranking of events changes more with the neighbor than between two halves of one recording. One recording beside a neighbor does not show reliably what a quiet machine would give. The best candidate in the pairs, *usual cost*, has a median error of **8.6 %** there, and predicting no change has **10.0 %**. In the mixes, usual cost has a clearly larger error than no change.
+# > **Answer** (programs beside SP, and mixes of four programs, on two Xeons; recorded by others; default parameters). The solver SP slows its neighbor canneal by **80 %**, more than the four other programs, mainly because more accesses miss the last-level cache. streamcluster comes next, mostly because each miss takes longer. In **7** of 10 recordings, the ranking of events changes more with the neighbor than between two halves of one recording. One recording beside a neighbor does not show reliably what a quiet machine would give. The best candidate in the pairs, *usual cost*, has a median error of **8.6 %** there, and predicting no change has **10.0 %**. Half of the ten recordings are of SP, which its neighbors slow by 4 to 14 % only. In the other five, *model* has **8.5 %**, usual cost **10.1 %**, and no change **24.6 %**. But in the mixes, all three candidates have larger median errors than no change (**16.5 %**).
 
 # %% tags=["parameters"]
 program: str = "all"  # programs recorded beside SP, separated by commas
@@ -42,7 +42,7 @@ results = notebook.results
 # %% [markdown]
 # ## Data
 #
-# Others published these recordings (dcslab-snu, 2018 and 2019). This page calls the collection *the set*; its name in cmlib is `colocated`. Each machine has two Xeon E5-2683 v4 with 40 MiB of last-level cache per socket. Hyper-Threading is off, and every program runs 8 threads. Seven core events fit on eight counters, so nothing should be multiplexed.
+# Others published these recordings (dcslab-snu, 2018 and 2019). This page calls the collection *the set*; its name in cmlib is `colocated`. Each machine has two Xeon E5-2683 v4 with 40 MiB of last-level cache per socket. Hyper-Threading is off, and every program was started with 8 threads. Seven core events fit on eight counters, so nothing should be multiplexed.
 #
 # | setting | recordings | what ran | compared with |
 # |---|---|---|---|
@@ -101,7 +101,7 @@ results.table(
 # A program that ends later than its neighbor runs without it at the end. So every comparison is made over the *same work*, counted in instructions:
 #
 # * **Pairs.** Both programs are cut where the shorter one ends. The run of each alone is cut to the same number of instructions.
-# * **Mixes.** No mix has a run alone with the same setup. But where a neighbor ends early, the program runs on alone on its socket. This later part is the *quiet* run for the same instructions of other mixes, in which the neighbor still runs. Only where neighbors end at different times does the same work exist with and without a neighbor. It must be at least 20 % of the program's instructions. This leaves 13 of the 64 recordings.
+# * **Mixes.** No mix has a run alone with the same setup. But in some mixes the neighbor ends early, and the program runs on alone on its socket. The instructions of this later part are the *quiet* run. In another mix, the neighbor still runs during the same instructions of the program: this is the *shared* run. So the quiet and the shared run come from two mixes. The common part must be at least 20 % of the program's instructions. This leaves 13 of the 64 recordings.
 #
 # Below, *shared* is the run beside the neighbor and *quiet* the run without it.
 
@@ -132,7 +132,8 @@ figure, _ = plot.dots_by_program(
     drawn, value="IPC", hue="machine", xlabel="IPC [instructions per cycle]"
 )
 results.figure(figure, "ipc", "IPC of each program alone and beside its neighbor, over the same "
-               "work. Look at the distance between the two marks.")
+               "work. The slowdown in "
+               "the next figure is the ratio of the two values.")
 
 # %% [markdown]
 # ## More misses, or slower ones?
@@ -147,9 +148,9 @@ results.figure(figure, "ipc", "IPC of each program alone and beside its neighbor
 #
 # A program with fewer than one miss per 1,000 instructions is not split: its core stalls for other reasons, so stall cycles per miss say nothing about misses. This holds for freqmine and nn.
 #
-# The unit of *cores* is one core at 2.1 GHz: it is the cycles of all cores divided by the cycles of a 2.1 GHz clock. Eight cores at 2.1 GHz would give 8, but the table of the mixes shows up to 9.8. This corresponds to eight cores at 2.6 GHz. So turbo seems to have been on, although the set is described as recorded without it.
+# The table of the mixes has a column *cores*: the cycles of all cores, divided by the cycles that one core at 2.1 GHz has in this time. Eight cores at 2.1 GHz would give 8, but the table shows up to 9.8. This corresponds to eight cores at 2.6 GHz. So turbo seems to have been on, although the set is described as recorded without it.
 #
-# By hand, with round numbers for canneal beside SP: misses rise from 0.016 to 0.025 per instruction and stall cycles per miss from 205 to 265. More misses cost $0.009 \cdot 235 \approx 2.1$ cycles per instruction, slower misses $60 \cdot 0.0205 \approx 1.2$.
+# By hand, for canneal beside SP: misses rise from 16.3 to 24.6 per 1,000 instructions, and stall cycles per miss from 205 to 265. More misses cost $0.0083 \cdot 235 \approx 1.95$ cycles per instruction, slower misses $60 \cdot 0.02045 \approx 1.23$. The CPI alone is 4.03, so these are 48 % and 30 % of it.
 
 
 # %%
@@ -175,6 +176,8 @@ def name_cases(parts):
     """Use one text per row instead of the index."""
     cases = parts.index.to_frame(index=False)
     text = cases["program"] + " beside " + cases["neighbor"]
+    repeated = text.duplicated(keep=False)
+    text = text.where(~repeated, text + " (" + cases["recording"] + ")")
     return parts.set_axis(text, axis=0)
 
 
@@ -211,19 +214,19 @@ def list_parts(rates, parts):
     return table
 
 
-columns = ("Where *cost* is –, the slowdown is not split, and 0.0 in both parts is no result. "
-           "*misses*: of the last-level cache per 1,000 instructions; *cost*: stall cycles per "
-           "miss; both quiet → shared")
+columns = ("The last columns show quiet → shared. *Misses*: of the last-level cache per 1,000 "
+           "instructions. *Cost*: stall cycles per miss; – if the slowdown is not split (its parts "
+           "are then shown as 0.0).")
 table = list_parts(beside_sp, pair_parts).loc[order].drop(columns="cores")
 table = table.reset_index("recording", drop=True)
-results.table(table, "split-pairs", f"Pairs: slowdown and its parts. {columns}, as *cache*: MiB of "
+results.table(table, "split-pairs", f"Pairs: slowdown and its parts. {columns} *Cache*: MiB of "
               "the last-level cache that the program holds.", decimals=1)
 
 # %%
 table = list_parts(in_mixes, mix_parts).loc[mix_order].drop(columns="cache")
 table = table.swaplevel("recording", "program").reset_index("neighbor", drop=True)
-results.table(table, "split-mixes", f"Mixes: slowdown and its parts. {columns}, as *cores*: cycles "
-              "of all cores per cycle of a 2.1 GHz clock.", decimals=1)
+results.table(table, "split-mixes", f"Mixes: slowdown and its parts. {columns} *Cores*: cycles of "
+              "all cores per cycle of a 2.1 GHz clock.", decimals=1)
 
 # %% [markdown]
 # In the pairs, both parts are positive wherever the slowdown can be split: misses become more frequent and slower. In the mixes, canneal has more misses, but each costs no more than before.
@@ -232,7 +235,7 @@ results.table(table, "split-mixes", f"Mixes: slowdown and its parts. {columns}, 
 #
 # ## Importance alone and together
 #
-# This is the question of CounterMiner's Fig. 16. For each program, boosted trees explain IPC by seven features. They are the counts of the table under *Data*, each per cycle, and the cache that the program holds (`llc_size`). Stall cycles are left out. Per cycle, they are nearly the target itself: IPC is high where few cycles stall.
+# This is the question of CounterMiner's Fig. 16. For each program, boosted trees explain IPC by the seven rows of the table of counts under *Data*: six counts per cycle, and the cache that the program holds (`llc_size`). Stall cycles are left out. Per cycle, they are nearly the target itself: IPC is high where few cycles stall.
 #
 # A *block* is a stretch of consecutive intervals of a recording. Each model is refitted 20 times on resampled blocks. A model is useful where its error on unseen blocks is smaller than that of the mean, and than that of a straight line through the best single event.
 
@@ -280,7 +283,7 @@ results.table(table, "errors", "Error of IPC on unseen blocks [%]: the model by 
 #
 # $$\sum_e \min(I_e^{\text{one}}, I_e^{\text{other}}).$$
 #
-# Two models of one recording also differ. The table therefore shows the same measure for two halves of one recording. The recording is cut into 20 blocks, and each half has every second block. The value is the mean of the recording alone and the one beside the neighbor.
+# Two models of one recording also differ. The table therefore shows the same measure for two halves of one recording. The recording is cut into 20 blocks, and each half has every second block. This is done for the recording alone and for the one beside the neighbor; the table has the mean of both values.
 
 # %%
 agreement = models.xs("shared", level="machine")[["shared importance", "shared by halves"]]
@@ -295,7 +298,7 @@ results.table(agreement, "agreement", "Importance on the same events [%], the mo
               "event, and the importance of L2 misses [%].", decimals=1)
 
 # %% [markdown]
-# On average, the rankings alone and together give 63 % of the importance to the same events, and those of two halves 73 %. SP's rankings change more than those of its halves beside every neighbor but kmeans. The halves of streamcluster agree so little that its rankings show nothing. Where two halves agree less than alone and together, the models show no effect of the neighbor. The importance of L2 misses, which rises in the paper, rises in 5 of 10 recordings.
+# On average, the rankings alone and together give 63 % of the importance to the same events, and those of two halves 73 %. The rankings of SP change more with each neighbor than between its halves, except with kmeans. The halves of streamcluster agree so little that its rankings show nothing. Where two halves agree less than alone and together, the models show no effect of the neighbor. The importance of L2 misses, which rises in the paper, rises in 5 of 10 recordings.
 #
 # ## Which neighbors hurt, and which are hurt?
 #
@@ -322,17 +325,17 @@ results.table(
 )
 
 # %% [markdown]
-# The CPI of canneal varies most in percent, from 3.85 to 5.34. Once a neighbor takes the cache, most of its L2 misses also miss the last level. nn and swaptions seem to slow canneal; bfs and bodytrack do not. But both end after about half of canneal's time, so whole recordings understate their effect. bfs, bodytrack and MG keep nearly the same CPI in all their mixes.
+# The CPI of canneal varies most in percent, from 3.85 to 5.34. Once a neighbor takes the cache, most of its L2 misses also miss the last level. nn and swaptions seem to slow canneal; bfs and bodytrack do not. But bfs and bodytrack end after about half of canneal's time, so whole recordings understate their effect. bfs, bodytrack and MG keep nearly the same CPI in all their mixes.
 #
 # ## What would a quiet machine give?
 #
-# A user often has one recording, made while something else ran. Three candidates predict the quiet CPI from it. They learn from 26 of the 27 recordings alone; dedup has only two intervals and is left out. The program itself is left out, too. The candidates were fixed before they were judged:
+# A user often has one recording, made while something else ran. Three candidates predict the quiet CPI from it. They learn from the recordings of programs that ran alone: 26 of the 27, because one (dedup) has only two intervals. The recording of the program that is to be predicted is always left out. The candidates were fixed before they were judged:
 #
 # * **model**: boosted trees predict CPI from what a neighbor can hardly change: misses of the private L2, coherence within the socket, and busy cycles, per instruction;
-# * **usual cost**: a miss of the last level costs at most as many stall cycles as in the median program alone;
-# * **most cache**: CPI in the tenth of the recording's own intervals in which the program held most of the cache.
+# * **usual cost**: the CPI if a miss of the last level cost no more stall cycles than in the median program alone. The number of misses stays as recorded;
+# * **most cache**: the CPI in some intervals of the same recording, the tenth of them in which the program held the largest part of the cache.
 #
-# A candidate never predicts that the program is slower on a quiet machine: the prediction is at most the recorded CPI. The candidates have to beat two predictions that look at no event: *no change*, which takes the recorded CPI for the quiet one, and the *mean slowdown* of the other pairs. Pairs and mixes took no part in learning the candidates. The error is relative to the measured quiet CPI. The 90 % intervals come from the candidates' errors on programs alone, each predicted without itself. *Coverage* is the share of the recordings in which the measured quiet CPI lies in the interval. It should be 90 %.
+# A candidate never predicts that the program is slower on a quiet machine: the prediction is at most the recorded CPI. The candidates have to beat two predictions that look at no event: *no change*, which takes the recorded CPI for the quiet one, and the *mean slowdown* of the other pairs. Pairs and mixes took no part in learning the candidates. The error is relative to the measured quiet CPI. The 90 % intervals of the candidates come from their errors on programs alone, each predicted without itself. That of the mean slowdown comes from the spread of the other pairs. *Coverage* is the share of the recordings in which the measured quiet CPI lies in the interval. It should be 90 %.
 
 
 # %%
@@ -391,7 +394,8 @@ for title, rows in groups.items():
 judged = pd.DataFrame(judged).T.rename_axis(["recordings", "candidate"])
 results.table(judged, "quiet", "Predictions of the quiet machine from one recording beside a "
               "neighbor. *high / low*: median width of the 90 % interval, as a ratio of its ends. "
-              "A constant has no rank correlation, and no change no interval.")
+              "The rank correlation is given for the candidates only, and *no change* has no "
+              "interval.")
 
 # %%
 drawn = predictions[of_pairs].copy()
@@ -407,6 +411,7 @@ results.figure(figure, "quiet-pairs", "Slowdown of the pairs, measured and predi
 
 # %% [markdown]
 # * **Pairs.** *Usual cost* is the best candidate: its median error is 8.6 % (no change: 10.0 %), and its mean error is also the smallest. *Model* ranks the slowdowns best.
+# * **Pairs, without SP.** In the five recordings of the other programs, *model* (8.5 %) and *usual cost* (10.1 %) are better than no change (24.6 %) and than the mean slowdown (16.8 %). But five recordings beside the same neighbor are few.
 # * **Mixes.** All three candidates have a larger median error than no change (16.5 %); that of *usual cost* is 25.6 %.
 # * **Mean error.** A few large slowdowns dominate it. *Model* has 16.0 % in the pairs and 18.1 % in the mixes, less than no change (21.6 % and 20.8 %). The mean slowdown of other pairs looks at no event and has 17.1 % and 16.5 %, which is also less than no change. Of *model* and mean slowdown, neither is better in both settings.
 # * **Intervals.** They are too wide to be useful: in the median, the upper end is 1.7 to 4.9 times the lower one. In the mixes, those of the candidates still cover only 62 to 69 % of the measured values.
@@ -430,7 +435,8 @@ pd.DataFrame(
      ("events", "229", str(importances["event"].nunique())),
      ("ranking changes", "in 1 of 2 pairs", "more than between two halves in "
       f"{count_rises('alone and together', 'two halves of one recording')} of {n_recordings}"),
-     ("events of L2 become important", "in 1 of 2 pairs (6 of the first ten, none alone)",
+     ("events of L2 become important",
+      "in 1 of 2 pairs (of the ten most important: none alone, 6 together)",
       f"importance of L2 misses rises in {l2_rises} of {n_recordings}")],
     columns=["", "CounterMiner, §V-E", "here"]).style.hide(axis="index")
 
@@ -454,14 +460,12 @@ results.number("importance on the same events, two halves of one recording",
 results.number("recordings in which the importance of L2 misses rises", l2_rises,
                f"of {n_recordings}")
 for (recordings, candidate), row in judged.iterrows():
-    if recordings != "pairs, without SP":
-        for kind in ("median", "mean"):
-            results.number(f"{kind} error of {candidate}, {recordings}", row[f"{kind} error [%]"],
-                           "%")
-        for name in ("rank correlation", "coverage [%]"):
-            if pd.notna(row[name]):
-                results.number(f"{name.removesuffix(' [%]')} of {candidate}, {recordings}",
-                               row[name], "%" if "%" in name else "")
+    for kind in ("median", "mean"):
+        results.number(f"{kind} error of {candidate}, {recordings}", row[f"{kind} error [%]"], "%")
+    for name in ("rank correlation", "coverage [%]"):
+        if pd.notna(row[name]):
+            results.number(f"{name.removesuffix(' [%]')} of {candidate}, {recordings}",
+                           row[name], "%" if "%" in name else "")
 results.numbers()
 
 # %% [markdown]
@@ -473,7 +477,7 @@ results.numbers()
 # * Programs recorded together are assumed to start at the same time. The files have no time column.
 # * Seven events cannot show what a ranking of 229 shows. The front end and the branch predictor are not among them.
 # * Stall cycles per miss are no latency. Stalls with other causes count too, and misses overlap.
-# * In the mixes, many programs lose cores or clock besides having a neighbor. Beside streamcluster, MG uses 1.2 cores and SP 5.3 over the whole recording. SP runs without streamcluster for about half of its time. If it has 9.8 cores then, as alone, it has about one before. The reason is not recorded.
+# * In the mixes, many programs lose cores or clock besides having a neighbor. Beside streamcluster, MG uses 1.2 cores and SP 5.3 over the whole recording. About half of SP's time is after streamcluster's end. If SP uses 9.8 cores in this half, as it does alone, it used about one in the first half. The reason is not recorded.
 # * The clock is not recorded. What is said above about turbo follows from the cycles.
 # * The small MG of the mixes (MG) and the large one (MG.D) are two programs here.
 # * `quiet` of a mix is a time after the neighbor's end. Programs on the other socket may still run.
@@ -490,7 +494,7 @@ results.numbers()
 #
 # Notebook 03 gives the ranking of each, to be compared with *Importance alone and together* above. Notebook 00 (`cmlib run live 00 -p program=beside`) gives a first look at the counts. This notebook reads only the shipped tables: it cannot split the slowdown of your program.
 #
-# `cmlib record-all --only pairs` records the paper's own pairs on a machine with hardware counters. `-p program=canneal` limits this notebook to one of the programs above.
+# `cmlib record-all --only pairs` records the paper's own pairs on a machine with hardware counters. This notebook has one parameter: with `papermill`, `-p program canneal` limits it to one of the programs above. `live` is the profile for your own programs, in a folder of its own.
 #
 # ## References
 #
