@@ -7,6 +7,7 @@ Its rows are taken without starting its process: hundreds of runs.
 """
 
 import contextlib
+import functools
 import itertools
 import json
 import os
@@ -24,7 +25,7 @@ from cmlib.collect.record.execute import PerfOutcome, find_program
 from cmlib.experiments.micro.cache_levels import plateaus
 from cmlib.experiments.micro.programs import micro_benchmarks
 from cmlib.experiments.micro.recordings import FOLDER
-from cmlib.io import events
+from cmlib.io import events, perf
 from cmlib_workloads.micro import case_runs as micro
 from cmlib_workloads.micro.case_runs import recorded_events
 from cmlib_workloads.micro.sizes import working_sets
@@ -49,6 +50,9 @@ SOME_EVENTS = (
     "fp_ret_sse_avx_ops.all",
     "ic_tag_hit_miss.instruction_cache_miss",
 )
+
+# Each run is read three times: when it is recorded, when key events are chosen, and by the tests.
+parse_once = functools.cache(perf.parse_stat)
 
 
 def make(data, *, n_sizes=2, names=SOME_EVENTS, key_events=10, passes=2, seconds=5.3, others=4):
@@ -88,6 +92,7 @@ def make(data, *, n_sizes=2, names=SOME_EVENTS, key_events=10, passes=2, seconds
     with (
         mock.patch("cmlib.collect.record.session.execute", partial(_executed, seconds, itertools.count())),
         mock.patch("cmlib.collect.record.execute.check_perf", lambda: None),
+        mock.patch.object(perf, "parse_stat", parse_once),
         mock.patch.object(machine, "known_events", lambda about: known),
         mock.patch.object(machine, "supported", list),
         mock.patch.object(machine, "describe", lambda: about),

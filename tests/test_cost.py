@@ -159,7 +159,7 @@ def made():
     return list(zip(tables, stored, strict=True))
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_models_and_their_coverage_are_those_that_the_tool_makes(made):
     for table, stored in made:
         pd.testing.assert_frame_equal(table, stored, rtol=1e-3, atol=1e-3, check_dtype=False)

@@ -4,6 +4,7 @@ import json
 import os
 import re
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import numpy.testing as npt
@@ -21,6 +22,7 @@ from cmlib.experiments.micro.programs import table_1
 from cmlib.experiments.micro.recordings import FOLDER, cut
 from cmlib.explore import fingerprint as explore
 from cmlib.fingerprint.diagnosis import advice, score_programs
+from cmlib.io import perf
 from cmlib.plot import fingerprint as plot
 from tests import planted_recordings
 
@@ -36,7 +38,8 @@ def data(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(data):
-    return fingerprint.load(data / "recordings")
+    with mock.patch.object(perf, "parse_stat", planted_recordings.parse_once):
+        return fingerprint.load(data / "recordings")
 
 
 @pytest.fixture(scope="module")

@@ -159,7 +159,7 @@ def test_without_cycles_a_simulation_or_another_machine_is_proposed(tmp_path):
     assert "cmlib diagnose --simulate" in text and "hardware counters" in text
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     ipc=st.floats(0.01, 7),
     branch_misses=st.floats(0, 0.2),

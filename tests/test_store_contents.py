@@ -25,6 +25,7 @@ def real(new_database):
     return url
 
 
+@pytest.mark.full
 def test_every_real_run_comes_back_as_it_was_recorded(real):
     files = sorted(RECORDED.glob("*/*.json"))
     listed = store.runs(real).query("mode != 'lines'")
@@ -39,6 +40,7 @@ def test_every_real_run_comes_back_as_it_was_recorded(real):
         assert run.interval_s.sum() == pytest.approx(run.meta["duration_s"])
 
 
+@pytest.mark.full
 def test_the_list_of_runs_tells_each_run(real):
     listed = store.runs(real)
     assert listed[["program", "set", "pass", "part"]].apply(tuple, axis=1).is_monotonic_increasing
@@ -50,6 +52,7 @@ def test_the_list_of_runs_tells_each_run(real):
     assert listed["n_intervals"].sum() > 10_000 and listed["series_table"].is_unique
 
 
+@pytest.mark.full
 def test_runs_are_chosen_by_program_set_and_mode(real):
     listed = store.runs(real)
     chosen = store.runs(real, program="gcc", set="ocoe", mode="ocoe")
