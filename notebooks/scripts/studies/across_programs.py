@@ -345,11 +345,11 @@ def better_than(rival):
 
 
 kept_at_random = 10 * itself["at random"].mean()
-results.finding(
+display(results.finding(
     f"{shared_by}; two programs share {10 * pairs['shared'].mean():.1f} of ten "
     f"({10 * at_random:.1f} if drawn at random), two halves of one program's models "
     f"{10 * itself['shared'].mean():.1f} ({kept_at_random:.1f} if drawn at random "
-    f"from the events that its model kept). Among the ten of {most} programs: {leaders}.")
+    f"from the events that its model kept). Among the ten of {most} programs: {leaders}."))
 results.finding(
     f"One model of all programs errs by {errors[MIX].mean():.1f} % on stretches that were held "
     f"out, models of single programs by {errors[ALONE].mean():.1f} %, a program's mean by "

@@ -17,10 +17,10 @@
 #
 # *Reads* recordings that others made and that come with cmlib. *Writes* errors of models beside predictions that look at no event, the most important events, and how far rankings agree.
 #
-# Eight programs of CloudSuite, seven of which CounterMiner studied, on servers with Intel's Westmere (X5650) and Sandy Bridge (E5-2640, E5-2650) and AMD's Opteron 6234, recorded by M. Canuto for models of power (`maurocanuto/power-modelling`, Apache-2.0): about twenty events, 2 s or 10 s an interval.
+# M. Canuto recorded eight programs of CloudSuite, seven of which CounterMiner studied, for models of power (`maurocanuto/power-modelling`, Apache-2.0). The servers have Intel's Westmere (X5650) and Sandy Bridge (E5-2640, E5-2650) and AMD's Opteron 6234. About twenty events were counted, in intervals of 2 s or 10 s.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (23 recordings of CloudSuite on four processors, by others; default parameters). No: the rankings of one program on two processors hardly agree (rank correlation **0.07**, and **0.04** for two different programs). Within one recording, a model by events errs by **7.6 %** on unseen parts in the median; the previous row errs by **8.8 %** and the best constant by **30 %**. Another processor's model, even with its mean corrected, is no better than that constant (**30 %**). On the E5-2640, two of the eight programs share **6.0** of their ten most important events; with the programs' labels shuffled it is 6.1, so that no diversity shows. Data caches have **49 %** of the importance and a third of the events (p = 0.06). Whether HiBench is more diverse cannot be asked of these recordings.
+# > **Answer** (23 recordings of CloudSuite on four processors, by others; default parameters). No: the rankings of one program on two processors hardly agree (rank correlation **0.07**, and **0.04** for two different programs). Within one recording, a model by events errs by **7.6 %** on unseen parts in the median; the previous row errs by **8.8 %** and the best constant by **30 %**. Another processor's model errs by **30 %** even with its mean corrected, as much as a constant. On the E5-2640, two of the eight programs share **6.0** of their ten most important events on average. With the programs' labels shuffled it is 6.1, so the programs are not visibly diverse. Data caches have **49 %** of the importance and a third of the events (p = 0.06). Whether HiBench is more diverse cannot be asked of these recordings.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs of CloudSuite to study, separated by commas, or all
@@ -60,7 +60,7 @@ display(Markdown(
 (1000 * data.X.iloc[:5, :5]).assign(IPC=data.ipc)
 
 # %% [markdown]
-# A row is an interval, or several added up, so that a recording has at most 500: events per 1,000 instructions (the first five of them), and IPC. An event that only grows with the number of instructions has the same rate in every row, and explains nothing.
+# A row is an interval, or the sum of several, so that a recording has at most 500 rows. The table shows the first five events per 1,000 instructions, and IPC. An event that only grows with the number of instructions has the same rate in every row, and explains nothing.
 #
 # ## Can IPC be explained at all?
 #
@@ -108,7 +108,7 @@ results.figure(
     f"**Figure.** Error on stretches that a model never saw, n = {len(table)} recordings of "
     "others, beside predictions that look at no event. CounterMiner prints no error of CloudSuite. "
     f"*See:* the model errs by {medians['events']:.1f} % in the median, the best constant by "
-    f"{medians['best constant']:.0f} %; but the row before is nearer in {worse} recordings.")
+    f"{medians['best constant']:.0f} %. The previous row errs less in {worse} recordings.")
 
 # %%
 results.table(table.assign(rows=[len(data.ipc) for data in programs.values()]).reset_index(),
@@ -155,10 +155,10 @@ results.figure(
 
 # %%
 results.table(pd.concat(panels, names=["program"]).reset_index("program").drop(columns="label"),
-              "importances", "The figure's numbers.", on_page=False)
+              "importances", "The figure's numbers are in importances.csv.", on_page=False);
 
 # %% [markdown]
-# How sure is such a list? *Stable* is how many of the first five events of a model are among the first five by the mean of the other models of the same recording, *random* what a random order would have.
+# How stable is such a list? *Stable* is the share of a model's first five events that are also among the first five by the mean of the other models of the same recording. *Random* is the same share for a random order.
 
 # %%
 def stability(draws):
@@ -226,10 +226,12 @@ if len(own) > 1:
         "shared by two": [measured], "labels shuffled": [shuffled.mean()],
         "at random": [FIRST**2 / n_events],
         "p": [(1 + (shuffled <= measured).sum()) / (1 + len(shuffled))]}, index=[on])
-    results.table(diversity.rename_axis("processor").reset_index(), "diversity",
-                  "**Table.** First ten events of CloudSuite's programs: how many events are in "
-                  "the list of some program, of every program, and of two programs on average; "
-                  "p is how often shuffled labels give as few. Others' hardware.", decimals=3)
+    display(results.table(
+        diversity.rename_axis("processor").reset_index(), "diversity",
+        "**Table.** The ten most important events of CloudSuite's programs: number of events in "
+        "the list of some program, of every program, and of two programs on average. p: share of "
+        "shuffles in which two programs share at most as many. Others' hardware.",
+        decimals={"shared by two": 1, "labels shuffled": 1, "at random": 1, "p": 2}))
     results.number("CloudSuite: events of the first ten that two programs share", measured,
                    "events", note=f"labels shuffled: {shuffled.mean():.1f}; at random: "
                                   f"{FIRST**2 / n_events:.1f}")
@@ -255,14 +257,15 @@ drawn_shares = pd.DataFrame([importance.groupby(rng.permutation(kind)).sum() for
 kinds = pd.DataFrame({
     "importance [%]": by_kind_share, "if all were equal [%]": equal,
     "p": (1 + (drawn_shares >= by_kind_share).sum()) / 2001})
-results.table(kinds.rename_axis("kind").reset_index(), "kinds",
-              "**Table.** Importance by kind of event, mean of CloudSuite's programs on one "
-              "processor, beside the share of events of that kind; p is how often shuffled kinds "
-              "have as much. No event of TLBs, of the instruction queue or of remote memory, which "
-              "the paper finds important, was counted here. Others' hardware.", decimals=2)
 for name in by_kind_share.index:
     results.number(f"CloudSuite: importance of events of {name}", by_kind_share[name], "%",
                    note=f"if all were equal: {equal[name]:.0f} %")
+results.table(kinds.rename_axis("kind").reset_index(), "kinds",
+              "**Table.** Importance by kind of event, mean of CloudSuite's programs on one "
+              "processor, beside the share of events of that kind. p: share of shuffles in which "
+              "the kind has at least this importance. The paper also finds events of TLBs, of the "
+              "instruction queue and of remote memory important; none was counted here. Others' "
+              "hardware.", decimals={"importance [%]": 0, "if all were equal [%]": 0, "p": 2})
 
 # %% [markdown]
 # ## Does a program follow the same events on every processor?
@@ -299,10 +302,12 @@ columns = ["one", "other", "in common", "events", "kendall", "shared", "random"]
 rankings = pd.DataFrame([compare(*both) for both in combinations(spreads, 2)], columns=columns)
 by_kind = rankings.groupby("in common")[columns[3:]].mean()
 by_kind["pairs"] = rankings.groupby("in common").size()
-results.table(by_kind.reset_index(), "agreement", "**Table.** Agreement of two rankings by what "
-              "the recordings have in common, means: number of events that both count, Kendall's τ "
-              "on these, how many of the first five are shared, and how many two random orders "
-              "share (the more, the fewer events; compare *shared* with *random* only).")
+about = ("**Table.** Agreement of two rankings, means over the pairs of recordings that have the "
+         "program, the processor or neither in common. *events*: events that both count; "
+         "*kendall*: Kendall's τ on these; *shared*: events among the first five of both; "
+         "*random*: the same for two random orders. Compare *shared* with *random* only, because "
+         "the fewer events there are, the more are shared.")
+results.table(by_kind.reset_index(), "agreement", about)
 
 # %% [markdown]
 # The p-value is how often the programs' names, exchanged at random within each processor, give as large a difference.
@@ -347,7 +352,7 @@ if "program" in by_kind.index and "neither" in by_kind.index:
 display(results.finding(text))
 
 # %% [markdown]
-# Of correlated events another one may come first on another processor. With eight programs on four processors a small effect of the program would not be seen. And another processor may count other things by the same name:
+# If events are correlated, another of them can come first on another processor. Eight programs on four processors are too few to show a small effect of the program. And processors may count different things under the same name:
 
 # %%
 def rate(key, events):
@@ -365,17 +370,18 @@ def beside(processor, *events, base="Xeon-E5-2640"):
 
 if {"Xeon-X5650", "Xeon-E5-2650", "Xeon-E5-2640"} <= {processor for _, processor in programs}:
     display(Markdown(
-        "Beside the E5-2640, the X5650 counts "
-        f"{beside('Xeon-X5650', 'L1-icache-load-misses')} the misses of the instruction cache per "
-        "instruction, the E5-2650 "
-        f"{beside('Xeon-E5-2650', 'LLC-load-misses', 'LLC-store-misses')} those of the last level."
+        "Per instruction, the X5650 counts "
+        f"{beside('Xeon-X5650', 'L1-icache-load-misses')} as many misses of the instruction cache "
+        "as the E5-2640, and the E5-2650 "
+        f"{beside('Xeon-E5-2650', 'LLC-load-misses', 'LLC-store-misses')} as many misses of the "
+        "last-level cache."
     ))
 
 # %% [markdown]
 #
 # ## Does a model of one processor explain another?
 #
-# A model of all rows of one processor predicts the IPC of another, by the events that both have. *Levelled*: times the factor that makes the mean right, so that only ups and downs count. Its rival, *constant*, knows the tested rows too: it is the constant that errs least on them, and so nearer than the best constant above, which is from other rows.
+# A model of all rows of one processor predicts the IPC of another, by the events that both have. *Levelled*: the prediction multiplied by the factor that makes its mean right, so that only changes along the run count. The baseline, *constant*, knows the tested rows as well: it is the constant with the least error on them.
 
 # %%
 def transfer(one, other):
@@ -394,7 +400,8 @@ def transfer(one, other):
 
 moved = [transfer(one, other) for one, other in permutations(programs, 2) if one[0] == other[0]]
 moved = pd.DataFrame(moved)
-about = "**Table.** First transfers: errors [%], rank correlation of predicted and counted IPC."
+about = ("**Table.** Models moved to another processor: errors [%], and the rank correlation of "
+         "predicted and counted IPC.")
 if len(moved):
     display(results.table(moved, "transfer", about, rows=8))
 
@@ -410,10 +417,9 @@ if len(moved):
     ax.set(xlabel="tested on", ylabel="trained on")
     display(results.figure(
         figure, "transfer",
-        "**Figure.** Error of another processor's model, levelled, as a multiple of the constant's "
-        f"that fits the tested rows best: median of {programs_of.min()} to {programs_of.max()} "
-        "programs; below 1 the model is better; a processor's own model is left out. *See:* it is "
-        f"better in {better}."))
+        "**Figure.** Error of another processor's model, levelled, divided by the error of the "
+        f"best constant for the tested rows: median of {programs_of.min()} to {programs_of.max()} "
+        f"programs. Below 1 the model is better. *See:* it is better in {better}."))
     name = "CloudSuite: error of another processor's model, levelled, median"
     results.number(name, moved["levelled"].median(), "%", note=f"better than the constant "
                    f"of the tested rows, {moved['constant'].median():.0f} %, in {better}")
@@ -428,7 +434,9 @@ results.numbers()
 # %% [markdown]
 # ## What this doesn't show
 #
-# Whoever recorded these files chose what to count; whether counts were scaled is not said, so nothing can be cleaned. Programs ran on whole machines, with other software, at loads that are not said either. A processor's model may fail on another because the events differ, not the program.
+# - The authors of the recordings chose the events. They do not say whether counts were scaled, so nothing can be cleaned.
+# - Programs ran on whole machines, with other software, at unknown loads.
+# - A processor's model may fail on another because the events differ, not the program.
 #
 # ## On your own program
 #

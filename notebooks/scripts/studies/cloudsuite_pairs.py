@@ -108,13 +108,13 @@ results.table(errors, "models", f"**Table.** Models of log IPC by {n_events} eve
 # %% [markdown]
 # ## Two measures of interaction
 #
-# **The paper's (Eq. 12).** It fits a linear regression, a plane, to IPC over the two events of each pair, and takes what that leaves for their interaction intensity $v$:
+# **The paper's (Eq. 12).** The paper fits a linear regression, a plane, to IPC over the two events of each pair. The interaction intensity $v$ of the pair is the squared error of the plane:
 #
 # $$v = \sum_{i=1}^{n} (p_i - \bar p_i)^2, \qquad p_i = a + b_1 x_{i1} + b_2 x_{i2} \tag{12}$$
 #
 # $$I = \frac{v}{\sum v} \times 100\,\% \tag{13}$$
 #
-# $p_i$ is "the performance (IPC) predicted by the linear regression model", here the plane at the rates $x_{i1}, x_{i2}$ of row $i$; $\bar p$ "is the observed performance", here $y_i$. $I$ is the share. (The paper's text adds that all other events stand at their means, which no observed IPC does; [notebook 04](../04_interactions.ipynb) computes that reading, too.)
+# $p_i$ is "the performance (IPC) predicted by the linear regression model", here the plane at the rates $x_{i1}, x_{i2}$ of row $i$; $\bar p$ "is the observed performance", here $y_i$. $I$ is the share. (The paper's text also sets all other events to their means. No observed IPC is at these means; [notebook 04](../04_interactions.ipynb) computes that reading as well.)
 
 # %%
 X, f = models[key]
@@ -144,9 +144,9 @@ share_of_pair.nlargest(3).rename("share [%]").rename_axis(["event 1", "event 2"]
 #
 # $$v_H = \sum_i \big(F_{ab}(x_i) - F_a(x_i) - F_b(x_i)\big)^2 .$$
 #
-# It is computed on 30 rows that are drawn at random.
+# We compute it on 30 rows, drawn at random.
 #
-# ## How large is the largest share where no two events act together?
+# ## The largest share in data without interactions
 #
 # Shares add up to 100 %, so one of them is the largest even where nothing interacts. We therefore make IPC without interactions from each recording: $y = g(x) + e$. Here $g$ is a model of trees with a single split each, which is a sum of effects of single events, and $e$ is the error of $g$, in random order. The events stay as they are. The model is fitted again, all pairs are ranked, and the first pair's share is kept.
 
@@ -254,10 +254,6 @@ for key, by_measure in ranked.items():
 of_branches = pd.DataFrame(of_branches)
 mean_of_branches = of_branches[["Eq. 12", "Friedman's H", "all pairs"]].mean()
 means_as_text = ", ".join(f"{name} {value:.0f} %" for name, value in mean_of_branches.items())
-results.table(of_branches, "branch-pairs", (
-    f"**Table.** Share of the {SHOWN} strongest pairs that contain a branch event [%], by each "
-    f"measure, and of all pairs; place of branches × branch misses among {n_pairs} pairs. Means of "
-    f"the shares: {means_as_text}."), rows=5, decimals=0)
 n_paired = of_branches["place by Eq. 12"].notna().sum()
 for title in MEASURES.values():
     n_first = (of_branches[f"place by {title}"] == 1).sum()
@@ -267,6 +263,10 @@ for title in MEASURES.values():
     results.number(f"CloudSuite: strongest {SHOWN} pairs with a branch event by {title}",
                    mean_of_branches[title], "%", note=f"all pairs: "
                    f"{mean_of_branches['all pairs']:.0f} %; the paper, both suites: 83.4 %")
+results.table(of_branches, "branch-pairs", (
+    f"**Table.** Share of the {SHOWN} strongest pairs that contain a branch event [%], by each "
+    f"measure, and of all pairs; place of branches × branch misses among {n_pairs} pairs (– where "
+    f"they are not both paired). Means of the shares: {means_as_text}."), rows=30, decimals=0)
 
 
 # %%
@@ -297,12 +297,11 @@ by_processor = is_above["printed"].groupby("processor").sum()
 at_most = f", by at most {excess['printed']:.0f} % of the largest draw" * bool(above["printed"])
 results.figure(figure, "first-pairs", (
     f"**Figure.** Share of the first of {n_pairs} pairs in each of {len(share)} recordings, by "
-    "each measure (scales differ), beside IPC without interactions. *See:* a large share is no "
-    "sign of interaction, as by H it is up to "
-    f"{null['h_statistic', 'max'].max():.0f} % without any. The dot is beyond the line in "
-    f"{above['printed']} recordings by Eq. 12{at_most}, and in {above['h_statistic']} by H; "
-    f"{expected:.1f} are expected if nothing interacts. Of those by Eq. 12 "
-    f"{by_processor.max()} are on the {by_processor.idxmax()}."))
+    "each measure (scales differ), beside IPC without interactions. *See:* a large share does not "
+    f"prove an interaction: by H it reaches {null['h_statistic', 'max'].max():.0f} % without any. "
+    f"The dot is beyond the line in {above['printed']} recordings by Eq. 12{at_most}; "
+    f"{by_processor.max()} of these are on the {by_processor.idxmax()}. By H it is beyond the line "
+    f"in {above['h_statistic']}. If nothing interacts, {expected:.1f} are expected."))
 
 # %%
 def first_of(measure):
@@ -326,7 +325,7 @@ results.table(first_of("h_statistic"), "pairs-h", "**Table.** First pair of each
               f"Friedman's H (often another pair): {about_pair}.", decimals=1)
 
 # %% [markdown]
-# ## What the paper printed, and what was measured here
+# ## The paper's values beside ours
 #
 # The more pairs there are, the smaller is the share of each. The table therefore also divides each share by the share of equal pairs, 100 % / number of pairs. The paper does not say how many pairs make up its 100 %; ten events have 45 pairs.
 
@@ -370,7 +369,7 @@ display(results.finding(
     f"{by_paper[0]:.0f} % of all pairs' interaction intensity in the median of {len(share)} "
     f"recordings of CloudSuite (others' hardware; {share['printed'].max():.0f} % at most; the "
     f"paper prints {' and '.join(f'{value:.0f} %' for value in sorted(printed.values()))}), and "
-    f"{by_paper[1]:.0f} % where IPC is made so that no two events act together. It is above all "
+    f"{by_paper[1]:.0f} % in IPC without interactions. It is above all "
     f"{n_shuffled} such draws in {above['printed']} recordings ({expected:.1f} expected "
     f"if nothing interacts){at_most}. By Friedman's H it has {by_h[0]:.0f} %, without interactions "
     f"{by_h[1]:.0f} %, and is above all draws in {above['h_statistic']}."))

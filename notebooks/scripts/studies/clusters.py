@@ -361,11 +361,11 @@ for name, c in clusters.items():
                       f"{row['low']:.0f}–{row['high']:.0f}; first event {first_event(row)})"
                       for _, row in c["table"].head(5).iterrows())
     error = c["errors"]
-    results.finding(
+    display(results.finding(
         f"Cycles per instruction go with {named}: shares of what a linear model adds and takes "
         f"away. It errs by {error['linear']:.1f} % on held-out stretches, the mean by "
         f"{error['mean']:.1f} %, a line through one event by {error['one event']:.1f} %.",
-        program=name)
+        program=name))
 
 # %% [markdown]
 # ## The answer
