@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,9 +68,13 @@ def zeros_without_turn(counts: pd.DataFrame, running: pd.DataFrame | None = None
         True for such zeros. All False if a zero lies otherwise, or if zeros begin at fewer than three different events
         or are in fewer than ten rows.
     """
-    unknown = True if running is None else running.isna()
-    zero = counts.eq(0)
-    to_the_end = zero.iloc[:, ::-1].cummin(axis=1).iloc[:, ::-1]
-    starts = to_the_end.sum(axis=1)[to_the_end.any(axis=1)]
-    often = len(starts) >= 10 and starts.nunique() >= 3 and starts.max() < zero.shape[1]
-    return to_the_end & (often and zero.equals(to_the_end)) & unknown
+    zero = counts.to_numpy(float) == 0
+    to_the_end = np.logical_and.accumulate(zero[:, ::-1], axis=1)[:, ::-1]
+    n_zeros = to_the_end.sum(axis=1)
+    lengths = n_zeros[n_zeros > 0]
+    is_often = len(lengths) >= 10 and len(np.unique(lengths)) >= 3 and lengths.max() < zero.shape[1]
+    if not is_often or (zero != to_the_end).any():
+        to_the_end = np.zeros_like(zero)
+    elif running is not None:
+        to_the_end &= running.isna().to_numpy()
+    return pd.DataFrame(to_the_end, counts.index, counts.columns)

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
@@ -13,15 +14,17 @@ from hypothesis import strategies as st
 from cmlib import experiments
 from cmlib.cli import main
 from cmlib.errors import UnfitRecordingError
-from cmlib.experiments.summary import summarize_runs
 from cmlib.io import store
 from cmlib.io.archive.programs import RecordError
-from cmlib.io.formats.readings import FormatError, Program, Readings, ReadOptions, make_counts, make_metrics
-from cmlib.io.formats.registry import formats
+from cmlib.io.formats.long_table import LongTable
+from cmlib.io.formats.readings import FormatError, ReadOptions
+from cmlib.io.formats.registry import formats, read_counts
 from cmlib.io.imports import import_files
 from cmlib.io.meaning.selection import Selection, select
 from cmlib.io.meaning.stored import derive_series, read_stored
 from cmlib.io.sources import read_recordings
+from cmlib.topdown.run_levels import interval_lengths
+from cmlib.topdown.summary import build_summary
 from tests.perf_output import EMON, GOLDEN, golden
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -75,6 +78,20 @@ def test_a_file_of_many_programs_is_as_many_recordings(tmp_path):
     run = store.load(rebuild(tmp_path), f"app-b/{made[1].stem}")
     assert run.counts["cycles"].tolist() == [7]
     assert run.interval_s.tolist() == [3.0] and run.counts["duration_time"].tolist() == [3e9]
+
+
+def test_a_file_is_read_once_for_all_its_programs(tmp_path, monkeypatch):
+    """The programs of a file are stored with the whole file each: reading it for each took time by their square."""
+    rows = "".join(f"p{n},cycles,{100 + n}\np{n},instructions,{200 + n}\n" for n in range(20))
+    file = write(tmp_path, "many.csv", f"program,event,value\n{rows}")
+    recordings = read_recordings([file], {})
+    calls = []
+    read = LongTable.read
+    monkeypatch.setattr(LongTable, "read", lambda text, options: calls.append(text) or read(text, options))
+    for number, recording in enumerate(recordings):
+        stored = read_stored(recording.raw, recording.facts | {"imported": True})
+        assert stored.counts["cycles"].tolist() == [100 + number]
+    assert len(recordings) == 20 and len(calls) <= 2
 
 
 def test_whole_runs_of_several_files_are_put_together_by_program(tmp_path):
@@ -156,36 +173,53 @@ def test_a_format_can_be_named_and_an_unknown_one_is_refused(tmp_path):
     assert unknown.exit_code == 2 and "perf-csv" in unknown.output
 
 
-counts_of_intervals = st.lists(
-    st.tuples(st.floats(0.01, 2), st.integers(0, 10**10), st.sampled_from(["run", "sleep"])),
+EVENTS = ["instructions", "cycles", "page-faults", "L1-dcache-load-misses", "branches"]
+READING = st.tuples(st.integers(0, 10**10), st.sampled_from([0.0, 0.01, 0.25, 1 / 3, 0.9, 1.0]))
+INTERVALS = st.lists(
+    st.tuples(
+        st.floats(0.01, 2), st.booleans(), st.lists(READING, min_size=len(EVENTS), max_size=len(EVENTS))
+    ),
     min_size=2,
     max_size=8,
 )
 
 
-@given(counts_of_intervals)
-def test_a_total_divided_by_the_seconds_is_every_rate(intervals):
-    """The law for all recordings, also of a process that slept."""
-    times, events, values, running, on_counter = [], [], [], [], []
+def as_perf_csv(intervals):
+    """Write intervals as `perf stat -x,` does: events with a share of 0 waited, and those of a process that slept
+    have a time on the counter of 0."""
+    lines = []
     end = 0.0
-    for length, count, state in intervals:
+    for length, slept, readings in intervals:
         end += length
-        for event, value in (("instructions", count), ("cycles", 2 * count + 1), ("page-faults", count // 7)):
-            times.append(end)
-            events.append(event)
-            values.append(value if state == "run" else np.nan)
-            running.append(1.0)
-            on_counter.append(length if state == "run" else 0.0)
-    counts = make_counts(
-        {"time_s": times, "event": events, "value": values, "running": running, "on_counter_s": on_counter}
-    )
-    program = Program(counts, metrics=make_metrics({"value": [], "name": []}))
-    derived = derive_series(select(Readings((program,)), Selection()))
-    levels = summarize_runs("x", [{}], [(derived.counts, derived.running)])["levels"]
-    if levels.get("instructions", 0) > 0:
+        for event, (count, share) in zip(EVENTS, readings, strict=True):
+            value, on_counter_ns, percent = str(count), round(1e9 * length * share), f"{100 * share:.2f}"
+            if slept:
+                value, on_counter_ns, percent = "<not counted>", 0, "100.00"
+            elif share == 0:
+                value = "<not counted>"
+            lines.append(f"{end:.9f},{value},,{event},{on_counter_ns},{percent},,\n")
+    return "".join(lines)
+
+
+@given(INTERVALS)
+def test_a_total_divided_by_the_seconds_is_every_rate(intervals):
+    """The law for all recordings, also of a process that slept and of events that waited for a counter."""
+    _, readings = read_counts(as_perf_csv(intervals))
+    derived = derive_series(select(readings, Selection()))
+    summary = build_summary("x", [(derived.counts, derived.running)])
+    levels, totals = summary.level.levels, summary.level.counts
+    if "instructions" in levels:
         assert levels["instructions a second"] == pytest.approx(levels["instructions"] / levels["seconds"])
-    faults = derived.counts["page-faults"].sum()
-    assert levels.get("faults", faults / levels["seconds"]) == pytest.approx(faults / levels["seconds"])
+        assert levels["instructions"] == pytest.approx(totals["instructions"])
+    if "cycles" in levels:
+        assert levels["cycles"] == pytest.approx(totals["cycles"])
+    if "faults" in levels:
+        assert levels["faults"] == pytest.approx(totals["page-faults"] / levels["seconds"])
+    lengths = pd.Series(interval_lengths(derived.counts), derived.counts.index)
+    for event, total in totals.items():
+        seen = derived.counts[event].notna()
+        rate = derived.counts[event].sum() / lengths[seen].sum()
+        assert total / levels["seconds"] == pytest.approx(rate)
 
 
 @pytest.mark.slow

@@ -86,8 +86,14 @@ def levels(counts: pd.DataFrame, *, timed: bool = True) -> dict[str, float]:
         ``system calls``, ``switches``, ``migrations``, ``faults`` and ``interrupts``. If kernel mode was counted apart:
         ``kernel cycles`` [%] and instructions a cycle of kernel and user mode, first if these are 20 % or more.
     """
-    lengths = interval_lengths(counts) if timed else np.full(len(counts), np.nan)
-    return _levels(counts, lengths, np.zeros(len(counts), int)).iloc[0].dropna().to_dict()
+    return (
+        _levels(counts, _known_lengths(counts, timed), np.zeros(len(counts), int)).iloc[0].dropna().to_dict()
+    )
+
+
+def _known_lengths(counts, timed):
+    """Lengths of the intervals [s]; NaN if the index is no time."""
+    return interval_lengths(counts) if timed else np.full(len(counts), np.nan)
 
 
 def levels_of_runs(runs, printed, written, *, whole_runs):
@@ -103,7 +109,11 @@ def levels_of_runs(runs, printed, written, *, whole_runs):
     ratios = _medians(miss_ratios(counts, written) for counts in each)
     taken = {name: printed[name] for name in _PRINTED if printed.get(name, 0) > 0}
     misses = {of: printed[f"misses of {of}"] for of, _ in _MISSES_OF.values() if f"misses of {of}" in printed}
-    return level | taken | level, ratios | misses | ratios, _medians(map(_all_counts, each))
+    return (
+        level | taken | level,
+        ratios | misses | ratios,
+        _medians(_all_counts(counts, timed=timed) for counts in each),
+    )
 
 
 def _rows(counts):
@@ -319,10 +329,16 @@ def miss_ratios(counts, written):
     return ratios
 
 
-def _all_counts(counts):
-    """Totals of a run's counts (DataFrame), without time and second readings; a dict by event."""
-    summed = counts.filter(regex="^(?!duration_time$|[^#]*#)").sum(min_count=1)
-    return {} if _are_shares(counts) else summed.to_dict()
+def _all_counts(counts, *, timed):
+    """Totals of a run's counts (DataFrame), without time and second readings; a dict by event.
+
+    Of an event that was counted in some intervals only, the total is its rate times the seconds.
+    """
+    if _are_shares(counts):
+        return {}
+    sums = _PartSums(np.zeros(len(counts), int), _known_lengths(counts, timed))
+    columns = counts.filter(regex="^(?!duration_time$|[^#]*#)")
+    return {event: sums.whole(values.to_numpy(float))[0] for event, values in columns.items()}
 
 
 def counts_besides(counts, level, ratios, *, is_bounded):
@@ -354,6 +370,41 @@ _A_SECOND = {
 }
 
 
+class _PartSums:
+    """Sums over the intervals of each part of a run.
+
+    Parameters
+    ----------
+    part : ndarray of int, shape (n_intervals,)
+        Number of the part each interval is in.
+    lengths : ndarray of float, shape (n_intervals,)
+        Lengths of the intervals [s]; NaN if not known.
+    """
+
+    def __init__(self, part, lengths):
+        self._part, self._lengths = part, lengths
+        self._n_parts = np.max(part, initial=0) + 1
+
+    def total(self, values):
+        """Sum what was counted in each part; NaN where nothing was."""
+        seen = ~np.isnan(values)
+        n_seen = np.bincount(self._part[seen], minlength=self._n_parts)
+        sums = np.bincount(self._part[seen], values[seen], self._n_parts)
+        return np.where(n_seen > 0, sums, np.nan)
+
+    def quotient(self, above, below):
+        """Divide the sums of two events over the intervals in which both were counted."""
+        unseen = np.isnan(above + below)
+        above, below = (self.total(np.where(unseen, np.nan, values)) for values in (above, below))
+        return above / np.where(below, below, np.nan)
+
+    def whole(self, values):
+        """Total an event; intervals in which it was not counted are taken to have its mean rate."""
+        estimate = self.quotient(values, self._lengths) * self.total(self._lengths)
+        is_partial = np.bincount(self._part[np.isnan(values)], minlength=self._n_parts) > 0
+        return np.where(is_partial & np.isfinite(estimate), estimate, self.total(values))
+
+
 def _levels(counts, lengths, part):
     """Levels as :func:`levels` names them, a DataFrame with a row a part of the run; NaN where they are not known.
 
@@ -361,24 +412,8 @@ def _levels(counts, lengths, part):
     A ratio takes the intervals in which both its events were counted. A total of an event that was counted in some
     intervals only is its rate times the seconds, so that total and rate agree.
     """
-    n_parts = np.max(part, initial=0) + 1
-
-    def total(values):
-        seen = ~np.isnan(values)
-        n_seen = np.bincount(part[seen], minlength=n_parts)
-        return np.where(n_seen > 0, np.bincount(part[seen], values[seen], n_parts), np.nan)
-
-    def quotient(above, below):
-        unseen = np.isnan(above + below)
-        above, below = (total(np.where(unseen, np.nan, values)) for values in (above, below))
-        return above / np.where(below, below, np.nan)
-
-    def whole(values):
-        # Intervals in which an event was not counted are taken to have its mean rate.
-        estimate = quotient(values, lengths) * total(lengths)
-        is_partial = np.bincount(part[np.isnan(values)], minlength=n_parts) > 0
-        return np.where(is_partial & np.isfinite(estimate), estimate, total(values))
-
+    sums = _PartSums(part, lengths)
+    total, quotient, whole = sums.total, sums.quotient, sums.whole
     counted = {event: values.to_numpy(float) for event, values in counts.items() if values.notna().any()}
     instructions, cycles, clock = map(counted.get, ("instructions", "cycles", "task-clock"))  # clock: [ms]
     level = {"seconds": total(lengths)}

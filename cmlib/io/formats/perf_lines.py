@@ -21,7 +21,7 @@ from cmlib.io.formats.perf_runs import (
     quote_line,
     replace_surrogates,
 )
-from cmlib.io.formats.readings import FormatError, Readings, Run
+from cmlib.io.formats.readings import FormatError, Readings, Run, categorical, make_metrics
 
 STARTED = "# started on "
 NOT_COUNTED = "<not counted>"
@@ -46,6 +46,7 @@ _SCHEMA = pa.schema(
         "metric_name": _DICTIONARY,
     }
 )
+_NO_METRICS = make_metrics({"value": [], "name": []}).assign(line=0, cgroup=pd.Categorical([]))
 
 
 @dataclass
@@ -105,8 +106,7 @@ def read_lines(
     notes = list(others.notes)
     if frame["metric"].isna().all() and any(frame["metric_name"].cat.categories):
         notes.append("Metrics were left out: perf cuts their decimals off in this locale.")
-    counts = frame.drop(columns=["metric", "metric_name"])
-    counts, metrics, parts, run_notes = _split_runs(text, counts, metrics, others.starts, varies)
+    counts, metrics, parts, run_notes = _split_runs(text, frame, metrics, others.starts, varies)
     counts, kind_notes = leave_out_unnamed_kinds(counts)
     programs, program_notes = make_programs(parts, counts, metrics)
     if others.n_passed == 1:
@@ -148,9 +148,16 @@ def _read_frame(
         table = table.sort_by("line")
     columns = {}
     for name in _SCHEMA.names:  # one by one, so that table and frame are never in memory as a whole
-        columns[name] = table[name].combine_chunks().to_pandas()
+        columns[name] = _to_array(table[name].combine_chunks())
         table = table.drop_columns([name])
     return pd.DataFrame(columns, copy=False), varies
+
+
+def _to_array(column: pa.Array) -> np.ndarray | pd.Categorical:
+    """Convert a column of pyarrow; texts become categories."""
+    if pa.types.is_dictionary(column.type):
+        return categorical(column.indices.to_numpy(), column.dictionary.to_pylist())
+    return column.to_numpy(zero_copy_only=False)
 
 
 def _convert_fields(fields: pa.StructArray, numbers: np.ndarray) -> pa.Table:
@@ -177,6 +184,8 @@ def _convert_fields(fields: pa.StructArray, numbers: np.ndarray) -> pa.Table:
         "on_counter_s": on_counter_s,
         "metric": _to_numbers(written["metric"]) if "metric" in written else nan,
     }
+    if "metric_name" in written:
+        written["metric_name"] = _clean_names(written["metric_name"])
     for name in _TEXT_FIELDS:
         column = pc.fill_null(written[name], "") if name in written else pa.repeat("", len(numbers))
         columns[name] = column.dictionary_encode()
@@ -189,6 +198,12 @@ def _convert_fields(fields: pa.StructArray, numbers: np.ndarray) -> pa.Table:
     return pa.table(arrays, _SCHEMA)
 
 
+def _clean_names(column: pa.Array) -> pa.Array:
+    """Return names of metrics with single blanks; perf writes ``(null)`` for one without a name."""
+    names = pc.utf8_trim_whitespace(pc.replace_substring_regex(column, r"\s+", " "))
+    return pc.if_else(pc.equal(names, "(null)"), "", names)
+
+
 def _to_numbers(column: pa.Array) -> pa.Array:
     """Convert numbers as written, with either decimal mark; NaN for empty and missing ones."""
     written = pc.replace_substring(pc.fill_null(column, "nan"), ",", ".")
@@ -197,10 +212,12 @@ def _to_numbers(column: pa.Array) -> pa.Array:
 
 def _make_metrics(frame: pd.DataFrame, on_own_lines: list[dict[str, object]]) -> pd.DataFrame:
     """Join the metrics beside counts and those on lines of their own, in the file's order, with a column ``line``."""
-    beside = frame[~frame["metric_name"].isin(["", "(null)"]) & frame["metric"].notna()]
-    columns = ["line", "time_s", "place", "event", "running", "cgroup"]
-    beside = beside[columns].assign(value=beside["metric"], name=beside["metric_name"])
-    beside["name"] = beside["name"].cat.rename_categories(lambda name: " ".join(name.split()))
+    is_metric = (frame["metric"].notna() & (frame["metric_name"] != "")).to_numpy()
+    if not on_own_lines and not is_metric.any():
+        return _NO_METRICS
+    columns = {name: name for name in ("line", "time_s", "place", "event", "running", "cgroup")}
+    columns |= {"value": "metric", "name": "metric_name"}
+    beside = pd.DataFrame({name: frame[column].array[is_metric] for name, column in columns.items()})
     if not on_own_lines:
         return beside
     own = pd.DataFrame(on_own_lines)
@@ -237,12 +254,15 @@ def _split_runs(
         run = run + _number_repeats(counts, run, has_times)
     lines = counts["line"].to_numpy()
     first_rows = np.flatnonzero(np.append(True, run[1:] != run[:-1])) if len(run) else run[:0]
-    metrics = metrics.assign(run=_find_runs(metrics["line"].to_numpy(), lines[first_rows]))
+    run_of_metric = _find_runs(metrics["line"].to_numpy(), lines[first_rows])
+    is_kept = metrics["time_s"].notna().to_numpy()
     if len(counts):
-        has_times = _have_times(counts, first_rows)[metrics["run"]]
-        metrics = metrics[metrics["time_s"].notna() | ~has_times]
-    elif metrics["time_s"].notna().any():
-        metrics = metrics[metrics["time_s"].notna()]
+        is_kept = is_kept | ~_have_times(counts, first_rows)[run_of_metric]
+    elif not is_kept.any():
+        is_kept = ~is_kept
+    metrics = metrics.assign(run=run_of_metric)
+    if not is_kept.all():
+        metrics = metrics[is_kept]
     run = np.repeat(np.arange(len(first_rows), dtype=np.int32), np.diff(first_rows, append=len(run)))
     counts = counts.assign(run=run)
     return (*_number_parts(text, counts, metrics, lines[first_rows], starts, varies), notes)
@@ -310,7 +330,7 @@ def _number_parts(
     varies: bool,
 ) -> tuple[pd.DataFrame, pd.DataFrame, list[Part]]:
     """Number runs and cgroups together, and describe each."""
-    cgroups = list(dict.fromkeys([*counts["cgroup"].unique(), *metrics["cgroup"].unique()])) or [""]
+    cgroups = list(dict.fromkeys(_list_used(counts["cgroup"]) + _list_used(metrics["cgroup"]))) or [""]
     n_runs = max(len(first_lines), 1)
     offsets = _find_spans(text, first_lines) if n_runs > 1 else [(0, len(text))]
     started = _find_starts(first_lines, starts) if len(first_lines) else [next(iter(starts.values()), "")]
@@ -319,16 +339,8 @@ def _number_parts(
     for cgroup in cgroups:
         for run in range(n_runs):
             parts.append(Part(cgroup, Run(started=started[run]), repeats, offsets[run]))
-    frames = []
-    for frame in (counts, metrics):
-        part = frame["run"].to_numpy()
-        if len(cgroups) > 1:
-            number = {cgroup: k for k, cgroup in enumerate(cgroups)}
-            part = part + n_runs * frame["cgroup"].map(number).to_numpy(np.int64)
-            order = np.argsort(part, kind="stable")
-            frame, part = frame.iloc[order], part[order]
-        frames.append(frame.drop(columns=["line", "cgroup"]).assign(part=part))
-    counts, metrics = frames
+    counts = _assign_parts(counts, cgroups, n_runs)
+    metrics = _assign_parts(metrics, cgroups, n_runs)
     used = np.union1d(counts["part"], metrics["part"]).astype(int)
     if len(used) < len(parts):
         new_number = np.zeros(len(parts), np.int64)
@@ -336,6 +348,23 @@ def _number_parts(
         parts = [parts[number] for number in used]
         counts["part"], metrics["part"] = new_number[counts["part"]], new_number[metrics["part"]]
     return counts, metrics, parts
+
+
+def _list_used(column: pd.Series) -> list[str]:
+    """List the texts of a categorical column in order of appearance."""
+    categories = column.cat.categories
+    return [categories[code] for code in pd.unique(column.cat.codes)]
+
+
+def _assign_parts(frame: pd.DataFrame, cgroups: list[str], n_runs: int) -> pd.DataFrame:
+    """Add the column ``part``, which numbers runs and cgroups together, and sort the rows by it."""
+    part = frame["run"].to_numpy()
+    if len(cgroups) == 1:
+        return frame.assign(part=part)
+    number_of_cgroup = {cgroup: number for number, cgroup in enumerate(cgroups)}
+    part = part + n_runs * frame["cgroup"].map(number_of_cgroup).to_numpy(np.int64)
+    order = np.argsort(part, kind="stable")
+    return frame.iloc[order].assign(part=part[order])
 
 
 def _find_spans(text: str, first_lines: np.ndarray) -> list[tuple[int, int]]:

@@ -5,12 +5,21 @@ in one frame of counts and one of metrics, each with a column ``part``, because 
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from cmlib.io.formats.readings import FormatError, Program, Run, make_counts, make_metrics
+from cmlib.io.formats.readings import (
+    COUNT_COLUMNS,
+    METRIC_COLUMNS,
+    FormatError,
+    Program,
+    Run,
+    make_counts,
+    make_metrics,
+)
 
 LARGEST_RATIO = 1.25  # of counts or times of two runs of the same work
 MOST_PROGRAMS = 1000
@@ -58,6 +67,7 @@ def make_programs(
     parts : list of Part
     counts, metrics : DataFrame
         As in `Program`, with a further column ``part``: the position of a row's part in `parts`, in ascending order.
+        Other columns are ignored.
 
     Returns
     -------
@@ -80,10 +90,10 @@ def make_programs(
         some = [parts[number] for number in numbers]
         programs.append(
             Program(
-                make_counts(_select_parts(counts, numbers, len(parts))),
+                make_counts(_select_parts(counts, COUNT_COLUMNS, numbers, len(parts))),
                 name=name,
                 runs=tuple(part.run for part in some),
-                metrics=make_metrics(_select_parts(metrics, numbers, len(parts))),
+                metrics=make_metrics(_select_parts(metrics, METRIC_COLUMNS, numbers, len(parts))),
                 repeats=some[0].repeats,
                 span=(some[0].span[0], some[-1].span[1]),
             )
@@ -218,20 +228,20 @@ def _number_names(names: list[str]) -> list[str]:
     return numbered
 
 
-def _select_parts(frame: pd.DataFrame, numbers: list[int], n_parts: int) -> dict[str, pd.Series]:
-    """Return the columns of the rows of some parts, with ``run`` numbered from 1 in the order of the parts."""
-    part = frame["part"].to_numpy()
-    run_of_part = np.zeros(n_parts, np.int64)
-    run_of_part[numbers] = np.arange(1, len(numbers) + 1)
-    if n_parts == 1:
-        part = part[:0]
-    elif len(numbers) < n_parts:
-        chosen = run_of_part[part] > 0
-        frame, part = frame[chosen], part[chosen]
-    columns = {}
-    for name in frame.columns.drop("part"):
-        column = frame[name].reset_index(drop=True)
-        is_category = isinstance(column.dtype, pd.CategoricalDtype)
-        columns[name] = column.cat.remove_unused_categories() if is_category else column
-    columns["run"] = 1 if n_parts == 1 else run_of_part[part]
+def _select_parts(
+    frame: pd.DataFrame, names: Sequence[str], numbers: list[int], n_parts: int
+) -> dict[str, object]:
+    """Return some columns of the rows of some parts, with ``run`` numbered from 1 in the order of the parts."""
+    run = 1
+    if n_parts > 1:
+        run_of_part = np.zeros(n_parts, np.int64)
+        run_of_part[numbers] = np.arange(1, len(numbers) + 1)
+        run = run_of_part[frame["part"].to_numpy()]
+    if len(numbers) < n_parts:
+        frame, run = frame[run > 0], run[run > 0]
+    columns = {name: frame[name].array for name in names if name in frame}
+    for name, values in columns.items():
+        if isinstance(values, pd.Categorical):
+            columns[name] = values.remove_unused_categories()
+    columns["run"] = run
     return columns

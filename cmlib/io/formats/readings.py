@@ -4,11 +4,13 @@ A reader knows no events, processors or kinds of core: it returns what the file 
 these names mean is decided afterwards, from the rows, in one place (`cmlib.io.meaning`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import nan
 from typing import Literal, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from cmlib.errors import CmlibError
@@ -33,6 +35,9 @@ _METRICS = {
     "name": ("category", None),
     "running": ("float64", nan),
 }
+
+COUNT_COLUMNS = tuple(_COUNTS)
+METRIC_COLUMNS = tuple(_METRICS)
 
 
 class FormatError(CmlibError, ValueError):
@@ -208,7 +213,30 @@ def _make_frame(columns: Mapping[str, object], types: Mapping[str, tuple[str, ob
         raise KeyError(f"unknown columns: {', '.join(sorted(unknown))}")
     defaults = {name: default for name, (_, default) in types.items() if default is not None}
     filled = {**defaults, **columns}
-    frame = pd.DataFrame(
-        {name: filled[name] for name in types}, index=range(len(columns["value"])), copy=False
-    )
-    return frame.astype({name: dtype for name, (dtype, _) in types.items()})
+    n_rows = len(columns["value"])
+    arrays = {name: _make_array(filled[name], dtype, n_rows) for name, (dtype, _) in types.items()}
+    return pd.DataFrame(arrays, index=range(n_rows), copy=False)
+
+
+def _make_array(values: object, dtype: str, n_rows: int) -> np.ndarray | pd.Categorical:
+    """Convert a column, or one value for all rows, to an array of a type.
+
+    Many files are small: this takes a tenth of the time of DataFrame.astype.
+    """
+    is_category = dtype == "category"
+    if np.ndim(values) > 0:
+        return pd.Categorical(values) if is_category else np.asarray(values, dtype)
+    if is_category:
+        return categorical(np.zeros(n_rows, np.int8), [values] if n_rows else [])
+    return np.full(n_rows, values, dtype)
+
+
+def categorical(codes: np.ndarray, texts: Sequence[str]) -> pd.Categorical:
+    """Make a categorical array of texts from their numbers; files of one recording share the list of texts."""
+    return pd.Categorical.from_codes(codes, dtype=_make_category_dtype(tuple(texts)))
+
+
+@lru_cache(maxsize=64)
+def _make_category_dtype(texts: tuple[str, ...]) -> pd.CategoricalDtype:
+    """Make a categorical type; the index of its texts, which pandas builds, takes most of the time of a small file."""
+    return pd.CategoricalDtype(pd.Index(texts, dtype="str"))

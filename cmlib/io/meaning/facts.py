@@ -105,15 +105,14 @@ def measure_cpus(counts: pd.DataFrame) -> float | None:
     float or None
         None if the rows have no times, or none of these events was counted all the time.
     """
-    is_pinned = map_events(counts["event"], _is_cycles_or_instructions)
-    chosen = counts[
-        is_pinned.astype(bool) & (counts["running"] == 1).to_numpy() & counts["time_s"].notna().to_numpy()
-    ]
-    chosen = chosen[chosen["on_counter_s"].notna() & (chosen["place"] == "")]
-    if chosen.empty:
+    is_pinned = map_events(counts["event"], _is_cycles_or_instructions).astype(bool)
+    times, on_counter_s = counts["time_s"].to_numpy(), counts["on_counter_s"].to_numpy()
+    is_always = (counts["running"] == 1).to_numpy() & (counts["place"] == "").to_numpy()
+    is_chosen = is_pinned & is_always & ~np.isnan(times) & ~np.isnan(on_counter_s)
+    if not is_chosen.any():
         return None
-    on_ns = np.round(1e9 * chosen["on_counter_s"])
-    on = 1e-9 * on_ns.groupby(chosen["time_s"]).max()
+    on_ns = pd.Series(np.round(1e9 * on_counter_s[is_chosen]))
+    on = 1e-9 * on_ns.groupby(times[is_chosen]).max()
     lengths = lengths_by_ends(on.index)
     near = lengths <= 2 * np.median(lengths)  # nothing lies between it and the one before
     return float(on[near].sum() / lengths[near].sum())

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from cmlib.intervals import zeros_without_turn
-from cmlib.io.formats.readings import FormatError, Program, ReadOptions, Run, make_counts
+from cmlib.io.formats.readings import FormatError, Program, Readings, ReadOptions, Run, make_counts
 from cmlib.io.formats.registry import formats, read_counts
 from cmlib.io.meaning.facts import add_modes, measure_cpus
 from cmlib.io.meaning.readings import Table, make_table
@@ -166,10 +167,12 @@ def read_stored(content: bytes, meta: Mapping) -> StoredRun:
         raise FormatError(
             "the counts have no times: they are totals of a whole run. Record with an interval."
         )
-    names = meta.get("names", {})
-    times = derived.counts.index - find_start(meta)
-    counts = derived.counts.rename(columns=names).set_axis(times)
-    running = derived.running.rename(columns=names).set_axis(times)
+    counts, running = derived.counts, derived.running
+    if meta.get("names"):
+        counts, running = counts.rename(columns=meta["names"]), running.rename(columns=meta["names"])
+    if find_start(meta):
+        times = counts.index - find_start(meta)
+        counts, running = counts.set_axis(times), running.set_axis(times)
     cpus = None if derived.table.of_whole_runs else measure_cpus(program.counts)
     return StoredRun(counts, running, cpus)
 
@@ -188,7 +191,7 @@ def select_stored(content: bytes, meta: Mapping) -> tuple[Program, frozenset[str
     for part in parts:
         text = as_text(content[start : start + part["bytes"]])
         start += part["bytes"]
-        readings = _read_text(text, meta, part.get("format", meta.get("format")))
+        readings = _read_text(text, meta, part)
         programs.append(select(readings, selection_of(part["selection"])))
         levels |= readings.levels
     return join_programs(programs), levels
@@ -199,20 +202,23 @@ def as_text(content: bytes) -> str:
     return content.decode("utf-8", "replace")
 
 
-def _read_text(text: str, meta: Mapping, format_name: str | None):
-    """Read the text of a stored run in its format."""
+def _read_text(text: str, meta: Mapping, part: Mapping) -> Readings:
+    """Read the text of a stored run, or a part of it, in its format."""
     interval_ms = meta.get("read_interval_ms")
+    format_name = part.get("format", meta.get("format"))
     if not meta.get("imported"):
         format_name = _RECORDED_FORMAT
     if format_name is None:
         if meta.get("axis") != "runs":
             interval_ms = meta.get("interval_ms")
         _check_old(meta)
-    options = ReadOptions(columns=meta.get("columns") or {}, interval_ms=interval_ms)
+    columns = tuple((meta.get("columns") or {}).items())
     try:
         if format_name is not None and format_name not in formats():
             raise FormatError(f"its format {format_name!r} is not known to this version.")
-        _, readings = read_counts(text, format_name, options)
+        # The programs of a file are stored one after the other, each with the whole file.
+        read = _read_once if part["selection"] else _read
+        readings = read(text, format_name, columns, interval_ms)
     except FormatError as error:
         if format_name is None and meta.get("imported"):
             raise FormatError(_ask_to_import(meta)) from error
@@ -220,6 +226,17 @@ def _read_text(text: str, meta: Mapping, format_name: str | None):
     if format_name is None and len(readings.programs) != 1:
         raise FormatError(_ask_to_import(meta))
     return readings
+
+
+def _read(
+    text: str, format_name: str | None, columns: tuple[tuple[str, str], ...], interval_ms: float | None
+) -> Readings:
+    """Read a text in a format."""
+    _, readings = read_counts(text, format_name, ReadOptions(columns=dict(columns), interval_ms=interval_ms))
+    return readings
+
+
+_read_once = lru_cache(maxsize=1)(_read)
 
 
 def _check_old(meta: Mapping) -> None:
