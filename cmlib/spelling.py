@@ -16,9 +16,8 @@ PINNED = ("instructions", "cycles")
 _PMU = re.compile(r"(?:cpu(?:_[a-z]+)?|armv[0-9]\w*|apple_\w+_pmu)/([^/]*)/?")
 _MODIFIER = re.compile(r"(?<=[/:])[ukhIGHpPSDWeb]+(?=/?$)")
 _NAME = re.compile(r"(?:^|,)name=([^,]+)")
-# What the kernel calls an event, to its other names between blanks.
-_VOCABULARY = yaml.safe_load((shipped("events") / "names.yaml").read_text(encoding="utf-8"))
-ALIASES = _VOCABULARY["spellings"]
+# cmlib's name of an event, to the list of its other names.
+NAMES = yaml.safe_load((shipped("events") / "names.yaml").read_text(encoding="utf-8"))["names"]
 
 
 def letters(name):
@@ -26,7 +25,7 @@ def letters(name):
     return re.sub(r"[^a-z0-9*]", "", name.lower())
 
 
-_FIRST = {letters(other): letters(name) for name, others in ALIASES.items() for other in others.split()}
+_FIRST = {letters(other): letters(name) for name, others in NAMES.items() for other in others}
 
 
 @cache
@@ -49,14 +48,26 @@ def spelling(event):
     >>> spelling("cpu_core/TOPDOWN.SLOTS/u") == spelling("slots")
     True
     """
+    plain, is_kernel = _take_apart(event)
+    return _FIRST.get(plain, plain) + (":k" if is_kernel else "")
+
+
+def preference(event):
+    """Place (int) of an event's name among all names of that event: 0 for cmlib's, which is preferred."""
+    plain, _ = _take_apart(event)
+    first = _FIRST.get(plain, plain)
+    return [first, *(other for other, name in _FIRST.items() if name == first)].index(plain)
+
+
+def _take_apart(event):
+    """Letters and digits of an event's name, and whether it was counted in the kernel only."""
     modifier = _MODIFIER.search(event)
     name = event[: modifier.start()].rstrip(":") if modifier else event
     if inside := _PMU.fullmatch(name):
         named = _NAME.search(inside[1])
         name = named[1] if named else inside[1]
-    in_kernel = modifier and "k" in modifier[0] and "u" not in modifier[0]
-    plain = letters(name)
-    return _FIRST.get(plain, plain) + ":k" * bool(in_kernel)
+    is_kernel = modifier is not None and "k" in modifier[0] and "u" not in modifier[0]
+    return letters(name), is_kernel
 
 
 def scope(event):

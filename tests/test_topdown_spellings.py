@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from cmlib import topdown
 from cmlib.experiments.summary import summarize_runs
+from cmlib.io import events
 from cmlib.io.archive import read_content
 from cmlib.io.archive.runs import read_run_metadata as read_meta
 from cmlib.io.imports import import_files
 from cmlib.io.meaning.stored import read_stored
 from cmlib.io.sources import read_recordings
-from cmlib.spelling import spelling
+from cmlib.spelling import NAMES, PINNED, preference, spelling
 from tests.perf_output import GOLDEN
 
 SLOTS = {"slots": 2.75, "topdown-retiring": 0.605, "topdown-bad-spec": 0.1375, "topdown-fe-bound": 1.32,
@@ -239,3 +240,12 @@ def test_what_holds_an_account_is_answered_by_it_however_it_comes(name, limit, i
         meta = read_meta(meta_file)
         run = read_stored(read_content(meta_file, meta["sha256"]), meta)
         assert summarize_runs("x", [meta], [(run.counts, run.running)])["account"]["limits"] == [limit]
+
+
+@pytest.mark.parametrize("name", PINNED)
+def test_all_names_of_an_event_are_one_when_files_are_read_and_when_slots_are_computed(name):
+    names = NAMES[name]
+    assert {spelling(other) for other in names} == {name}
+    assert all(events.translate([other], {}) == {other: name} for other in names)
+    assert events.translate(names[::-1], {}) == {names[0]: name}
+    assert [preference(other) for other in (name, *names)] == list(range(len(names) + 1))

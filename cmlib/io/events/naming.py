@@ -14,23 +14,22 @@ import pandas as pd
 
 from cmlib.io.events.tables import EventError, general_names, known_tables, names_of
 from cmlib.places import read_yaml, shipped
-from cmlib.spelling import ALIASES
+from cmlib.spelling import NAMES, spelling
 
 _NAMES = read_yaml(shipped("events") / "names.yaml")
-HARDWARE, SOFTWARE, _ALIASES, SAME = (_NAMES[key] for key in ("hardware", "software", "aliases", "same"))
+HARDWARE, SOFTWARE = _NAMES["hardware"], _NAMES["software"]
 GENERAL, DEFAULT_SOFTWARE = _NAMES["general"], _NAMES["default_software"]
 COMMON_EVENTS = dict(enumerate(_NAMES["arm"].split()))  # Arm's common events: name by code
 
-HARDWARE_NAMES = frozenset([*HARDWARE, *(name for name, event in _ALIASES.items() if event in HARDWARE)])
-SOFTWARE_NAMES = frozenset([*SOFTWARE, *(name for name, event in _ALIASES.items() if event in SOFTWARE)])
+
+def _with_other_names(names):
+    """The names of events (list of str) and perf's other names for them, as a set."""
+    spelled = set(map(spelling, names))
+    return frozenset([*names, *(name for name in _NAMES["perf"] if spelling(name) in spelled)])
 
 
-def canonical(name):
-    """The preferred one of perf's names of an event (`name`, str): ``cycles`` for ``cpu-cycles``; others are
-    unchanged.
-    """
-    return _ALIASES.get(name, name)
-
+HARDWARE_NAMES = _with_other_names(HARDWARE)
+SOFTWARE_NAMES = _with_other_names(SOFTWARE)
 
 _MODIFIER = re.compile(r"(?<=/)[ukhIGHpPSDWeb]+$|:[ukhIGHpPSDWeb]+$")
 _NAME_TERM = re.compile(r"(?<=[/,])name=([^,/]+)")
@@ -56,7 +55,7 @@ def encode(event, table, modifier="u"):
     processor's event table, as of :func:`cmlib.io.events.table`. An event with its PMU (``cpu/event=0x43/``) only gets
     the modifier. EventError if the name is neither in the table nor one of perf's.
     """
-    name, written = _without_modifier(event)
+    name, written = split_modifier(event)
     modifier = written or modifier
     if "/" in name:
         return name + modifier
@@ -75,7 +74,7 @@ def base_name(event):
     """An event's name without modifier (str): ``cycles`` of ``cycles:u``; that after ``name=`` where it is given by
     its code.
     """
-    name, _ = _without_modifier(event)
+    name, _ = split_modifier(event)
     named = _NAME_TERM.search(name)
     return named[1] if named else name
 
@@ -133,7 +132,7 @@ def abbreviate(events: Iterable[str], table: pd.DataFrame) -> list[str]:
     return [short.get(name) or name for name in map(base_name, events)]
 
 
-def _without_modifier(event):
+def split_modifier(event):
     """The name and its modifier without colon (two str), the latter "" if it has none."""
     modifier = _MODIFIER.search(event)
     return (event[: modifier.start()], modifier[0].lstrip(":")) if modifier else (event, "")
@@ -189,8 +188,8 @@ _AS_DASHES = str.maketrans("_. ", "---")
 @cache
 def _names_of_perf():
     """Names of events that perf or the kernel gives, normalized."""
-    names = [*HARDWARE_NAMES, *SOFTWARE_NAMES, *TOOL_EVENTS, *ALIASES, *" ".join(ALIASES.values()).split()]
-    names += itertools.chain(*SAME.values(), _NAMES["columns"])
+    names = [*HARDWARE_NAMES, *SOFTWARE_NAMES, *TOOL_EVENTS, *_NAMES["columns"]]
+    names += itertools.chain(NAMES, *NAMES.values())
     return frozenset(map(normalize_name, [*names, *general_names()]))
 
 

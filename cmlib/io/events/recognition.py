@@ -19,12 +19,11 @@ from cmlib.io.events.naming import (
     COMMON_EVENTS,
     CORE_EVENT,
     HARDWARE_NAMES,
-    SAME,
     SOFTWARE_NAMES,
     base_name,
-    canonical,
     normalize_name,
     second_readings,
+    split_modifier,
 )
 from cmlib.io.events.tables import (
     general_names,
@@ -37,7 +36,7 @@ from cmlib.io.events.tables import (
     table_for,
 )
 from cmlib.places import shipped
-from cmlib.spelling import spelling
+from cmlib.spelling import PINNED, preference, spelling
 
 
 def umask_sums(table: pd.DataFrame) -> list[tuple[str, tuple[str, ...]]]:
@@ -204,8 +203,14 @@ def _code(name, kind, codes_of):
 
 
 def _generic(name):
-    """Name without modifier, the preferred one of perf's names."""
-    return canonical(base_name(name))
+    """The name of perf's generic event in generic.csv; the name without modifier where it is no such event."""
+    return _generic_by_spelling().get(spelling(name), base_name(name))
+
+
+@functools.cache
+def _generic_by_spelling():
+    """Dict from the spelling of perf's generic events to their names in generic.csv."""
+    return {spelling(name): name for name in _generic_codes().index}
 
 
 @functools.cache
@@ -297,17 +302,18 @@ def _common(names):
     change are left out.
     """
     names = list(names)
-    within = _within if core_pmu(names) else str  # on cores of one kind there is nothing to mix up
-    by_spelling = {normalize_name(within(name)): name for name in reversed(names)}
-    for modifier in ("", ":u"):
-        written = {
-            common: by_spelling[key]
-            for common, spellings in SAME.items()
-            for key in (normalize_name(name) + modifier for name in reversed(spellings))  # the first wins
-            if key in by_spelling
-        }
-        if written:
-            return {name: common for common, name in written.items() if name != common}
+    if not core_pmu(names):  # events of several kinds of core must not be mixed up
+        names = [name for name in names if "/" not in name]
+    for modifier in ("", "u"):
+        chosen = {}
+        for common in PINNED:
+            same = [
+                name for name in names if spelling(name) == common and split_modifier(name)[1] == modifier
+            ]
+            if same:
+                chosen[min(same, key=preference)] = common
+        if chosen:
+            return {name: common for name, common in chosen.items() if name != common}
     return {}
 
 
