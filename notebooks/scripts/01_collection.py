@@ -23,7 +23,7 @@
 # This notebook lists what was recorded and on which machine. Then it checks the counts in three ways: against runs without multiplexing, against sums that must hold, and against counts by hand. All other notebooks use the same recordings.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project; default parameters). **231** events were counted beside instructions and cycles, in **116** runs; **225** of them happened at least once. The paper measured 229 events of its processor. Over a whole run, multiplexing costs little: multiplexed totals of twelve events differ from totals without multiplexing by **1.9 %** (median), and two passes without multiplexing differ by **1.1 %**. Sums that must hold are exact to **0.00043 %** if all events are in one group, and off by up to **6.8 %** if they take turns.
+# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project). The **116** runs count **231** events beside instructions and cycles. Of these events, **225** happen at least once. The paper measured 229 events of its processor. Over a whole run, multiplexing costs little for most of the twelve events that were counted both ways. A total with multiplexing differs from one without it by **1.9 %** in the median, and two totals without it differ by **1.1 %**. Rare events differ by up to **170 %** and **133 %**. Where an event is the sum of others, the sum holds to **4.3** parts per million if all of them are counted at the same time. If they take turns, it is off by up to **6.8 %**.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas
@@ -46,7 +46,7 @@ results, url = notebook.results, notebook.database
 # %% [markdown]
 # ## Data
 #
-# A *recording* is one run of a program: a table of counts with a row per interval and a column per event. It also holds the *running share* of each event, which is the share of the interval in which the event had a counter.
+# A *recording* is one run of a program: a table of counts with a row per interval and a column per event. It also holds the *running share* of each event, which is the share of the interval in which the event had a counter. The table below shows the first intervals of the first recording, with its first four events.
 
 # %%
 programs = data.programs(url, program)
@@ -58,9 +58,9 @@ first = recordings[0]
 first.counts.iloc[:5, :4].map("{:,.0f}".format)
 
 # %% [markdown]
-# `NaN` means that nothing was counted (`<not counted>` in the output of `perf`). It is not the same as 0, which means that the event did not happen. An event that the processor cannot count (`<not supported>`) has no count in the whole run.
+# In these tables, `NaN` means that `perf` printed no count: the event had no counter in the interval (`<not counted>`), or the processor cannot count it (`<not supported>`). This is not the same as 0, which means that the event did not happen.
 #
-# Some counters lie. `cmlib record` therefore first counts one event on all counters at once, and compares the copies. In the next table, *offered* is the number of counters that the kernel offers. *Good* is the number that agree. A group with more events than good counters gives wrong counts, and `perf` does not warn.
+# Some counters lie. Before `cmlib record` starts, it counts the same event on all counters at the same time, and compares the counts. In the next table, *offered* is the number of counters that the kernel offers, and *good* is the number that agree. More events at a time than good counters would give wrong counts without any warning from `perf`. So `cmlib record` never counts more than that at a time. Instructions and cycles take two of the good counters in every run.
 
 # %%
 results.table(collection.describe_machines(recordings), "machines", "**Table.** The machines and "
@@ -68,14 +68,14 @@ results.table(collection.describe_machines(recordings), "machines", "**Table.** 
               decimals=0)
 
 # %% [markdown]
-# The runs of a program belong to *sets*. A set is a plan of the events to count, and a *pass* carries out the whole plan once. `cmlib record` makes three sets. `ocoe` counts a dozen events without multiplexing, one group of events per run. `mlpx12` counts the same events in one run, in groups that take turns. `sweep` goes through all other events of the processor, a dozen per run, also in turns. Instructions and cycles have counters of their own in every run.
+# The runs of a program belong to *sets*. A set is a plan of the events to count, and a *pass* carries out the whole plan once. `cmlib record` makes three sets. `ocoe` counts a dozen events without multiplexing, one group of events per run. `mlpx12` counts the same events in one run, in groups that take turns. `sweep` goes through all other events of the processor, a dozen per run, also in turns.
 
 # %%
 sets = collection.describe_sets(recordings)
 results.table(sets.drop(columns="intervals"), "recordings", "**Table.** The sets. "
-              "*Running share* is the mean over all events and intervals: 1 without multiplexing. "
-              "Compare the runs of `ocoe` and `mlpx12`, which count the same events: this is what "
-              "multiplexing saves.", rows=20)
+              "*Kind*: OCOE or MLPX. *Running share*: mean over all events and intervals; 1 "
+              "without multiplexing. `ocoe` and `mlpx12` count the same events: compare their "
+              "numbers of runs.", rows=20)
 
 # %%
 kinds = sets.groupby("program")["kind"].agg(set)
@@ -83,13 +83,14 @@ has_both = set(kinds.index[kinds.map({"OCOE", "MLPX"}.issubset)])
 of_others = set(published.files_like("cloudsuite", r".+\.(?P<program>\w+)\.csv")["program"])
 of_others = {name.replace("_", "") for name in of_others}
 table2 = pd.DataFrame({"program": list(paper("counterminer")["coverage_percent"])})
-table2["shown here, both ways"] = table2["program"].isin(has_both).map({True: "yes", False: ""})
-table2["recorded by others, one way"] = (
+table2["recorded here, both ways"] = table2["program"].isin(has_both).map({True: "yes", False: ""})
+table2["published by others, one way"] = (
     table2["program"].isin(of_others).map({True: "yes", False: ""}))
 if not notebook.of_program:
     display(results.table(table2, "table2", "**CounterMiner, Table II.** The paper's sixteen "
-                          "programs. Its figures on cleaning need programs that were recorded "
-                          "both ways, with and without multiplexing."))
+                          "programs, and which of them are recorded. Errors of multiplexing can be "
+                          "measured only for programs that were recorded both ways, with and "
+                          "without it."))
 
 # %% [markdown]
 # ## Which events happen
@@ -105,21 +106,23 @@ KINDS = {"happened": by_event["total"] > 0, "always zero": by_event["total"] == 
          "no count": by_event["total"].isna()}
 by_unit = pd.DataFrame(KINDS).groupby(units).sum() / len(programs)
 figure, _ = plot.counts(by_unit.loc[:, by_unit.sum() > 0], ylabel="events (mean of programs)")
-results.figure(figure, "counting", "**Figure.** Number of events by unit of the processor core. "
-               "*Always zero* events were counted and never happened; for *no count* events, perf "
-               "printed no count. Look for units in which many events never happen.")
+results.figure(figure, "counting", "**Figure.** Number of events by unit of the processor core, "
+               "mean of the programs. *Always zero* events were counted and never happened. For "
+               "*no count* events, perf never printed a count. Look for units in which many events "
+               "never happen.")
 
 # %%
 frequent = by_event.groupby("event")["per 1,000 instructions"].agg(["mean", "min", "max"])
 frequent = frequent.sort_values("mean", ascending=False, kind="stable")
 frequent.insert(0, "unit", units.groupby(level=0).first().reindex(frequent.index))
 results.table(frequent, "events", "**Table.** The most frequent events: counts per 1,000 "
-              "instructions, mean, lowest and highest of the programs.", rows=10, decimals=1)
+              "instructions, mean, lowest and highest of the programs. The file also lists events "
+              "without any count.", rows=10, decimals=1)
 
 # %% [markdown]
 # ## Counts that cannot be true
 #
-# No event happens a thousand times per cycle. Such counts are left out of all totals on this page; the stored recordings keep them. A count in an interval with 0 cycles is a count that was read late, after the end of the program.
+# No event happens a thousand times per cycle. The next table lists such counts. They are left out of all totals on this page; the stored recordings keep them. Where the cycles of the interval are 0, the program had already ended, and its counts were read late.
 
 # %%
 impossible = collection.list_impossible(recordings)
@@ -167,8 +170,8 @@ if len(modes):
                                         xlabel="difference of totals [%]")
     axes.set_xscale("log")
     display(results.figure(figure, "modes", "**Figure.** Difference of the totals of an event, "
-                           "median of the programs. In which events is the colored mark far to the "
-                           "right of the gray one? Only there does multiplexing matter."))
+                           "median of the programs. Multiplexing matters only for an event whose "
+                           "colored mark lies far to the right of its gray one."))
 
 # %%
 by_program = modes.groupby("program")
@@ -195,13 +198,15 @@ sums = collection.check_sums(recordings)
 largest = sums.groupby("same group").head(4).sort_values("same group", kind="stable")
 shown = pd.concat([largest, sums.drop(largest.index)])
 shown = shown.assign(**{"same group": shown["same group"].map({True: "yes", False: "no"})})
-results.table(shown, "sums", "**Table.** The four largest differences of each kind. The table is "
-              "empty if no sum is known for the recorded events.", rows=len(largest), decimals=5)
+results.table(shown, "sums", "**Table.** The four largest differences with parts in different "
+              "groups, and the four largest in the same group. *Counts per interval*: the same "
+              "difference in counts. The table is empty if no sum is known for the events.",
+              rows=len(largest), decimals=5)
 
 # %% [markdown]
 # ## Do counters count what their names say?
 #
-# Sums show only whether counts fit together. V. Weaver counted the events of an assembly program by hand, and ran it ten times on each of several machines (user mode). An event is *exact* on a machine if all ten counts equal the count by hand. It is *repeatable* if they differ by at most a millionth of it. The table needs the folder `totals/deterministic` in the folder that `CMLIB_PUBLIC` names, and is left out without it.
+# Sums show only whether counts fit together. V. Weaver counted the events of an assembly program by hand, and ran it ten times on each of several machines (user mode). An event is *exact* on a machine if all ten counts equal the count by hand. An event is *repeatable* if its ten counts differ from each other by at most a millionth of the count by hand.
 
 # %%
 by_hand = collection.compare_with_counts_by_hand()
@@ -225,16 +230,20 @@ results.number("events counted", int(has_count.sum()), "events", data=own_data,
                paper=None if notebook.of_program else 229)
 results.number("events that happened in some program", int(happened.sum()), "events",
                data=own_data)
+results.number("events without any count", int((~has_count).sum()), "events", data=own_data)
 results.number("impossible counts", len(impossible), "counts", data=own_data)
 for column, label in SHOWN.items():
     if len(modes):
-        results.number(f"difference of totals, {label}, median", modes[column].median(), "%",
+        results.number(f"difference of totals, {label}, median of programs and events",
+                       modes[column].median(), "%", data=own_data)
+        results.number(f"difference of totals, {label}, largest", modes[column].max(), "%",
                        data=own_data)
 for is_same, rows in sums.groupby("same group"):
     where = "one group" if is_same else "groups that took turns"
     results.number(f"sums measured in {where}", len(rows), "sums", data=own_data)
-    results.number(f"largest difference of a sum, {where}", rows["difference [%]"].abs().max(),
-                   "%", data=own_data)
+    largest = rows["difference [%]"].abs().max()
+    results.number(f"largest difference of a sum, {where}", 1e4 * largest if is_same else largest,
+                   "ppm" if is_same else "%", data=own_data)
 results.numbers()
 
 # %% [markdown]
@@ -243,7 +252,9 @@ results.numbers()
 # * The recordings that come with cmlib are of one kind of processor, in a virtual machine.
 # * `cmlib record` counts in user mode only. What the kernel does for a program is not counted.
 # * Twelve events are few. Events that come in rarer bursts have larger errors under multiplexing.
+# * The events of `sweep` were counted with multiplexing only. So their totals cannot be checked in this way.
 # * The check for impossible counts finds only gross errors.
+# * The table of counts by hand is shown only if the folder that `CMLIB_PUBLIC` names has the recordings `totals/deterministic`.
 #
 # ## Your own program
 #
@@ -252,7 +263,7 @@ results.numbers()
 # papermill notebooks/01_collection.ipynb out.ipynb -p program myapp
 # ```
 #
-# Look first whether events took turns (running share below 1), which events are always zero, and whether sums hold. `program` is the only parameter; several names, separated by commas, are compared. `cmlib doctor` says what the machine in front of you can count.
+# Look first whether events took turns (running share below 1), which events are always zero, and whether sums hold. `program` is the only parameter; several names, separated by commas, are compared. `cmlib doctor` says what your machine can count.
 #
 # ## References
 #
