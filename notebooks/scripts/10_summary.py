@@ -15,18 +15,18 @@
 #
 # **Question.** Which tables and figures of the five papers are reproduced, on whose data, and which numbers agree with the papers'?
 #
-# This notebook measures nothing. It reads the results of the other notebooks of one run. Each result names the recordings that were read for it, so the state and the data of every table and figure follow from the run itself.
+# This notebook measures nothing. It reads the results of the other notebooks of one run: all of them in full (`cmlib run paper`, the *paper profile*) or quickly on less data (`cmlib run smoke`). Every result names the recordings that were read for it. Whose data a figure shows is taken from there, and not from a list that somebody keeps.
 #
 # | paper | method | notebooks |
 # |---|---|---|
-# | *CounterMiner* (Lv et al., MICRO 2018) | cleaning, ranking and pairs of events, tuning | [02](02_cleaning.ipynb), [03](03_ranking.ipynb), [04](04_interactions.ipynb), [08](08_tuning.ipynb), [09](09_colocation.ipynb) |
-# | *GBRT paper* (Lv, Sun and Yu, 2018) | merging runs, ranking of events | [03](03_ranking.ipynb), [merging_runs](studies/merging_runs.ipynb), [across_programs](studies/across_programs.ipynb) |
+# | *CounterMiner* (Lv et al., MICRO 2018) | cleaning, ranking and pairs of events, tuning | [01](01_collection.ipynb), [02](02_cleaning.ipynb), [03](03_ranking.ipynb), [04](04_interactions.ipynb), [08](08_tuning.ipynb), [09](09_colocation.ipynb), [more_events](studies/more_events.ipynb), [cloudsuite](studies/cloudsuite.ipynb), [cloudsuite_pairs](studies/cloudsuite_pairs.ipynb), [number_of_runs](studies/number_of_runs.ipynb) |
+# | *GBRT paper* (Lv, Sun and Yu, 2018) | merging runs, ranking of events | [03](03_ranking.ipynb), [merging_runs](studies/merging_runs.ipynb), [across_programs](studies/across_programs.ipynb), [more_events](studies/more_events.ipynb), [number_of_runs](studies/number_of_runs.ipynb) |
 # | *Fingerprinting* (Yoo et al., 2012) | the bottleneck of each time slice | [05](05_fingerprinting.ipynb) |
-# | *AutoPerf* (Alam et al., 2019) | new version against old | [06](06_anomaly_detection.ipynb), [other_detectors](studies/other_detectors.ipynb), [training_runs](studies/training_runs.ipynb) |
+# | *AutoPerf* (Alam et al., 2019) | new version against old | [06](06_anomaly_detection.ipynb), [other_detectors](studies/other_detectors.ipynb), [training_runs](studies/training_runs.ipynb), [many_functions](studies/many_functions.ipynb), [small_slowdowns](studies/small_slowdowns.ipynb) |
 # | *Online regression* (Wu and Mencer) | lines in place of samples | [07](07_compression.ipynb), [recording_lines](studies/recording_lines.ipynb) |
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (paper profile with all public sets, default parameters). Of the **57** tables and figures of the five papers, **7** are reproduced and **50** in part. The seven are diagrams and lists; **0** of them shows a measurement. The others show stand-ins for the papers' programs, fewer programs or other events, and many show software events in place of hardware counters. Numbers that a paper prints program by program agree with ours about as often as they do after a shuffle of the programs, so that no agreement is specific to a program.
+# > **Answer** (paper profile with all public sets, default parameters). Of the **57** tables and figures of the five papers, **7** are reproduced and **50** in part. The seven are diagrams and lists, so no measurement is reproduced completely. The others show fewer programs than the paper or programs that stand in for them, and many show software events in place of hardware counters. Where a paper prints a quantity for several programs that were measured here, **34** numbers can be compared. **4** of them agree within a quarter of the paper's number. If each program is compared with the paper's number for another program, **4.9** agree. So the numbers agree no more often than by chance.
 
 # %% tags=["parameters"]
 settings: dict = {}  # profile: smoke, paper or live; results_folder
@@ -73,7 +73,7 @@ for manifest in manifests.values():
 # | the paper's numbers | as the paper prints them |
 # | diagram or list | needs no data |
 #
-# None of these recordings is the papers' own.
+# None of the recordings is the papers' own.
 
 # %%
 def describe_data(manifest, *entries):
@@ -124,7 +124,7 @@ pd.DataFrame([{"data": one.kind, "public set": one.public_set, "programs": len(o
                "first events": ", ".join(one.events[:3])} for one in read])
 
 # %% [markdown]
-# The rules give the state. If the set `spec-llc` was read, the cases are the paper's and are counted as such. Otherwise they are programs of Debian with software events. In both cases the item is reproduced in part only.
+# The state follows from these rows. The set `spec-llc` holds cases of the paper, which are counted as such. Recordings without a set are cmlib's own, of programs of Debian, and are called stand-ins. In both cases the item is reproduced in part only.
 
 # %%
 items = reproduction(folder, manifests.values())
@@ -132,7 +132,7 @@ of_one = items[(items["paper"] == "Online regression") & (items["item"] == "Fig.
 of_one[["item", "status", "data", "programs"]].set_index("item")
 
 # %% [markdown]
-# The same for all items. *Measured* counts the items, reproduced or in part, that show hardware counters, software events or run times.
+# The same for all items. *Measured* is the number of items that show hardware counters, software events or run times. Simulated counts are not measured.
 
 # %%
 STATES = ["reproduced", "in part", "not"]
@@ -143,7 +143,8 @@ results.table(counts.join(measured).reset_index(), "reproduced-counts", "**Table
               "paper by their state, and how many of them are measured.")
 
 # %%
-figure, _ = plot.counts(counts, ylabel="tables and figures")
+figure, ax = plot.counts(counts, ylabel="tables and figures")
+ax.yaxis.get_major_locator().set_params(integer=True)
 results.figure(figure, "reproduced", "**Figure.** Tables and figures of each paper by their state. "
                "Look at how small the reproduced part is. The table below shows whether it "
                "contains any measurement.")
@@ -155,13 +156,13 @@ results.table(by_data.reset_index(), "reproduced-data",
               "**Table.** Items of all papers by what was read for them.")
 
 # %% [markdown]
-# In the table of all items, *programs* says how many of the paper's programs were measured, or how many stand-ins for how many programs. *Lacking* is what else differs from the paper.
+# In the table of all items, *20 of 57* means that 20 of the paper's 57 programs were measured. *2 Spark programs of ours for 16* means that two stand-ins were measured in place of 16 programs. *Lacking* is what else differs from the paper.
 
 # %%
 results.table(items, "reproduced", "**Table.** All items.", rows=100)
 
 # %% [markdown]
-# Most of what is missing could be recorded on a machine with hardware counters. These commands do it:
+# These commands record what the items lack, on a machine with hardware counters:
 
 # %%
 commands = items[items["record"] != ""].assign(item=items["paper"] + ", " + items["item"])
@@ -177,7 +178,7 @@ results.table(commands, "record",
 #
 # $$|q_{\mathrm{here}} - q_{\mathrm{paper}}| \le 0.25\, |q_{\mathrm{paper}}|$$
 #
-# Some numbers agree by chance. AutoPerf prints an F1 of 1 for almost all programs, so that a good detector agrees with it whichever programs are compared. The baseline is therefore a *shuffle*: each program is compared with the paper's numbers for the other programs.
+# Some numbers agree by chance, for example where a paper prints nearly the same number for all programs. The baseline is therefore a *shuffle*: each program is compared with the paper's numbers for the other programs. If as many agree after the shuffle, the agreement has nothing to do with the program.
 
 # %%
 TOLERANCE = 0.25  # of the paper's number
@@ -197,7 +198,7 @@ def count_shuffled(here, of_paper):
 
 
 # %% [markdown]
-# Three programs as an example. Two of them agree. After a shuffle two agree as well, so the agreement shows nothing about single programs.
+# Three made-up programs as an example. Two of them agree, and after a shuffle two agree as well.
 
 # %%
 example = pd.DataFrame({"here": [1.0, 0.9, 0.3], "paper": [1.0, 0.8, 0.9]})
@@ -206,13 +207,13 @@ print(f"shuffled: {count_shuffled(list(example['here']), list(example['paper']))
 example
 
 # %% [markdown]
-# Each comparison below takes two columns of another notebook's table. CounterMiner's Table I prints the share of samples *below* a threshold. This share is above 90 % for any distribution (Cantelli's inequality), so it could not have disagreed. Compared is the share *above* the threshold.
+# The numbers come from tables of other notebooks. CounterMiner's Table I prints the share of samples below a threshold. That share is above 90 % for any distribution (Cantelli's inequality) and could not have disagreed. So the share of samples *above* the threshold is compared.
 
 # %%
 COLUMNS = ["quantity", "program", "here", "paper", "data", "notebook"]
 
 
-def compare(quantity, notebook, table, here, of_paper, program="program"):
+def compare(quantity, notebook, table, here, of_paper, program="program", data=""):
     """One row per program of a result for which the paper prints a number."""
     file = folder / notebook / f"{table}.csv"
     if notebook not in manifests or not file.is_file():
@@ -221,7 +222,7 @@ def compare(quantity, notebook, table, here, of_paper, program="program"):
     rows = pd.read_csv(file)
     compared = pd.DataFrame({"quantity": quantity, "program": rows[program], "here": here(rows),
                              "paper": of_paper(rows), "notebook": notebook,
-                             "data": describe_data(manifests[notebook], entry)})
+                             "data": data or describe_data(manifests[notebook], entry)})
     return compared.dropna(subset=["here", "paper"])[COLUMNS]
 
 
@@ -241,7 +242,8 @@ comparisons = [
     compare("CounterMiner, Fig. 12: share of the first pair [%]", "cloudsuite_pairs",
             "beside-paper", lambda rows: rows["here [%]"], lambda rows: rows["paper [%]"]),
     compare("GBRT, Fig. 2: sd of run times [% of mean]", "merging_runs", "run-times",
-            lambda rows: rows["sd [% of mean]"], lambda rows: rows["sd, paper [%]"]),
+            lambda rows: rows["sd [% of mean]"], lambda rows: rows["sd, paper [%]"],
+            data="run times"),
     compare("AutoPerf, Table 2: F1", "06_anomaly_detection", "by-rule",
             lambda rows: rows["F1"].where(rows["rule"] == "the paper's rule"),
             lambda rows: rows["for the paper's"].map(autoperf["F1"])),
@@ -258,7 +260,7 @@ comparisons = [
 ]
 
 # %% [markdown]
-# Two notebooks keep such numbers outside their tables: by how much two parameters change the time of sort (CounterMiner, Fig. 14; the later of two sessions), and the share of canneal's slices that wait for memory (fingerprinting paper, §4).
+# Three more numbers are of single programs. Two say how much Spark's broadcast block size (bbs) and network timeout (nwt) change the time of sort (CounterMiner, Fig. 14). The third is the share of canneal's time slices that wait for memory (fingerprinting paper, §4). Sort was recorded twice; the later recording is used.
 
 # %%
 numbers = pd.DataFrame(
@@ -276,6 +278,7 @@ of_one = printed[is_of_one].rename(columns={"value": "here"})
 of_one["quantity"] = phrase[is_of_one].map(SINGLE)
 of_one["program"] = of_one["name"].str.extract("(sort|canneal)", expand=False)
 of_one = of_one.sort_values("name").drop_duplicates("quantity", keep="last")
+of_one["data"] = of_one["data"].mask(of_one["program"] == "sort", "run times")
 
 compared = pd.concat([*comparisons, of_one[COLUMNS]], ignore_index=True)
 compared = compared.astype({"here": float, "paper": float})
@@ -287,15 +290,13 @@ compared["ratio"] = (compared["here"] / compared["paper"]).where(compared["paper
 agreement = pd.DataFrame([
     {"quantity": quantity, "programs": len(rows), "agree": int(rows["agrees"].sum()),
      "shuffled": count_shuffled(list(rows["here"]), list(rows["paper"])),
-     "median ratio": rows["ratio"].median(), "data": ", ".join(rows["data"].unique())}
+     "data": ", ".join(rows["data"].unique())}
     for quantity, rows in compared.groupby("quantity", sort=False)],
-    columns=["quantity", "programs", "agree", "shuffled", "median ratio", "data"])
-agreement = agreement.astype(dict.fromkeys(["programs", "agree"], int)
-                             | dict.fromkeys(["shuffled", "median ratio"], float))
-results.table(agreement, "agreement", "**Table.** Programs that were compared and programs that "
-              "agree, by quantity. *Shuffled*: how many would agree if each program were compared "
-              "with another program's number. *Median ratio*: here divided by the paper's.",
-              decimals={"shuffled": 1, "median ratio": 2})
+    columns=["quantity", "programs", "agree", "shuffled", "data"])
+agreement = agreement.astype({"programs": int, "agree": int, "shuffled": float})
+results.table(agreement, "agreement", "**Table.** How many programs were compared and how "
+              "many agree, by quantity. *Shuffled*: how many agree if each program is compared "
+              "with the paper's number for another program.", decimals={"shuffled": 1})
 
 
 # %%
@@ -309,37 +310,54 @@ def draw_agreement(agreement):
     ax.set_yticks(positions, agreement["quantity"])
     ax.invert_yaxis()
     ax.set(xlabel="programs")
-    ax.legend(loc="lower right")
+    ax.legend(loc="upper right")
     return figure, ax
 
 
-figure, _ = draw_agreement(agreement)
-results.figure(figure, "agreement", "**Figure.** The same. Compare each colored bar with the black "
-               "mark: a bar that does not reach beyond the mark agrees no better than a shuffle. "
-               "Quantities with one program have no mark.")
+several = agreement[agreement["programs"] > 1]
+figure, _ = draw_agreement(several)
+results.figure(figure, "agreement", "**Figure.** Programs that were compared (gray) and that agree "
+               "(blue), for quantities with several programs. Compare each blue bar with its black "
+               "mark, the number of programs that agree after a shuffle.")
 
 # %%
 results.table(compared[["quantity", "program", "here", "paper", "ratio", "agrees", "data",
                         "notebook"]], "by-program", "**Table.** Every comparison. *Program* is the "
-              "one that was measured here.", rows=100, decimals={"here": 4, "paper": 4})
+              "one that was measured here. *Ratio*: here divided by the paper's. The paper prints "
+              "one reconstruction error for both Boost (spinlock_pool) and MySQL (row_counters).",
+              rows=100, decimals={"here": 4, "paper": 4})
 
 # %% [markdown]
 # ## Numbers that are not compared
 #
-# The papers' texts print mostly means, extremes and claims. Here the same means are over other and fewer programs, so a ratio near 1 is no agreement. They stand in the next table without a verdict.
+# The papers' texts mostly print means over programs, extremes and claims. The corresponding numbers here are of other and fewer programs, so a ratio near 1 is no agreement. The next table shows them without a verdict.
 #
-# Three kinds of numbers are left out because they could hardly have disagreed:
+# Three numbers are left out because they could hardly have disagreed:
 #
-# * the run at which AutoPerf's Algorithm 1 stops on the authors' own series: the notebook chose a constant so that it stops where the paper says;
-# * the accuracy on simulated micro-benchmarks in ten folds: slices of one simulated program hardly differ;
-# * the number of events counted: it is a property of the processor.
+# * The stopping run of AutoPerf's Algorithm 1. The authors published two series of numbers from their training runs. On these, a constant that the paper does not print was chosen so that the algorithm stops where the paper says.
+# * The accuracy on simulated micro-benchmarks in ten folds. Slices of one simulated program hardly differ.
+# * The number of events counted. It is a property of the processor.
+#
+# | term in the table | meaning |
+# |---|---|
+# | error by Eq. 4 | distance of multiplexed counts from exact ones, compared with the distance between two exact runs |
+# | CounterMiner's way | the paper's cleaning of multiplexed counts |
+# | replayed | multiplexing that was computed afterwards from exact counts |
+# | random fifth | test on rows drawn at random, as in the papers |
+# | stacked runs | runs below each other in one matrix; elsewhere, runs are aligned by progress |
+# | Eq. 12 | CounterMiner's measure of how strongly two events interact |
+# | ISIF, BIEB | cycles with a full instruction queue, and branches executed |
+# | topology | numbers of neurons in the layers of an autoencoder |
+# | samples a line | samples that one straight line replaces |
+# | MNESD | largest standard deviation of samples about their line, as a share of the event's count |
 
 # %%
 could_not_disagree = printed["name"].str.startswith((
     "stopping run of the paper's", "accuracy on the micro-benchmarks", "events counted"))
 is_compared = is_of_one | printed["name"].str.startswith((
     "samples at or below the threshold", "F1, the paper's rule", "false alarms, the paper's rule",
-    "profiling overhead", "CloudSuite: share of the first pair"))
+    "profiling overhead", "CloudSuite: share of the first pair", "largest share of a first pair",
+    "smallest share of a first pair"))
 means = printed[~could_not_disagree & ~is_compared].rename(columns={"value": "here"})
 means["number"] = means["name"] + means["unit"].map(lambda unit: f" [{unit}]" if unit else "")
 means["ratio"] = means["here"] / means["paper"]
@@ -349,11 +367,11 @@ results.table(means[["number", "here", "paper", "ratio", "data", "notebook", "no
 # %% [markdown]
 # ## CounterMiner's findings
 #
-# The table lists what CounterMiner concludes, whether or not it is asked here. *Data* is what the answer rests on. The answers are those of the linked notebooks in the paper profile with all public sets.
+# The table lists what CounterMiner concludes, whether or not it is asked here. *Data* is what the answer rests on. The answers are written by hand, after the linked notebooks in the paper profile with all public sets.
 #
 # | finding | section | asked in | data | answer |
 # |---|---|---|---|---|
-# | Multiplexing causes large errors. | II-B | [02](02_cleaning.ipynb) | own hardware | Yes. Half of the measured error is a difference between runs. |
+# | Multiplexing causes large errors. | II-B | [02](02_cleaning.ipynb) | own hardware | In part. About half of the mean error over all events is a difference between runs. |
 # | Outliers and missing values cause them. | II-B | [outliers](studies/outliers.ipynb), [missing_counts](studies/missing_counts.ipynb) | own and others' hardware | No. Most outliers are bursts of the program, and zeros are counts where perf prints running shares. |
 # | Errors grow with the number of events. | II-B, V-A | [more_events](studies/more_events.ipynb) | others' hardware, replayed | Yes. |
 # | Fewer than half of the events are Gaussian. GEV fits the others best. | III-B | [outliers](studies/outliers.ipynb) | own hardware | Yes. Far fewer are Gaussian than in the paper. GEV fits most of the others best. |
@@ -362,12 +380,12 @@ results.table(means[["number", "here", "paper", "ratio", "data", "notebook", "no
 # | At most 20 events should be counted at a time. | V-A | [more_events](studies/more_events.ipynb) | others' hardware, replayed | No limit shows at 20: the error grows before and after it. |
 # | Fewer events make a better model of IPC. | V-B | [03](03_ranking.ipynb) | own hardware | Hardly. The error on unseen parts of a program stays about the same. |
 # | One to three events are much more important than the others. | V-B | [03](03_ranking.ipynb) | own hardware | No. They change when the model is refitted. |
-# | The ranking varies across programs. | V-B | [across_programs](studies/across_programs.ipynb) | own hardware | Yes, more than between two halves of one program's models. |
-# | Instruction queue, branches, TLBs and memory lead everywhere. | V-B | [cloudsuite](studies/cloudsuite.ipynb) | others' hardware | Asked of branches and caches only. Data caches have more than their share of the importance, but that is not certain. |
+# | The ranking varies across programs. | V-B | [across_programs](studies/across_programs.ipynb) | own hardware | Yes. Two programs share fewer leading events than two sets of models of one program. |
+# | Instruction queue, branches, TLBs and memory lead everywhere. | V-B | [cloudsuite](studies/cloudsuite.ipynb) | others' hardware | Only branches and caches were counted. Data caches have about half of the importance and a third of the events, which is not certain. |
 # | Stalls because the instruction queue is full are most important. | V-B | – | – | Cannot be asked. No processor recorded here counts them. |
 # | HiBench is more diverse than CloudSuite. | V-B | [cloudsuite](studies/cloudsuite.ipynb) | others' hardware | Asked of CloudSuite only, whose programs show no diversity. HiBench is not recorded on the same processor. |
 # | One or two pairs of events dominate. | V-C | [04](04_interactions.ipynb), [cloudsuite_pairs](studies/cloudsuite_pairs.ipynb) | own and others' hardware | No pair is certain. |
-# | Most strong pairs have a branch event. | V-C | [04](04_interactions.ipynb), [cloudsuite_pairs](studies/cloudsuite_pairs.ipynb) | own and others' hardware | No. Fewer than in the paper, and on CloudSuite no more than of all pairs. |
+# | Most strong pairs have a branch event. | V-C | [04](04_interactions.ipynb), [cloudsuite_pairs](studies/cloudsuite_pairs.ipynb) | own and others' hardware | No. On our recordings fewer pairs have one than in the paper. On CloudSuite, strong pairs have one as often as all pairs. |
 # | Branches and mispredicted branches are the strongest pair of most programs. | V-C | [cloudsuite_pairs](studies/cloudsuite_pairs.ipynb) | others' hardware | No. |
 # | Pairs of CloudSuite are stronger than those of HiBench. | V-C | – | – | Cannot be asked. HiBench is not recorded on the same processor. |
 # | Pairs of an event and a parameter name the parameter to tune. | V-D | [08](08_tuning.ipynb) | software events | Not reliably. A model of the time by the parameters alone does. |
@@ -388,7 +406,6 @@ for state in STATES:
 results.number("tables and figures that are measured", measured.sum())
 results.number("tables and figures that are reproduced and measured",
                count_measured(items[items["status"] == "reproduced"]).sum())
-several = agreement[agreement["programs"] > 1]
 results.number("comparisons by program", len(compared))
 results.number("comparisons of quantities with several programs", several["programs"].sum())
 results.number("comparisons of quantities with several programs that agree",
@@ -402,12 +419,12 @@ results.table(numbers, "numbers", "All numbers of all notebooks are in the file 
 # %% [markdown]
 # ## Limitations
 #
-# * Which result corresponds to which figure, and what is lacking, is written down by hand (`data/papers/items.csv`). The data are not.
+# * Two things are written down by hand (`data/papers/items.csv`): which result corresponds to which figure, and what is lacking. Whose data a result shows is recorded by the code that reads them.
 # * The state does not weigh what is lacking: an item with one difference and an item with five are both *in part*.
 # * Processors, inputs and events differ in all comparisons. A stand-in can agree or disagree for reasons of its own.
 # * A quarter is an arbitrary tolerance.
 #
-# **Your own program.** This page is about the papers and has no parameter for a program. Record yours with `cmlib record NAME -- COMMAND`; `cmlib run live -p program=NAME` makes its page. For the summary of the small profile, run `cmlib run smoke`.
+# **Your own program.** This page is about the papers and has no parameter for a program. Record yours with `cmlib record NAME -- COMMAND`; `cmlib run live -p program=NAME` makes its page. `cmlib run paper` makes the page that is shown here.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018. Lv, Sun and Yu, *Mining CPU performance data based on gradient boosting regression tree*, 2018 (in Chinese). Yoo et al., *Automated fingerprinting of performance pathologies using performance monitoring units*, 2012. Alam et al., *AutoPerf*, NeurIPS 2019. Wu and Mencer, *Online linear regression of sampling data from performance event counters*.
 

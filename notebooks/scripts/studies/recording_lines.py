@@ -320,7 +320,7 @@ results.figure(
 
 # %%
 for part, shares in overhead.dropna(axis=1, how="all").items():
-    note = f"whose data: {source}; median {shares.median():.3f} %, {rate:,} samples a second"
+    note = f"{source}; median {shares.median():.3f} %, {rate:,} samples a second"
     timed = part == "regression, replayed"  # the recording process was timed by the recording
     results.number(f"overhead of the {part}, greatest", shares.max(), "%", paper=limit, note=note,
                    timed=timed, data=sampled)
