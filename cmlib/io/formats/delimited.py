@@ -108,6 +108,9 @@ class Rows(NamedTuple):
 class TableFormat(ABC):
     """Base class of formats with columns of their own, which no wide table has."""
 
+    name: str
+    recorded_by: str
+
     @classmethod
     @abstractmethod
     def has_columns(cls, heading: Heading) -> bool:
@@ -118,6 +121,14 @@ class TableFormat(ABC):
         """Return True if the text begins with a heading of this format."""
         heading = find_heading(text)
         return heading is not None and cls.has_columns(heading)
+
+    @classmethod
+    def find_own_heading(cls, text: str) -> Heading:
+        """Return the heading of a text of this format; FormatError if it has another one."""
+        heading = find_heading(text)
+        if heading is None or not cls.has_columns(heading):
+            raise FormatError(f"line 1 is no heading of {cls.name}. It is recorded by `{cls.recorded_by}`.")
+        return heading
 
 
 def find_heading(text: str) -> Heading | None:

@@ -36,9 +36,7 @@ class PcmCsv(TableFormat):
         FormatError
             If a row has another length, or a value or time is no number.
         """
-        heading = delimited.find_heading(text)
-        if heading is None or not cls.has_columns(heading):
-            raise FormatError("line 1 is no heading of PCM: System,,… above Date,Time,…")
+        heading = cls.find_own_heading(text)
         if not heading.places or heading.places[0] not in _FIRST_CELLS:
             raise FormatError(
                 f"line {heading.line} is the second row of PCM's heading, and the first, System,,…, is missing. "

@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 from cmlib.io.formats.perf_lines import (
     STARTED,
     OtherLines,
+    line_around,
     raise_damaged,
     read_lines,
     split_lines,
 )
-from cmlib.io.formats.perf_runs import quote_line
 from cmlib.io.formats.readings import FormatError, Readings, ReadOptions
 
 _SEPARATORS = r"\t!$&*+,:;=?@\\^|~"
@@ -110,9 +110,7 @@ def _find_dialect(text: str) -> _Dialect | None:
         for match in itertools.islice(matches, n_lines):
             if match.start() < ends:
                 continue
-            start = text.rfind("\n", 0, match.start()) + 1
-            ends = text.find("\n", match.start())
-            ends = len(text) if ends < 0 else ends
+            start, ends = line_around(text, match.start())
             if ends - start <= _LONGEST_CANDIDATE:
                 candidates.append((match["separator"], text[start:ends].rstrip("\r")))
         found = [
@@ -221,23 +219,16 @@ class _OtherLines:
 
     def read(self, number: int, line: str, is_cut_off: bool) -> None:
         """Read one line."""
-        if not line or line.isspace():
-            return
-        if line.startswith("#"):
-            if line.startswith(STARTED):
-                self._found.starts[number] = line.removeprefix(STARTED)
+        if self._found.read_comment(number, line):
             return
         prefix = self._prefix.match(line)
         rest = line[prefix.end() :] if prefix else line.lstrip(" ")
         if rest.startswith(self._dialect.separator):
             self._read_metric(number, prefix, rest)
-        elif self._row_begin.match(rest) or (prefix and prefix["time"]):
-            if is_cut_off:
-                self._found.notes.append(f"The last line is cut off and was left out: {quote_line(line)}.")
-            else:
-                raise_damaged(number, line, "a line of `perf stat -x`")
-        elif is_cut_off and rest[:1].isdigit():
-            self._found.notes.append(f"The last line is cut off and was left out: {quote_line(line)}.")
+        elif (
+            self._row_begin.match(rest) or (prefix and prefix["time"]) or (is_cut_off and rest[:1].isdigit())
+        ):
+            self._found.refuse_row(number, line, is_cut_off, "a line of `perf stat -x`")
         else:
             self._found.n_passed += 1
 

@@ -8,8 +8,7 @@ from math import nan
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cmlib.io.formats.perf_lines import STARTED, OtherLines, raise_damaged, read_lines, split_lines
-from cmlib.io.formats.perf_runs import quote_line
+from cmlib.io.formats.perf_lines import OtherLines, line_around, read_lines, split_lines
 from cmlib.io.formats.readings import Readings, ReadOptions
 
 _PLACES = "core|die|cluster|cache|socket|node|thread"
@@ -74,9 +73,7 @@ def _find_patterns(text: str) -> list[str]:
     """Return the patterns for lines as the first ones with counts are; none if there are no such lines."""
     lines, position = [], 0
     while len(lines) < _MOST_CANDIDATES and (position := text.find('"counter-value"', position)) >= 0:
-        start = text.rfind("\n", 0, position) + 1
-        position = text.find("\n", position)
-        position = len(text) if position < 0 else position
+        start, position = line_around(text, position)
         if position - start <= _LONGEST_LINE:
             lines.append(text[start:position].rstrip("\r").encode(errors="replace").decode())
     written = pa.array(lines, pa.string())
@@ -133,11 +130,7 @@ class _OtherLines:
 
     def read(self, number: int, line: str, is_cut_off: bool) -> None:
         """Read one line."""
-        if not line or line.isspace():
-            return
-        if line.startswith("#"):
-            if line.startswith(STARTED):
-                self._found.starts[number] = line.removeprefix(STARTED)
+        if self._found.read_comment(number, line):
             return
         metrics = _read_metrics(line) if line.lstrip().startswith("{") and len(line) <= _LONGEST_LINE else []
         if metrics:
@@ -145,10 +138,7 @@ class _OtherLines:
             for metric in metrics:
                 self._found.metrics.append({"line": number, "event": None if is_beside else "", **metric})
         elif re.match(r' *\{ *"(?:interval|counter-value|cpu|core|socket|die|node|thread)"', line):
-            if is_cut_off:
-                self._found.notes.append(f"The last line is cut off and was left out: {quote_line(line)}.")
-            else:
-                raise_damaged(number, line, "a line of `perf stat -j`")
+            self._found.refuse_row(number, line, is_cut_off, "a line of `perf stat -j`")
         else:
             self._found.n_passed += 1
 

@@ -69,6 +69,37 @@ class OtherLines:
     n_passed: int = 0
     notes: list[str] = field(default_factory=list)
 
+    def read_comment(self, number: int, line: str) -> bool:
+        """Read a blank line or a comment, which may say when a run started; return True if the line is one."""
+        if line.startswith(STARTED):
+            self.starts[number] = line.removeprefix(STARTED)
+        return line.startswith("#") or not line or line.isspace()
+
+    def refuse_row(self, number: int, line: str, is_cut_off: bool, what: str) -> None:
+        """Raise FormatError for a damaged row; leave out the last line of a text if it is cut off.
+
+        Parameters
+        ----------
+        number, line, is_cut_off
+            As `read_lines` gives them.
+        what : str
+            What the line should be, such as ``a line of `perf stat -j```.
+
+        Raises
+        ------
+        FormatError
+        """
+        if not is_cut_off:
+            raise_damaged(number, line, what)
+        self.notes.append(f"The last line is cut off and was left out: {quote_line(line)}.")
+
+
+def line_around(text: str, position: int) -> tuple[int, int]:
+    """Return the start and the end of the line in which a position of a text lies."""
+    start = text.rfind("\n", 0, position) + 1
+    end = text.find("\n", position)
+    return start, end if end >= 0 else len(text)
+
 
 def split_lines(text: str) -> str:
     """Return the text with one kind of line ends and without characters that are no Unicode."""

@@ -4,7 +4,7 @@ import re
 
 from cmlib.io.formats import delimited
 from cmlib.io.formats.delimited import Heading, TableFormat
-from cmlib.io.formats.readings import FormatError, Program, Readings, ReadOptions, make_counts, make_metrics
+from cmlib.io.formats.readings import Program, Readings, ReadOptions, make_counts, make_metrics
 
 
 class ToplevCsv(TableFormat):
@@ -30,9 +30,7 @@ class ToplevCsv(TableFormat):
         FormatError
             If a row has another length, or a value or time is no number.
         """
-        heading = delimited.find_heading(text)
-        if heading is None or not cls.has_columns(heading):
-            raise FormatError("line 1 is no heading of toplev: Area,Value,Unit,…")
+        heading = cls.find_own_heading(text)
         rows = delimited.read_rows(text, heading)
         columns = dict(zip((name.lower() for name in heading.names), rows.columns, strict=True))
         units = [cls._BELOW_THRESHOLD.sub("", unit) for unit in columns["unit"]]
