@@ -259,7 +259,7 @@ def test_what_perf_refuses_is_told_in_its_words_and_with_what_helps(fake_perf, d
     monkeypatch.setattr(machine, "census", lambda: machine.Census(6, 5))
     done = cmlib("live", "--pid", os.getpid(), "--events", "r01")
     assert done.exit_code == 2 and not list(data.glob("*/*"))
-    assert "monitoring operations is limited.\n`cmlib doctor` tells" in done.stderr
+    assert "monitoring operations is limited.\n`cmlib doctor` lists" in done.stderr
     assert "CAP_PERFMON" in done.stderr and "Usage" not in done.stderr
 
 

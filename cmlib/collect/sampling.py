@@ -24,7 +24,7 @@ import pandas as pd
 from cmlib.collect import machine
 from cmlib.collect.record.execute import as_program, failure, find_program, run_supervised
 from cmlib.compress import OnlineRegression
-from cmlib.errors import last_lines, message, text_of
+from cmlib.errors import last_lines, text_of
 from cmlib.io import events
 from cmlib.io.archive import errors_as, now, program_folder, read_file, unpack
 from cmlib.io.archive.programs import check_names
@@ -207,9 +207,16 @@ def _sample(command, encodings, period, folder, label, store, copy=None):
         n_samples = store(parsed(pieces if copy is None else _copied(pieces, copy), reader))
     duration, processor_s = time.monotonic() - began, time.process_time() - processor_s
     if not n_samples and reader.n_unreadable:
-        raise SampleError(message(__file__, "no_sample", reader.n_unreadable, ", ".join(encodings)))
+        names = ", ".join(encodings)
+        raise SampleError(
+            f"perf wrote {reader.n_unreadable} counts, but no sample of {names}: does it have other names "
+            "for them?"
+        )
     if not n_samples:
-        raise SampleError(message(__file__, "ended", shlex.join(command), period, first))
+        raise SampleError(
+            f"`{shlex.join(command)}` ended before the first sample: give it more work, or take a shorter "
+            f"period than {period} {first}."
+        )
     return {
         "command": label or shlex.join(command),
         "events": encodings,

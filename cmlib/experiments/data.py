@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from cmlib import clean
 from cmlib.clean.series import FEWEST_SAMPLES
 from cmlib.collect.schedule import PINNED
-from cmlib.errors import NothingRecordedError, UnfitRecordingError, message
+from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.experiments.cache import cached
 from cmlib.experiments.event_tables import known_sums
 from cmlib.experiments.requested import resolve_names, split_names
@@ -45,44 +45,86 @@ TAKES_INTERVALS = "this takes intervals of one run: `perf stat -I 100 -x, -o FIL
 
 
 def programs(url: str, wanted: str = "all", *, modes: Sequence[str] = ()) -> list[str]:
-    """List the names of the programs in the store at `url` that were recorded in each of the `modes`.
+    """Select the recorded programs that a notebook can study.
 
-    `wanted` is "all" or names separated by commas; `modes` is a sequence of "ocoe" and "mlpx", empty for all
-    programs that have runs by interval. "all" leaves out programs that lack a mode, simulated ones and, if
-    there are others, imported ones, which other tools recorded.
+    Parameters
+    ----------
+    url : str
+        Store of recordings.
+    wanted : str, default "all"
+        Names separated by commas, or "all": every program that has runs in all `modes` and was counted. Programs that
+        other tools recorded are among "all" only if there are no others.
+    modes : sequence of {"ocoe", "mlpx"}, optional
+        Modes in which each program must have been recorded. Default: any runs by interval.
 
-    A NothingRecordedError, with the command to run, if no program or not the named one is recorded. An
-    UnfitRecordingError if a named one has no run in a mode that counts instructions and cycles, has a run of fewer
-    than 20 intervals in one, or is simulated where a mode is asked for; or if simulated and measured runs are
-    joined, in one folder or by the names. A ValueError if `wanted` holds no name.
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    NothingRecordedError
+        If no program, or not a named one, is recorded; the message has the command that records it.
+    UnfitRecordingError
+        If a named program lacks a mode, has a run of fewer than 20 intervals in one, or is simulated where a mode is
+        asked for; or if simulated and measured runs are joined, in one folder or by the names.
+    ValueError
+        If `wanted` holds no name.
     """
     runs = _in_intervals(store.runs(url))
-    lacking = {name: _lacking(of_program, modes) for name, of_program in runs.groupby("program")}
-    simulated = set(runs.loc[runs["source"] == VALGRIND, "program"])
-    complete = [name for name, lacks in lacking.items() if not lacks and name not in simulated]
-    if wanted == "all" and not complete:
-        kinds = " and ".join(_KINDS[mode] for mode in modes) or "in intervals"
-        raise NothingRecordedError(f"no program is recorded {kinds}. Record one: {how_to_record('NAME')}")
+    problems = {name: find_problem(group, modes) for name, group in runs.groupby("program")}
     if wanted == "all":
-        imported = set(runs.loc[runs["imported"], "program"])
-        return [name for name in complete if name not in imported] or complete
-    unknown = [name for name in split_names(wanted) if name not in lacking][:1]
-    todo = ""
-    for name in unknown:
-        refused = store.refused(url)
-        reasons = refused["reason"][refused["name"].str.split("/").str[1] == name]
-        todo = "\nLeft out: ".join([f"Record it: {how_to_record(name)}", *reasons])
-    names = resolve_names(wanted, lacking, about="the programs recorded", todo=todo)
+        return _all_usable(runs, problems, modes)
+    todo = _hint_for_unknown(url, wanted, problems)
+    names = resolve_names(wanted, problems, about="the programs recorded", todo=todo)
     for name in names:
-        if lacking[name]:
-            raise UnfitRecordingError(f"{name!r} has {lacking[name]}. What is missing: {how_to_record(name)}")
-    if 0 < len(of_valgrind := sorted(simulated & set(names))) < len(names):
-        raise UnfitRecordingError(message(__file__, "both_kinds", ", ".join(of_valgrind), wanted))
+        if problems[name]:
+            raise UnfitRecordingError(
+                f"{name!r} has {problems[name]}. What is missing: {how_to_record(name)}"
+            )
+    _refuse_mixed_sources(names, runs)
     return names
 
 
-def _lacking(runs, modes):
-    """What a program's runs lack for the modes, as part of a sentence; "" if nothing."""
+def _all_usable(runs, problems, modes):
+    """Names of the programs that were counted and have no problem; imported ones only if there are no others."""
+    simulated = _select_programs(runs, runs["source"] == VALGRIND)
+    usable = [name for name, problem in problems.items() if not problem and name not in simulated]
+    if not usable:
+        kinds = " and ".join(_KINDS[mode] for mode in modes) or "in intervals"
+        raise NothingRecordedError(f"no program is recorded {kinds}. Record one: {how_to_record('NAME')}")
+    imported = _select_programs(runs, runs["imported"])
+    recorded_here = [name for name in usable if name not in imported]
+    return recorded_here or usable
+
+
+def _select_programs(runs, mask):
+    """Names (set) of the programs of the runs (rows) that a mask selects."""
+    return set(runs.loc[mask.astype(bool), "program"])
+
+
+def _hint_for_unknown(url, wanted, recorded):
+    """How to record the first of the wanted names that is not recorded, and why its files were left out."""
+    unknown = [name for name in split_names(wanted) if name not in recorded]
+    if not unknown:
+        return ""
+    refused = store.refused(url)
+    reasons = refused["reason"][refused["name"].str.split("/").str[1] == unknown[0]]
+    return "\nLeft out: ".join([f"Record it: {how_to_record(unknown[0])}", *reasons])
+
+
+def _refuse_mixed_sources(names, runs):
+    """Raise an error if simulated and measured programs are selected together."""
+    simulated = sorted(_select_programs(runs, runs["source"] == VALGRIND) & set(names))
+    if simulated and len(simulated) < len(names):
+        raise UnfitRecordingError(
+            f"Simulated: {', '.join(simulated)}. The others were measured, and the two cannot be compared; study "
+            "them separately."
+        )
+
+
+def find_problem(runs, modes):
+    """Return why a program's runs cannot be used in some modes, as part of a sentence, or "" if they can."""
     if runs["source"].nunique() > 1:
         return "measured and simulated runs in one folder, and the two are never joined"
     if modes and VALGRIND in set(runs["source"]):
@@ -94,11 +136,13 @@ def _lacking(runs, modes):
         return "no run that counts both instructions and cycles"
     if modes and set(usable["mode"]) == {UNKNOWN}:
         return "no running shares, so that it is not known which of its counts are extrapolated"
-    if absent := [_KINDS[mode] for mode in modes if mode not in set(usable["mode"])]:
+    absent = [_KINDS[mode] for mode in modes if mode not in set(usable["mode"])]
+    if absent:
         return f"no run {' and none '.join(absent)} that counts instructions and cycles"
-    for run in usable[usable["mode"].isin(modes)].itertuples():
-        if run.n_intervals < FEWEST_INTERVALS:
-            return f"{run.n_intervals} intervals in run {run.run}, and {FEWEST_INTERVALS} are the fewest"
+    short = usable[usable["mode"].isin(modes) & (usable["n_intervals"] < FEWEST_INTERVALS)]
+    if len(short):
+        run = short.iloc[0]
+        return f"{run['n_intervals']} intervals in run {run['run']}, and {FEWEST_INTERVALS} are the fewest"
     return ""
 
 
@@ -254,7 +298,11 @@ def cleaned_runs(
     runs = store.runs(url, program=program).query("set in @sets")
     if runs.empty:
         todo = how_to_record(program)
-        raise NothingRecordedError(message(__file__, "no_recording", program, " or ".join(sets), todo))
+        wanted = " or ".join(sets)
+        raise NothingRecordedError(
+            f"program {program!r} has no recording of {wanted}; notebook 01 lists what it has. Record it: "
+            f"{todo}."
+        )
     for provenance in store.provenances(url, runs["run_id"]):  # worker processes read the runs
         note_read(provenance)
     job = functools.partial(_cleaned, url, method=method)

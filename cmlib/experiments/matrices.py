@@ -9,6 +9,7 @@ UnfitRecordingError if there are too few rows or no event that could explain the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,7 +20,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from cmlib import merge, rank
-from cmlib.errors import UnfitRecordingError, message
+from cmlib.errors import UnfitRecordingError
 from cmlib.experiments.cache import cached
 from cmlib.experiments.data import FEWEST_INTERVALS, cleaned_runs, refuse_simulated
 from cmlib.experiments.event_tables import event_table
@@ -246,7 +247,10 @@ def _without_ticking(runs, target):
     if len(ticking) and all(target.leaks_target(event) for counts in others for event in counts):
         named = ", ".join(f"{event} {rate:,.0f} times" for event, rate in ticking.items())
         of_target = " and ".join(sorted(target.events))
-        raise UnfitRecordingError(message(__file__, "fixed_rate", of_target, named, target.name))
+        raise UnfitRecordingError(
+            f"what was counted beside {of_target} happens at a fixed rate in time ({named} a second), and "
+            f"says nothing of {target.name}: record core events, which `cmlib doctor` lists."
+        )
     return runs.assign(counts=others), ticking
 
 
@@ -258,7 +262,10 @@ def choose_cycles(url: str, program: str, target: str) -> list[str]:
     names, chosen = choose_target(url, program, target)
     refuse_simulated(url, names, "clusters go with counted cycles.")
     if chosen != IPC:
-        raise UnfitRecordingError(message(__file__, "other_target", chosen.name))
+        raise UnfitRecordingError(
+            f"clusters of events go with cycles per instruction, and {chosen.name} is explained here: "
+            "notebook 03 has its events."
+        )
     return names
 
 
@@ -325,33 +332,50 @@ def core_runs(
 def _in_time(runs, target, per):
     """Matrix of the intervals of runs that count the most events; of several measured runs, the last is the
     hold-out."""
-    counted = [tuple(run.columns[run.notna().any()]) for run in runs["counts"]]
-    widest = max(counted, key=len)
-    alike = runs[[events == widest for events in counted]]
-    if INSTRUCTIONS in widest:
-        alike = alike.head(1)
-    known = max(1, len(alike) - 1)
-    most = _MOST_RUNS if _are_totals(alike) else _MOST_ROWS
-    n = -(-sum(map(len, alike["counts"].iloc[:known])) // most)
-    rows = [_rows(run.counts[list(widest)], run.seconds, target, per, n) for run in alike.itertuples()]
-    ends = [(0, 0)] * len(rows)
-    if target == IPC and not _are_totals(alike):
-        ends = [find_start_and_exit(y) for _, y in rows]
-    rows = [
-        (X.iloc[n_start : len(X) - n_exit], y.iloc[n_start : len(y) - n_exit])
-        for (X, y), (n_start, n_exit) in zip(rows, ends, strict=True)
-    ]
-    n_left_out = tuple(sum(numbers) for numbers in zip(*ends[:known], strict=True))
-    (X, y), other = _one_after_another(rows[:known]), rows[known] if len(rows) > known else None
-    happened = int((y > 0).sum())
-    if happened < FEWEST_INTERVALS:
-        numbers = happened, len(alike["counts"].iloc[0]), FEWEST_INTERVALS
-        raise UnfitRecordingError(message(__file__, "seldom", target.name, *numbers))
+    runs, counted = _runs_of_most_events(runs)
+    n_studied = max(1, len(runs) - 1)
+    n_intervals = sum(map(len, runs["counts"].iloc[:n_studied]))
+    most_rows = _MOST_RUNS if _are_totals(runs) else _MOST_ROWS
+    per_row = math.ceil(n_intervals / most_rows)
+    tables = [_rows(run.counts[counted], run.seconds, target, per, per_row) for run in runs.itertuples()]
+    cut = [(0, 0)] * len(tables)  # rows at the start and at the end of each run
+    if target == IPC and not _are_totals(runs):
+        cut = [find_start_and_exit(y) for _, y in tables]
+    tables = [_cut_ends(X, y, *rows) for (X, y), rows in zip(tables, cut, strict=True)]
+    X, y = _one_after_another(tables[:n_studied])
+    holdout = tables[n_studied] if len(tables) > n_studied else None
+    _refuse_seldom(y, target, len(runs["counts"].iloc[0]))
     if X.empty:
         raise UnfitRecordingError(
             f"{target.name} has no other event beside it that could explain it: record others together with it."
         )
-    return Matrix(X, y, other, target, ends=n_left_out)
+    n_left_out = tuple(sum(numbers) for numbers in zip(*cut[:n_studied], strict=True))
+    return Matrix(X, y, holdout, target, ends=n_left_out)
+
+
+def _runs_of_most_events(runs):
+    """The runs that count the most events, and these (list); of simulated runs, which are all equal, the first."""
+    counted = [tuple(run.columns[run.notna().any()]) for run in runs["counts"]]
+    most = max(counted, key=len)
+    runs = runs[[events == most for events in counted]]
+    if INSTRUCTIONS in most:
+        runs = runs.head(1)
+    return runs, list(most)
+
+
+def _cut_ends(X, y, n_start, n_exit):
+    """(X, y) of a run without its first `n_start` and its last `n_exit` rows."""
+    return X.iloc[n_start : len(X) - n_exit], y.iloc[n_start : len(y) - n_exit]
+
+
+def _refuse_seldom(y, target, n_intervals):
+    """Raise an error if the target happened in too few rows of `y` for a model."""
+    happened = int((y > 0).sum())
+    if happened < FEWEST_INTERVALS:
+        raise UnfitRecordingError(
+            f"what {target.name} takes happened in {happened} of {n_intervals} intervals, and a model takes "
+            f"{FEWEST_INTERVALS}: explain another event by `-p target=EVENT`, or record longer intervals."
+        )
 
 
 def _are_totals(runs):

@@ -8,7 +8,7 @@ or a slice is no multiple of the intervals.
 import numpy as np
 import pandas as pd
 
-from cmlib.errors import InputError, message
+from cmlib.errors import InputError
 
 _LENGTH_TOLERANCE = 0.1  # of a slice, relative, as a multiple of the intervals
 
@@ -29,7 +29,11 @@ def slice_rates(counts, running=None, *, slice_s=0.4):
     first = int(np.argmax(counted)) if counted.any() else len(counts)
     rates = _rates(counts.iloc[first:], running.iloc[first:], length).dropna(axis=1, how="all").dropna()
     if rates.empty:
-        raise InputError(message(__file__, "no_slice", len(counts), first, length))
+        raise InputError(
+            f"slice_rates: {len(counts)} intervals, of which the first {first} were not counted, hold no "
+            f"slice of {length} intervals beside the last one in which every event was counted. Run the "
+            "program longer, or count fewer events."
+        )
     return rates
 
 
@@ -40,7 +44,10 @@ def _intervals_a_slice(times, slice_s):
     interval = float(np.median(np.diff(times)))
     length = round(slice_s / interval)
     if length < 1 or abs(length * interval - slice_s) > _LENGTH_TOLERANCE * interval * length:
-        raise InputError(message(__file__, "no_multiple", slice_s, interval, max(length, 1) * interval))
+        raise InputError(
+            f"slice_rates: slices of {slice_s:g} s from intervals of {interval:.3g} s; take a multiple of "
+            f"the interval, such as {max(length, 1) * interval:.3g}, or record shorter intervals."
+        )
     return length
 
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pandas as pd
 
-from cmlib.errors import InputError, UnfitRecordingError, message
+from cmlib.errors import InputError, UnfitRecordingError
 from cmlib.rank.leaks import is_named_leak, require_ipc
 
 _MOST_STEPS = 200
@@ -219,7 +219,10 @@ def _checked_run(run, label):
     holes = run.isna().sum()
     if holes.any():
         event = holes.idxmax()
-        raise UnfitRecordingError(message(__file__, "gaps", label, event, holes[event], len(run)))
+        raise UnfitRecordingError(
+            f"{label}: event {event!r} has no count in {holes[event]} of {len(run)} intervals; fill the gaps "
+            "first, with cmlib.clean.clean_run."
+        )
     return run
 
 
@@ -228,7 +231,10 @@ def _require_same_work(runs):
     retired = np.array([run["instructions"].sum() for run in runs])
     ratio = retired / np.median(retired)
     for number in np.flatnonzero((ratio < 0.5) | (ratio > 2)):
-        raise UnfitRecordingError(message(__file__, "cut_off", number, retired[number], ratio[number]))
+        raise UnfitRecordingError(
+            f"run {number} retired {retired[number]:.3g} instructions, {ratio[number]:.2g} times the median "
+            "run's; it was cut off or is of another program or input, and can't be aligned with the rest."
+        )
 
 
 def _by_progress(run, n_steps):

@@ -11,7 +11,7 @@ import pandas as pd
 
 from cmlib.collect.machine.counter_census import supported
 from cmlib.collect.machine.host import perf_list, raw_config, tracepoint_id
-from cmlib.errors import CmlibError, InputError, message
+from cmlib.errors import CmlibError, InputError
 from cmlib.io import events
 from cmlib.io.events.naming import DEFAULT_SOFTWARE, GENERAL, HARDWARE, SOFTWARE
 
@@ -68,7 +68,11 @@ def default_events(known, modifier="u"):
     general = {name: events.encode(name, known, modifier) for name in GENERAL}
     chosen = events.core_events(known) or supported(general)
     if not chosen:
-        raise CmlibError(message(__file__, "no_general_events"))
+        raise CmlibError(
+            "this processor counts none of the general events: name those to count, as in --events "
+            "NAME,NAME. `perf list --details` shows what perf knows of it; --events all finds out which of "
+            "these count."
+        )
     return chosen
 
 
@@ -126,11 +130,22 @@ def _config(name, table):
     if ":" in name:
         if (number := tracepoint_id(name)) is not None:
             return f"2:{number}"
-        raise CmlibError(message(__file__, "no_tracepoint", name))
+        raise CmlibError(
+            f"event {name!r}: this kernel has no such tracepoint, or hides it from this user (root may "
+            "look): `perf list tracepoint` lists those that it shows"
+        )
     if table is None or name not in table.index:
-        raise CmlibError(message(__file__, "unknown", name, ", ".join(SOFTWARE), ", ".join(HARDWARE)))
+        software, generic = ", ".join(SOFTWARE), ", ".join(HARDWARE)
+        raise CmlibError(
+            f"event {name!r} is neither a software event ({software}), nor a generic one ({generic}), nor in "
+            "the event table of this processor. Any event can be given as NAME=CODE, such as "
+            "near_cache=0x443."
+        )
     if not table.at[name, "whole"]:
-        raise CmlibError(message(__file__, "further_settings", name))
+        raise CmlibError(
+            f"event {name!r} takes more than a code and a umask (`perf list --details` shows them): give the "
+            "whole number as NAME=CODE"
+        )
     return hex(raw_config(int(table.at[name, "code"]), int(table.at[name, "umask"])))
 
 
@@ -139,12 +154,16 @@ def _encoding_of_code(name, config, item):
     try:
         kind, number = _numbers(config)
     except ValueError as error:
-        raise CmlibError(message(__file__, "no_code", item)) from error
+        raise CmlibError(
+            f"event {item!r}: write NAME=CODE or NAME=TYPE:CODE, as in near_cache=0x443"
+        ) from error
     generic = _KINDS.get(kind, ())
     if number < len(generic):
         return events.encode(generic[number], pd.DataFrame())
     if kind != 4:
-        raise CmlibError(message(__file__, "unknown_type", item))
+        raise CmlibError(
+            f"event {item!r}: of perf's types 0 (generic), 1 (software) and 4 (raw) are known here"
+        )
     return events.encode(f"r{number:x}/name={name}/", pd.DataFrame())
 
 

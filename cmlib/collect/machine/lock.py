@@ -13,7 +13,7 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from cmlib.errors import CmlibError, message
+from cmlib.errors import CmlibError
 from cmlib.terminal import say
 
 _SHARED = "/run/lock", "/dev/shm", "/tmp"  # the first that all users may write to
@@ -69,7 +69,10 @@ def _open(file):
         # Opened without O_CREAT, with which Linux refuses another user's file in a folder that all may write to.
         descriptor = os.open(file, flags)
     except OSError as error:
-        raise CmlibError(message(__file__, "no_lock", file, error.strerror)) from error
+        raise CmlibError(
+            f"{file}, the lock of this host's counters, can't be opened: {error.strerror}. Remove it if it "
+            "is not a plain file, or name another folder in the environment variable CMLIB_LOCKS."
+        ) from error
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
         os.close(descriptor)
@@ -84,7 +87,10 @@ def _acquire(descriptor, file, wait):
     except BlockingIOError:
         holder = os.pread(descriptor, 1000, 0).decode(errors="replace") or "another process"
         if not wait:
-            raise CountersBusy(message(__file__, "in_use", holder, file)) from None
+            raise CountersBusy(
+                f"the counters are in use: {holder} ({file}). Two at a time spoil each other's counts: wait "
+                "until it has ended, or let this one wait with --wait."
+            ) from None
         say(f"waiting for {holder}", err=True)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 

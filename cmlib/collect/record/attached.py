@@ -23,7 +23,7 @@ from cmlib.collect.record import session
 from cmlib.collect.record.execute import PerfOutcome, check_perf, run_perf, signals_handled, stat_command
 from cmlib.collect.record.protocol import Request, encodings, fit_to_counters, plan_options
 from cmlib.collect.schedule import make_plans, with_second_reading
-from cmlib.errors import InputError, message, text_of
+from cmlib.errors import InputError, text_of
 from cmlib.io import events, perf
 from cmlib.io.archive import errors_as, locked, program_folder, programs, working_folder
 from cmlib.io.archive.programs import RecordError
@@ -61,7 +61,10 @@ def processes(pids):
     counted = []
     for pid in dict.fromkeys(pids):
         if not _runs(pid):
-            raise RecordError(message(__file__, "no_process", pid))
+            raise RecordError(
+                f"there is no process {pid}: `pgrep -a NAME` lists the numbers of those that run. Nothing was "
+                "recorded."
+            )
         process = psutil.Process(pid)
         counted.append({"pid": pid, "name": process.name(), "threads": process.num_threads()})
     names = ", ".join(dict.fromkeys(process["name"] for process in counted))
@@ -80,7 +83,11 @@ def cgroup(path, root="/"):
     mounts = [field[1] for field in fields if field[2] == "cgroup2"]
     inner = functools.reduce(str.removeprefix, mounts, path).strip("/")
     if not any(Path(mount, inner).is_dir() for mount in mounts) or "," in inner:
-        raise RecordError(message(__file__, "no_cgroup", path, " or ".join(mounts) or "a mount of cgroup2"))
+        folders = " or ".join(mounts) or "a mount of cgroup2"
+        raise RecordError(
+            f"there is no cgroup {path!r} under {folders}: `systemd-cgls`, or /proc/PID/cgroup of one of its "
+            "processes, shows its name."
+        )
     return AttachTarget(("-a", "-G", f"/{inner}"), f"cgroup {path} (running)", {"cgroup": path})
 
 
@@ -173,7 +180,10 @@ def record_attached(
     if not (seconds > 0 and math.isfinite(seconds)):
         raise InputError(f"a recording takes more than 0 seconds, got {seconds}.")
     if request.events == "all":
-        raise RecordError(message(__file__, "all_events"))
+        raise RecordError(
+            "what runs already is recorded in one run, which can't hold all events: name those to count, as "
+            "in --events branches,branch-misses."
+        )
     recordings = Path(folder or places.recordings_dir())
     programs.check_names(name, request.set_name or "ocoe")
     check_perf()
@@ -241,7 +251,11 @@ def _checked(done, plan, running):
     if frame.empty and done.ended == "perf":
         refusal = "\n".join(done.perf_stderr.partition(" Usage:")[0].strip().splitlines()[:_LINES_SHOWN])
         nothing = f"(nothing; exit code {done.perf_code})"
-        raise RecordError(message(__file__, "refused", counted, _named(running), refusal or nothing))
+        raise RecordError(
+            f"perf could not count {counted} of {_named(running)}:\n{refusal or nothing}\n`cmlib doctor` lists "
+            "what can be counted here. Processes of another user, a cgroup or the whole system take root, "
+            "or perf with CAP_PERFMON and CAP_SYS_PTRACE."
+        )
     if frame.empty or frame["time_s"].max() < plan.interval_ms / 1000:
         why = _ends(running).get(done.ended, "it ended")
         raise RecordError(f"{why} before the first interval of {plan.interval_ms} ms; nothing was recorded.")

@@ -21,7 +21,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cmlib.errors import CmlibError, InputError, InterpreterError, last_lines, message, text_of
+from cmlib.errors import CmlibError, InputError, InterpreterError, last_lines, text_of
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import is_text
 
@@ -88,7 +88,10 @@ def as_program(command):
 def noted(command):
     """A command (list of str) as text for metadata; RecordError if it holds bytes that are not UTF-8."""
     if not all(map(is_text, command)):
-        raise RecordError(message(__file__, "no_text", shlex.join(command)))
+        raise RecordError(
+            f"the command {shlex.join(command)!r} holds bytes that are not UTF-8, and could not be noted "
+            "with its runs: rename what it names, or put it into a script."
+        )
     return shlex.join(command)
 
 
@@ -150,12 +153,20 @@ def check_outcome(outcome, plan, command):
     if outcome.exit_code is None:
         events = ", ".join([*plan.pinned, *plan.events])
         said = said or f"perf wrote nothing, and ended with exit code {outcome.perf_code}"
-        raise RecordError(message(__file__, "refused", events, command, said))
+        raise RecordError(
+            f"perf could not count {events} under `{command}`:\n{said}\n`cmlib doctor` lists what can be "
+            "counted here."
+        )
     if outcome.exit_code:
         ended = failure(command, outcome.exit_code, outcome.program_stderr)
-        raise RecordError(message(__file__, "failed", ended))
+        raise RecordError(
+            f"{ended}\nA run is recorded only if its program succeeds; if this code means success, say so: sh "
+            "-c 'COMMAND || true'."
+        )
     if outcome.perf_code:
-        raise RecordError(message(__file__, "perf_failed", outcome.perf_code, command, said))
+        raise RecordError(
+            f"perf failed with exit code {outcome.perf_code} after `{command}` had ended:\n{said}"
+        )
 
 
 def ending(code):

@@ -20,7 +20,6 @@ from cmlib import places
 from cmlib.collect import machine
 from cmlib.collect.record.execute import as_program, check_outcome, execute
 from cmlib.collect.schedule import PROBE
-from cmlib.errors import message
 from cmlib.io import perf
 from cmlib.io.archive import errors_as, locked, now, program_folder, working_folder
 from cmlib.io.archive.programs import RecordError, add_run, check_comparable, check_names, existing_runs
@@ -46,14 +45,21 @@ def validate_run(frame, plan):
     """
     duration = frame["time_s"].max() if len(frame) else 0.0
     if duration < plan.interval_ms / 1000:
-        raise RecordError(message(__file__, "short", 1000 * duration, plan.interval_ms))
+        raise RecordError(
+            f"the program ended after {1000 * duration:.0f} ms, before the first interval of "
+            f"{plan.interval_ms} ms was over: give it more work, or take shorter intervals with "
+            "--interval-ms."
+        )
     refused = sorted(set(frame.loc[~frame["supported"], "event"]))
     if refused and plan.set != PROBE:
         raise RecordError(f"this machine can't count {', '.join(refused)}; see `cmlib doctor`.")
     counts, running = perf.series(frame)
     wanted = [*plan.pinned, *plan.events]
     if len(frame) != len(counts) * len(wanted) or not counts.columns.isin(wanted).all():
-        raise RecordError(message(__file__, "rows_missing", len(frame), len(counts), len(wanted)))
+        raise RecordError(
+            f"perf wrote {len(frame)} rows for {len(counts)} intervals of {len(wanted)} events: is the disk "
+            "full?"
+        )
     return _left_the_counters(counts[wanted], running[wanted]) if plan.mode == "ocoe" else ""
 
 
@@ -130,7 +136,11 @@ def _record_one(plan, meta, run_once, notify):
             return finished, outcome.raw
         notify(f"{meta['run']}: thrown away, {reason}")
         rejected.append(reason)
-    raise RecordError(message(__file__, "thrown_away", meta["program"], meta["run"], _ATTEMPTS, rejected[-1]))
+    program, run = meta["program"], meta["run"]
+    raise RecordError(
+        f"{program}/{run} was thrown away {_ATTEMPTS} times, the last time because {rejected[-1]}. "
+        "Something else uses the counters, or fewer are good than planned for: see `cmlib doctor`."
+    )
 
 
 def beginning(meta):
@@ -194,4 +204,7 @@ def _check_same_schedule(existing, plans, name):
     set_name, planned = plans[0].set, {plan.part for plan in plans}
     for run, meta in existing.items():
         if meta["set"] == set_name and meta["part"] not in planned:
-            raise RecordError(message(__file__, "other_schedule", name, run, set_name, len(plans)))
+            raise RecordError(
+                f"{name}/{run} belongs to another schedule of set {set_name!r}, which now has {len(plans)} "
+                "parts: record under another name or --set, or move the old runs away."
+            )
