@@ -14,6 +14,17 @@ from cmlib.experiments.event_tables import known_sums
 from cmlib.io.provenance import OTHERS_HARDWARE, Provenance
 from cmlib.io.recording import INSTRUCTIONS, Recording
 
+__all__ = [
+    "COUNTED_BY_HAND",
+    "check_sums",
+    "compare_modes",
+    "compare_with_counts_by_hand",
+    "describe_machines",
+    "describe_sets",
+    "list_impossible",
+    "total_counts",
+]
+
 MOST_PER_CYCLE = 1000  # occurrences of an event in a cycle; more cannot be true
 COUNTED_BY_HAND = Provenance(OTHERS_HARDWARE, ("an assembly program",), public_set="totals/deterministic")
 _REPEATABLE = 1e-6  # share of the count by hand within which counts of equal runs differ at most
