@@ -180,7 +180,7 @@ def test_an_outlier_alone_in_its_interval_takes_the_median_of_all():
     [
         ({"values": [1.0, math.nan, 2.0]}, "event 'x' has 2 finite samples of 3; cleaning needs at least 3"),
         ({"values": [math.nan] * 4}, "event 'x' has 0 finite samples of 4"),
-        ({"values": [1.0, 2.0, 3.0], "method": "magic"}, "'magic'; clean_series knows scaling, interpolate"),
+        ({"values": [1.0, 2.0, 3.0], "method": "magic"}, "'magic'; clean_series knows .*interpolate"),
         ({"values": [1.0, 2.0, 3.0], "running": [1.0, 1.0]}, r"running has shape \(2,\)"),
         ({"values": [1.0, 2.0, 3.0], "running": [1.0, 24.0, 1.0]}, "a running share is 24.0"),
         ({"values": [1.0, 2.0, 3.0], "n_long_tail": 0.0, "n_gaussian": 0.0}, "n_std is 0.0"),
