@@ -28,7 +28,7 @@ def test_a_file_is_shown_as_a_card_whose_command_comes_before_what_to_try(tmp_pa
     assert "app&lt;b&gt;.txt" in html and "<b>" not in html
     command = summary["first"]["separate"].partition("   (")[0]
     assert html.index("verdict") < html.index(f"<code>{command}</code>") < html.index("What to try")
-    assert f"{summary['first']['advice'][0]['at_most']:.0f}&nbsp;%" in html
+    assert f">{summary['first']['advice'][0]['at_most']:.0f}</td>" in html
     assert html.count("<svg") == len(summary["cycles"])
 
 
@@ -55,7 +55,13 @@ def test_the_page_is_whole_before_the_first_notebook_has_ended(tmp_path):
 def test_the_four_shares_are_drawn_where_slots_were_counted():
     cards = cmlib.summarize(places.shipped("recordings") / "gcc/mlpx12-p0-00.csv.gz", processor="amd_zen5")
     html = cards._repr_html_()
-    assert "slots of the pipeline" in html and "To decide it, record" in html
+    assert "slots of the pipeline" in html and "To narrow it down, record" in html
+    # Of two parts one is bounded by events, and the other by what is left of the category.
+    assert (
+        html.index("front-end latency</td>")
+        < html.index("front-end bandwidth</td>")
+        < html.index("memory</td>")
+    )
 
 
 def test_the_name_of_an_only_program_is_the_title_of_its_page(tmp_path):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import quote
 
@@ -78,7 +79,8 @@ def build_index(folder: str | Path, *, to_come: Sequence[str] = ()) -> Path:
         raise InputError(f"no results under {folder}: run {command_code('cmlib', 'run', folder.name)} first.")
     made = datetime.now(UTC).strftime(_TIME)
     write_answers(folder, summaries, results)
-    write_whole(folder / TERMS, page_template("terms.html.j2").render())
+    versions = results.sections[-1]["versions"] if results.sections else {"cmlib": version("cmlib")}
+    write_whole(folder / TERMS, page_template("terms.html.j2").render(versions=versions))
     if folder.parent.name == BY_PROGRAM:
         page = write_program_page(folder, summaries, results, made=made, to_come=to_come)
         _write_program_list(folder.parent)
@@ -123,10 +125,8 @@ def _write_overview(folder, summaries, results, *, made, to_come):
         programs=[describe_row(summary) for summary in summaries.values()],
         questions=[entry for entry in entries if not entry["is_study"]],
         studies=[entry for entry in entries if entry["is_study"]],
-        left_out=results.left_out,
         damaged=results.damaged,
         failed=results.failed,
-        versions=results.sections[-1]["versions"] if results.sections else {},
     )
     write_whole(folder / "index.html", page)
     return folder / "index.html"
@@ -147,7 +147,7 @@ def _describe_notebook(folder, manifest, files):
         "is_study": _is_study(name, files),
         "stopped": manifest.get("stopped", ""),
         "kinds": list(dict.fromkeys(str(Provenance(**entry)) for entry in manifest.get("data", []))),
-        "is_left_out": False,
+        "reason": "",
     }
 
 
@@ -165,7 +165,7 @@ def _describe_left_out(left_out, files):
         "address": left_out["stored"],
         "picture": None,
         "is_study": _is_study(name, files),
-        "is_left_out": True,
+        "reason": left_out["message"],
     }
 
 
@@ -201,6 +201,7 @@ def _write_program_list(folder):
         for summary in read_summaries(page.parent).values():
             rows.append(describe_row(summary))
             addresses.append(f"{quote(page.parent.name)}/index.html")
-    write_whole(folder / TERMS, page_template("terms.html.j2").render())
+    terms = page_template("terms.html.j2").render(versions={"cmlib": version("cmlib")})
+    write_whole(folder / TERMS, terms)
     page = page_template("programs.html.j2").render(rows=rows, addresses=addresses, categories=CATEGORIES)
     write_whole(folder / "index.html", page)

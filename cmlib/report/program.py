@@ -31,6 +31,8 @@ ANSWERS_VERSION = 3  # of answers.json, as docs/answers.md describes it
 CATEGORIES = ("retired", "bad speculation", "front end", "back end")  # in the order in which bars are stacked
 # What explains a piece of advice begins so.
 _EXPLANATION = re.compile(r"; | \(")
+# A category's two parts, which add up to it.
+_PARTS = {"front end": ("front-end latency", "front-end bandwidth"), "back end": ("memory", "core")}
 _LEVELS = ("", "front end", "back end", "memory")  # parents of the categories that the picture shows
 
 
@@ -195,24 +197,30 @@ def describe_row(summary: dict) -> dict:
     dict
         ``name``, ``simulated``, ``ipc`` (float or None), ``shares`` (list of the lower bounds of the four shares
         [% of the slots] in the order of CATEGORIES; None without an account), ``loss`` (str, Markdown: the largest
-        loss, or the headline where none is known), ``category`` (str) and ``action`` (str, Markdown: the first thing
-        to try) and ``at_most`` (float or None: what it saves at most [% of the cycles]).
+        loss, or the headline where none is known) and ``advice`` (list of dict: the first thing to try, or one for
+        each loss of about the same size; ``category``, ``action`` in Markdown, and ``at_most``, what it saves at most
+        [% of the cycles] or None).
     """
     account = summary["account"]
     shares = None
     if account:
         lows = {row["name"]: row["low"] for row in account["categories"] if not row["parent"]}
         shares = [lows.get(category, 0.0) for category in CATEGORIES]
-    advice = summary["first"]["advice"]
+    n_shown = len(account["limits"]) if account and account["how"] == "counted" else 1
     return {
         "name": summary["name"],
         "simulated": summary["simulated"],
         "ipc": summary["levels"].get("instructions a cycle"),
         "shares": shares,
         "loss": _describe_loss(summary),
-        "category": advice[0]["category"] if advice else "",
-        "action": _EXPLANATION.split(advice[0]["action"])[0] if advice else "",
-        "at_most": advice[0]["at_most"] if advice else None,
+        "advice": [
+            {
+                "category": row["category"],
+                "action": _EXPLANATION.split(row["action"])[0],
+                "at_most": row["at_most"],
+            }
+            for row in summary["first"]["advice"][: max(1, n_shown)]
+        ],
     }
 
 
@@ -248,7 +256,8 @@ def render_card(summary: dict, *, with_name: bool = True) -> Markup:
         page_template("program_card.html.j2").render(
             summary=summary,
             with_name=with_name,
-            decides=is_by_slots(summary),
+            label=_label_command(summary),
+            is_open=is_by_slots(summary) and summary["account"]["how"] == "open",
             first=first,
             advice=advice,
             command=command,
@@ -259,6 +268,16 @@ def render_card(summary: dict, *, with_name: bool = True) -> Markup:
     )
 
 
+def _label_command(summary):
+    """Return what stands above the command that is proposed."""
+    if summary["simulated"]:
+        return "To measure it, on a machine with hardware counters"
+    if not is_by_slots(summary):
+        return "To separate the rest, record"
+    # The command counts two categories; a third may then still be as large.
+    return "To decide it, record" if len(summary["account"]["limits"]) <= 2 else "To narrow it down, record"
+
+
 def _bars(summary):
     """The rows of a summary's picture (dicts of label, depth, low, high), and of what they are shares (str)."""
     if summary["cycles"]:
@@ -267,10 +286,26 @@ def _bars(summary):
     account = summary["account"]
     if not account:
         return [], ""
-    rows = [row for row in account["categories"] if row["parent"] in _LEVELS]
+    rows = _complete_parts([row for row in account["categories"] if row["parent"] in _LEVELS])
     depths = {"": -1}
     bars = []
     for row in rows:
         depths[row["name"]] = depths.get(row["parent"], -1) + 1
         bars.append(row | {"label": row["name"], "depth": depths[row["name"]]})
     return bars, "slots"
+
+
+def _complete_parts(rows):
+    """Add to the rows of an account the second part of a category of which only one part is bounded."""
+    by_name = {row["name"]: row for row in rows}
+    completed = []
+    for row in rows:
+        completed.append(row)
+        whole = by_name.get(row["parent"])
+        if whole is None or row["parent"] not in _PARTS:
+            continue
+        (other,) = set(_PARTS[row["parent"]]) - {row["name"]}
+        if other not in by_name:
+            low, high = max(0.0, whole["low"] - row["high"]), max(0.0, whole["high"] - row["low"])
+            completed.append({"name": other, "parent": row["parent"], "low": low, "high": high})
+    return completed
