@@ -470,3 +470,11 @@ def test_columns_of_words():
 )
 def test_programs_whose_names_begin_with_digits(heading):
     assert [program.name for program in read_text(heading).programs] == ["429.mcf", "470.lbm"]
+
+
+@pytest.mark.parametrize("name", ["Date", "Time", "EXEC"])
+def test_pcms_table_with_a_damaged_name_is_not_taken_for_another_table(name):
+    text = Path(registry.formats()["pcm-csv"].sample).read_text()
+    damaged = text.replace(f"{name};", f"{name[:-1]}x;", 1)
+    claims = {format for format, known in registry.formats().items() if known.sniff(damaged)}
+    assert damaged != text and claims <= {"pcm-csv"}

@@ -512,3 +512,14 @@ def test_the_heading_that_perf_repeats_begins_no_run():
     text = "".join([heading, *rows[:25], heading, *rows[25:]])
     (program,) = registry.read_counts(text)[1].programs
     assert program.counts["run"].unique().tolist() == [1] and len(program.counts) == 30
+
+
+def test_a_table_in_a_quoted_printable_mail_is_refused():
+    text = (
+        " Performance counter stats for './app':=0A=\n"
+        "           1706379      faults=0A=\n"
+        "             30588      pagefault:spf_vma_changed=0A=\n"
+        "=0A=\n"
+    )
+    with pytest.raises(FormatError):
+        registry.read_counts(text)

@@ -497,6 +497,8 @@ def _split_words(behind: str) -> tuple[str, str, str] | None:
         cgroup = words.pop()
     if len(words) != 1 or not _EVENT.fullmatch(words[0]):
         return None
+    if "=" in words[0] and "/" not in words[0]:  # faults=0A=: a mail whose lines are quoted-printable
+        return None
     return unit, words[0], cgroup
 
 
