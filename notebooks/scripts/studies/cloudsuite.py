@@ -225,12 +225,12 @@ if len(own) > 1:
         "in every first ten": [len(set.intersection(*all_first))],
         "shared by two": [measured], "labels shuffled": [shuffled.mean()],
         "at random": [FIRST**2 / n_events],
-        "p": [(1 + (shuffled <= measured).sum()) / (1 + len(shuffled))]}, index=[on])
+        "p": [(1 + (shuffled <= measured).sum()) / (1 + len(shuffled))]})
     display(results.table(
-        diversity.rename_axis("processor").reset_index(), "diversity",
-        "**Table.** The ten most important events of CloudSuite's programs: number of events in "
-        "the list of some program, of every program, and of two programs on average. p: share of "
-        "shuffles in which two programs share at most as many. Others' hardware.",
+        diversity, "diversity",
+        f"**Table.** The ten most important events of CloudSuite's programs on the {on}: number of "
+        "events in the list of some program, of every program, and of two programs on average. p: "
+        "share of shuffles in which two programs share at most as many. Others' hardware.",
         decimals={"shared by two": 1, "labels shuffled": 1, "at random": 1, "p": 2}))
     results.number("CloudSuite: events of the first ten that two programs share", measured,
                    "events", note=f"labels shuffled: {shuffled.mean():.1f}; at random: "
