@@ -122,3 +122,11 @@ def test_a_pass_without_one_of_the_levels_is_left_out():
     assert tuning.compare_levels(levels)["variation"][0] == pytest.approx(100)
     with pytest.raises(InputError, match="'p' has no pass with runs at two levels; it has 2 runs at low"):
         tuning.compare_levels(levels[levels["level"] == "low"])
+
+
+def test_several_runs_of_a_pass_may_share_a_level():
+    levels = levels_of({"low": [10, 11, 12, 13], "default": [11, 10, 13, 12], "high": [20, 22, 24, 26]})
+    merged = levels.replace({"level": {"default": "low"}})
+    (row,) = tuning.compare_levels(merged).to_dict("records")
+    assert row["runs"] == 12 and row["variation"] == pytest.approx(100)
+    assert row["p"] == pytest.approx(1 / 3**4, abs=0.006)

@@ -1,7 +1,7 @@
 """Measure how much a program's run time changes with each parameter that was changed alone.
 
 :func:`compare_levels` takes run times at two or more values (levels) of each parameter, and gives a DataFrame, a row
-a parameter. An InputError if no pass has a run at every level of a parameter.
+a parameter. An InputError if no pass has runs at two levels of a parameter.
 """
 
 import numpy as np
@@ -17,28 +17,29 @@ def compare_levels(levels: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
 
     A parameter's variation is 100·(t_slowest / t_fastest - 1), where t is the mean time of the runs at a level
     (CounterMiner, §V-D and Fig. 14; the paper does not define the variation that it prints). It is never 0, so it is
-    compared with variations by chance: the times of each pass are permuted among the levels 10,000 times.
+    compared with variations by chance: the times of each pass are permuted among its runs 10,000 times.
 
     Parameters
     ----------
     levels : DataFrame
-        A row a run, with the columns ``parameter``, ``level``, ``pass`` (number of the repetition; a pass makes each
-        run once) and ``seconds``. A run that several parameters share, such as one with all defaults, has a row for
-        each. Passes that lack a level are left out; runs of one pass and level are averaged.
+        A row a run, with the columns ``parameter``, ``level``, ``pass`` (number of the repetition; a pass makes the
+        same runs as every other) and ``seconds``. A run that several parameters share, such as one with all defaults,
+        has a row for each. Passes that lack a run are left out.
     seed : int, default 0
         Seed of the permutations.
 
     Returns
     -------
     DataFrame
-        A row a parameter, in the order in which they appear in `levels`, with the columns ``parameter``, ``runs``,
-        ``variation`` [%], ``by_chance`` (median of the permutations [%]) and ``p``: the share of permutations that
-        have at least the measured variation, multiplied by the number of parameters (Bonferroni), at most 1.
+        A row a parameter, in the order in which they appear in `levels`, with the columns ``parameter``, ``runs``
+        (number of those compared), ``variation`` [%], ``by_chance`` (median of the permutations [%]) and ``p``: the
+        share of permutations that have at least the measured variation, multiplied by the number of parameters
+        (Bonferroni), at most 1.
 
     Raises
     ------
     InputError
-        If no pass has a run at every level of a parameter, or there is a single level.
+        If no pass has runs at two levels of a parameter.
 
     Examples
     --------
@@ -51,33 +52,40 @@ def compare_levels(levels: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
     """
     rows = []
     for parameter, runs in levels.groupby("parameter", sort=False):
-        times = runs.pivot_table(index="pass", columns="level", values="seconds").dropna()
-        if times.empty or times.shape[1] < 2:
-            raise InputError(
-                f"parameter {parameter!r} has no pass with runs at two levels; it has {len(runs)} runs at "
-                f"{', '.join(map(str, runs['level'].unique()))}. Record each level once in every pass."
-            )
+        times, is_at_level = _complete_passes(parameter, runs)
         rng = np.random.default_rng(seed)
-        repeated = np.broadcast_to(times.to_numpy(), (_N_PERMUTATIONS, *times.shape))
-        by_chance = _variation(rng.permuted(repeated, axis=-1))
-        variation = _variation(times.to_numpy())
+        repeated = np.broadcast_to(times, (_N_PERMUTATIONS, *times.shape))
+        by_chance = _variation(rng.permuted(repeated, axis=-1), is_at_level)
+        variation = _variation(times, is_at_level)
         n_as_large = np.sum(by_chance >= variation * (1 - 1e-9))
         rows.append(
             {
                 "parameter": parameter,
-                "runs": len(runs),
+                "runs": times.size,
                 "variation": variation,
                 "by_chance": np.median(by_chance),
                 "p": (1 + n_as_large) / (1 + _N_PERMUTATIONS),
             }
         )
-    columns = ["parameter", "runs", "variation", "by_chance", "p"]
-    compared = pd.DataFrame(rows, columns=columns)
+    compared = pd.DataFrame(rows, columns=["parameter", "runs", "variation", "by_chance", "p"])
     compared["p"] = (len(compared) * compared["p"]).clip(upper=1)
     return compared
 
 
-def _variation(times):
-    """By how much the largest mean of the levels exceeds the smallest [%]; shape (..., n_passes, n_levels)."""
-    means = times.mean(axis=-2)
+def _complete_passes(parameter, runs):
+    """Times of the passes that have all runs (n_passes, n_runs), and whether a run is at a level (n_runs, n_levels)."""
+    passes = [own.sort_values("level", kind="stable") for _, own in runs.groupby("pass")]
+    fullest = max(passes, key=len)["level"].tolist()
+    times = np.array([own["seconds"].to_numpy(float) for own in passes if own["level"].tolist() == fullest])
+    if len(set(fullest)) < 2:
+        raise InputError(
+            f"parameter {parameter!r} has no pass with runs at two levels; it has {len(runs)} runs at "
+            f"{', '.join(map(str, runs['level'].unique()))}. Record each level in every pass."
+        )
+    return times, pd.get_dummies(fullest).to_numpy(float)
+
+
+def _variation(times, is_at_level):
+    """By how much the largest mean of a level exceeds the smallest [%]; `times`: shape (..., n_passes, n_runs)."""
+    means = times.mean(axis=-2) @ is_at_level / is_at_level.sum(axis=0)
     return 100 * (means.max(axis=-1) / means.min(axis=-1) - 1)

@@ -23,7 +23,7 @@
 # The papers recommend method A, because it needs fewer runs. This notebook asks whether the methods find the right parameter. The right one is known from other runs, in which a single parameter was changed. The study [number of runs](studies/number_of_runs.ipynb) asks how many runs each method needs.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (pagerank and sort on Spark, our own programs on one machine, software events; default parameters). Of the parameters that were changed alone, `default.parallelism` changes the time of pagerank most, by **126 %**, and `executor.cores` that of sort, by **29 %**. Method B names both of them, but so does a simple rank correlation of each parameter with the time. Method A names the right parameter in **1** of 2 programs if pairs are ranked by Friedman's H, and in **0** if they are ranked by the paper's residual variance. In the paper, `broadcast.blockSize` changes the time of sort by 111 %. Here it is **6.6 %**, and chance alone often gives as much.
+# > **Answer** (our own pagerank and sort on Spark, software events; the notebook's default parameters). Of the parameters that were changed alone, `default.parallelism` changes the time of pagerank most, by **126 %**, and `executor.cores` that of sort, by **23 %**. Method B names both of them, but so does a simple rank correlation of each parameter with the time. Method A names the right parameter in **1** of 2 programs if pairs are ranked by Friedman's H, and in **0** if they are ranked by the paper's residual variance. The paper's method A learns from hardware events in many intervals of a run; here it has software events and one row per run. In the paper, `broadcast.blockSize` changes the time of sort by 111 %. Here it is **6.6 %**, which is within chance.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas
@@ -54,17 +54,17 @@ notebook = begin("08_tuning", settings, program=program, n_events=n_events, n_se
                  seed=seed)
 results, workers = notebook.results, notebook.workers
 paper_values = paper("counterminer")["tuning"]
-BLUE, GRAY = "#0173b2", "#9aa0a6"
+BLUE, LIGHT_BLUE, GRAY = "#0173b2", "#9dc6e0", "#9aa0a6"
 FULL_NAMES = {abbr: each.name.removeprefix("spark.") for abbr, each in TABLE_IV.items()}
 
 # %% [markdown]
 # ## Data
 #
-# A run is one execution of a Spark program on a standalone cluster on one machine. The programs have the names and tasks of HiBench's programs, but they are our own code on generated input. They stand in for the paper's programs, which ran on a cluster of four nodes.
+# A run is one execution of a Spark program on a standalone cluster on one machine. The programs have the names and tasks of HiBench's programs, but they are our own code on generated input. They stand in for the paper's programs, which ran on a cluster of four servers.
 #
 # There are two kinds of runs. In runs with *random settings*, every parameter is drawn independently; both methods learn from these. In other runs, a *single parameter is changed*; these show which parameter is right.
 #
-# For each run with random settings, the execution time and the rate of each event are known. Where cycles were counted, a rate is per cycle. Otherwise it is per millisecond of processor time, so that long runs do not have higher rates.
+# For each run with random settings, the execution time and the rate of each event are known. Where cycles were counted, a rate is per cycle. Otherwise it is per millisecond of processor time (event `task-clock`, which is not among the events of the table). So long runs do not have higher rates.
 
 # %%
 try:
@@ -81,15 +81,7 @@ results.table(describe_tuned(tuned), "data", "**Table.** The runs with random se
               "machine that they ran on.")
 
 # %% [markdown]
-# The first runs of the first program, with the first two parameters and events:
-
-# %%
-runs = tuned[programs[0]].runs
-first = pd.concat([runs.seconds, runs.parameters.iloc[:, :2], runs.rates.iloc[:, :2]], axis=1)
-first.head().round(3)
-
-# %% [markdown]
-# The next table lists the parameters. Random values are drawn uniformly in the logarithm between *low* and *high*. These ranges determine the result: a parameter with a narrow range is unimportant by construction. Some parameters act only together with another setting, which is then set in all runs (column *needs*). `executor.cores` must be 1 for two of them. They act only in runs that drew this value.
+# The next table lists the parameters. Random values are drawn uniformly in the logarithm between *low* and *high*. These ranges determine the result: a parameter with a narrow range is unimportant by construction. Some parameters act only together with another setting (column *needs*), which is therefore made in all runs. The exception is `executor.cores`, which is a parameter itself: `network.timeout` and `reducer.maxSizeInFlight` act only in the runs in which it is 1.
 
 # %%
 table4 = {}
@@ -101,6 +93,14 @@ for abbr, each in TABLE_IV.items():
 table4 = pd.DataFrame(table4).T
 results.table(table4.rename_axis("abbr"), "table4", "**CounterMiner, Table IV.** Spark's "
               "parameters, the range of their random values here, and Spark's default.")
+
+# %% [markdown]
+# The first runs of the first program, with the first two parameters (by the abbreviations of Table IV) and events:
+
+# %%
+runs = tuned[programs[0]].runs
+first = pd.concat([runs.seconds, runs.parameters.iloc[:, :2], runs.rates.iloc[:, :2]], axis=1)
+first.head().round(3)
 
 # %%
 times = pd.concat({name: own.runs.seconds for name, own in tuned.items()}, names=["program"])
@@ -115,15 +115,15 @@ for name, own in tuned.items():
     correlation = stats.spearmanr(range(len(own.runs)), own.runs.seconds)
     seconds = own.runs.seconds
     trend[name] = {"shortest [s]": seconds.min(), "median [s]": seconds.median(),
-                   "longest [s]": seconds.max(), "p": correlation.pvalue,
-                   "correlation with the order": correlation.statistic}
+                   "longest [s]": seconds.max(), "rank correlation": correlation.statistic,
+                   "p": correlation.pvalue}
 results.table(pd.DataFrame(trend).T.rename_axis("program"), "trend", "**Table.** Execution times, "
-              "and their rank correlation with the order of the runs.")
+              "their rank correlation with the order of the runs, and its p-value.")
 
 # %% [markdown]
 # ## One parameter at a time
 #
-# The *variation* of a parameter is how much longer the program takes at the slowest level than at the fastest. With $\bar t_\ell$ as the mean time of the runs at level $\ell$,
+# The values of a parameter that is changed alone are called its *levels*: *low*, *default* and *high* of Table IV. The *variation* of a parameter is how much longer the program takes at the slowest level than at the fastest. With $\bar t_\ell$ as the mean time of the runs at level $\ell$,
 #
 # $$\mathrm{variation} = \left(\frac{\max_\ell \bar t_\ell}{\min_\ell \bar t_\ell} - 1\right) \times 100\,\%.$$
 #
@@ -145,11 +145,13 @@ np.testing.assert_allclose(tuning.compare_levels(example)["variation"], variatio
 tuning.compare_levels(example).round(2).style.hide(axis="index").format(precision=2)
 
 # %% [markdown]
-# The same follows for all parameters that were changed alone, each to both ends of its range in Table IV. One exception: in these runs `executor.cores` is 1 by default, which is also its low end. The difference between its *low* and *default* runs is therefore noise, which makes it a control.
+# The library makes the same comparison for all parameters that were changed alone. In these runs, `executor.cores` is 1 where it is not changed, because `network.timeout` needs 1 (Table IV). So its default is equal to its low end, and both are counted as *low*.
 #
 # Runs made in turn on one machine are a *session*. Times of different sessions cannot be compared.
 
 # %%
+is_same = (levels["parameter"] == "exc") & (levels["level"] == "default")
+levels.loc[is_same, "level"] = "low"
 levels["session of"] = levels["program"] + ", " + levels["session"]
 letters = dict(zip(levels["session of"].unique(), "ABCDEFGHIJKLMNOPQRSTUVWXYZ", strict=False))
 levels["letter"] = levels["session of"].map(letters)
@@ -183,9 +185,10 @@ shown = varied.assign(parameter=varied["parameter"].map(FULL_NAMES))
 shown = shown.rename(columns={"variation": "variation [%]", "by_chance": "by chance [%]",
                               "paper": "paper [%]"})
 results.table(shown, "variation", "**Table.** Variation of the execution time by each parameter "
-              "that was changed alone. *By chance*: median variation after exchanging times within "
-              "passes; it also grows with the effect. *p*: share of exchanges that vary at least "
-              "as much, times the number of parameters in the session.",
+              "that was changed alone. *By chance*: median variation if the times of each pass are "
+              "exchanged at random; it is larger where a parameter has an effect, because fast and "
+              "slow runs are then mixed. *p*: share of the random exchanges with at least the "
+              "measured variation, times the number of parameters in the session (Bonferroni).",
               decimals={"variation [%]": 1, "by chance [%]": 1, "p": 3, "paper [%]": 1})
 
 # %% [markdown]
@@ -198,17 +201,17 @@ right = clear.groupby("program")["parameter"].last().reindex(programs)
 # %% [markdown]
 # ## The two methods
 #
-# **Method B** fits boosted regression trees to the time $t$ as a function of the parameters $p_1 \dots p_m$. The importance of a parameter is the share of the squared error that splits on it remove, over all trees (Friedman 2001).
+# **Method B** fits boosted regression trees to the time $t$ as a function of the parameters $p_1 \dots p_m$. Each split of a tree reduces the squared error. The importance of a parameter is the share of its splits in the total reduction, over all trees (Friedman 2001).
 #
-# **Method A** takes two models. The first explains the performance by the events, and yields the $n$ most important ones, $e_1 \dots e_n$. Where cycles were counted, it explains the IPC of each interval, as in the papers. Otherwise it explains the time of each run. The second model explains the time by these events and all parameters together (GBRT paper, Eq. 9):
+# **Method A** takes two models. The first explains the performance by the events, and yields the $n$ most important ones, $e_1 \dots e_n$ (parameter `n_events`, 10 by default). Where cycles were counted, it explains the IPC of each interval, as in the papers. Otherwise it explains the time of each run. The second model explains the time by these events and all parameters together (GBRT paper, Eq. 9):
 #
 # $$\vec v = (e_1, e_2, \dots, e_n, p_1, p_2, \dots, p_m) \tag{9}$$
 #
-# In this model $\hat t$, the pairs of an event and a parameter are ranked. CounterMiner's measure is the *residual variance*. A plane is fitted to the predictions at the pair's values $x_i$ in each run $i$, with all other inputs at their means. The intensity of the pair is the sum of squared residuals:
+# In this model $\hat t$, the pairs of an event and a parameter are ranked. CounterMiner's measure is the *residual variance*. A plane is fitted to the predictions at the pair's values $x_i$ in each run $i$, with all other inputs at their means. The intensity of the pair, which is not normalized yet, is the sum of squared residuals:
 #
 # $$v = \sum_{i} \big(\hat t(x_i) - a - b^\top x_i\big)^2 \tag{12}$$
 #
-# Notebook 04 explains this reading of the paper's Eq. 12, and shows that the measure takes the curve of a single input for an interaction. Friedman's H does not. With $F_{ep}$ as the mean prediction for the pair's values, and $F_e$ and $F_p$ as those for a single input, each minus its mean over the runs,
+# [Notebook 04](04_interactions.ipynb) explains this reading of the paper's Eq. 12. It also shows that this measure takes the curve of a single input for an interaction, and that Friedman's H does not. For H, set the event and the parameter of all runs to their values in run $i$, and average the predictions: this is $F_{ep}$. Setting only one of them gives $F_e$ or $F_p$. Each of the three is centered: its mean over $i$ is subtracted. Then
 #
 # $$v^{H} = \sum_i (F_{ep} - F_e - F_p)^2.$$
 #
@@ -272,11 +275,11 @@ worked = pd.DataFrame({
     p: {"method B [%]": direct[p], "interaction with e, H [s²]": H(t, v, "e", p),
         "interaction with e, residual variance [s²]": residual_variance(t, v, "e", p)}
     for p in ("c", "d")}).T
-results.table(worked.rename_axis("parameter"), "example", "**Table.** The worked example.",
-              decimals=1)
+results.table(worked.rename_axis("parameter"), "example", "**Table.** The worked example: method B "
+              "names c, and method A names d.", decimals=1, data=())
 
 # %% [markdown]
-# The library computes the same faster. On the first program, both give the same importances:
+# The library (cmlib) is faster than these functions. The next cell checks on the first program that both give the same importances.
 
 # %%
 by_cell = method_A(runs, residual_variance)
@@ -288,7 +291,7 @@ np.testing.assert_allclose(tuning.rank_directly(runs, seed=seed), method_B(runs)
 # %% [markdown]
 # ## Method B: the parameters directly
 #
-# The model is fitted to `n_seeds` resampled sets of runs (drawn with replacement).
+# The model is fitted to `n_seeds` resampled sets of runs (20 by default). A resampled set has as many runs, drawn with replacement.
 
 
 # %%
@@ -323,22 +326,33 @@ resampled = dict(zip(jobs, parallel_map(lambda job: rank_resampled(*job), jobs, 
 resampled = pd.concat(resampled, names=["program", "set", "parameter"])
 
 # %%
+COLORS = {"right parameter": BLUE, "changed alone, smaller effect": LIGHT_BLUE,
+          "never changed alone": GRAY}
+
+
+def kinds_of(program, parameters):
+    """Say of each parameter how it changes the program's time when changed alone."""
+    was_changed = parameters.isin(levels.loc[levels["program"] == program, "parameter"])
+    right_one, smaller, never = COLORS
+    kinds = np.where(was_changed, smaller, never)
+    return np.where(parameters == right[program], right_one, kinds)
+
+
 bars = {}
 for name in programs:
     draws = resampled.loc[name, "method B"].unstack("parameter")
     bars[name] = stability.importance_spread(draws).rename_axis("parameter").reset_index()
-    is_alone = bars[name]["parameter"].isin(levels.loc[levels["program"] == name, "parameter"])
-    bars[name]["runs"] = np.where(is_alone, "also changed alone", "not changed alone")
+    bars[name]["kind"] = kinds_of(name, bars[name]["parameter"])
     bars[name]["label"] = bars[name]["parameter"].map(FULL_NAMES)
 figure, _ = plot.ranking(dict(list(bars.items())[:4]), value="mean", low="low", high="high",
-                         label="label", hue="runs", xlabel="importance for the time [%]",
-                         columns=2, colors={"also changed alone": BLUE, "not changed alone": GRAY})
+                         label="label", hue="kind", xlabel="importance for the time [%]",
+                         columns=2, colors=COLORS)
 results.figure(figure, "parameters", "**Figure.** Method B: importance of each parameter in models "
-               "of the execution time (at most four programs). Mean of the resampled sets and the "
-               "range of 90 % of them. Blue parameters can be compared with Fig. 14 above.")
+               "of the execution time. Mean of the resampled sets and the range of 90 % of them. "
+               "The first bar of a program should be dark blue.")
 
 # %% [markdown]
-# **Explore.** Do fewer runs name the same parameter? In JupyterLab, the panel below shows the first runs of a program. Move *runs*, and look whether the order in the table below the figure changes.
+# **Explore.** Would fewer runs have been enough? In JupyterLab, the figure below has controls, and a table of the first five parameters. Reduce *runs*, and see whether the first parameter changes.
 
 
 # %%
@@ -376,20 +390,19 @@ pairs = {}
 for name, measure in product(programs, ("h_statistic", "residual_variance")):
     pairs[name, measure] = tuning.rank_through_events(
         tuned[name].runs, n_events=n_events, measure=measure, seed=seed)
-IS_RIGHT, IS_OTHER = "right parameter, from Fig. 14", "other parameter"
 bars = {}
 for name in programs[:4]:
     frame = pairs[name, "h_statistic"].head(10)
     event = frame["event"].str.rpartition(":")[2].str.removeprefix("sys_enter_")
-    kind = np.where(frame["parameter"] == right[name], IS_RIGHT, IS_OTHER)
+    kind = kinds_of(name, frame["parameter"])
     bars[name] = frame.assign(pair=event + " × " + frame["parameter"].map(FULL_NAMES), kind=kind)
 figure, _ = plot.ranking(bars, value="importance", label="pair", hue="kind", columns=1,
-                         xlabel="importance of the pair [%]", colors={IS_RIGHT: BLUE,
-                                                                      IS_OTHER: GRAY})
+                         xlabel="importance of the pair [%]", colors=COLORS)
 results.figure(figure, "fig13", "**CounterMiner, Fig. 13, by Friedman's H.** Method A: the ten "
                "strongest pairs of an event and a parameter. Method A names the parameter of the "
-               "first bar. It is right if this bar is blue. System calls are shown without the "
-               "prefix of their tracepoint.")
+               "first bar. It is right if this bar is dark blue; if it is gray, the effect of its "
+               "parameter is not known. The last table of this page shows how often resampled runs "
+               "agree. System calls are shown without the prefix of their tracepoint.")
 
 # %%
 both = {}
@@ -405,14 +418,15 @@ both = pd.concat(both, names=["program"]).rename(FULL_NAMES, level="parameter")
 place = both.groupby("program").cumcount()
 both = pd.concat([both[place < 3], both[place >= 3]])
 results.table(both, "pairs", "**Table.** The three strongest pairs of each program by H, and their "
-              "importance by both measures. By the residual variance, all pairs of one event can "
-              "have nearly the same importance. Then the order of their parameters is arbitrary.",
+              "importance by both measures. The residual variance of an event with a strong curve "
+              "is nearly the same with every parameter. Then the order of the parameters is "
+              "arbitrary.",
               rows=3 * len(programs), decimals=1)
 
 # %% [markdown]
 # ## Who names the right parameter?
 #
-# The table compares the methods with two baselines. The *rank correlation* of a parameter with the time (Spearman, absolute value) needs no model. *Random choice* takes one of all parameters. Each method names a parameter from all runs, and once from each resampled set.
+# The table compares the methods with two baselines. The *rank correlation* of a parameter with the time (Spearman, absolute value) needs no model. *Random choice* takes one of all parameters. Each method is applied to all runs with random settings, and then to each resampled set of them.
 
 # %%
 named = []
@@ -458,8 +472,8 @@ results.numbers()
 # ## Limitations
 #
 # * Two programs and a few parameters are little. A parameter that was never changed alone could have a larger effect.
-# * Session C, with the paper's two parameters, was not recorded on an idle machine: other programs ran at a lower priority. The order of its runs is random in each pass. It is not the machine of the runs with random settings.
-# * The machines have two processors, and programs last about 10 to 30 s. The start of Spark is part of every run. On a cluster, other parameters may matter.
+# * The session of 2026-11-29, with the paper's two parameters, was not recorded on an idle machine: other programs ran at a lower priority. The order of its runs is random in each pass. It ran on another machine than the runs with random settings.
+# * The machines have two processors, and programs last 10 to 33 s. The start of Spark is part of every run. On a cluster, other parameters may matter.
 # * Software events count what the kernel does: system calls, page faults, packets. Of the processor itself they show nothing. The paper's method A ranks hardware events by a model of IPC, with one row per interval. Here it has one row per run, which takes its main advantage away.
 # * Parameters are drawn independently, so rank correlation works well. It misses a parameter whose best value lies in the middle of its range.
 # * Importance in a model is not a cause. The study [causes](studies/causes.ipynb) makes important events more frequent, and measures whether the time changes.
@@ -473,7 +487,7 @@ results.numbers()
 # papermill notebooks/08_tuning.ipynb out.ipynb -p program kmeans
 # ```
 #
-# The command makes 60 runs with random settings, and then changes single parameters. A Spark job of your own must first become such a program, see *add a program* in the documentation. Change `n_events` first: it is the number of events that method A pairs with the parameters.
+# The command makes 60 runs with random settings, and then changes single parameters. A Spark job of your own must first become such a program, see `docs/add-a-program.md`. Change `n_events` first: it is the number of events that method A pairs with the parameters.
 #
 # ## References
 #
