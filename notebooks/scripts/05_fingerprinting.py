@@ -15,12 +15,12 @@
 #
 # **Question.** A decision tree is trained on small programs, each with one known bottleneck. Can it name the bottlenecks of other programs?
 #
-# Yoo et al. (2012, called *the paper* here) write small programs, the *micro-benchmarks*, each in a form with a bottleneck (**P**, pathological) and in a healthy form (**N**). Runs are cut into *slices*, and a decision tree learns the class of a slice from its event counts. Then the tree names the class of each slice of another program.
+# Yoo et al. (2012, called *the paper* here) write small programs, the *micro-benchmarks*. Each has a form with a bottleneck (**P**, pathological) and a healthy form (**N**). One form at one size of its data is a *case*. Runs are cut into *slices*. A decision tree learns the class of a slice from its event counts, and then names the class of each slice of other programs.
 #
-# The counts are those of a processor if the micro-benchmarks were recorded on one. Otherwise they are simulated by Valgrind; these recordings come with cmlib. The first table says which. The tree is compared with a rule that learns nothing.
+# The counts are a processor's if the micro-benchmarks were recorded on one. Otherwise they are simulated by Valgrind; these recordings come with cmlib. The table *Data* says which. The tree is compared with a rule that learns nothing.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (micro-benchmarks and 19 other programs of this project, **simulated** by Valgrind, not measured; default parameters). Only in part, and a rule that learns nothing is about as good. A *case* is one form of a program at one size of its data. Five of the other programs were recorded after all choices of events and thresholds had been made. They have 7 cases with a bottleneck. The tree names it in **6** of them, the untrained rule in **7**. Of the 23 such cases of all programs, the tree names **18** and the rule **20**. Giving all cases the same class would name **12**. The tree raises fewer false alarms, in **5** of 23 healthy cases; the rule raises **11**. On the micro-benchmarks themselves the tree is right in **100.00 %** of the slices (paper: 99.96 %). This shows little, because the slices of a case are nearly copies of each other. When a whole micro-benchmark is left out of the training, the tree is right in **91 %** of the slices. The rule is right in **71 %**.
+# > **Answer** (micro-benchmarks and 19 other programs of this project, **simulated** by Valgrind, not measured; default parameters). Only in part, and a rule that learns nothing names about as many. Five of the 19 programs were recorded after all choices had been made. The tree names the bottleneck in **6** of their 7 cases, the rule in **7**. Over all 19 programs, the tree names **18** of 23 cases and the rule **20**; the best single class would be right in **12**. The tree raises fewer false alarms, in **5** of 23 healthy cases against **11**. Four of these five are programs that read arrays in order. On the micro-benchmarks themselves the tree is right in **100.00 %** of the slices (paper: 99.96 %), but the slices of a case are nearly copies. If a whole micro-benchmark is left out of the training, it is right in **91 %**.
 
 # %% tags=["parameters"]
 program: str = "all"  # a program recorded for fingerprinting, to be drawn; all: the paper's case
@@ -43,7 +43,7 @@ from cmlib.experiments.micro import fingerprint
 from cmlib.experiments.micro.processor_counts import compare_with_processor
 from cmlib.experiments.micro.programs import table_1
 from cmlib.experiments.micro.recordings import cut
-from cmlib.fingerprint.diagnosis import advice, score_programs
+from cmlib.fingerprint.diagnosis import score_programs
 from cmlib.fingerprint.key_events import discretize, eliminate
 from cmlib.fingerprint.unknown import UnknownRejector
 from cmlib.plot import flow
@@ -84,13 +84,13 @@ if not notebook.of_program:
 # * `P_CPU`: the core itself is the limit, for example because of mispredicted branches.
 # * Classes that begin with `N`: healthy. For simulated counts there is one healthy class, `N`. For measured counts there is one for each level.
 #
-# A slice whose counts are far from those of all training slices gets no class. It is *unknown*.
+# A slice whose counts are far from those of all training slices gets no class. It is *unknown*. Names of cases give the form and the size: in `hash_join-P-L3-2`, the data fit the third level, and it is the second such size.
 #
-# A slice of a measured run is 0.4 s long, as in the paper, and its counts are divided by its cycles. Valgrind simulates caches and a branch predictor, but no time. Therefore, a simulated slice is a fixed number of executed basic blocks, and its counts are divided by KCachegrind's estimate of cycles. With $I$ instructions, $M_{L1}$ misses of the first-level caches, $M_{LL}$ misses of the last level and $B$ mispredicted branches, it is
+# A slice of a measured run is 0.4 s long, as in the paper, and its counts are divided by its cycles. Valgrind simulates caches and a branch predictor, but no time. Therefore, a simulated slice is a fixed number of executed basic blocks, and its counts are divided by KCachegrind's estimate of cycles. The estimate charges 1 cycle for each of the $I$ instructions, 10 cycles for each miss of a first-level cache ($M_{L1}$) and for each mispredicted branch ($B$), and 100 cycles for each miss of the last level ($M_{LL}$):
 #
 # $$\mathit{cycles} = I + 10\,(M_{L1} + B) + 100\,M_{LL}$$
 #
-# Instructions, loads, stores and branches are counted exactly. Misses and mispredictions depend on the simulated caches (32 KiB, 256 KiB and 2 MiB) and predictor ([simulated counts](../docs/simulated-counts.md)). Names of simulated events begin with `sim.`.
+# Instructions, loads, stores and branches are counted exactly. Misses and mispredictions depend on the simulated caches (32 KiB, 256 KiB and 2 MiB), prefetcher and branch predictor ([simulated counts](../docs/simulated-counts.md)). Names of simulated events begin with `sim.`.
 
 # %%
 X, about = cut(recorded.key["micro"], slice_s=recorded.slice_s)
@@ -102,11 +102,11 @@ data = pd.DataFrame({name: {
     "cases": labels.index.get_level_values("program").nunique(), "slices": len(labels),
     "classes": labels["label"].nunique(), "events": X.shape[1], "counts per": recorded.per,
     "counted by": recorded.counted_by} for name, labels in data.items()}).T
-results.table(data.rename_axis("recorded"), "data", "**Table.** What was counted, and by what. A "
-              "*case* is one form of a program at one size of its data, or with one input.")
+results.table(data.rename_axis("recorded"), "data", "**Table.** *Data*: what was counted, "
+              "and by what. *Events* are those that the tree gets.")
 
 # %%
-X.droplevel("pass").head().round(2)
+X.reset_index(drop=True).head().round(2)
 
 # %%
 results.table(table_1(about), "table1", "**Fingerprinting, Table 1.** The micro-benchmarks that "
@@ -116,7 +116,9 @@ results.table(table_1(about), "table1", "**Fingerprinting, Table 1.** The micro-
 # %% [markdown]
 # ### What a simulation cannot distinguish
 #
-# A simulation without latencies does not see every bottleneck. Instructions that wait for each other cost the same as independent ones, and software that emulates floating point is only more instructions. So the tree is trained only on micro-benchmarks whose two forms differ in the simulation: in some case, a cause other than instructions is charged at least a tenth of the cycles of form P, and at least twice its share in form N. The programs that the tree is tested on are scored even if their forms do not differ. This section has no table if the counts are measured.
+# A simulation without latencies does not see every bottleneck. Instructions that wait for each other cost the same as independent ones, and software that emulates floating point is only more instructions. So the tree is trained only on micro-benchmarks whose two forms differ in the simulation. They differ if some cause other than instructions has at least 10 % of the estimated cycles of form P, and at least twice the share that it has in form N. One case is enough.
+#
+# The programs that the tree is tested on are scored even if their forms do not differ. If the counts are measured, this section has no table.
 
 # %%
 if recorded.simulated:
@@ -124,7 +126,7 @@ if recorded.simulated:
     causes = causes.rename(columns={"P": "P [%]", "N": "N [%]", "apart": "forms differ"})
     display(results.table(causes, "causes", "**Table.** All programs, with the case and the cause "
                           "for which the two forms differ most. *P* and *N*: share of the "
-                          "estimated cycles charged to this cause in both forms. If the forms do "
+                          "estimated cycles that this cause has in both forms. If the forms do "
                           "not differ, a classifier can hardly be right about both of them.",
                           decimals=1))
 
@@ -133,7 +135,7 @@ if recorded.simulated:
 #
 # Eight made-up slices have two events that matter and one that does not. A tree asks first for the event that says most about the class $C$. The entropy of the classes is $H(C) = 1.56$ bits: three slices of `P_Mem_M`, two of `P_CPU` and three of `N`.
 #
-# The question *memory misses ≤ 4?* is answered with *no* by exactly the three slices of `P_Mem_M`. The other five have an entropy of 0.97 bits, so 5/8 · 0.97 = 0.61 bits remain. The *gain* is 1.56 − 0.61 = 0.95 bits. The *gain ratio* divides this by the entropy of the answers, which is also 0.95 bits (3 *no*, 5 *yes*). It is 1: each answer is about the class.
+# The question *memory misses ≤ 4?* is answered with *no* by exactly the three slices of `P_Mem_M`. The other five have an entropy of 0.97 bits, so 5/8 · 0.97 = 0.61 bits remain. The *gain* is 1.56 − 0.61 = 0.95 bits. The *gain ratio* divides this by the entropy of the answers (3 *no*, 5 *yes*), which is also 0.95 bits. So it is 1, the largest possible value: who knows the class knows the answer.
 #
 # The question *mispredictions ≤ 4.5?* has a gain ratio of 1, too, but gains only 0.81 bits. The best question about instruction misses gains only 0.06 bits, and its gain ratio is 0.06.
 
@@ -147,13 +149,15 @@ slices.join(classes)
 # %% [markdown]
 # ## The algorithm
 #
-# **Key events.** Hundreds of events are too many to count at once. An event $E$ is rated by its gain ratio, after its values were cut into intervals. A set $S$ of $k$ events is rated by its merit (correlation-based feature selection, CFS). The merit is high if the events are correlated with the class, with mean $\overline{r_{cf}}$, and not with each other, with mean $\overline{r_{ff}}$:
+# The paper chooses a few *key events*, and then grows a tree on them. The tree comes first here, because it continues the example.
 #
-# $$GR(E) = \frac{H(C) - H(C \mid E)}{H(E)}, \qquad M_S = \frac{k\,\overline{r_{cf}}}{\sqrt{k + k(k-1)\,\overline{r_{ff}}}}, \qquad r(a, b) = 2\,\frac{H(a) + H(b) - H(a, b)}{H(a) + H(b)}$$
+# ### The tree: C4.5
 #
-# CFS adds the event that raises the merit most until none does. Events that it leaves out share the last rank. The event with the worst mean of both ranks is removed, and this is repeated (§3.1 of the paper).
+# The gain ratio of an event $E$ about the class $C$ is computed from entropies $H$:
 #
-# **Tree.** C4.5 asks *event ≤ threshold?* at each node. Of each event it takes the threshold with the largest gain. Of the events whose gain is at least average, it takes the one with the largest gain ratio. Both sides are split again until a side has one class.
+# $$GR(E) = \frac{H(C) - H(C \mid E)}{H(E)}$$
+#
+# At each node, C4.5 asks *event ≤ threshold?* For each event it takes the threshold with the largest gain. Among the events whose gain is at least average, it takes the one with the largest gain ratio. Both sides are split again until a side has a single class.
 
 
 # %%
@@ -207,7 +211,16 @@ results.table(leaves, "example", "**Table.** Made-up slices: the leaves of their
               "asks about memory misses first, and never about instruction misses.", data=())
 
 # %% [markdown]
-# The second half of the algorithm is the choice of key events. It is applied to the events that the tree is trained on.
+# ### The key events
+#
+# Hundreds of events are too many to count at once. Two rankings decide which events are kept (§3.1):
+#
+# * *By gain ratio*, after the values of each event were cut into a few intervals.
+# * *By CFS* (correlation-based feature selection). CFS builds a set $S$: it adds the event that raises the merit of the set most, until none does. The rank of an event is its place in this order; all events outside the set share the last rank. The merit of a set of $k$ events is high if its events are correlated with the class (mean $\overline{r_{cf}}$) and not with each other (mean $\overline{r_{ff}}$):
+#
+# $$M_S = \frac{k\,\overline{r_{cf}}}{\sqrt{k + k(k-1)\,\overline{r_{ff}}}}, \qquad r(a, b) = 2\,\frac{H(a) + H(b) - H(a, b)}{H(a) + H(b)}$$
+#
+# The event with the worst mean of its two ranks is removed. Then both rankings are made again without it.
 
 
 # %%
@@ -251,40 +264,43 @@ rates = X.loc[:, X.nunique() > 1]
 intervals = discretize(rates.to_numpy(), C.factorize()[0], C.nunique())
 E = pd.DataFrame(intervals, rates.index, rates.columns)
 E = E.loc[:, E.nunique() > 1]
-removed = pd.DataFrame(remove_worst(E, C), columns=["cell above", "gain ratio"])
-removed.insert(1, "library", list(eliminate(E, C).index))
-removed.index = pd.RangeIndex(1, len(removed) + 1, name="removed")
-results.table(removed, "removed", "**Table.** The events in the order in which they are removed, "
-              "by the cell above and by the library (`cmlib.fingerprint.key_events`), with their "
-              "gain ratio.", decimals=3)
+removed = pd.DataFrame(remove_worst(E, C), columns=["by remove_worst", "gain ratio"])
+removed.insert(1, "by the library", list(eliminate(E, C).index))
+kept = removed[::-1].set_axis(pd.RangeIndex(1, len(removed) + 1, name="place"))
+results.table(kept, "removed", "**Table.** The events of the tree, the best one first: it is "
+              "removed last. The function `remove_worst` and the library "
+              "(`cmlib.fingerprint.key_events`) should agree. Events whose values form a single "
+              "interval are not listed.", decimals=3)
 
 # %% [markdown]
 # ## How many events are needed?
 #
 # The figure shows the accuracy of the tree while the worst events are removed from *all* events that were counted. *10-fold* is the paper's way: the events are chosen from all slices, and random slices are held out. With *whole cases left out*, the events are chosen without the cases that are held out.
 #
-# For simulated counts, the events that are counted exactly take part here, but the tree below does not get them. Rates of loads, stores and branches identify the program rather than its bottleneck.
+# In simulated counts, loads, stores and branches take part here, but the tree below does not get them. They are counted exactly, and identify the program rather than its bottleneck.
 
 # %%
 sizes = [250, 160, 100, 60, 40, 25, 16, 10, 6, recorded.unmultiplexed, 4, 3, 2, 1]
 elimination, curves = fingerprint.key_event_curve(*everything, sizes, recorded.tree, seed=seed)
-figure, _ = plot.accuracy_curve(curves, x="n_events", xlabel="number of events", log=True,
-                                lines={"events of the tree below": X.shape[1]})
-results.figure(figure, "key-events", "**Figure.** Accuracy against the number of events left. Look "
+figure, _ = plot.accuracy_curve(curves, x="n_events", xlabel="number of events", log=True)
+results.figure(figure, "key-events", "**Figure.** Accuracy by the number of events that are "
+               "left; events that never vary are not counted. Look "
                "for the number below which it falls. Where the thin line covers the wide one, both "
                "ways agree.")
 
 # %% [markdown]
 # ## The tree
 #
-# The library's C4.5 (`cmlib.fingerprint.C45Classifier`) also charges an event for the choice of its threshold, and prunes branches that are not worth their leaves. It is trained on all slices. The cell above is trained on the mean of each case, because one row per case is enough for a tree without pruning. The two can ask in a different order if several questions are equally good.
+# The library's C4.5 (`cmlib.fingerprint.C45Classifier`) has two additions of Quinlan's: an event with many possible thresholds gets a lower gain, and branches that do not reduce the expected error are removed. It is trained on all slices.
 
 # %%
 model = UnknownRejector(recorded.tree, quantile=quantile, margin=margin)
 model.fit(X, C, groups=fingerprint.program_of(X))
 tree = model.classifier_
-meanings = {label: advice(label)[0] for label in tree.classes_}
-figure, _ = plot.decision_tree(tree.to_dict(), meanings=meanings)
+MEANINGS = {"P_Mem_L2": "waits for the second cache level",
+            "P_Mem_L3": "waits for the third cache level", "P_Mem_M": "waits for memory",
+            "P_CPU": "limited by the core", "N": "healthy"}
+figure, _ = plot.decision_tree(tree.to_dict(), meanings=MEANINGS)
 results.figure(figure, "fig02", "**Fingerprinting, Fig. 2.** The tree. Boxes with a frame are "
                "questions. Below each one are the answer *yes* and then the answer *no*. Colored "
                "boxes are classes, with the number of training slices. Follow the first line to "
@@ -294,15 +310,20 @@ results.figure(figure, "fig02", "**Fingerprinting, Fig. 2.** The tree. Boxes wit
 means = X.groupby("program").mean()
 leaves = pd.DataFrame(C45(means, C.groupby("program").first()),
                       columns=["condition", "class", "cases"])
-results.table(leaves, "rules", "**Table.** The leaves of the tree by the cell above. Compare the "
-              "questions and thresholds with the figure.")
+results.table(leaves, "rules", "**Table.** The leaves of another tree, which the function `C45` "
+              "grows on the mean counts of each case. If several events separate the classes "
+              "equally well, it may use other ones than the tree in the figure.")
 
 # %% [markdown]
 # ## How often is it right on micro-benchmarks?
 #
-# The paper holds out random slices (10-fold). This is an easy test if the slices of a case are alike, because near-copies of each held-out slice are in the training set. How alike they are is measured by the share of the variance of the rates that lies within cases (*variance* below). Three harder tests leave out whole runs, a working-set size, or a whole micro-benchmark with all its cases. A class that no other micro-benchmark has cannot be named in the last test.
+# The paper holds out random slices (*10-fold*). This is an easy test if the slices of a case are nearly copies: the tree has then seen what it is tested on. If they were exact copies, the share of the variance of the rates within cases (first table) would be 0 %. Three harder tests leave out more:
 #
-# There are two baselines. *One class for all* is the most frequent class. The *untrained rule* uses the estimate of cycles and nothing that was learned. If no cause is charged a tenth of the cycles, the slice is healthy. Else it has the class of the largest cause: last-level misses mean `P_Mem_M`, mispredictions `P_CPU`. First-level misses mean `P_Mem_L3` if at least half of them also miss the second level, else `P_Mem_L2`. A tenth and a half are round numbers that were not fitted. The rule was written after the tree. It needs simulated counts, because a processor's events have no such charges.
+# * *by run*: whole runs.
+# * *by size*: all cases of one size. Micro-benchmarks without a size are not in this row.
+# * *by program*: a whole micro-benchmark. A class that only one micro-benchmark has cannot be named in this test.
+#
+# There are two baselines. *Most frequent class* gives each slice the most frequent class of the training set. The *untrained rule* uses the estimate of cycles. It looks for the cause, other than instructions, that has the most cycles. If this cause has less than a tenth of the cycles, the slice is healthy. Otherwise the cause gives the class: last-level misses `P_Mem_M`, mispredictions `P_CPU`. First-level misses give `P_Mem_L3` if at least half of them also miss the second level, and `P_Mem_L2` if not. A tenth and a half are round numbers that were not fitted, but the rule was written after the tree. It needs simulated counts.
 
 
 # %%
@@ -323,7 +344,7 @@ def add_baseline(name, predicted):
 
 
 folds = fingerprint.table_2((X, about), everything, {}, recorded.tree, seed=seed)
-add_baseline("one class for all", np.full(len(C), C.mode()[0]))
+add_baseline("most frequent class", np.full(len(C), C.mode()[0]))
 if recorded.simulated:
     add_baseline("untrained rule", apply_rule(X))
 ten_fold = yoo["table_2"]["Micro-benchmarks"]["accuracy"]
@@ -332,43 +353,47 @@ within = fingerprint.share_within_cases(X)
 display(pd.DataFrame({"variance within cases [%]": [within]}).style.hide(axis="index"))
 results.table(folds, "table2", "**Fingerprinting, Table 2.** Accuracy on the micro-benchmarks [%], "
               "and the numbers of slices in the right and in a wrong class. The first rows are the "
-              "tree by kind of fold; the last ones are the baselines, which learn nothing. The "
-              "paper's tree has more classes.")
+              "tree, by kind of fold. The last rows are the baselines. The paper's tree has more "
+              "classes.")
 
 # %% [markdown]
 # ## How often is it right on other programs?
 #
-# The other programs have different code, one known bottleneck each, and a healthy form. A case counts as *named* if at least 90 % of its slices get the right class. A healthy case counts as a *false alarm* if more than 5 % of its slices get a P class. All programs are scored, including those whose forms a simulation cannot distinguish.
+# The other programs have different code, one known bottleneck each, and a healthy form. A case is *named* if at least 90 % of its slices get the right class. A healthy case is a *false alarm* if more than 5 % of its slices get a P class. All programs are scored, including those whose forms do not differ in the simulation.
 #
 # The programs are in three groups:
 #
-# * *Fixed beforehand*: programs that were recorded after the events, the thresholds and the prefetcher had been chosen.
-# * *Written afterwards*: programs that read arrays in order (streams) or emulate quadruple precision. They were written to test these choices, and nothing was changed for them.
-# * *In view*: programs that were looked at while the choices were made. Their scores are too good.
+# * *After the choices*: recorded when the events, the thresholds and the simulated prefetcher had been chosen.
+# * *Written as a test*: also after the choices, to test them with programs that read arrays in order (streams) or emulate quadruple precision.
+# * *Used for the choices*: looked at while the choices were made. Their scores are too good.
+#
+# The *best single class* is the most frequent class of the cases with a bottleneck.
+
 
 # %%
-FIXED = ["count_keys", "tree_walk", "graph_search", "varint", "median_filter"]
-AFTERWARDS = ["stream_sum", "stream_loop", "stream_copy", "stream_stride", "quadruple"]
+AFTER = ["count_keys", "tree_walk", "graph_search", "varint", "median_filter"]
+AS_A_TEST = ["stream_sum", "stream_loop", "stream_copy", "stream_stride", "quadruple"]
 names = X_unseen.index.get_level_values("program")
 classifiers = {"tree": model.predict(X_unseen[X.columns])}
 if recorded.simulated:
     classifiers["untrained rule"] = apply_rule(X_unseen)
 with_bottleneck = unseen.loc[unseen["label"].str.startswith("P"), "label"]
 most_cases = with_bottleneck.groupby("program").first().mode()[0]
-classifiers["one class for all"] = np.full(len(unseen), most_cases)
+classifiers["best single class"] = np.full(len(unseen), most_cases)
 scores = pd.concat({name: score_programs(labels, unseen["label"], names)
                     for name, labels in classifiers.items()}, names=["classifier"])
 case = scores.index.get_level_values("program").str.removeprefix("unseen-")
 benchmark = case.str.split("-").str[0]
 scores["case"] = case
-scores["group"] = np.select([benchmark.isin(FIXED), benchmark.isin(AFTERWARDS)],
-                            ["fixed beforehand", "written afterwards"], "in view")
+GROUPS = ["after the choices", "written as a test", "used for the choices"]
+scores["group"] = np.select([benchmark.isin(AFTER), benchmark.isin(AS_A_TEST)], GROUPS[:2],
+                            GROUPS[2])
 scores["healthy"] = scores["expected"].str.startswith("N")
 scores["counted"] = np.where(scores["healthy"], scores["pathological"] > 5, scores["right"] >= 90)
 
 # %%
 rows = {}
-for group in ["fixed beforehand", "written afterwards", "in view", "all programs"]:
+for group in [*GROUPS, "all programs"]:
     chosen = scores if group == "all programs" else scores[scores["group"] == group]
     for healthy, measure in [(False, "bottleneck named"), (True, "false alarms")]:
         of_kind = chosen[chosen["healthy"] == healthy]
@@ -378,8 +403,7 @@ for group in ["fixed beforehand", "written afterwards", "in view", "all programs
 unseen_table = pd.DataFrame(rows).T.rename_axis(["programs", "measure"])
 results.table(unseen_table, "unseen", "**Table.** Programs that the tree was not trained on: "
               "numbers of cases whose bottleneck is named (more is better), and of healthy cases "
-              "with a false alarm (fewer is better). *One class for all* gives each slice the most "
-              "frequent class of the cases with a bottleneck.")
+              "with a false alarm (fewer is better).")
 
 
 # %%
@@ -388,8 +412,8 @@ def write_label(row):
     return row["most"] + share
 
 
-order = {"fixed beforehand": 0, "written afterwards": 1, "in view": 2}
-tiles = scores.assign(given=scores.apply(write_label, axis=1), order=scores["group"].map(order))
+order = scores["group"].map(GROUPS.index)
+tiles = scores.assign(given=scores.apply(write_label, axis=1), order=order)
 tiles = tiles.reset_index().sort_values(["order", "case"])
 shown = [name for name in ("tree", "untrained rule") if name in classifiers]
 panels = {}
@@ -399,14 +423,16 @@ for title, rows in [("with a bottleneck", tiles[~tiles["healthy"]]),
     panels[title] = given[shown].reset_index("expected").rename(columns={"expected": "true class"})
 figure, _ = plot.class_tiles(panels)
 results.figure(figure, "unseen", "**Figure.** The true class of each case, and the class that most "
-               "of its slices get, with the share of these slices if it is below 100 %. From top "
-               "to bottom, separated by lines: fixed beforehand, written afterwards, in view. Look "
-               "for rows with different colors: these are errors.")
+               "of its slices get, with the share of these slices if it is below 100 %. Lines "
+               "separate the groups, in the order of the table. Look for rows with different "
+               "colors: these are errors.")
 
 # %% [markdown]
 # ### Unknown slices
 #
-# A slice is unknown if its distance to the nearest training slice exceeds a limit. The limit is `margin` times the distance within which the share `quantile` of the training slices have a slice of another micro-benchmark. Distances are Euclidean, between standardized logarithms of the rates. A limit is useful if more of the wrongly named slices than of the right ones are unknown.
+# A slice is unknown if its distance to the nearest training slice exceeds a limit. The limit is learned from the training slices: 99 % of them (parameter `quantile`) have a slice of another micro-benchmark within this distance. It is multiplied by the parameter `margin`. Distances are Euclidean, between standardized logarithms of the rates.
+#
+# The limit protects against errors only if wrongly named slices are unknown more often than rightly named ones.
 
 # %%
 plain = model.classifier_.predict(X_unseen[X.columns]) == unseen["label"].to_numpy()
@@ -417,32 +443,33 @@ for value in sorted({0.5, 1.0, 2.0, margin}):
     far = other.is_unknown(X_unseen[X.columns])
     rows.append((value, other.threshold_, 100 * far.mean(), 100 * far[plain].mean(),
                  100 * far[~plain].mean()))
-unknown = pd.DataFrame(rows, columns=["margin", "limit [sd]", "unknown [%]", "of the right [%]",
-                                      "of the wrong [%]"])
-results.table(unknown, "unknown", "**Table.** Share of the slices of other programs that is "
-              "unknown, by margin: of all slices, and of those that the tree alone names right or "
-              "wrong.", decimals=1)
+unknown = pd.DataFrame(rows, columns=["margin", "limit", "all slices [%]", "named right [%]",
+                                      "named wrong [%]"])
+results.table(unknown, "unknown", "**Table.** How many slices of the other programs are "
+              "unknown, by margin: in percent of all slices, of those that the tree names right, "
+              "and of those that it names wrong. *Limit* is in standard deviations.", decimals=1)
 
 # %% [markdown]
 # ## A program in slices
 #
-# The paper's only case is canneal of PARSEC: it labels two thirds of the slices `P_Mem_M`. The cause is a function that looks up each element of a netlist by name. The case is rebuilt here (`netlist`): a loader that looks up elements by name, followed by random swaps.
+# The paper looks at one program in slices, canneal of PARSEC. It labels two thirds of the slices `P_Mem_M`. The cause is a function that looks up each element of a netlist by name. We wrote a program that does the same (`netlist`): it loads elements into a map, looking each of them up by name, and then swaps elements at random. While it loads, the map outgrows one cache level after the other.
 #
-# **Explore.** In JupyterLab, choose a program and a slice: the rule that gave the slice its class is shown below the figure.
+# **Explore.** In JupyterLab, choose a program and a slice. The rule that gave the slice its class is shown below the figure.
 
 # %%
 profiles = diagnosis.profiles(model, recorded.key["unseen"] + recorded.key["own"],
                               slice_s=recorded.slice_s)
 netlist = next(name for name in profiles if "netlist-P" in name)
-by_length = {name: {recorded.slice_s: profile} for name, profile in profiles.items()}
-panel = explore.fingerprint(by_length, program=netlist if program == "all" else f"own-{program}",
+by_length = {name.removeprefix("unseen-").removeprefix("own-"): {recorded.slice_s: profile}
+             for name, profile in profiles.items()}
+drawn = netlist.removeprefix("unseen-") if program == "all" else program
+panel = explore.fingerprint(by_length, program=drawn,
                             unit="interval" if recorded.simulated else "s", per=recorded.per)
-notebook.widget(panel, "canneal", "**Figure.** One program, from left to right; by default the "
-                "rebuilt case, and with `program` another one. Above: the class of each slice and "
-                "the share of each class. Below: estimated cycles per instruction (simulated; more "
-                "are worse), or IPC (measured), in the colors of the classes. Look for stretches "
-                "of one color: these are phases. The dotted line marks the slice that the widget "
-                "explains.")
+notebook.widget(panel, "canneal", "**Figure.** Above: the class of each slice of a program, and on "
+                "the right the share of each class. Below: its estimated cycles per instruction if "
+                "the counts are simulated, or its IPC if they are measured. Compare the colors "
+                "with the curve: where the class changes and the curve does not, the change of "
+                "class may mean little. The dotted line is the slice that the widget explains.")
 
 # %% [markdown]
 # ## Result
@@ -455,7 +482,7 @@ for name, value in accuracy.items():
     results.number(f"accuracy on the micro-benchmarks, {name}", value, "%",
                    paper=ten_fold if name == "10-fold" else None)
 results.number("variance of the rates within cases", within, "%")
-for (group, measure), row in unseen_table.loc[["fixed beforehand", "all programs"]].iterrows():
+for (group, measure), row in unseen_table.loc[["after the choices", "all programs"]].iterrows():
     for name in classifiers:
         results.number(f"{group}, {measure}: {name}", row[name], f"of {row['cases']}")
 results.number("slices of the rebuilt canneal named P_Mem_M",
@@ -472,10 +499,11 @@ results.numbers()
 if recorded.simulated:
     compared = compare_with_processor(recorded.key["own"])
     display(results.table(compared, "hardware", "**Table.** Events per 1,000 instructions, counted "
-                          "by a processor and **simulated** by Valgrind. *Exact*: the simulation "
-                          "counts what is executed. *Modeled*: its caches or its predictor decide. "
-                          "Look at the column *ratio* (simulated / counted), which would be 1 for "
-                          "equal rates.", rows=20, decimals=3))
+                          "by a processor and **simulated** by Valgrind, and their ratio "
+                          "(simulated / counted). *Exact*: the simulation counts each instruction "
+                          "that it executes, so that ratios differ from 1 only because of the "
+                          "inputs and of micro-operations. *Modeled*: simulated caches or the "
+                          "predictor decide.", rows=20, decimals=3))
 
 # %% [markdown]
 # ## Limitations
@@ -483,8 +511,8 @@ if recorded.simulated:
 # * A simulation has caches, a prefetcher and a branch predictor. It has no latencies, no overlap of misses, no address translation and no kernel. A miss that a processor hides costs as much as one that it waits for.
 # * The simulated prefetcher fills only the second and the last level, and follows no stride. A processor's prefetcher serves streams in order. So false alarms on streams are errors of the simulation.
 # * Rates and thresholds belong to one processor or one simulation. A tree from simulated counts cannot be applied to a processor's counts; the table above shows how much rates differ.
-# * A class is the most similar one of the training set. Other problems may be present. False sharing, page faults and waiting for input or output have no micro-benchmark here.
-# * All bottlenecks are extreme: a form does one thing. Real programs mix several.
+# * The tree names one of its classes even if a program has another problem. False sharing, page faults and waiting for input or output have no micro-benchmark here.
+# * Each form of these programs does one thing. Real programs mix several bottlenecks.
 # * The study [hardware fingerprinting](studies/hardware_fingerprinting.ipynb) measures cache levels and the effect of the length of slices, if the micro-benchmarks were recorded on a processor.
 #
 # ## Your own program
@@ -496,7 +524,7 @@ if recorded.simulated:
 # papermill notebooks/05_fingerprinting.ipynb out.ipynb -p program myapp
 # ```
 #
-# Change `margin` first: a smaller one makes more slices unknown.
+# The notebook draws only programs that were recorded for fingerprinting. `bzip2` and `gcc` come with cmlib (simulated). Change `margin` first: a smaller one makes more slices unknown.
 #
 # ## References
 #
