@@ -15,6 +15,7 @@ from cmlib.anomaly.samples import smallest_range
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments import anomaly as study
 from cmlib.experiments.kernels import recordings
+from cmlib.plot import anomaly as draw_anomaly
 from cmlib.report import paper
 from tests.made_up_regions import make
 from tests.notebook_functions import functions_of
@@ -65,6 +66,99 @@ def test_errors_settle_over_all_runs_up_to_each(programs):
     errors = -model.fit(X).score_samples(X)
     assert series.index.tolist() == [1, 2, 3]
     assert series.loc[2].tolist() == pytest.approx([errors.var(), errors.mean()])
+
+
+def test_f1_counts_missed_runs_and_false_alarms():
+    assert study.f1_of_calls([False, False], [True, True]) == 1
+    assert study.f1_of_calls([True, True], [True, True]) == pytest.approx(2 / 3)
+    assert study.f1_of_calls([False], [True, False, False]) == pytest.approx(0.5)
+    assert study.f1_of_calls([True], [False]) == 0
+
+
+@pytest.fixture(scope="module")
+def case(programs):
+    return study.train_detector(programs["histogram"], seed=0)
+
+
+def test_rules_are_compared_on_the_test_runs(case):
+    called = study.call_runs(case)
+    good, bad = case.program.good, case.program.bad
+    assert list(called) == ["fixed, 10 %", "fixed, 20 %", "fixed, 40 %", study.PAPER_RULE,
+                            study.CALIBRATED, study.TIME, study.EVERY]  # fmt: skip
+    assert all([len(both[0]), len(both[1])] == [len(good), len(bad)] for both in called.values())
+    exceeding = case.detector.summarize(bad).groupby("run")["exceeding"].sum() > 0
+    assert called[study.PAPER_RULE][1] == exceeding.tolist()
+    # A larger change of length is rarer.
+    n_called = [sum(called[f"fixed, {share} %"][0]) for share in (10, 20, 40)]
+    assert n_called == sorted(n_called, reverse=True)
+    compared = study.compare_rules(case).set_index("rule")
+    every = compared.loc[study.EVERY]
+    assert every["false alarms"] == 100 and every["found"] == len(bad)
+    assert every["F1"] == pytest.approx(2 * len(bad) / (2 * len(bad) + len(good)))
+
+
+def test_a_detector_is_trained_again_on_the_same_runs(case):
+    again = study.retrain_detector(case, seed=0)
+    assert again.learned is case.learned and again.detector is not case.detector
+    threshold = case.detector.models_[0].threshold
+    assert again.detector.models_[0].threshold == pytest.approx(threshold)
+    assert study.retrain_detector(case, seed=1).detector.models_[0].threshold != threshold
+
+
+def test_the_largest_error_of_a_run_decides_by_the_papers_rule(case):
+    errors = study.errors_by_run(case)
+    kinds = errors["kind"].value_counts()
+    assert kinds.to_dict() == {"learned": len(case.learned), "good": len(case.program.good),
+                               "bad": len(case.program.bad)}  # fmt: skip
+    called = study.call_runs(case)[study.PAPER_RULE]
+    for kind, calls in zip(("good", "bad"), called, strict=True):
+        assert (errors.loc[errors["kind"] == kind, "largest"] > 2).tolist() == calls
+
+
+def test_the_cause_of_most_anomalous_runs_is_named(case):
+    runs = case.program.bad
+    firsts = [case.detector.causes(run)["counter"].iloc[0] for run in runs if case.detector.predict(run)]
+    assert study.most_frequent_cause(case.detector, runs) == pd.Series(firsts).mode()[0]
+    assert study.most_frequent_cause(case.detector, []) == ""
+
+
+def test_the_length_of_a_sample_changes_by_what_is_lost():
+    X = np.random.default_rng(0).random((50, 4))
+    model = Autoencoder(topologies=[(2,)], n_starts=1, random_state=0).fit(X)
+    scaled = [0.1 + 0.8 * (part - model.low_) / model.range_ for part in (X, model.reconstruct(X))]
+    before, after = (np.linalg.norm(part, axis=1) for part in scaled)
+    assert model.length_change(X) == pytest.approx(np.abs(after / before - 1))
+
+
+def test_plain_gradient_descent_learns_nothing_where_adam_does():
+    cells = functions_of("06_anomaly_detection", seed=0)
+    work = np.random.default_rng(0).uniform(0.1, 0.9, 1000)
+    x = np.column_stack([work, work])
+    error_of_mean = ((x - x.mean(axis=0)) ** 2).sum(axis=1).mean()
+    errors = []
+    for step in (cells["gradient_descent"], cells["Adam"]()):
+        returned = cells["reconstruct"](x, *cells["train"](x, 1, step))
+        errors.append(((x - returned) ** 2).sum(axis=1).mean())
+    assert errors[0] > 0.9 * error_of_mean and errors[1] < 0.1 * error_of_mean
+
+
+def test_the_gradient_of_the_training_cell_is_that_of_the_error():
+    cells = functions_of("06_anomaly_detection", seed=0)
+    x = np.random.default_rng(1).uniform(0.1, 0.9, (5, 3))
+    taken = []
+
+    def note(parameters, gradients):
+        taken.append(([p.copy() for p in parameters], [g.copy() for g in gradients]))
+
+    cells["train"](x, 2, note, epochs=1)
+    (parameters, gradients), step = taken[0], 1e-6
+    for part, gradient in enumerate(gradients):
+        for place in np.ndindex(gradient.shape):
+            moved = [[p.copy() for p in parameters] for _ in range(2)]
+            moved[0][part][place] += step
+            moved[1][part][place] -= step
+            high, low = (((x - cells["reconstruct"](x, *m)) ** 2).sum(axis=1).mean() for m in moved)
+            assert gradient[place] == pytest.approx((high - low) / (2 * step), abs=1e-6)
 
 
 def test_without_recordings_the_command_to_run_is_told(tmp_path, folder):
@@ -128,6 +222,27 @@ def test_dots_lie_in_their_programs_row_and_crosses_where_the_paper_has_a_number
     assert drawn["x"][:, 0].tolist() == [0.1, -0.2] and drawn["y"][:, 0].tolist() == [0.3]
     assert np.round(drawn["x"][:, 1]).tolist() == [0, 1] and np.round(drawn["y"][:, 1]).tolist() == [0]
     assert drawn["paper"][0, 0] == 0.9 and round(drawn["paper"][0, 1]) == 1
+
+
+def test_rules_have_a_dot_for_each_kernel_and_the_range_of_their_mean():
+    kernels = pd.DataFrame({"rule": ["x", "x", "y"], "F1": [0.2, 0.6, 1.0]})
+    ends = pd.DataFrame({("F1", "mean"): [0.4, 1.0], ("F1", "low"): [0.3, 1.0], ("F1", "high"): [0.5, 1.0]},
+                        ["x", "y"])  # fmt: skip
+    _, (ax,) = draw_anomaly.rules(kernels, ends, values={"F1": "F1"}, paper={"y": 0.9})
+    dots = np.concatenate([line.get_xdata() for line in ax.lines if line.get_marker() == "o"])
+    assert sorted(dots) == [0.2, 0.6, 1.0]
+    (ranges,) = ax.collections
+    assert [segment[:, 0].tolist() for segment in ranges.get_segments()] == [[0.3, 0.5], [1.0, 1.0]]
+    (cross,) = [line for line in ax.lines if line.get_marker() == "x"]
+    assert (cross.get_xdata()[0], cross.get_ydata()[0]) == (0.9, 1)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["x", "y"]
+
+
+def test_errors_of_runs_are_drawn_with_their_threshold():
+    errors = pd.DataFrame({"kind": ["learned", "good", "bad", "bad"], "largest": [0.5, 1.0, 30.0, 1.5]})
+    _, ax = draw_anomaly.errors_by_run(errors, threshold=2)
+    drawn = {line.get_label(): list(line.get_ydata()) for line in ax.lines}
+    assert drawn == {"learned": [0.5], "good": [1.0], "bad": [30.0, 1.5], "threshold": [2, 2]}
 
 
 def test_figures_leave_out_no_hue_no_column_and_no_level():

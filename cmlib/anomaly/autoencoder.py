@@ -230,6 +230,22 @@ class Autoencoder(BaseEstimator):
         """
         return -self.squared_errors(X).sum(axis=1)
 
+    def length_change(self, X: ArrayLike) -> np.ndarray:
+        """By which share the length of each scaled sample changes when it is reconstructed (§5.7).
+
+        Parameters
+        ----------
+        X : array-like of float, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float, shape (n_samples,)
+        """
+        scaled = self._scaled(X)
+        before = np.linalg.norm(scaled, axis=1)
+        after = np.linalg.norm(network.reconstruct(self.layers_, scaled), axis=1)
+        return np.abs(after - before) / before
+
     def _scale(self, X):
         """Scale samples so that the usual range of each counter becomes 0.1 to 0.9."""
         return 0.1 + 0.8 * (X - self.low_) / self.range_

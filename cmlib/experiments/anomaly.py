@@ -1,9 +1,10 @@
-"""Train detectors of anomalies on good runs of a program, and tell its slow runs.
+"""Train detectors of anomalies on good runs of a program, and compare rules that call runs anomalous.
 
 A run is a DataFrame, a row a sample: normalized counts of a passage through a region of code; columns function,
 location, and one for each counter. :func:`train_detector` takes a program's recordings, and gives a
-:class:`TrainedDetector`; :func:`error_variance_by_run` gives the errors after 1, 2, … runs (DataFrame). A
-ValueError if runs differ in their counters or hold values that are not finite.
+:class:`TrainedDetector`, which :func:`compare_rules`, :func:`errors_by_run` and :func:`most_frequent_cause` take;
+:func:`error_variance_by_run` gives the errors after 1, 2, … runs (DataFrame). A ValueError if runs differ in their
+counters or hold values that are not finite.
 """
 
 from __future__ import annotations
@@ -21,7 +22,30 @@ from cmlib.experiments.cache import cached
 from cmlib.io.events import CYCLES, counters_with_role
 from cmlib.locations import LOCATION_COLUMNS
 
-__all__ = ["error_variance_by_run", "slow_runs", "slowdown", "train_detector"]
+__all__ = [
+    "CALIBRATED",
+    "EVERY",
+    "PAPER_RULE",
+    "TIME",
+    "TrainedDetector",
+    "call_runs",
+    "compare_rules",
+    "error_variance_by_run",
+    "errors_by_run",
+    "f1_of_calls",
+    "most_frequent_cause",
+    "retrain_detector",
+    "slow_runs",
+    "slowdown",
+    "train_detector",
+]
+
+# Rules that call a run anomalous.
+PAPER_RULE = "paper's rule (mean + 2 sd)"
+CALIBRATED = "calibrated rule"
+TIME = "time alone"
+EVERY = "every run"
+_FIXED_SHARES = (10, 20, 40)  # changes of a sample's length [%], §5.7
 
 _EPS_SHARE = 0.05 / 8  # the paper's variances are about 8
 _FEWEST_OTHERS = 10
@@ -57,9 +81,18 @@ def _medians(*groups):
 class TrainedDetector:
     """A detector of one program, with the runs that it was trained on.
 
-    `program` are the program's recordings, as :func:`train_detector` was given them, of whatever type. `learned` are
-    the runs (DataFrames of samples) that the autoencoder learned, `others` those that calibrate its threshold (empty:
-    the learned ones do), `stopped` is True if training needed fewer runs than there are.
+    Attributes
+    ----------
+    program : object
+        The program's recordings, as :func:`train_detector` was given them.
+    detector : AutoPerf
+        Fitted.
+    learned : list of DataFrame
+        Runs that the autoencoder learned.
+    others : list of DataFrame
+        Runs that calibrate its threshold; if there are none, the learned ones do.
+    stopped : bool
+        True if training needed fewer runs than there are.
     """
 
     program: object
@@ -84,6 +117,147 @@ def train_detector(recorded: Any, *, max_runs: int = 100, seed: int = 0) -> Trai
     others = rest if len(rest) >= _FEWEST_OTHERS else []
     detector = AutoPerf(random_state=seed).fit(runs[:stop], others=others)
     return TrainedDetector(recorded, detector, runs[:stop], others, stop < len(runs))
+
+
+def retrain_detector(case: TrainedDetector, *, seed: int) -> TrainedDetector:
+    """Train a detector again on the runs that it learned, with other initial weights.
+
+    Parameters
+    ----------
+    case : TrainedDetector
+    seed : int
+        Of all random choices.
+
+    Returns
+    -------
+    TrainedDetector
+    """
+    detector = AutoPerf(random_state=seed).fit(case.learned, others=case.others)
+    return TrainedDetector(case.program, detector, case.learned, case.others, case.stopped)
+
+
+def f1_of_calls(good: Sequence[bool], bad: Sequence[bool]) -> float:
+    """Compute F1 of the calls of good and bad runs (§5.3).
+
+    Parameters
+    ----------
+    good, bad : sequence of bool
+        Whether each run was called anomalous.
+
+    Returns
+    -------
+    float
+        2 t_p / (2 t_p + f_p + f_n).
+    """
+    found = sum(bad)
+    missed = len(bad) - found
+    return 2 * found / (2 * found + sum(good) + missed)
+
+
+def call_runs(case: TrainedDetector) -> dict[str, tuple[list[bool], list[bool]]]:
+    """Call the test runs of a program anomalous or not, by each rule.
+
+    Parameters
+    ----------
+    case : TrainedDetector
+        Of one cluster of functions.
+
+    Returns
+    -------
+    dict of str to tuple of (list of bool, list of bool)
+        By rule, which good and which bad runs are called anomalous. Rules are changes of a sample's length by a fixed
+        share (``fixed, 10 %`` and more, §5.7), one sample beyond the threshold (the paper's rule, §3.3), the calibrated
+        rule of :class:`cmlib.anomaly.AutoPerf`, a median time above that of all learned runs (absent if no time was
+        counted), and calling every run anomalous.
+    """
+    kinds = (case.program.good, case.program.bad)
+    detector = case.detector
+    model = detector.models_[0].autoencoder
+    called = {}
+    for share in _FIXED_SHARES:
+        called[f"fixed, {share} %"] = tuple(
+            [
+                bool((100 * model.length_change(run[detector.counters_].to_numpy()) > share).any())
+                for run in runs
+            ]
+            for runs in kinds
+        )
+    called[PAPER_RULE] = tuple(
+        (detector.summarize(runs).groupby("run")["exceeding"].sum() > 0).tolist() for runs in kinds
+    )
+    called[CALIBRATED] = tuple(detector.predict_runs(runs) for runs in kinds)
+    if by_time := slow_runs(case.learned, *kinds):
+        called[TIME] = tuple(mask.tolist() for mask in by_time)
+    called[EVERY] = tuple([True] * len(runs) for runs in kinds)
+    return called
+
+
+def compare_rules(case: TrainedDetector) -> pd.DataFrame:
+    """Compare the rules of :func:`call_runs` on the test runs of a program.
+
+    Parameters
+    ----------
+    case : TrainedDetector
+
+    Returns
+    -------
+    DataFrame
+        A row for each rule: rule, F1, false alarms [% of the good runs], found (number of bad runs).
+    """
+    rows = [
+        {"rule": rule, "F1": f1_of_calls(good, bad), "false alarms": 100 * np.mean(good), "found": sum(bad)}
+        for rule, (good, bad) in call_runs(case).items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def errors_by_run(case: TrainedDetector) -> pd.DataFrame:
+    """Find the largest reconstruction error of each run.
+
+    Parameters
+    ----------
+    case : TrainedDetector
+        Of one cluster of functions.
+
+    Returns
+    -------
+    DataFrame
+        A row for each run: kind (learned, good or bad) and largest, the error of its sample with the largest one, in
+        standard deviations above the mean error of the learned samples. The threshold of the paper is 2.
+    """
+    detector = case.detector
+    model = detector.models_[0].autoencoder
+    learned = -model.score_samples(pd.concat(case.learned)[detector.counters_].to_numpy())
+    kinds = {"learned": case.learned, "good": case.program.good, "bad": case.program.bad}
+    rows = [
+        {"kind": kind, "largest": -model.score_samples(run[detector.counters_].to_numpy()).min()}
+        for kind, runs in kinds.items()
+        for run in runs
+    ]
+    errors = pd.DataFrame(rows)
+    return errors.assign(largest=(errors["largest"] - learned.mean()) / learned.std())
+
+
+def most_frequent_cause(detector: AutoPerf, runs: Sequence[pd.DataFrame]) -> str:
+    """Name the counter that most of the anomalous runs have as their first cause (§3.5).
+
+    Parameters
+    ----------
+    detector : AutoPerf
+        Fitted.
+    runs : list of DataFrame
+
+    Returns
+    -------
+    str
+        "" if no run is anomalous.
+    """
+    anomalous = [
+        run for run, is_anomalous in zip(runs, detector.predict_runs(runs), strict=True) if is_anomalous
+    ]
+    causes = [detector.causes(run)["counter"] for run in anomalous]
+    first = pd.Series([counters.iloc[0] for counters in causes if len(counters)], dtype=object)
+    return "" if first.empty else first.mode()[0]
 
 
 def error_variance_by_run(runs: Sequence[pd.DataFrame], *, seed: int = 0) -> pd.DataFrame:

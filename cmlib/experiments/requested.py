@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from cmlib.errors import InputError, NothingRecordedError
 from cmlib.shell import command_line
 
-__all__ = ["resolve_names"]
+__all__ = ["resolve_names", "split_names"]
 
 _MOST_SHOWN = 5
 
@@ -35,8 +35,18 @@ def resolve_names(wanted: str, known: Iterable[str], *, about: str, todo: str) -
     return names
 
 
-def split_names(text):
-    """List of the names (str) in a text (str), separated by commas; empty if there are none."""
+def split_names(text: str) -> list[str]:
+    """Split a text at its commas into names.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    list of str
+        Without blanks around them; empty if there are none.
+    """
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
