@@ -15,7 +15,7 @@
 #
 # **Question.** Which tables and figures of the five papers are reproduced, on whose data, and which numbers agree with the papers'?
 #
-# This notebook measures nothing. It reads the results of the other notebooks of one run: all of them in full (`cmlib run paper`, the *paper profile*) or quickly on less data (`cmlib run smoke`). Every result names the recordings that were read for it. Whose data a figure shows is taken from there, and not from a list that somebody keeps.
+# This notebook measures nothing. It reads the results of the other notebooks of one run. A run executes them in full (`cmlib run paper`, called the *paper profile*) or quickly on less data (`cmlib run smoke`). Every result names the recordings that were read for it. Whose data a figure shows is taken from there, and not from a list that somebody keeps.
 #
 # | paper | method | notebooks |
 # |---|---|---|
@@ -26,7 +26,7 @@
 # | *Online regression* (Wu and Mencer) | lines in place of samples | [07](07_compression.ipynb), [recording_lines](studies/recording_lines.ipynb) |
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (paper profile with all public sets, default parameters). Of the **57** tables and figures of the five papers, **7** are reproduced and **50** in part. The seven are diagrams and lists, so no measurement is reproduced completely. The others show fewer programs than the paper or programs that stand in for them, and many show software events in place of hardware counters. Where a paper prints a quantity for several programs that were measured here, **60** numbers can be compared. **25** of them agree within a quarter of the paper's number. If each program is compared with the paper's number for another program, **26.1** agree. So the numbers agree no more often than by chance.
+# > **Answer** (paper profile with all public sets, default parameters). Of the **57** tables and figures of the five papers, **7** are reproduced and **50** in part. The seven are diagrams and lists, so no measurement is reproduced completely. The others show fewer programs than the paper or programs that stand in for them, and many show software events in place of hardware counters. **60** numbers of single programs, in quantities that were measured for several programs, can be compared with the paper's. **25** of them agree within a quarter of the paper's number. If each program is compared with the paper's number for another program, **26.1** agree. So the numbers agree no more often than by chance. Most findings of CounterMiner are not confirmed (table near the end).
 
 # %% tags=["parameters"]
 settings: dict = {}  # profile: smoke, paper or live; results_folder
@@ -124,7 +124,7 @@ pd.DataFrame([{"data": one.kind, "public set": one.public_set, "programs": len(o
                "first events": ", ".join(one.events[:3])} for one in read])
 
 # %% [markdown]
-# The state follows from these rows. The set `spec-llc` holds cases of the paper, which are counted as such. Recordings without a set are cmlib's own, of programs of Debian, and are called stand-ins. In both cases the item is reproduced in part only.
+# The state follows from these rows. The set `spec-llc` holds cases of the paper, which are counted as such. Without the set, the notebook reads cmlib's own recordings of programs of Debian, which are stand-ins. Either way the item is reproduced in part only.
 
 # %%
 items = reproduction(folder, manifests.values())
@@ -207,7 +207,7 @@ print(f"shuffled: {count_shuffled(list(example['here']), list(example['paper']))
 example
 
 # %% [markdown]
-# The numbers come from tables of other notebooks. CounterMiner's Table I prints the share of samples below a threshold. That share is above 90 % for any distribution (Cantelli's inequality) and could not have disagreed. So the share of samples *above* the threshold is compared. F1 and false alarms of AutoPerf are those of notebook 06's calibrated rule; of the paper's own rule, that notebook keeps only means.
+# The numbers come from tables of other notebooks. CounterMiner's Table I prints the share of samples below a threshold. That share is above 90 % for any distribution (Cantelli's inequality), so it agrees whatever is measured. So the share of samples *above* the threshold is compared. F1 and false alarms of AutoPerf are those of notebook 06's calibrated rule; of the paper's own rule, that notebook keeps only means.
 
 # %%
 COLUMNS = ["quantity", "program", "here", "paper", "data", "notebook"]
@@ -259,7 +259,7 @@ comparisons = [
 ]
 
 # %% [markdown]
-# Three more numbers are of single programs. Two say how much Spark's broadcast block size (bbs) and network timeout (nwt) change the time of sort (CounterMiner, Fig. 14). The third is the share of canneal's time slices that wait for memory (fingerprinting paper, §4). Sort was recorded twice; the later recording is used.
+# Three more numbers are of single programs. Two say how much Spark's broadcast block size (bbs) and network timeout (nwt) change the time of sort (CounterMiner, Fig. 14). The third is the share of time slices that wait for memory, of canneal in the fingerprinting paper (§4) and of a rebuilt, simulated one here. Sort was recorded twice; the later recording is used.
 
 # %%
 numbers = pd.DataFrame(
@@ -329,7 +329,7 @@ results.table(compared[["quantity", "program", "here", "paper", "ratio", "agrees
 # %% [markdown]
 # ## Numbers that are not compared
 #
-# The papers' texts mostly print means over programs, extremes and claims. The corresponding numbers here are of other and fewer programs, so a ratio near 1 is no agreement. The next table shows them without a verdict.
+# The papers' texts mostly print means over programs, extremes and claims. The corresponding numbers here are means of other and fewer programs, so a ratio near 1 is no agreement. The next table shows them without a verdict.
 #
 # Three numbers are left out because they could hardly have disagreed:
 #
@@ -361,7 +361,8 @@ means = printed[~could_not_disagree & ~is_compared].rename(columns={"value": "he
 means["number"] = means["name"] + means["unit"].map(lambda unit: f" [{unit}]" if unit else "")
 means["ratio"] = means["here"] / means["paper"]
 results.table(means[["number", "here", "paper", "ratio", "data", "notebook", "note"]], "means",
-              "**Table.** Numbers of the papers' texts beside those of other programs.", rows=100)
+              "**Table.** Numbers that the papers print, and the corresponding ones here.",
+              rows=100)
 
 # %% [markdown]
 # ## CounterMiner's findings
@@ -371,16 +372,16 @@ results.table(means[["number", "here", "paper", "ratio", "data", "notebook", "no
 # | finding | section | asked in | data | answer |
 # |---|---|---|---|---|
 # | Multiplexing causes large errors. | II-B | [02](02_cleaning.ipynb) | own hardware | In part. About half of the mean error over all events is a difference between runs. |
-# | Outliers and missing values cause them. | II-B | [outliers](studies/outliers.ipynb), [missing_counts](studies/missing_counts.ipynb) | own and others' hardware | No. Most outliers are bursts of the program, and zeros are counts where perf prints running shares. |
+# | Outliers and missing values cause them. | II-B | [outliers](studies/outliers.ipynb), [missing_counts](studies/missing_counts.ipynb) | own and others' hardware | No. Most outliers are bursts of the program. Zeros are true counts if perf prints running shares, as it does today. |
 # | Errors grow with the number of events. | II-B, V-A | [more_events](studies/more_events.ipynb) | others' hardware, replayed | Yes. |
 # | Fewer than half of the events are Gaussian. GEV fits the others best. | III-B | [outliers](studies/outliers.ipynb) | own hardware | Yes. Far fewer are Gaussian than in the paper. GEV fits most of the others best. |
-# | Almost all samples are below mean + 5 sd. | III-B | [02](02_cleaning.ipynb) | own hardware | Yes, but at least 96 % are for any distribution. |
+# | Almost all samples are below mean + 5 sd. | III-B | [02](02_cleaning.ipynb) | own hardware | Yes, but at least 96 % of the samples are below it for any distribution. |
 # | Cleaning removes most of the error. | V-A | [02](02_cleaning.ipynb), [repair](studies/repair.ipynb) | own and others' hardware | No. The paper's cleaning changes little on our recordings and adds to the error where the truth is exact. |
 # | At most 20 events should be counted at a time. | V-A | [more_events](studies/more_events.ipynb) | others' hardware, replayed | No limit shows at 20: the error grows before and after it. |
 # | Fewer events make a better model of IPC. | V-B | [03](03_ranking.ipynb) | own hardware | Hardly. The error on unseen parts of a program stays about the same. |
 # | One to three events are much more important than the others. | V-B | [03](03_ranking.ipynb) | own hardware | No. They change when the model is refitted. |
-# | The ranking varies across programs. | V-B | [across_programs](studies/across_programs.ipynb) | own hardware | Yes. Two programs share fewer leading events than two sets of models of one program. |
-# | Instruction queue, branches, TLBs and memory lead everywhere. | V-B | [cloudsuite](studies/cloudsuite.ipynb) | others' hardware | Only branches and caches were counted. Data caches have about half of the importance and a third of the events, which is not certain. |
+# | The ranking varies across programs. | V-B | [across_programs](studies/across_programs.ipynb) | own hardware | Yes. Different programs share fewer leading events than repeated rankings of one program. |
+# | Instruction queue, branches, TLBs and memory lead everywhere. | V-B | [cloudsuite](studies/cloudsuite.ipynb) | others' hardware | Only branches and caches were counted. Data caches have about half of the importance with a third of the events, but this could be chance. |
 # | Stalls because the instruction queue is full are most important. | V-B | – | – | Cannot be asked. No processor recorded here counts them. |
 # | HiBench is more diverse than CloudSuite. | V-B | [cloudsuite](studies/cloudsuite.ipynb) | others' hardware | Asked of CloudSuite only, whose programs show no diversity. HiBench is not recorded on the same processor. |
 # | One or two pairs of events dominate. | V-C | [04](04_interactions.ipynb), [cloudsuite_pairs](studies/cloudsuite_pairs.ipynb) | own and others' hardware | No pair is certain. |
