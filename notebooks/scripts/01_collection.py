@@ -23,7 +23,7 @@
 # This notebook lists what was recorded and on which machine. Then it checks the counts in three ways: against runs without multiplexing, against sums that must hold, and against counts by hand. All other notebooks use the same recordings.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project). The **116** runs count **231** events beside instructions and cycles. Of these events, **225** happen at least once. The paper measured 229 events of its processor. Over a whole run, multiplexing costs little for most of the twelve events that were counted both ways. A total with multiplexing differs from one without it by **1.9 %** in the median, and two totals without it differ by **1.1 %**. Rare events differ by up to **170 %** and **133 %**. Where an event is the sum of others, the sum holds to **4.3** parts per million if all of them are counted at the same time. If they take turns, it is off by up to **6.8 %**.
+# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project). The **116** runs count **231** events beside instructions and cycles. Of these events, **225** happen at least once. The paper measured 229 events of its processor. Twelve of the events were counted with and without multiplexing. Their totals over a whole run differ by **1.9 %** in the median; two totals without multiplexing differ by **1.1 %**. For rare events the largest difference is **170 %**, and **133 %** without multiplexing. Errors within single intervals are larger (notebook 02). Where an event is the sum of others, the sum holds to **4.3** parts per million if all of them are counted at the same time. If they take turns, it is off by up to **6.8 %**.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas
@@ -58,9 +58,9 @@ first = recordings[0]
 first.counts.iloc[:5, :4].map("{:,.0f}".format)
 
 # %% [markdown]
-# In these tables, `NaN` means that `perf` printed no count: the event had no counter in the interval (`<not counted>`), or the processor cannot count it (`<not supported>`). This is not the same as 0, which means that the event did not happen.
+# In a table of counts, `NaN` means that `perf` printed no count: the event had no counter in the interval (`<not counted>`), or the processor cannot count it (`<not supported>`). This is not the same as 0, which means that the event did not happen.
 #
-# Some counters lie. Before `cmlib record` starts, it counts the same event on all counters at the same time, and compares the counts. In the next table, *offered* is the number of counters that the kernel offers, and *good* is the number that agree. More events at a time than good counters would give wrong counts without any warning from `perf`. So `cmlib record` never counts more than that at a time. Instructions and cycles take two of the good counters in every run.
+# Some counters lie. The first thing that `cmlib record` does is to count one event on all counters at the same time, and to compare the counts. In the next table, *offered* is the number of counters that the kernel offers, and *good* is the number that agree. If a group had more events than there are good counters, some counts would be wrong, and `perf` would not warn. So `cmlib record` never forms such a group. Instructions and cycles take two of the good counters in every run.
 
 # %%
 results.table(collection.describe_machines(recordings), "machines", "**Table.** The machines and "
@@ -187,7 +187,7 @@ results.table(compared, "modes", "**Table.** Differences of totals [%] by progra
 # %% [markdown]
 # ## Sums that must hold
 #
-# Some events are the exact sum of others. For example, all fills of a cache are the fills from each source together. With a whole $e$ and its parts $e_k$, from their totals in one run,
+# Some events are the exact sum of others. For example, all fills of a cache are the fills from each source together. Let $e$ be the total of the whole in one run, and $e_k$ the totals of its parts. The difference is
 #
 # $$\mathrm{difference} = \left(\frac{\sum_k e_k}{e} - 1\right) \times 100\,\%.$$
 #
@@ -252,7 +252,7 @@ results.numbers()
 # * The recordings that come with cmlib are of one kind of processor, in a virtual machine.
 # * `cmlib record` counts in user mode only. What the kernel does for a program is not counted.
 # * Twelve events are few. Events that come in rarer bursts have larger errors under multiplexing.
-# * The events of `sweep` were counted with multiplexing only. So their totals cannot be checked in this way.
+# * The events of `sweep` were counted with multiplexing only. So their totals cannot be compared with totals without multiplexing.
 # * The check for impossible counts finds only gross errors.
 # * The table of counts by hand is shown only if the folder that `CMLIB_PUBLIC` names has the recordings `totals/deterministic`.
 #
