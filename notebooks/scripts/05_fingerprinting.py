@@ -17,10 +17,10 @@
 #
 # Yoo et al. (2012, called *the paper* here) write small programs, the *micro-benchmarks*. Each has a form with a bottleneck (**P**, pathological) and a healthy form (**N**). One form at one size of its data is a *case*. Runs are cut into *slices*. A decision tree learns the class of a slice from its event counts, and then names the class of each slice of other programs.
 #
-# The counts are a processor's if the micro-benchmarks were recorded on one. Otherwise they are simulated by Valgrind; these recordings come with cmlib. The table *Data* says which. The tree is compared with a rule that learns nothing.
+# The counts can come from a processor: `cmlib record-micro` records the micro-benchmarks. Without such recordings, counts simulated by Valgrind are used, which come with cmlib (the package of this notebook). The table *Data* says which. The tree is compared with a rule that learns nothing.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (micro-benchmarks and 19 other programs of this project, **simulated** by Valgrind, not measured; default parameters). Only in part, and a rule that learns nothing names about as many. Five of the 19 programs were recorded after all choices had been made. The tree names the bottleneck in **6** of their 7 cases, the rule in **7**. Over all 19 programs, the tree names **18** of 23 cases and the rule **20**; the best single class would be right in **12**. The tree raises fewer false alarms, in **5** of 23 healthy cases against **11**. Four of these five are programs that read arrays in order. On the micro-benchmarks themselves the tree is right in **100.00 %** of the slices (paper: 99.96 %), but the slices of a case are nearly copies. If a whole micro-benchmark is left out of the training, it is right in **91 %**.
+# > **Answer** (micro-benchmarks and 19 other programs of this project, **simulated** by Valgrind, not measured; default parameters). Only in part; a rule that learns nothing is about as good. Both were tested on 7 cases with a bottleneck that were the first ones recorded after all choices had been made. The tree names the bottleneck in **6** of them, the rule in **7**. In all 23 cases with a bottleneck, the tree names **18** and the rule **20**; the best single class would be right in **12**. The tree raises fewer false alarms, in **5** of 23 healthy cases; the rule raises **11**. Most false alarms of the tree are programs that read arrays in order. On the micro-benchmarks themselves the tree is right in **100.00 %** of the slices (paper: 99.96 %), but the slices of a case are nearly copies. If a whole micro-benchmark is left out of the training, it is right in **91 %**.
 
 # %% tags=["parameters"]
 program: str = "all"  # a program recorded for fingerprinting, to be drawn; all: the paper's case
@@ -116,7 +116,7 @@ results.table(table_1(about), "table1", "**Fingerprinting, Table 1.** The micro-
 # %% [markdown]
 # ### What a simulation cannot distinguish
 #
-# A simulation without latencies does not see every bottleneck. Instructions that wait for each other cost the same as independent ones, and software that emulates floating point is only more instructions. So the tree is trained only on micro-benchmarks whose two forms differ in the simulation. They differ if some cause other than instructions has at least 10 % of the estimated cycles of form P, and at least twice the share that it has in form N. One case is enough.
+# A simulation without latencies does not see every bottleneck. Instructions that wait for each other cost the same as independent ones, and software that emulates floating point is only more instructions. So the tree is trained only on micro-benchmarks whose two forms differ in the simulation. They differ if, in at least one case, a cause other than instructions takes 10 % or more of the estimated cycles of form P, and at least twice its share in form N.
 #
 # The programs that the tree is tested on are scored even if their forms do not differ. If the counts are measured, this section has no table.
 
@@ -277,7 +277,7 @@ results.table(kept, "removed", "**Table.** The events of the tree, the best one 
 #
 # The figure shows the accuracy of the tree while the worst events are removed from *all* events that were counted. *10-fold* is the paper's way: the events are chosen from all slices, and random slices are held out. With *whole cases left out*, the events are chosen without the cases that are held out.
 #
-# In simulated counts, loads, stores and branches take part here, but the tree below does not get them. They are counted exactly, and identify the program rather than its bottleneck.
+# With simulated counts, the figure includes loads, stores and branches. The tree below does not get these events, because they identify the program rather than its bottleneck.
 
 # %%
 sizes = [250, 160, 100, 60, 40, 25, 16, 10, 6, recorded.unmultiplexed, 4, 3, 2, 1]
@@ -317,7 +317,7 @@ results.table(leaves, "rules", "**Table.** The leaves of another tree, which the
 # %% [markdown]
 # ## How often is it right on micro-benchmarks?
 #
-# The paper holds out random slices (*10-fold*). This is an easy test if the slices of a case are nearly copies: the tree has then seen what it is tested on. If they were exact copies, the share of the variance of the rates within cases (first table) would be 0 %. Three harder tests leave out more:
+# The paper holds out random slices (*10-fold*). This is an easy test if the slices of a case are nearly copies: the tree has then seen what it is tested on. This can be measured by the share of the counts' variance that lies within cases. It is 0 % for exact copies, and is shown before Table 2. Three harder tests leave out more:
 #
 # * *by run*: whole runs.
 # * *by size*: all cases of one size. Micro-benchmarks without a size are not in this row.
@@ -363,8 +363,8 @@ results.table(folds, "table2", "**Fingerprinting, Table 2.** Accuracy on the mic
 #
 # The programs are in three groups:
 #
-# * *After the choices*: recorded when the events, the thresholds and the simulated prefetcher had been chosen.
-# * *Written as a test*: also after the choices, to test them with programs that read arrays in order (streams) or emulate quadruple precision.
+# * *After the choices*: the first programs recorded when the events, the thresholds and the simulated prefetcher had been chosen.
+# * *Written as a test*: recorded later still. They read arrays in order (streams) or emulate quadruple precision, which was expected to be hard.
 # * *Used for the choices*: looked at while the choices were made. Their scores are too good.
 #
 # The *best single class* is the most frequent class of the cases with a bottleneck.
@@ -430,7 +430,7 @@ results.figure(figure, "unseen", "**Figure.** The true class of each case, and t
 # %% [markdown]
 # ### Unknown slices
 #
-# A slice is unknown if its distance to the nearest training slice exceeds a limit. The limit is learned from the training slices: 99 % of them (parameter `quantile`) have a slice of another micro-benchmark within this distance. It is multiplied by the parameter `margin`. Distances are Euclidean, between standardized logarithms of the rates.
+# A slice is unknown if its distance to the nearest training slice exceeds a limit. For 99 % of the training slices (parameter `quantile`), a slice of another micro-benchmark is nearer than some distance. The limit is this distance times the parameter `margin`. Distances are Euclidean, between standardized logarithms of the rates.
 #
 # The limit protects against errors only if wrongly named slices are unknown more often than rightly named ones.
 
@@ -509,7 +509,7 @@ if recorded.simulated:
 # ## Limitations
 #
 # * A simulation has caches, a prefetcher and a branch predictor. It has no latencies, no overlap of misses, no address translation and no kernel. A miss that a processor hides costs as much as one that it waits for.
-# * The simulated prefetcher fills only the second and the last level, and follows no stride. A processor's prefetcher serves streams in order. So false alarms on streams are errors of the simulation.
+# * The simulated prefetcher fills only the second and the last level, and follows no stride. A processor's prefetcher serves streams in order. The simulated branch predictor fails at the end of each short loop. So false alarms on streams are errors of the simulation.
 # * Rates and thresholds belong to one processor or one simulation. A tree from simulated counts cannot be applied to a processor's counts; the table above shows how much rates differ.
 # * The tree names one of its classes even if a program has another problem. False sharing, page faults and waiting for input or output have no micro-benchmark here.
 # * Each form of these programs does one thing. Real programs mix several bottlenecks.
