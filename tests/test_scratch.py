@@ -6,6 +6,9 @@ import sys
 
 import pytest
 
+from cmlib.report.kernels import give_ipython_a_folder
+from cmlib.scratch import lasting_folder
+
 # Makes temporary folders as an argument says, prints their paths, and waits.
 MAKER = """
 import sys
@@ -62,3 +65,16 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_a_living_ones_is_
     assert len(list(tmp_path.glob("cmlib-????????/file"))) == 2
     end(living)
     assert sorted(os.listdir(tmp_path)) == ["cmlib-01234567", "cmlib-of-somebody-else"]
+
+
+def test_ipython_gets_a_folder_that_is_removed_where_the_home_cannot_be_written(tmp_path, monkeypatch):
+    """It would make three by itself in each run of a notebook, and leave them."""
+    monkeypatch.delenv("IPYTHONDIR", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    give_ipython_a_folder()
+    assert "IPYTHONDIR" not in os.environ
+    monkeypatch.setenv("IPYTHONDIR", "restored at the end")
+    monkeypatch.delenv("IPYTHONDIR")
+    monkeypatch.setenv("HOME", str(tmp_path / "absent"))
+    give_ipython_a_folder()
+    assert os.environ["IPYTHONDIR"] == str(lasting_folder())

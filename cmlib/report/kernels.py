@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+from pathlib import Path
 
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
 
@@ -32,6 +33,7 @@ def prepare():
     """
     # Multiprocessing does not say that it could not start its server; whoever connects to it is refused then.
     check_interpreter(os.fsdecode(multiprocessing.spawn.get_executable()))
+    give_ipython_a_folder()
     KernelProvisionerFactory.instance().default_provisioner_name = _NAME
     # Where multiprocessing puts its sockets: else in a folder that stays if this process is killed.
     multiprocessing.current_process()._config.setdefault("tempdir", str(lasting_folder()))
@@ -101,6 +103,17 @@ def _serve(arguments, env, cwd):
     sys.path[:] = [place for place in sys.path if place]  # no modules from the working directory
     threading.Thread(target=_end_with_parent, daemon=True).start()
     IPKernelApp.launch_instance(argv=arguments)
+
+
+def give_ipython_a_folder():
+    """Set IPYTHONDIR to a temporary folder if the home can't be written; this process's kernels inherit it.
+
+    IPython and Jupyter's client would make temporary folders by themselves, three for each run, and leave them.
+    """
+    usual = Path("~/.ipython").expanduser()
+    place = usual if usual.exists() else usual.parent
+    if "IPYTHONDIR" not in os.environ and not os.access(place, os.W_OK):
+        os.environ["IPYTHONDIR"] = str(lasting_folder())
 
 
 def _end_with_parent():
