@@ -364,7 +364,7 @@ results.table(folds, "table2", "**Fingerprinting, Table 2.** Accuracy on the mic
 # The programs are in three groups:
 #
 # * *After the choices*: the first programs recorded when the events, the thresholds and the simulated prefetcher had been chosen.
-# * *Written as a test*: recorded later still. They read arrays in order (streams) or emulate quadruple precision, which was expected to be hard.
+# * *Written as a test*: recorded later still. They read arrays in order (streams) or emulate quadruple precision, and nothing was changed for them.
 # * *Used for the choices*: looked at while the choices were made. Their scores are too good.
 #
 # The *best single class* is the most frequent class of the cases with a bottleneck.
