@@ -473,6 +473,7 @@ results.numbers()
 #
 # * Two programs and a few parameters are little. A parameter that was never changed alone could have a larger effect.
 # * The session of 2026-11-29, with the paper's two parameters, was not recorded on an idle machine: other programs ran at a lower priority. The order of its runs is random in each pass. It ran on another machine than the runs with random settings.
+# * In that session, `broadcast.blockSize` could not act on sort. By Spark's log, sort broadcasts four values of 3.5 to 49 KiB, about 100 KiB in all. The smallest block size of Table IV, 64 KiB, leaves each of them in one block. The paper does not say which block sizes it tried, or how much its sort broadcasts.
 # * The machines have two processors, and programs last 10 to 33 s. The start of Spark is part of every run. On a cluster, other parameters may matter.
 # * Software events count what the kernel does: system calls, page faults, packets. Of the processor itself they show nothing. The paper's method A ranks hardware events by a model of IPC, with one row per interval. Here it has one row per run, which takes its main advantage away.
 # * Parameters are drawn independently, so rank correlation works well. It misses a parameter whose best value lies in the middle of its range.
