@@ -95,7 +95,7 @@ class TrainedDetector:
         True if training needed fewer runs than there are.
     """
 
-    program: object
+    program: Any
     detector: AutoPerf
     learned: list
     others: list
@@ -173,7 +173,7 @@ def call_runs(case: TrainedDetector) -> dict[str, tuple[list[bool], list[bool]]]
     kinds = (case.program.good, case.program.bad)
     detector = case.detector
     model = detector.models_[0].autoencoder
-    called = {}
+    called: dict[str, Any] = {}
     for share in _FIXED_SHARES:
         called[f"fixed, {share} %"] = tuple(
             [
