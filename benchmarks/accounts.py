@@ -1,6 +1,6 @@
 """What `cmlib summarize` says limits programs, against what the recording tool printed of the same run. By hand.
 
-Reads the folders `commonest`, `tables` and `dialects` in CMLIB_PUBLIC (../shared/public if not set). A row a program
+Reads the folders `commonest`, `tables` and `dialects` in CMLIB_PUBLIC (../shared/public if not set). A row per program
 and kind of core whose file names slots or stalls: the verdict, the tool's largest loss, and whether they contradict
 each other by more than 5 points. Exit code 1 if one does.
 """

@@ -3,7 +3,7 @@
     python benchmarks/compare.py 1:60 1.1:10 1.2:10 1.5:5 2:5 0.9:10
 
 makes 60 comparisons of a program with itself, 10 with 1.1 times its work, and so on, all with the default
-settings, and prints a row a factor. `--seconds` stops in time: run it again for more.
+settings, and prints a row per factor. `--seconds` stops in time: run it again for more.
 """
 
 import collections

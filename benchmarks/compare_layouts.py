@@ -9,7 +9,7 @@
 
 `measure` runs each program in pairs with itself, linked anew: by lld, which shuffles functions and data (even seeds),
 or with nops in a function that is never called (odd ones); and with versions that do 5 and 10 % more work, in another
-layout too. It adds a row a comparison, and goes on where it was cut off. `judge` says what the rules make of these
+layout too. It adds a row per comparison, and goes on where it was cut off. `judge` says what the rules make of these
 times: of times alone, and of times and machine code. `smallest` multiplies the times of links of the same source,
 until nine in ten are told. `relinked` judges as `--layouts` does. `columns` does as `judge` for recordings in which
 one binary was run with 512 sizes of its environment, or 32 offsets of its buffers: nothing but the layout differs.
@@ -196,7 +196,7 @@ def judge(file, smallest, folder):
 @click.argument("file", type=click.Path(path_type=Path, exists=True))
 @common_options
 def find_smallest(file, smallest, **_):
-    """Multiply the times of links of the same source until nine in ten are told to be slower: a row a program."""
+    """Multiply the times of links of the same source until nine in ten are told to be slower: a row per program."""
     rows = collections.defaultdict(list)
     for (program, _, work), row in read_rows(file).items():
         rows[program] += [row] if work == 1000 else []

@@ -49,7 +49,7 @@ COUNT_WORDS = "'{s[substr($1, 1, 5)]++} END {for (k in s) n++; print n}'"
 @click.option("--same", default=20, show_default=True, help="Comparisons of the program with itself.")
 @click.option("--planted", default=6, show_default=True, help="Of each kind of planted change.")
 def main(same, planted):
-    """Print a row a kind of comparison."""
+    """Print a row per kind of comparison."""
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "work")
         command = ["cc", "-O1", "-g", "-x", "c", "-", "-o", program]

@@ -17,7 +17,7 @@ THROUGHPUT = r"per_sec|ops|throughput|mbps|/s$|jobs|kbps|iops|bw"
 
 
 def changes(folder):
-    """A row a measurement of what a report is about, with IPC: throughput and IPC as multiples of those before."""
+    """A row per measurement of what a report is about, with IPC: throughput and IPC as multiples of those before."""
     blocks, counters = (pd.read_csv(folder / f"{name}.csv.gz") for name in ("blocks", "perf_stat_rows"))
     ipc = counters[counters["metric"] == IPC]
     both = blocks[blocks["block_kpi_is_subject_kpi"] == 1].merge(ipc, on=["file", "block"])

@@ -1,7 +1,7 @@
 """Read counts off the piecewise-linear segments, called lines, to which samples are compressed.
 
 :func:`reconstruct` gives cumulative counts, :func:`intervals` counts in equal intervals. Both take lines as
-:func:`cmlib.compress.compress` makes them: a DataFrame with a row a line.
+:func:`cmlib.compress.compress` makes them: a DataFrame with a row per line.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ def reconstruct(lines: pd.DataFrame, x: ArrayLike) -> pd.Series | pd.DataFrame:
 
     Returns
     -------
-    Series, or DataFrame with a column an event where a DataFrame was compressed
+    Series, or DataFrame with a column per event where a DataFrame was compressed
         Cumulative counts, indexed by `x`, each from the first line that ends at `x` or later.
 
     Raises

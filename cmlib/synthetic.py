@@ -19,7 +19,7 @@ __all__ = ["product_pair_data"]
 class PlantedPairs(NamedTuple):
     """Rates of events, their IPC, and the pairs that act on it together.
 
-    `X` is a DataFrame [events per cycle], a row a step, a column an event; `ipc` a Series of the same rows
+    `X` is a DataFrame [events per cycle], a row per step, a column per event; `ipc` a Series of the same rows
     [instructions per cycle]; `pairs` a tuple of pairs of names.
     """
 

@@ -53,11 +53,11 @@ def cluster_functions(
 def select_n_clusters(samples, model, *, max_clusters, random_state=0):
     """Raise the number of clusters k from 1 until the rate of false positives stops falling.
 
-    `samples` are a DataFrame of :func:`cmlib.anomaly.samples.gather` (a row a sample, indexed by run and function),
+    `samples` are a DataFrame of :func:`cmlib.anomaly.samples.gather` (a row per sample, indexed by run and function),
     `model` is the unfitted autoencoder, of which each cluster gets a clone, `random_state` the seed of k-means. Returns
     the clusters (dict from function to number of its cluster) and the models (as of :func:`fit_clusters`) of the best
-    k, and a DataFrame of k, autoencoders (number of clusters that have a function) and false_positive_rate, a row a k;
-    at most `max_clusters` are tried.
+    k, and a DataFrame of k, autoencoders (number of clusters that have a function) and false_positive_rate, a row per
+    k; at most `max_clusters` are tried.
     """
     functions = samples.index.get_level_values("function")
     trained, history = [], []
@@ -110,7 +110,7 @@ class FittedCluster:
 def fit_clusters(samples, clusters, model):
     """List of a FittedCluster for each cluster: clones of `model` fitted to the samples of its functions.
 
-    `samples` is a DataFrame, a column a counter, indexed by run and function; `clusters` a dict from function to
+    `samples` is a DataFrame, a column per counter, indexed by run and function; `clusters` a dict from function to
     number; `model` an unfitted Autoencoder, or another model with `fit` and `score_samples` (minus the reconstruction
     error).
     """
@@ -128,7 +128,7 @@ def cross_val_distances(samples, clusters, models, model, *, folds):
     """Distance of each sample by models that were trained on the runs of the other folds only: ndarray, (n_samples,).
 
     It is the root of the reconstruction error over the threshold; above 1 a sample is anomalous. `samples` is a
-    DataFrame, a column a counter, indexed by run and function; `clusters` a dict from function to number; `models`
+    DataFrame, a column per counter, indexed by run and function; `clusters` a dict from function to number; `models`
     are the FittedClusters of all runs, whose topologies and thresholds the new ones have; `model` is the unfitted
     Autoencoder. `folds` is the number of folds, at most one a run.
     """

@@ -1,7 +1,7 @@
 """Detect performance anomalies by a detector that is trained on good runs only (AutoPerf).
 
 :class:`AutoPerf` is a scikit-learn estimator: ``fit`` takes good runs, ``predict`` tells whether a run is anomalous
-(bool), ``causes`` which counters differ (DataFrame). A run is a DataFrame, a row a sample (a passage through a
+(bool), ``causes`` which counters differ (DataFrame). A run is a DataFrame, a row per sample (a passage through a
 region of code): columns function, location, and the counters, divided by instructions or by work. A ValueError if
 there are fewer than two good runs, for counters or functions that these do not have, and for values that are not
 finite.
@@ -258,7 +258,7 @@ class AutoPerf(BaseEstimator):
         Returns
         -------
         DataFrame
-            A row a counter, the cause first: counter, votes (samples where it comes first), share (of the
+            A row per counter, the cause first: counter, votes (samples where it comes first), share (of the
             error, mean), times_usual (its median, as a multiple of the good samples'; infinite where that is
             0), and function and location of most of the samples where it comes first. Empty if no sample votes.
         """
@@ -312,7 +312,7 @@ class AutoPerf(BaseEstimator):
 def vote(rankings):
     """Numbers of the counters (array), sorted by how many samples rank them first, then second, and so on.
 
-    `rankings` is an array with a row a sample: numbers of the counters, the one with the largest part of the sample's
+    `rankings` is an array with a row per sample: numbers of the counters, the one with the largest part of the sample's
     error first.
     """
     n_counters = rankings.shape[1]

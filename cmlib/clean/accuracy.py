@@ -69,7 +69,7 @@ def compare_methods(
         Multiplexed runs of the same program. Runs of other events are left out.
     methods : dict of str to (str or callable)
         Label to the name of a method of :data:`cmlib.clean.METHODS`, or to a function ``method(counts, running)``
-        of two DataFrames (a row an interval, a column an event) that returns the cleaned counts as a DataFrame. A
+        of two DataFrames (a row per interval, a column per event) that returns the cleaned counts as a DataFrame. A
         baseline is a function that ignores `running`.
 
     Returns

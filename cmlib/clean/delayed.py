@@ -1,7 +1,7 @@
 """Divide counts that were read some intervals late among the intervals in which they were counted.
 
 Where perf can't read a counter in time, it prints no count for an interval, and the next count covers both.
-:func:`redistribute_delayed_counts` takes and returns a DataFrame of counts, a row an interval, a column an event.
+:func:`redistribute_delayed_counts` takes and returns a DataFrame of counts, a row per interval, a column per event.
 Nothing is refused; late intervals that no reading follows directly stay NaN.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 def redistribute_delayed_counts(counts, running, *, by=None):
     """Divide each late reading among the intervals it covers.
 
-    `counts` (NaN where nothing was read) and `running` (shares, 0-1) are DataFrames, a row an interval, a column an
+    `counts` (NaN where nothing was read) and `running` (shares, 0-1) are DataFrames, a row per interval, a column per
     event; they are not modified. An interval without a count whose running share is above 0 was counted but not read:
     its count is part of the next interval's, or of the one after several late ones in a row. That count is divided in
     proportion to `by` (array-like, one value an interval, such as instructions), or equally if `by` is None, NaN in one

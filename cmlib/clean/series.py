@@ -1,7 +1,7 @@
 """Clean the series of one event, or of all events of a run, by one of the registered methods.
 
-:func:`clean_series` takes and returns an array of counts by interval, :func:`clean_run` a DataFrame, a row an
-interval, a column an event; both return with it a mask of the counts that changed. A ValueError if shapes differ, a
+:func:`clean_series` takes and returns an array of counts by interval, :func:`clean_run` a DataFrame, a row per
+interval, a column per event; both return with it a mask of the counts that changed. A ValueError if shapes differ, a
 share is outside 0 to 1, or an event has fewer than three samples; in a run, events without any stay NaN.
 """
 

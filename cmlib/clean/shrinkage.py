@@ -1,7 +1,7 @@
 """Estimate the counts of multiplexed events by shrinking them towards their neighbours in time, with standard errors.
 
 :func:`estimate_counts` takes counts and running shares (share of each interval in which an event was counted),
-DataFrames with a row an interval, a column an event, and gives two such frames, estimates and their standard
+DataFrames with a row per interval, a column per event, and gives two such frames, estimates and their standard
 errors. A run's events are put together in slots: those of one slot have the same running shares, so were counted
 together. Inputs are checked by `clean_run`, not here.
 """

@@ -1,6 +1,6 @@
 """Adjust estimates of events so that known sums between the events hold.
 
-:func:`reconcile_sums` takes and returns a DataFrame of counts, a row an interval, a column an event. Such sums
+:func:`reconcile_sums` takes and returns a DataFrame of counts, a row per interval, a column per event. Such sums
 follow from how a processor's events are coded: one event counts all loads, two others its parts. Nothing is
 refused; a sum with an event that was not counted is left out.
 """
@@ -14,7 +14,7 @@ _AT_ONCE = 1024
 def reconcile_sums(counts, variance, sums):
     """Move estimates until known sums hold: by weighted least squares, and not below 0.
 
-    `counts` is a DataFrame, a row an interval, a column an event; `variance` a DataFrame as `counts` of the variances
+    `counts` is a DataFrame, a row per interval, a column per event; `variance` a DataFrame as `counts` of the variances
     of their errors: certain counts move little, and those of variance 0 not at all. `sums` are pairs (whole, parts) of
     event names such that the count of `whole` is the sum of those of `parts`; those with an event that is no column are
     left out. Returns a DataFrame as `counts`.
@@ -38,7 +38,7 @@ def reconcile_sums(counts, variance, sums):
 def _project(estimates, variance, signs):
     """Estimates (n_intervals, n_events) moved until ``signs @ estimates`` is 0; those that fall below 0 are set to 0.
 
-    `signs` has a row a sum: 1 for the whole, -1 for its parts.
+    `signs` has a row per sum: 1 for the whole, -1 for its parts.
     """
     variance = variance.copy()
     for _ in range(estimates.shape[1]):

@@ -163,7 +163,7 @@ def compare(
 def _compare_history(path, page, *, as_json, alpha=0.05, smallest=0.01):
     """Print the commits of a history at which metrics changed, and return whether there is any.
 
-    `path` is a CSV (a row a commit, a column a metric) or a folder of comparisons kept by `cmlib compare --keep`;
+    `path` is a CSV (a row per commit, a column per metric) or a folder of comparisons kept by `cmlib compare --keep`;
     `page` is an HTML file to write, or None; `as_json` prints JSON instead of text. `alpha` is the false-alarm
     probability for the whole history, `smallest` the smallest relevant change as a share. CmlibError if the history
     can't be read or the page can't be written.

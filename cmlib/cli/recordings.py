@@ -98,7 +98,7 @@ level_option = click.option(
 def import_(name, files, about, counts, levels, processor, **known):
     """Import FILES, counts that were recorded elsewhere, as runs of program NAME.
 
-    Output of `perf stat` in any form, by interval or totals, tables of a column an event, and other tools' files, as
+    Output of `perf stat` in any form, by interval or totals, tables of a column per event, and other tools' files, as
     docs/import.md lists them; plain or packed. A file with the same events as an earlier one becomes the next pass.
     Prints the runs made, as PROGRAM/RUN; if one file can't be read, none is imported.
     """

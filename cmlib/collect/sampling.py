@@ -92,7 +92,7 @@ def _pieces(process):
 def read_samples(source, events=None):
     """Cumulative counts of the samples in a file that ``perf script`` printed, plain or gzipped: a DataFrame.
 
-    It has a row a sample, a column an event: how often it has happened since the start (int). `source` is the
+    It has a row per sample, a column per event: how often it has happened since the start (int). `source` is the
     file's path; `events` are names, the event that times the sampling first, by default those in the metadata
     beside the file. SampleError if there is no such file, no event is known, or no sample is in it.
     """
@@ -126,7 +126,7 @@ def record_lines(command, events, period, out, *, label=None, drift=DRIFT):
 
     `command` is a list of str. `events` are at least two names, or a mapping of their names to perf's encodings;
     the first one is x, sampled each `period` counts, and each other one a y with its own slope and intercept.
-    Writes ``<out>.csv`` (a row a segment: x_start, x_end, slope and intercept of each y, n) and ``<out>.json``
+    Writes ``<out>.csv`` (a row per segment: x_start, x_end, slope and intercept of each y, n) and ``<out>.json``
     (metadata), where `out` is a path without suffix. `label` is noted as the command; `drift` is the threshold of
     :class:`cmlib.compress.OnlineRegression`. Returns the metadata (dict of command, events, period, n_samples,
     n_lines and more). SampleError if there are fewer than two events, the program or perf fails, or no sample was

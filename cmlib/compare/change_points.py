@@ -1,6 +1,6 @@
 """Find change points in the history of a program's metrics: commits at which the level of one or more metrics steps.
 
-:func:`find_groups` takes a DataFrame, a row a commit, a column a metric, and gives a list of :class:`Group`.
+:func:`find_groups` takes a DataFrame, a row per commit, a column per metric, and gives a list of :class:`Group`.
 Nothing is refused: NaN are left out, and a metric with fewer than twelve values has no steps.
 
 A rank sum is tested at every split of seeded intervals (Kovács et al. 2023, Biometrika 110, 249), narrowest first.
@@ -45,7 +45,7 @@ def find_groups(history, *, alpha=0.05, smallest=0.01):
     Parameters
     ----------
     history : DataFrame, shape (n_commits, n_metrics)
-        A row a commit, oldest first, a column a metric; NaN where it was not measured.
+        A row per commit, oldest first, a column per metric; NaN where it was not measured.
     alpha : float, default 0.05
         False-alarm probability: that any group is returned of a history in which nothing changes, with whatever noise
         that is exchangeable; divided among the metrics (Bonferroni).

@@ -1,6 +1,6 @@
 """Compare counters of several runs of a new version with those of the version before, by rank tests.
 
-:func:`compare_versions` takes two lists of runs (DataFrames, a row a sample: function, location, and a column a
+:func:`compare_versions` takes two lists of runs (DataFrames, a row per sample: function, location, and a column per
 counter), and gives a :class:`VersionComparison`: whether they differ, the p-value, and DataFrames of the functions
 and counters that do, or why runs can't be compared. A ValueError for values that are not finite, or a run without
 samples. Times are compared in :mod:`cmlib.compare.times`.
@@ -64,7 +64,7 @@ def compare_versions(
     Parameters
     ----------
     good_runs, new_runs : sequence of DataFrame
-        A run each, a row a sample: function, location, and the counters [events per instruction, or per unit of
+        A run each, a row per sample: function, location, and the counters [events per instruction, or per unit of
         work].
     alpha : float, default 0.01
         False-alarm probability that is accepted.
@@ -139,7 +139,7 @@ def compare_runs(detector, new_runs, *, alpha=0.01):
 def check_comparable(good_runs, new_runs, *, alpha=0.01, good_machine=None, new_machine=None):
     """Reasons why two versions can't be compared, a tuple of sentences; empty if they can.
 
-    `good_runs` and `new_runs` are lists of runs (DataFrames, a row a sample: function, location, and the counters),
+    `good_runs` and `new_runs` are lists of runs (DataFrames, a row per sample: function, location, and the counters),
     `alpha` is the false-alarm probability; `good_machine` and `new_machine` are metadata (dict) of the machines
     that recorded them, which are not compared if None.
     """

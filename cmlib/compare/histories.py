@@ -1,6 +1,6 @@
 """Read histories from a CSV: a program's metrics (such as seconds) by commit.
 
-:func:`read_history` gives a DataFrame with a row a commit, and the commits' subject lines. CmlibError for a file that
+:func:`read_history` gives a DataFrame with a row per commit, and the commits' subject lines. CmlibError for a file that
 is no history, has no values, or is too large.
 """
 
@@ -25,7 +25,7 @@ def read_history(file):
     Parameters
     ----------
     file : path
-        A CSV, packed or not, with a row a commit (a column a metric) or a row a value (columns ``commit``,
+        A CSV, packed or not, with a row per commit (a column per metric) or a row per value (columns ``commit``,
         ``benchmark``, ``value``). With a column ``date`` in ISO 8601 the earliest of a commit orders, else the file.
 
     Returns
@@ -64,7 +64,7 @@ def read_history(file):
 
 
 def check_history(history, path):
-    """Raise CmlibError if a history (DataFrame, a row a commit) has no values, or too many; the message names
+    """Raise CmlibError if a history (DataFrame, a row per commit) has no values, or too many; the message names
     `path`.
     """
     if history.empty:

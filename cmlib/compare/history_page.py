@@ -18,7 +18,7 @@ def summarize_history(history, subjects, groups, *, alpha, smallest):
     Parameters
     ----------
     history : DataFrame
-        A row a commit, oldest first (index: its name), a column a metric.
+        A row per commit, oldest first (index: its name), a column per metric.
     subjects : list of str
         Subject lines of the commits.
     groups : list of cmlib.compare.change_points.Group

@@ -1,6 +1,6 @@
 """Read the recordings that `cmlib compare --keep FOLDER/COMMIT` wrote as a history: run times by commit.
 
-:func:`read_kept` takes the folder, and gives a DataFrame of median times [s], a row a commit, a column a function
+:func:`read_kept` takes the folder, and gives a DataFrame of median times [s], a row per commit, a column per function
 and measure, and a list of the commits' subjects (""). A CmlibError if nothing can be read.
 """
 
@@ -19,7 +19,7 @@ def read_kept(folder):
     """Read run times by commit: a tuple of a DataFrame of medians [s], and a list with "" for each commit.
 
     `folder` (path) holds a folder a commit, named by it, each with what ``cmlib compare --keep`` wrote: the new
-    version's recording counts, the old one's where there is no other. The frame has a row a commit (index), oldest
+    version's recording counts, the old one's where there is no other. The frame has a row per commit (index), oldest
     first by the recordings' dates; columns are named ``function, measure``, where measure is elapsed or processor
     time; recordings of several processors get columns of their own, ``processor · function, measure``; NaN where a
     commit has no such time. The list stands for the commits' subjects, which are not known here. CmlibError if

@@ -1,7 +1,7 @@
 """Time two versions in random memory layouts: relinked with functions in another order, or with the stack moved.
 
 Where code and data lie in memory changes run times by itself. :func:`time_layouts` takes two Versions (commands to
-run), and gives a DataFrame for each: a row a layout, columns elapsed and processor time [s]. A CmlibError if a
+run), and gives a DataFrame for each: a row per layout, columns elapsed and processor time [s]. A CmlibError if a
 command or the build fails; :func:`check_layouts` raises one if no linker can shuffle functions. :func:`put_back` gives
 a command its program again if a comparison was killed that had linked it in another layout.
 """

@@ -62,7 +62,7 @@ _LIBC = r"/(?:libc|ld-musl|libmusl)[^/]*$"
 class SimulatedVersion:
     """Simulated counts of one version.
 
-    `name` is its command. `runs` has a row a run, a column an event; `functions` their mean by function (index), and
+    `name` is its command. `runs` has a row per run, a column per event; `functions` their mean by function (index), and
     file. `libc_share` and `startup_share` are shares (0-1) of instructions that the C library executes, and that an
     interpreter's start-up, left out of the counts, did. `interpreter` names the
     interpreter that has most of the estimated cycles ("" if none has), and `names_script` is True if functions of a

@@ -2,7 +2,7 @@
 
 Events are Callgrind's: exact ones (instructions, loads, stores, branches, as they were executed) and modelled ones
 (cache misses and mispredictions, by its model of caches and of a branch predictor). :func:`compare_counts` takes
-the counts of both versions (DataFrames, a row a run), and gives a DataFrame with a row an event;
+the counts of both versions (DataFrames, a row per run), and gives a DataFrame with a row per event;
 :func:`compare_estimates` gives the verdict ("slower", "may be slower", "faster", "same" or "inconclusive"). A
 KeyError if an event is missing from the counts.
 """
@@ -31,7 +31,7 @@ def compare_counts(old, new, table, smallest=0.005, smallest_modelled=0.02):
     Parameters
     ----------
     old, new : DataFrame of float, shape (n_runs, n_events)
-        Counts of whole runs, a row a run; columns are the events in the order of `table`.
+        Counts of whole runs, a row per run; columns are the events in the order of `table`.
     table : DataFrame
         Index: the events; columns ``kind`` ("exact" or "modelled") and ``weight`` (cycles that the estimate charges for
         one event), as :func:`cmlib.io.events.simulated_events` returns.
@@ -41,7 +41,7 @@ def compare_counts(old, new, table, smallest=0.005, smallest_modelled=0.02):
     Returns
     -------
     DataFrame
-        A row an event: event; kind; verdict (``more``, ``fewer``, ``no change``); ratio (new over old mean); old and
+        A row per event: event; kind; verdict (``more``, ``fewer``, ``no change``); ratio (new over old mean); old and
         new (means); spread (largest relative difference between runs of one version); threshold (smallest change, as a
         share, that is a verdict here: `smallest`, or five times the spread).
     """
@@ -67,10 +67,10 @@ def compare_estimates(tests, old, new, weight, smallest=0.02):
     Parameters
     ----------
     tests : DataFrame
-        Result of :func:`compare_counts`, a row an event, of which verdict, threshold and spread of the first row are
+        Result of :func:`compare_counts`, a row per event, of which verdict, threshold and spread of the first row are
         used; this must be that of instructions.
     old, new : DataFrame of float, shape (n_runs, n_events)
-        Simulated counts, a row a run.
+        Simulated counts, a row per run.
     weight : Series
         Cycles that the estimate charges for one event, by event; instructions come first, misses and mispredictions
         after.
@@ -157,11 +157,12 @@ def withhold_verdict(verdict, repetitions, n_instructions, n_threads, *, instruc
 def blame_changes(tests, old, new, n_runs):
     """Find the functions that account for changed counts: a DataFrame, a row for each event in `tests` and function.
 
-    `tests` has rows of :func:`compare_counts`; `old` and `new` have a row a function, a column an event, and
-    ``file``. Functions have a tenth or more of an event's change, at most five an event. Columns are those of the
-    causes that are found from measured counters (`docs/compare-method.md`): counter (the event), kind, votes (`n_runs`,
-    the number of simulated runs, all of which agree), share (of the event's change), times_usual (new over old
-    count in the function), function, location (its file). Without columns if there is no row.
+    `tests` has rows of :func:`compare_counts`. `old` and `new` have one row per function, one column per event, and a
+    column ``file``. For each event, at most five functions are listed, each with a tenth or more of the change. The
+    result has the same columns as the table of causes by measured counters (`docs/compare-method.md`): ``counter``
+    (the event), ``kind``, ``votes`` (`n_runs`, because simulated runs agree), ``share`` (of the event's change),
+    ``times_usual`` (new count divided by old count in the function), ``function`` and ``location`` (its file). It has
+    no columns if it has no rows.
     """
     rows = [
         {"counter": test.event, "kind": test.kind, "votes": n_runs, **row}
@@ -174,9 +175,9 @@ def blame_changes(tests, old, new, n_runs):
 def blame(old, new, event):
     """Functions with a tenth or more of an event's change, at most five, those with the largest share first.
 
-    `old` and `new` are Callgrind's counts in each function itself, without its callees: a row a function, a column an
-    event, and ``file``. Returns a DataFrame, a row a function: share (of the change), times_usual (new over old count,
-    infinite for a new function), function, location (its file).
+    `old` and `new` are Callgrind's counts in each function itself, without its callees: a row per function, a column
+    per event, and ``file``. Returns a DataFrame, a row per function: share (of the change), times_usual (new over old
+    count, infinite for a new function), function, location (its file).
     """
     counts = pd.concat({"old": old[event], "new": new[event]}, axis=1).fillna(0.0)
     difference = counts["new"] - counts["old"]
@@ -192,7 +193,7 @@ def blame(old, new, event):
 def spread(runs):
     """Largest difference between runs of one version, as a share of the smallest count.
 
-    `runs` is a DataFrame, a row a run, a column an event; returned is a Series by event (of a Series of runs, a
+    `runs` is a DataFrame, a row per run, a column per event; returned is a Series by event (of a Series of runs, a
     float). All are 0 for a single run; counts below 1 are taken as 1 in the divisor.
     """
     return (runs.max() - runs.min()) / np.maximum(runs.min(), 1)

@@ -1,6 +1,6 @@
 """Compare run times of two versions of a program by function, and say whether layout or work explains a change.
 
-:func:`compare_times` takes the times of both, DataFrames with a row a run, and gives a :class:`Speed` with the
+:func:`compare_times` takes the times of both, DataFrames with a row per run, and gives a :class:`Speed` with the
 verdict. Layout is where code and data lie in memory; work is the number of instructions executed. A ValueError if
 nothing was timed in both, or all in too few runs for any change to be significant.
 """
@@ -76,7 +76,7 @@ def compare_times(old, new, *, alpha=0.002, smallest=0.04, paired=True, n_looks=
     Parameters
     ----------
     old, new : DataFrame of float, shape (n_runs, n_measures)
-        Times [s], a row a run; columns: pairs of function and measure ("elapsed time", "processor time").
+        Times [s], a row per run; columns: pairs of function and measure ("elapsed time", "processor time").
     alpha : float, default 0.002
         False-alarm probability that is accepted, for either direction.
     smallest : float, default 0.04
@@ -218,7 +218,7 @@ def judge_layouts(here, layouts):
 def measure_layout_range(old, new):
     """Least and most processor time of either version in any layout, as multiples of its median over layouts.
 
-    `old` and `new` are DataFrames of times [s], a row a layout; columns are pairs of function and measure, of which
+    `old` and `new` are DataFrames of times [s], a row per layout; columns are pairs of function and measure, of which
     ("whole program", "processor time") is used. Returns a tuple of two floats.
     """
     relative = [times[WHOLE, PROCESSOR] / times[WHOLE, PROCESSOR].median() for times in (old, new)]

@@ -55,7 +55,7 @@ class VersionRecording:
 
     @functools.cached_property
     def runs(self):
-        """Counts of each run, divided by instructions or by work: a list of DataFrames, a row a sample.
+        """Counts of each run, divided by instructions or by work: a list of DataFrames, a row per sample.
 
         A sample is one passage through a region. Columns are function, location and the counters. A CmlibError if
         the text is damaged.
@@ -65,7 +65,7 @@ class VersionRecording:
 
     @functools.cached_property
     def times(self):
-        """Times [s]: a DataFrame, a row a run; columns are pairs (function, measure).
+        """Times [s]: a DataFrame, a row per run; columns are pairs (function, measure).
 
         Measures are "elapsed time" and "processor time"; NaN where a function did not run. A CmlibError if the text
         is damaged.
@@ -285,7 +285,7 @@ def _portions(events, width):
 
 
 def _count_part(version, run, part, events, per):
-    """Text of one execution in which these Countables were counted all the time: its heading, and a row a region."""
+    """Text of one execution in which these Countables were counted all the time: its heading, and a row per region."""
     argv, count = version.argv(run), _count_regions if version.functions else _count_whole
     for _ in range(_ATTEMPTS):
         with scratch_folder() as folder:
@@ -365,7 +365,7 @@ def format_heading(run, part, elapsed_s, processor_s):
 
 
 def read_times(text):
-    """Times [s] of runs, from what regions wrote (`text`, as of :class:`VersionRecording`): a DataFrame, a row a run.
+    """Times [s] of runs, from what regions wrote (`text`, as of :class:`VersionRecording`): a DataFrame, a row per run.
 
     The text (str) is CSV, with a heading ``# run=…`` for each execution. Columns are pairs (function, measure), the
     measures "elapsed time" and "processor time"; the function "whole program" has the times that headings tell. The

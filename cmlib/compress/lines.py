@@ -49,7 +49,7 @@ def compress(
     Returns
     -------
     DataFrame
-        A row a line, in order: x_start, x_end, slope, intercept and sigma (the
+        A row per line, in order: x_start, x_end, slope, intercept and sigma (the
         standard deviation of Eq. 7 [counts], 0 for fewer than three samples),
         and n [samples]. A line starts with the last sample of the one before
         it, which is in both n; with a bound, with the sample after it. For a
@@ -122,7 +122,7 @@ def line_ends(lines: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame, shape (n_lines, 4)
-        A row a line: x_start and x_end [cumulative count of the timing event], and y_start and y_end, the event's
+        A row per line: x_start and x_end [cumulative count of the timing event], and y_start and y_end, the event's
         cumulative counts on the line there.
     """
     lines = _without_event(lines)

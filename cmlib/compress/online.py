@@ -146,7 +146,7 @@ class LineStream:
     def extend(self, x, y):
         """Take samples, one or more; return the lines that they end, as a DataFrame.
 
-        `x` has shape (n,), `y` (n,) or (n, n_events). A row a line: x_start, x_end, slope, intercept and sigma (of
+        `x` has shape (n,), `y` (n,) or (n, n_events). A row per line: x_start, x_end, slope, intercept and sigma (of
         each event, as ``slope:EVENT``, if events are named), n; no rows if no line ended. A ValueError if shapes
         differ or x does not grow; samples that are not finite are left out.
         """
@@ -160,7 +160,7 @@ class LineStream:
         return self.as_frame(self.end())
 
     def feed(self, x, y):
-        """Take many samples, as `extend` does; return finished lines as an array, a row a line.
+        """Take many samples, as `extend` does; return finished lines as an array, a row per line.
 
         Columns: x_start, x_end, n, and slope, intercept, sigma of each event. `x` has shape (n,), `y` (n,) or (n,
         n_events). A ValueError if shapes differ or x does not grow; samples that are not finite are left out.
@@ -192,7 +192,7 @@ class LineStream:
         return rows
 
     def as_frame(self, rows):
-        """Lines as a DataFrame, a row a line: x_start, x_end, slope, intercept and sigma of each event, n.
+        """Lines as a DataFrame, a row per line: x_start, x_end, slope, intercept and sigma of each event, n.
 
         `rows` is an array from `feed` or `end`.
         """

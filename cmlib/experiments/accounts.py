@@ -56,7 +56,7 @@ def cleaned_steps(
 ) -> list[pd.DataFrame]:
     """All runs of a program in the store at `url`, cleaned, in steps of equal instructions: a list of DataFrames.
 
-    A frame has the counts of one run, a row a step (as many in each), a column each of the `wanted` events (set of
+    A frame has the counts of one run, a row per step (as many in each), a column per of the `wanted` events (set of
     names, instructions and cycles among them) that it counted; what remains uncounted is interpolated. `method` and
     `workers` are those of :func:`cmlib.experiments.data.cleaned_runs`.
     """

@@ -1,6 +1,6 @@
 """Train detectors of anomalies on good runs of a program, and compare rules that call runs anomalous.
 
-A run is a DataFrame, a row a sample: normalized counts of a passage through a region of code; columns function,
+A run is a DataFrame, a row per sample: normalized counts of a passage through a region of code; columns function,
 location, and one for each counter. :func:`train_detector` takes a program's recordings, and gives a
 :class:`TrainedDetector`, which :func:`compare_rules`, :func:`errors_by_run` and :func:`most_frequent_cause` take;
 :func:`error_variance_by_run` gives the errors after 1, 2, … runs (DataFrame). A ValueError if runs differ in their

@@ -36,7 +36,7 @@ def describe_machines(recordings: Iterable[Recording]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row a kind of machine: ``counted by`` (perf with its version, the simulator, or "imported"), ``processor``,
+        A row per kind of machine: ``counted by`` (perf with its version, the simulator, or "imported"), ``processor``,
         ``processors`` (number of them), ``virtual machine`` ("no" if there is none), ``offered`` (counters that the
         kernel hands out), ``good`` (those of them that count correctly) and ``runs``. Empty texts, and NaN, where it
         is not known.
@@ -70,7 +70,7 @@ def describe_sets(recordings: Iterable[Recording]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row a program and set: ``program``, ``set``, ``kind`` (of the runs, as :attr:`Recording.kind`), ``passes``,
+        A row per program and set: ``program``, ``set``, ``kind`` (of the runs, as :attr:`Recording.kind`), ``passes``,
         ``runs``, ``events`` (those of every run, such as cycles, are not among them), ``intervals``, ``length``
         (of all intervals, with its unit, as text) and ``running share``, the mean over events and intervals, NaN if
         it is not known.
@@ -119,7 +119,7 @@ def list_impossible(recordings: Iterable[Recording]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row a count: ``program``, ``run``, ``interval`` (its end, in the unit of the run's index), ``event``,
+        A row per count: ``program``, ``run``, ``interval`` (its end, in the unit of the run's index), ``event``,
         ``count`` and ``cycles``; empty if there is none.
     """
     rows = []
@@ -137,7 +137,7 @@ def total_counts(recordings: Iterable[Recording]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row an event and run: ``program``, ``event``, ``kind`` (of the run, as :attr:`Recording.kind`), ``pass``,
+        A row per event and run: ``program``, ``event``, ``kind`` (of the run, as :attr:`Recording.kind`), ``pass``,
         ``running share`` (mean; NaN if not known), ``total`` (NaN where the event gave no count) and ``per 1,000
         instructions`` (NaN where instructions were not counted). Events of every run, such as cycles, are left out.
     """
@@ -170,7 +170,7 @@ def compare_modes(totals: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row a program and event that was counted both ways, at least twice all the time: ``OCOE`` (mean count per
+        A row per program and event that was counted both ways, at least twice all the time: ``OCOE`` (mean count per
         1,000 instructions, counted all the time), ``between passes [%]`` and ``multiplexed [%]``: the mean absolute
         difference of a pass from another one, in percent of the other. The other is always one that counted all the
         time; the first counted all the time or was multiplexed.
@@ -204,7 +204,7 @@ def check_sums(recordings: Iterable[Recording]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row a sum and run, the largest difference first: ``program``, ``run``, ``whole``, ``parts`` (joined by
+        A row per sum and run, the largest difference first: ``program``, ``run``, ``whole``, ``parts`` (joined by
         " + "), ``same group`` (bool: whole and parts were on counters at the same time), ``difference [%]`` (sum of
         the parts against the whole) and ``counts per interval`` (the difference).
     """
@@ -239,10 +239,11 @@ def compare_with_counts_by_hand() -> pd.DataFrame | None:
     Returns
     -------
     DataFrame or None
-        A row an event: ``machines`` on which it was counted in ten runs; on how many of them all ten are ``exact``, or
-        at least ``repeatable`` (they differ by at most a millionth of the count by hand); and the median and the
-        largest difference of a machine's mean from it, ``median [%]`` and ``largest [%]``. None where the recordings
-        (``totals/deterministic`` in the folder that ``CMLIB_PUBLIC`` names) are absent.
+        One row per event. ``machines``: number of machines on which the event was counted in ten runs. ``exact``:
+        machines on which all ten counts equal the count by hand. ``repeatable``: machines on which the ten counts
+        differ by at most a millionth of it. ``median [%]`` and ``largest [%]``: median and largest difference
+        between the mean of a machine and the count by hand. None if the recordings are absent
+        (``totals/deterministic`` in the folder that ``CMLIB_PUBLIC`` names).
     """
     folder = places.external_data_dir()
     files = sorted((folder / "totals/deterministic").glob("expected.csv*")) if folder else []

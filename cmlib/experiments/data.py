@@ -164,7 +164,7 @@ def how_to_record(name):
 
 
 def interval_runs(url: str, programs: Iterable[str]) -> pd.DataFrame:
-    """Runs of some programs, without those compressed to lines: a DataFrame, a row a run, empty if there are none.
+    """Runs of some programs, without those compressed to lines: a DataFrame, a row per run, empty if there are none.
 
     `programs` is a list of names in the store at `url`. Columns are those of :func:`cmlib.io.store.runs`, among
     them run_id, program, set, mode, pass, source ("perf" or "valgrind"), axis ("time", or "runs" where an interval
@@ -204,12 +204,12 @@ def load_both_modes(url: str, program: str) -> tuple[list[Recording], list[Recor
 
 
 def timed_runs(url: str, programs: Iterable[str]) -> pd.DataFrame:
-    """Runs of some programs whose intervals are stretches of time: a DataFrame, a row a run.
+    """Runs of some programs whose intervals are stretches of time: a DataFrame, a row per run.
 
     `programs` is a list of names in the store at `url`; columns are those of :func:`interval_runs`, such as run_id,
     program, set, pass, n_intervals and events. Left out are
-    totals of whole runs (recordings in which an interval is a run). An UnfitRecordingError if there are no other
-    runs; empty if there are none at all.
+    totals of whole runs (recordings in which an interval is a run). Raises an UnfitRecordingError if the programs
+    have only such totals; the result is empty if they have no runs.
     """
     runs = interval_runs(url, programs)
     timed = runs[runs["axis"] == TIME].reset_index(drop=True)
@@ -284,11 +284,11 @@ def cleaned_runs(
     method: str = "shrinkage",
     workers: Workers | None = None,
 ) -> pd.DataFrame:
-    """Cleaned runs of some sets of a program in the store at `url`: a DataFrame, a row a run.
+    """Cleaned runs of some sets of a program in the store at `url`: a DataFrame, a row per run.
 
     `sets` is a list of names of plans of events, such as "ocoe"; `method` is one of :data:`cmlib.clean.METHODS`;
     `workers` is a Workers (by default one process for each processor). Columns: set; pass (int, number of the
-    repetition of the set); counts (a DataFrame, a row an interval, a column an event; index as in the recording,
+    repetition of the set); counts (a DataFrame, a row per interval, a column per event; index as in the recording,
     usually the end of the interval [s]); seconds (a Series, length of each interval [s]).
 
     Simulated counts are returned as they are. Of measured ones, an event with fewer than three samples is NaN

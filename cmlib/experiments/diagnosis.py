@@ -64,7 +64,7 @@ _OF_CLASS = {"P_CPU": "mispredictions"}
 class Profile:
     """Classes of a measured run's slices.
 
-    `labelled` is a DataFrame, a row a slice (index: its end [s]), with columns label (its class) and rule (the
+    `labelled` is a DataFrame, a row per slice (index: its end [s]), with columns label (its class) and rule (the
     branch of the tree that gave it); `pace` is the slices' IPC (Series); `phases` has neighbouring slices of one
     label and rule as one row: start_s, end_s, n_slices, label, rule; `shares` is the percent of slices by label
     (Series), largest first.
@@ -80,8 +80,8 @@ class Profile:
 class SimulatedProfile:
     """Phases of a simulated run.
 
-    `counts` is a DataFrame of Callgrind's events, a row an interval (index: its end [10⁹ instructions]). `phases`
-    has a row a phase: start and end [10⁹ instructions], first and last (number of interval), estimate (cycles per
+    `counts` is a DataFrame of Callgrind's events, a row per interval (index: its end [10⁹ instructions]). `phases`
+    has a row per phase: start and end [10⁹ instructions], first and last (number of interval), estimate (cycles per
     instruction), share (of the estimated cycles, 0-1), label (what cycles are charged for most), class (by the
     tree; "" if unknown), main (function with most cycles) and functions (text of the three largest). `kinds` has
     phases of the same class, label and main function as one row, `classes` those of the same class (or label, if

@@ -1,6 +1,6 @@
 """Find the event tables of recorded programs, by their machine or by the names of their events.
 
-An event table lists the events of a processor: a DataFrame, a row an event, with columns code, umask, abbr (short
+An event table lists the events of a processor: a DataFrame, a row per event, with columns code, umask, abbr (short
 name), unit (part of the processor), description and more, as :func:`cmlib.io.events.table` reads it.
 :func:`event_table` gives one for all programs, :func:`table_name` a program's. Programs are in the store, a
 database named by its URL (`url`). What is not known is None, or empty; StoreError if there is no store.
@@ -23,7 +23,7 @@ __all__ = ["known_sums", "table_name"]
 
 
 def event_table(url: str) -> pd.DataFrame:
-    """One event table for all programs in the store at `url`: a DataFrame, a row an event.
+    """One event table for all programs in the store at `url`: a DataFrame, a row per event.
 
     The columns are those of :func:`cmlib.io.events.table`, such as code, umask, unit, abbr and description. It has
     all events of the processors' tables of which some event was recorded, and those recorded events that all

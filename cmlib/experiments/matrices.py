@@ -1,4 +1,4 @@
-"""Put a program's cleaned runs into a matrix of events and a target, a row a step of progress or an interval.
+"""Put a program's cleaned runs into a matrix of events and a target, a row per step of progress or an interval.
 
 The target is the rate that a model explains by events, usually IPC (instructions per cycle). Progress is the share
 of a run's instructions that are retired, and a step one of equal shares of it. One pass is the runs that together
@@ -60,7 +60,7 @@ _OPS = "dispatched and wrong-path ops"  # topic of events that count all ops per
 class Matrix:
     """Rates of one program's events, and the target that they explain.
 
-    `X` is a DataFrame, a row a step or interval, a column an event, counts divided by that of the target's divisor,
+    `X` is a DataFrame, a row per step or interval, a column per event, counts divided by that of the target's divisor,
     or by time [1/s] without one; `ipc` is a Series of the same rows, which is IPC or another rate, as `target`
     says. `holdout` is such a pair (X, ipc) of a second pass over the same events, or of a second run, for tests;
     None if there is none. `ticking` is a Series from event to rate [1/s] of the events that were left out, as they
@@ -119,9 +119,9 @@ def recorded_matrix(
 def recorded_runs(
     url: str, program: str, target: Target = IPC, *, method: str = "shrinkage", workers: Workers | None = None
 ) -> pd.DataFrame:
-    """Cleaned runs of a program in the store at `url` that count the target: a DataFrame, a row a run.
+    """Cleaned runs of a program in the store at `url` that count the target: a DataFrame, a row per run.
 
-    Columns as of :func:`cmlib.experiments.data.cleaned_runs`: set, pass, counts (a DataFrame, a row an interval, a
+    Columns as of :func:`cmlib.experiments.data.cleaned_runs`: set, pass, counts (a DataFrame, a row per interval, a
     column an event) and seconds (a Series, length of each interval [s]). `target` is a Target (the rate that is
     explained), `method` the name of a cleaning method (:data:`cmlib.clean.METHODS`), `workers` a Workers (by
     default one process). Runs of fewer than 20 intervals are left out. If there are sets whose runs can be aligned
@@ -140,7 +140,7 @@ def recorded_runs(
 def matrix(
     runs: pd.DataFrame, *, target: Target = IPC, per: str | None = None, table: pd.DataFrame | None = None
 ) -> Matrix:
-    """Matrix of a program's cleaned runs: `X` (DataFrame of events) and `ipc` (Series), a row a step or interval.
+    """Matrix of a program's cleaned runs: `X` (DataFrame of events) and `ipc` (Series), a row per step or interval.
 
     `runs` is a DataFrame with columns set, pass, counts and seconds, as of :func:`recorded_runs`. `target` is a
     Target (the rate that is explained); `per` is the event by which the counts of X are divided, the target's
@@ -273,8 +273,8 @@ def usable_events(data: Matrix, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.S
     """Events of a Matrix (`data`) by which cycles per instruction can be explained: (X, CPI, kinds).
 
     These happen in a tenth of the rows or more, vary, and are not cycles per instruction by definition. X and CPI are
-    a DataFrame and a Series, a row a step or interval; kinds is the DataFrame that :func:`cmlib.io.events.kinds` gives
-    of all events of `data` and the event table `table`. An UnfitRecordingError for fewer than 20 rows, or no such
+    a DataFrame and a Series, a row per step or interval; kinds is the DataFrame that :func:`cmlib.io.events.kinds`
+    gives of all events of `data` and the event table `table`. An UnfitRecordingError for fewer than 20 rows, or no such
     event.
     """
     if len(data.X) < FEWEST_INTERVALS:
@@ -317,8 +317,8 @@ def core_runs(
     """Cleaned OCOE runs (each event counted all the time) of programs that were recorded so at least twice.
 
     A set is a plan of events, here "ocoe", which may take several runs; a pass is the number of its repetition. A
-    dict from program to a DataFrame, a row a run, with columns set, pass (int), counts (a DataFrame, a row an
-    interval, a column an event) and seconds (a Series, length of each interval [s]). Programs with the `target` (a
+    dict from program to a DataFrame, a row per run, with columns set, pass (int), counts (a DataFrame, a row per
+    interval, a column per event) and seconds (a Series, length of each interval [s]). Programs with the `target` (a
     :class:`cmlib.experiments.targets.Target`, the rate that is explained) counted in fewer than two passes are left
     out; of the others all runs are there, also those without it. `programs` are names in the store at `url`,
     `workers` is a Workers (which processes compute). Gaps are interpolated, nothing else is cleaned.
@@ -412,7 +412,7 @@ def refine(data: Matrix, *, step: int = 10, test_share: float = 0.2, seed: int =
 
     It is :func:`cmlib.rank.refine` (event importance refinement) of the Matrix `data`, with its hold-out. `step`
     events are dropped at a time, but at most a quarter of all; the share `test_share` (0-1) of the rows is for
-    tests; `seed` is that of models and folds. The Refinement has history (DataFrame, a row a model: errors by
+    tests; `seed` is that of models and folds. The Refinement has history (DataFrame, a row per model: errors by
     number of events), chosen (row of the best), model and importances (Series by event, percent). All but the model
     is read from the cache if another notebook has computed it. Errors of IPC are relative (Eq. 14); those of
     another rate, which may be 0, are in percent of its mean. An UnfitRecordingError if there are fewer than 20

@@ -1,7 +1,7 @@
 """Read counts from recordings that others published: from the package, a folder or the cache, without the store.
 
 A set is a group of such files under one name, as ``cmlib fetch`` downloads it, such as "cloudsuite".
-:func:`counts_of` gives the counts and running shares of a file's runs (DataFrames, a row an interval),
+:func:`counts_of` gives the counts and running shares of a file's runs (DataFrames, a row per interval),
 :func:`cloudsuite` a dict of :class:`PublishedMatrix`, :func:`shorten_event` a name for the labels of a figure. A file
 that is not here is left out; a NothingRecordedError for a program that is not listed.
 """
@@ -74,7 +74,7 @@ class PublishedMatrix:
 def counts_of(name: str) -> list[tuple[pd.DataFrame, pd.DataFrame]]:
     """List of (counts, running) of the runs in a published file, with cmlib's names of events; empty if it is not here.
 
-    `name` is the file's, with its folder, as :func:`files_like` lists it. Both are DataFrames, a row an interval, a
+    `name` is the file's, with its folder, as :func:`files_like` lists it. Both are DataFrames, a row per interval, a
     column an event; running shares are 0 to 1. A PublicError for a name that is not listed.
     """
     if (content := public.read(name)) is None:
@@ -86,7 +86,7 @@ def counts_of(name: str) -> list[tuple[pd.DataFrame, pd.DataFrame]]:
 def files_like(set_name: str, pattern: str) -> pd.DataFrame:
     """Files of the published set `set_name` whose names match `pattern`, a regular expression, as a whole: a DataFrame.
 
-    It has a row a file: file (name with its folder), and a column for each named group of the pattern; empty and
+    It has a row per file: file (name with its folder), and a column for each named group of the pattern; empty and
     without columns if none matches. A file may be listed that is not here. A PublicError for an unknown set.
     """
     listed = public.files(set_name)["file"]
@@ -105,7 +105,7 @@ def how_to_get(set_name: str) -> str:
 def pooled(runs):
     """Join the counts of several runs of a program to a PublishedMatrix.
 
-    `runs` are DataFrames of counts, a row an interval [index: its end, s], a column an event, instructions and
+    `runs` are DataFrames of counts, a row per interval [index: its end, s], a column per event, instructions and
     cycles among them. Rows in which either is 0 or any count is NaN are left out. Of more than 500 rows,
     neighbouring ones are added up.
     """

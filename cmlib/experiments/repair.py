@@ -62,8 +62,8 @@ class RepairCase:
     """One test of a method that repairs multiplexed counts.
 
     `name` tells how the case was made. `counts` and running `shares` (0-1) are what the method gets, `truth` the true
-    counts and `error` their standard error: DataFrames with a row an interval, a column an event; truth and error have
-    the columns of those events alone that are tested.
+    counts and `error` their standard error: DataFrames with a row per interval, a column per event; truth and error
+    have the columns of those events alone that are tested.
     """
 
     name: str
@@ -81,7 +81,7 @@ def score_method(
     Parameters
     ----------
     method : callable
-        ``method(counts, shares)``: frames of one run, a row an interval, a column an event; a count is NaN where
+        ``method(counts, shares)``: frames of one run, a row per interval, a column per event; a count is NaN where
         nothing was counted, a share where it is not known. Returns the counts, or them and their standard errors.
     files : DataFrame of :func:`listed`, or sequence of str or path, optional
         Recordings of one of the three kinds; missing files are left out. Default: the judging list.
@@ -91,7 +91,7 @@ def score_method(
     Returns
     -------
     DataFrame
-        A row a file and method (``perf``, ``lines``, ``counterminer`` and `name`): ``kind``, ``program`` (without a
+        A row per file and method (``perf``, ``lines``, ``counterminer`` and `name`): ``kind``, ``program`` (without a
         list, the file), ``file``, ``method``; ``error``, mean distance from the truth [% of the mean count], median of
         the file's series; ``ratio``, that as a multiple of what perf prints, geometric mean of the series; ``covered``,
         true counts in 90 % intervals [%], NaN without standard errors; ``noise``, squared standard error over itself
@@ -193,7 +193,7 @@ def twice_counted(
 ) -> Iterator[RepairCase]:
     """Yield a RepairCase for each event that a run counted under two names at different times, each once as the truth.
 
-    `counts` and running `shares` (0-1) are DataFrames, a row an interval. The method gets one reading; the other
+    `counts` and running `shares` (0-1) are DataFrames, a row per interval. The method gets one reading; the other
     one, which is the truth, is taken out, as are all events that were counted together with it. `groups` are the
     run's groups of events (lists of names; by default found by the columns' order), `machine` its metadata (dict),
     if known.

@@ -1,7 +1,7 @@
 """Load streams of cumulative counts, sampled by cmlib or published, by case: a program with its input, such as "gcc-1".
 
-A stream has a row a sample, taken whenever the timing event (the first column) has happened a fixed number of
-times, and a column an event: how often it has happened since the start. :func:`load_streams` gives a dict from case
+A stream has a row per sample, taken whenever the timing event (the first column) has happened a fixed number of
+times, and a column per event: how often it has happened since the start. :func:`load_streams` gives a dict from case
 to such a DataFrame. A NothingRecordedError if nothing is recorded, an UnfitRecordingError if there are fewer than
 ten samples, a ValueError for an unknown case.
 """
@@ -64,7 +64,10 @@ def _events_of(counted):
 
 
 def load_suite(name: str, event: str, wanted: str = "all", *, folder: str = "") -> dict[str, pd.DataFrame]:
-    """Dict from case to cumulative counts (DataFrame) of a published suite: of its first run that counts the event.
+    """Load the streams of a published suite, one per case.
+
+    Returns a dict from case to cumulative counts (DataFrame). A stream is the first run of its case that counted
+    the event.
 
     `name` is the suite's, such as "spec-llc", `event` that which must have been counted, `wanted` "all" or cases
     separated by commas; `folder` holds the files, by default where ``cmlib fetch`` puts them. Cases without such a run

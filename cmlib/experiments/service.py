@@ -31,8 +31,8 @@ def compare_services(old, new, *, load="instructions", smallest=0.25):
     Parameters
     ----------
     old, new : (str, sequence of dict, sequence of (DataFrame, DataFrame))
-        Name, metadata and runs. A run is its counts and running shares (0 to 1): a row an interval [index: its end,
-        s], a column an event.
+        Name, metadata and runs. A run is its counts and running shares (0 to 1): a row per interval [index: its end,
+        s], a column per event.
     load : str, default "instructions"
         Event whose count per second is the load.
     smallest : float, default 0.25

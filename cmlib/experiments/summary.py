@@ -31,7 +31,7 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
     metas : sequence of dict
         Metadata of each run.
     runs : sequence of (DataFrame, DataFrame)
-        Counts and running shares (0 to 1) of each run, a row an interval [index: its end, s], a column an event.
+        Counts and running shares (0 to 1) of each run, a row per interval [index: its end, s], a column per event.
     machines : sequence of dict, default ()
         Metadata of the machines; by default that in the first run's metadata.
     processor : str, optional

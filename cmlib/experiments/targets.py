@@ -3,7 +3,7 @@
 IPC is instructions per cycle. Of a simulated program, which has neither cycles nor seconds, the target is an event
 per 1,000 instructions. :func:`choose_target` takes the parameters `program` and `target` of a notebook (text) and
 gives the list of programs and a :class:`Target`. Programs are in the store, a database named by its URL (`url`);
-`runs` is a DataFrame, a row a run, as of :func:`cmlib.io.store.runs`. A NothingRecordedError if a program is not
+`runs` is a DataFrame, a row per run, as of :func:`cmlib.io.store.runs`. A NothingRecordedError if a program is not
 recorded, an UnfitRecordingError if it can't be studied.
 """
 
@@ -104,7 +104,7 @@ def choose_target(url: str, program: str = "all", target: str = "") -> tuple[lis
 def possible_targets(url, runs):
     """List the events that a model could explain: those that vary and happen in at least 90 % of all intervals.
 
-    `runs` is a DataFrame, a row a run of the store at `url`; an event must do so in each of them. Instructions come
+    `runs` is a DataFrame, a row per run of the store at `url`; an event must do so in each of them. Instructions come
     first, then events counted most of the time; of simulated runs, those first that are charged most of the
     estimated cycles. Clocks are left out; empty if there is none.
     """

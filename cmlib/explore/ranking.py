@@ -30,7 +30,7 @@ def ranking(refined: dict[str, Refinement], draws: dict[str, pd.DataFrame], *, t
         Empty: the Panel shows a message how to record a program.
     draws : dict of str to DataFrame
         Program to importances [%] in further models of the chosen number of events, as
-        :func:`cmlib.rank.stability.draw_importances` gives them: a row a model, which differ by seed, a column an
+        :func:`cmlib.rank.stability.draw_importances` gives them: a row per model, which differ by seed, a column per
         event. Every program of `refined` must be there (KeyError).
     top : int, default 10
         Events shown at first, 3 to 30.

@@ -33,7 +33,7 @@ def label_slices(model, X):
 
 
 def phases(labelled):
-    """Join neighbouring slices of the same label and rule: a DataFrame, a row a phase.
+    """Join neighbouring slices of the same label and rule: a DataFrame, a row per phase.
 
     `labelled` is what :func:`label_slices` returns, indexed by the slices' ends [s]. Columns: start_s and end_s
     [s], n_slices, label, rule.

@@ -1,6 +1,6 @@
 """Select key events: few events that distinguish the classes and are not correlated with each other.
 
-:func:`select_key_events` takes rates (DataFrame, a row a time slice, a column an event) and classes, and gives a
+:func:`select_key_events` takes rates (DataFrame, a row per time slice, a column per event) and classes, and gives a
 list of names; :func:`eliminate` gives the order in which events are removed (DataFrame), by the mean of two ranks:
 of gain ratio, and of CFS, Hall's correlation-based feature selection. A ValueError for values that are not finite,
 or no slices.
@@ -136,7 +136,7 @@ def discretize(X: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def _cuts(values, indicator):
-    """List of the thresholds at which sorted values are cut; `indicator` has a row a value, 1 in the column of its
+    """List of the thresholds at which sorted values are cut; `indicator` has a row per value, 1 in the column of its
     class.
     """
     n, gaps = len(values), values[:-1] < values[1:]

@@ -1,7 +1,7 @@
 """Split the estimated cycles of a simulated run by their causes, and cut the run into phases by these.
 
 The estimate charges a fixed number of cycles (`weights`) for each instruction, miss and misprediction. Functions
-take Callgrind's counts, a DataFrame with a row an interval and a column an event (``sim.…``), and give a DataFrame.
+take Callgrind's counts, a DataFrame with a row per interval and a column per event (``sim.…``), and give a DataFrame.
 A KeyError if a simulated event is missing; a row without instructions gives NaN or infinity.
 """
 
@@ -53,7 +53,7 @@ def added_shares(counts, weights):
     Returns
     -------
     DataFrame of float, shape (n_rows, 4)
-        Shares of the estimated cycles (0 to 1), a column a cause; instructions have the rest.
+        Shares of the estimated cycles (0 to 1), a column per cause; instructions have the rest.
     """
     parts = contributions(counts, weights)
     return parts.div(parts.sum(axis=1), axis=0).drop(columns=INSTRUCTIONS)
@@ -62,8 +62,8 @@ def added_shares(counts, weights):
 def simulated_phases(counts, weights):
     """Cut a simulated run into phases in which the shares of the causes of estimated cycles are constant.
 
-    `counts` is a DataFrame, a row an interval (index: its end [10⁹ instructions]), `weights` a Series of the cycles
-    charged for each event. Returns a DataFrame, a row a phase: first and last (positions of rows), start and end
+    `counts` is a DataFrame, a row per interval (index: its end [10⁹ instructions]), `weights` a Series of the cycles
+    charged for each event. Returns a DataFrame, a row per phase: first and last (positions of rows), start and end
     [as the index], share (of all estimated cycles, 0-1), label (the largest cause but instructions, if that has at
     least 0.1 of the phase's; else "instructions only") and estimate (cycles per instruction). A ValueError if an
     interval has no instructions.

@@ -1,7 +1,7 @@
 """Cut a recorded run into time slices of equal length, with events per cycle in each.
 
-:func:`slice_rates` takes the counts of a run, a DataFrame with a row an interval (index: its end [s]), and gives a
-DataFrame of rates with a row a slice (index: its end [s]). A ValueError if no slice is left, no cycles were counted,
+:func:`slice_rates` takes the counts of a run, a DataFrame with a row per interval (index: its end [s]), and gives a
+DataFrame of rates with a row per slice (index: its end [s]). A ValueError if no slice is left, no cycles were counted,
 or a slice is no multiple of the intervals.
 """
 
@@ -14,10 +14,11 @@ _LENGTH_TOLERANCE = 0.1  # of a slice, relative, as a multiple of the intervals
 
 
 def slice_rates(counts, running=None, *, slice_s=0.4):
-    """Cut a run into slices of `slice_s` seconds: a DataFrame of events per cycle, a row a slice (index: its end [s]).
+    """Cut a run into slices of `slice_s` seconds: a DataFrame of events per cycle, a row per slice (index: its end
+    [s]).
 
     `counts` (index: ends of intervals [s]; NaN where not counted) and `running` shares (0-1; by default 1) are
-    DataFrames, a row an interval, a column an event. The last slice, slices that lack an event and events that were
+    DataFrames, a row per interval, a column per event. The last slice, slices that lack an event and events that were
     never counted are left out. A ValueError if no slice is left, there is no column cycles, or `slice_s` is no
     multiple of the interval.
     """

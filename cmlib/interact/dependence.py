@@ -34,7 +34,7 @@ def partial_dependence(fitted: BaseEstimator, X: pd.DataFrame, points: pd.DataFr
     X : DataFrame, shape (n_rows, n_events)
         The columns of the model, in its order.
     points : DataFrame, shape (n_points, n_held)
-        A column an event to hold, a row a combination of values.
+        A column per event to hold, a row per combination of values.
 
     Returns
     -------

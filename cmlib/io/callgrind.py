@@ -442,7 +442,7 @@ def read_intervals(text, most=300):
     """Counts of a simulated run in at most `most` intervals: in total, and by interval, function, file and object.
 
     Takes Callgrind's text; intervals have equally many of its parts (the last may have fewer). Two DataFrames of
-    float with a column a simulated event: the first one's index ``time_s`` is progress [10⁹ instructions], the second
+    float with a column per simulated event: the first one's index ``time_s`` is progress [10⁹ instructions], the second
     one's are interval (from 0), function, file and object. CallgrindError if the text is damaged.
     """
     totals = as_events(read_parts(text).totals)

@@ -87,7 +87,7 @@ def import_files(
     processor=None,
     folder=None,
 ):
-    """Import counts by interval, a run a file, or as many as were put into it.
+    """Import files of counts as recordings of a program. A file holds one run or several.
 
     Files are all read and checked before the first is kept. Runs are put together in sets: a file with the same
     events as a run of its set becomes a further pass (repetition) of it; one with others becomes a further part (the
@@ -107,17 +107,17 @@ def import_files(
         ``ocoe`` (one counter, one event) if each event was counted all the time, ``mlpx`` (multiplexed) if they took
         turns. If not given, it is seen from the running shares, and ``unknown`` where the file does not tell them.
     set_name : str, optional
-        ``ocoe``, ``mlpx12`` for twelve events a run, or ``counts`` without running shares, if not given; with
-        ``totals_`` before it where counts are totals of whole runs.
+        Name of the set. By default ``ocoe``, ``mlpx12`` (multiplexed, twelve events in a run), or ``counts`` if the
+        file has no running shares. Before these stands ``totals_`` if the counts are totals of whole runs.
     interval_ms : int, optional
         Time between samples [ms], 1 to 86,400,000; if not given, the shortest in the file but for the last, which is
         cut short.
     columns : mapping of str to {"count", "level"}, optional
-        Columns of a wide table (a column an event) that are kept though they name no event, such as power or a
+        Columns of a wide table (a column per event) that are kept though they name no event, such as power or a
         latency, so that they can be explained.
     place : str, default ""
-        The CPU, core, socket or node to take where a file counts each by itself, such as ``CPU3``; it is the
-        condition then, if none is given. If empty, their counts are added up.
+        The CPU, core, socket or node to import, such as ``CPU3``, from a file that counts each by itself. If empty,
+        their counts are added up. A place is also the default of `condition`.
     marks : path, optional
         File of marks (`read_marks`), which cut each recording into programs or phases: program
         NAME-MARK each.

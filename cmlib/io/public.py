@@ -47,7 +47,7 @@ def sets() -> pd.DataFrame:
 
 
 def files(name=None):
-    """The files of a set, or of all sets: a DataFrame, a row a file, as data/public/files.csv has them.
+    """The files of a set, or of all sets: a DataFrame, a row per file, as data/public/files.csv has them.
 
     Columns: set, file (name here), bytes and sha256 of the original ("" if not known); repository, commit and path,
     where it was published; program, condition, marks and interval_ms, how it is imported ("" for files that are not).

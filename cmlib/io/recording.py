@@ -160,7 +160,7 @@ class Recording:
 def make_recording(meta, counts, running, interval_s=None):
     """A Recording from metadata (`meta`, dict), and counts and running shares as a run's file has them.
 
-    `counts` and `running` are DataFrames indexed by `time_s`, a column an event, with second readings (``EVENT#2``)
+    `counts` and `running` are DataFrames indexed by `time_s`, a column per event, with second readings (``EVENT#2``)
     among their columns; `interval_s` (ndarray) are lengths [s], by default the differences of `time_s`. The index
     becomes millions of instructions in a simulated run, and the run's number where an interval is a whole run.
     """

@@ -57,7 +57,7 @@ def read_stream(path):
     Returns
     -------
     DataFrame
-        Counts since the start of the run: a row a sample, a column an event, under perf's name, such as ``cycles``.
+        Counts since the start of the run: a row per sample, a column per event, under perf's name, such as ``cycles``.
         The first event times the samples; samples in which its count has not grown, or a count is missing, are left
         out.
 
@@ -72,7 +72,7 @@ def read_stream(path):
 
 
 def parse_stream(text, path):
-    """The counts in a stream's text (str): a DataFrame, a row a sample, a column an event.
+    """The counts in a stream's text (str): a DataFrame, a row per sample, a column per event.
 
     Counts are cumulative; samples in which that of the first event has not grown are left out. PublicError, which
     names `path`, if the text has neither a header of ``#PERF_COUNT_HW_…`` names nor the form of perfmon2's

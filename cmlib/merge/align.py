@@ -1,8 +1,8 @@
 """Merge runs that counted different events into one matrix with its IPC: stacked, or aligned by progress.
 
 Progress is the share of a run's instructions that are retired; IPC is instructions per cycle. :func:`stack_runs` and
-:func:`align_runs` take the counts of each run, DataFrames, and give X (DataFrame, a row an interval or a step of
-progress, a column an event) and ipc (Series): X has counts if stacked, rates per cycle if aligned, unless `per` says
+:func:`align_runs` take the counts of each run, DataFrames, and give X (DataFrame, a row per interval or a step of
+progress, a column per event) and ipc (Series): X has counts if stacked, rates per cycle if aligned, unless `per` says
 otherwise. Intervals without instructions or cycles are dropped. An UnfitRecordingError (a ValueError) if a run lacks
 instructions or cycles, has gaps, or (to be aligned) did not do the same work.
 """
@@ -30,7 +30,7 @@ def stack_runs(
     Parameters
     ----------
     runs : sequence of DataFrame
-        Cleaned counts of one run each: a row an interval, a column an event, among them
+        Cleaned counts of one run each: a row per interval, a column per event, among them
         ``instructions`` and ``cycles``. Columns that are all NaN are taken as not counted.
     per : str, optional
         Event by whose count of the same interval the counts are divided: "cycles", "instructions" or
@@ -81,7 +81,7 @@ def align_runs(
     Parameters
     ----------
     runs : sequence of DataFrame
-        Cleaned counts of one run each: a row an interval, a column an event, among them
+        Cleaned counts of one run each: a row per interval, a column per event, among them
         ``instructions`` and ``cycles``. Columns that are all NaN are taken as not counted.
     n_steps : int >= 2, optional
         Rows of the result. By default as many as the shortest run has intervals,
@@ -170,7 +170,7 @@ def align_passes(runs, passes, **options):
     Parameters
     ----------
     runs : sequence of DataFrame
-        Cleaned counts of one run each: a row an interval, a column an event, among them
+        Cleaned counts of one run each: a row per interval, a column per event, among them
         ``instructions`` and ``cycles``.
     passes : sequence of hashable, shape (n_runs,)
         The pass (runs that together count all events once) that each run belongs to.
@@ -180,7 +180,7 @@ def align_passes(runs, passes, **options):
     Returns
     -------
     dict of hashable to (DataFrame, Series)
-        By pass: X, a row a step, a column an event that all passes counted, and ipc, as of :func:`align_runs`. There
+        By pass: X, a row per step, a column per event that all passes counted, and ipc, as of :func:`align_runs`. There
         are as many steps as the shortest run has intervals, but 200 at most.
 
     Raises

@@ -171,7 +171,7 @@ def points(
 def run_times(frame: pd.DataFrame, *, ylabel: str) -> tuple[Figure, Axes]:
     """Run times of programs in the order of their runs, a point a run, a colour a program: (Figure, Axes).
 
-    `frame` has a row a run, with the columns "program" and "seconds"; `ylabel` is the text at the vertical axis.
+    `frame` has a row per run, with the columns "program" and "seconds"; `ylabel` is the text at the vertical axis.
     """
     figure, ax = single(2.9)
     programs = list(dict.fromkeys(frame["program"]))

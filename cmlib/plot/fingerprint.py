@@ -127,7 +127,7 @@ def phase_timeline(
     Parameters
     ----------
     labelled : DataFrame
-        A row a slice, with its class in the column label; classes without an entry in :data:`COLOURS` are not drawn.
+        A row per slice, with its class in the column label; classes without an entry in :data:`COLOURS` are not drawn.
         The index has the slices' ends; its name is time_s [s], interval [number], or the label of the horizontal axis.
     pace : Series
         The line's value in each slice; its name is the label of the vertical axis.

@@ -38,7 +38,7 @@ def refinement(
     Parameters
     ----------
     histories : dict of str to DataFrame
-        A row a model: the column n_events, and those of `lines` and `baselines`, errors [%]; a line that is all NaN
+        A row per model: the column n_events, and those of `lines` and `baselines`, errors [%]; a line that is all NaN
         is left out.
     lines, baselines : dict of str to str
         Column to label: errors of the models (coloured) and of predictions without events (grey).
@@ -97,7 +97,7 @@ def ranking(
     Parameters
     ----------
     frames : dict of str to DataFrame
-        A row a bar, at least one, in the order in which they are drawn.
+        A row per bar, at least one, in the order in which they are drawn.
     value, label : str
         Columns: length and name of each bar.
     low, high : str, optional

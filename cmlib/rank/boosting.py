@@ -1,6 +1,6 @@
 """Gradient-boosted regression trees that predict IPC (instructions per cycle) from event rates, fitted by LightGBM.
 
-:func:`regressor` gives an unfitted model with `fit(X, y)` and `predict(X)`, where X is a DataFrame, a column an
+:func:`regressor` gives an unfitted model with `fit(X, y)` and `predict(X)`, where X is a DataFrame, a column per
 event, and y a Series; :func:`predict_held_out` predicts each fold by a model of the others, an array. A ValueError
 if both a model and settings are given.
 """
@@ -132,7 +132,7 @@ class _Regressor(RegressorMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X, y):
-        """Fit to X (DataFrame, a column an event) and y (Series); return self."""
+        """Fit to X (DataFrame, a column per event) and y (Series); return self."""
         self.feature_names_in_ = np.array(X.columns, dtype=object)
         names = [re.sub(r'[%:,{}"\\\[\]]', lambda match: f"%{ord(match[0]):x}", name) for name in X.columns]
         settings = _lightgbm(self.settings, self.random_state)

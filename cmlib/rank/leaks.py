@@ -62,7 +62,7 @@ def find_ticking(runs, base="instructions"):
     Parameters
     ----------
     runs : iterable of (DataFrame, Series)
-        Of each run its counts, a row an interval, a column an event, and the length of each interval [s].
+        Of each run its counts, a row per interval, a column per event, and the length of each interval [s].
     base : str, default "instructions"
         The event that counts, and the quantity to be explained, are divided by. Runs without it are left out.
 

@@ -1,6 +1,6 @@
 """Event importance refinement: fit a model of IPC, drop the events that matter least in it, and fit again.
 
-:func:`refine` takes X (DataFrame of rates, a column an event) and y (Series of IPC, instructions per cycle), and
+:func:`refine` takes X (DataFrame of rates, a column per event) and y (Series of IPC, instructions per cycle), and
 gives a :class:`Refinement`: errors at each number of events, the model that was kept, and the importances of its
 events. A ValueError if X holds an event that contains IPC (target leakage), a gap, or fewer than 20 rows.
 """
@@ -41,7 +41,7 @@ class Refinement:
     Attributes
     ----------
     history : DataFrame
-        A row a step. Columns: ``n_events``; ``error`` on a random share of the rows, which a model of the other rows
+        A row per step. Columns: ``n_events``; ``error`` on a random share of the rows, which a model of the other rows
         predicts, with ``mean_baseline``, the error of these rows' mean, and ``one_event_baseline``, that of a straight
         line through one event (:func:`predict_by_one_event`); ``blocks_error`` on blocks of neighbouring rows (blocked
         cross-validation), with ``blocks_mean_baseline`` and ``blocks_one_event_baseline``, the errors of the other
@@ -49,7 +49,7 @@ class Refinement:
         ``holdout_error`` of models of all rows on the hold-out (NaN if there is none). All are mean relative errors
         [%] (Eq. 14), unless `error` was given to :func:`refine`.
     nested : DataFrame
-        Nested cross-validation, a row a fold of blocks: ``rows``, number of rows; ``n_events``, chosen by the other
+        Nested cross-validation, a row per fold of blocks: ``rows``, number of rows; ``n_events``, chosen by the other
         folds among themselves; ``error`` on this fold of the model trained on the others [%]; ``mean``, error of the
         others' mean [%]. Empty if there are fewer than three folds.
     baselines : Series

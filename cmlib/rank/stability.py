@@ -1,7 +1,7 @@
 """Measure how much a ranking of events changes with the model's seed and with the rows that it was trained on.
 
 :func:`draw_importances` takes X (DataFrame of events per cycle, or per another event) and y (Series of IPC,
-instructions per cycle), and gives importances [%], a row a model, a column an event; :func:`importance_spread`
+instructions per cycle), and gives importances [%], a row per model, a column per event; :func:`importance_spread`
 summarizes them by event, :func:`rank_agreement` compares those of two rankings; all give DataFrames. An
 UnfitRecordingError if two rankings have fewer than three events in common.
 """
@@ -71,14 +71,14 @@ def importance_spread(draws: pd.DataFrame, *, coverage: float = 0.9) -> pd.DataF
     Parameters
     ----------
     draws : DataFrame of float, shape (n_draws, n_events)
-        Importances [%], a row a model, a column an event, from :func:`draw_importances`.
+        Importances [%], a row per model, a column per event, from :func:`draw_importances`.
     coverage : float, default 0.9
         Share of the draws that lie in the intervals.
 
     Returns
     -------
     DataFrame
-        A row an event, by descending mean: mean, sd, low, high [%], rank_low and rank_high (1 is the most important),
+        A row per event, by descending mean: mean, sd, low, high [%], rank_low and rank_high (1 is the most important),
         first_three, the share of the draws in which the event is among the first three [%].
     """
     tails = [(1 - coverage) / 2, (1 + coverage) / 2]
@@ -97,7 +97,7 @@ def leading_agreement(draws: pd.DataFrame, numbers: Sequence[int] = (1, 2, 3)) -
     Parameters
     ----------
     draws : DataFrame of float, shape (n_draws, n_events)
-        Importances [%], a row a model, a column an event, from :func:`draw_importances`.
+        Importances [%], a row per model, a column per event, from :func:`draw_importances`.
     numbers : sequence of int, default (1, 2, 3)
         Numbers of first events that are compared. Those that are not below the number of events are left out, as they
         could not differ.
@@ -124,7 +124,7 @@ def rank_agreement(
     Parameters
     ----------
     draws_a : DataFrame of float, shape (n_draws, n_events)
-        Importances [%], a row a model, a column an event, from :func:`draw_importances`.
+        Importances [%], a row per model, a column per event, from :func:`draw_importances`.
     draws_b : DataFrame of float, shape (n_draws, n_events)
         The same of the other ranking.
     n_top : int, default 20

@@ -39,11 +39,11 @@ def write_page(notebook, node, folder, pages):
     Parameters
     ----------
     notebook : Path
-        Its .ipynb file, from which its links lead.
+        The .ipynb file. Links in the notebook are relative to its folder.
     node : nbformat.NotebookNode
         The executed notebook.
     folder : Path
-        Of a profile's results.
+        Folder with the results of a profile (``paper``, ``smoke``, ``live``).
     pages : collection of str
         Names of the notebooks that have a page in the folder, or get one in this run.
     """

@@ -167,14 +167,13 @@ class Results:
         on_page: bool = True,
         data: Provenance | Iterable[Provenance] | None = None,
     ) -> HTML:
-        """Keep a DataFrame as CSV and Parquet, display the caption, and return the table's beginning (IPython's
-        HTML).
+        """Save a DataFrame as CSV and Parquet, display its caption, and return its first rows as HTML.
 
         `frame` is the DataFrame, `name` that of its files, `caption` sentences in Markdown. At most `rows` rows and
-        eight columns are returned; the files have all. Numbers have `decimals` digits behind the point (int, or a dict
-        of int by column; two where it names none). The index is a column of the CSV if it has a name. `on_page`:
-        whether the report shows it; `data`: where its counts come from, as for :meth:`figure`. ValueError if another
-        table has the name.
+        eight columns are returned; the files have all. `decimals` is the number of digits after the decimal point: an
+        int, or a dict with an int for some columns (two for the others). The index is a column of the CSV if it has a
+        name. `on_page`: whether the report shows it; `data`: where its counts come from, as for :meth:`figure`.
+        ValueError if another table has the name.
         """
         caption = self._with_provenance(caption, data)
         frame.to_csv(self._draft / f"{name}.csv", index=_has_named_index(frame))

@@ -311,7 +311,8 @@ def _counted(totals, costs):
 
 
 def _with_slots_of_sum(steps):
-    """Rates (a row a step) with the sum of Linux's four top-down events as slots, by which Intel and perf divide these.
+    """Rates (a row per step) with the sum of Linux's four top-down events as slots, by which Intel and perf divide
+    these.
 
     Only where the sum is near the slots: as near as errors of the counts, or the tolerance of any sum, explain. The
     processor itself rounds the four to 1/255 of the slots whenever they are read.

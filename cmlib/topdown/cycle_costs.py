@@ -117,7 +117,7 @@ class CycleShare:
         return min(self.high, sum(weights))
 
     def label(self):
-        """Return the name with what it is made of (str), as the first column of a table shows it."""
+        """Return the text for the first column of a table: the name and, in brackets, the parts."""
         if self.name == REST:
             return ", ".join(self.contains)
         if self.name == USEFUL:

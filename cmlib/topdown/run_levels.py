@@ -2,7 +2,7 @@
 
 A level is a quantity that describes how a run went: its speed, clock, processors used, and rates per second. A
 phase is a stretch of the run in which they are constant. :func:`levels` and :func:`phases` take the counts of a run, a
-DataFrame with a row an interval (index: its end [s]) and a column an event, and give a dict, and a DataFrame with a
+DataFrame with a row per interval (index: its end [s]) and a column per event, and give a dict, and a DataFrame with a
 row a phase; what was not counted is left out. :func:`miss_ratios` gives how much of what can miss did, in percent,
 and :func:`levels_of_runs` all of these. :func:`totals` takes counts and running shares of several runs, and
 gives a DataFrame by event; a KeyError if cycles are missing.
@@ -45,7 +45,7 @@ def totals(runs: Sequence[tuple[pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:
     ----------
     runs : sequence of (DataFrame, DataFrame)
         Of each run of one program its counts, NaN where nothing was counted, and its running shares (0–1), NaN where
-        they are not known; a row an interval, a column an event. Runs that did not count ``cycles`` are left out.
+        they are not known; a row per interval, a column per event. Runs that did not count ``cycles`` are left out.
 
     Returns
     -------
@@ -139,8 +139,8 @@ def phases(counts):
     Returns
     -------
     DataFrame
-        A row a phase: ``start`` and ``end`` [s], and those levels that differ between phases by more than 5 %; empty if
-        there is only one phase, or no level differs.
+        A row per phase: ``start`` and ``end`` [s], and those levels that differ between phases by more than 5 %; empty
+        if there is only one phase, or no level differs.
     """
     lengths = interval_lengths(counts)
     bundle = _bundles(len(counts))
@@ -189,7 +189,7 @@ def _bundles(n_rows):
 
 
 def _first_rows(X, bundle):
-    """Numbers of the rows at which a phase starts; X has a row a bundle, and columns whose mean is 0."""
+    """Numbers of the rows at which a phase starts; X has a row per bundle, and columns whose mean is 0."""
     return np.searchsorted(bundle, _phase_starts(X) if X.any() else [0])
 
 

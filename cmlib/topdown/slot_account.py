@@ -1,6 +1,6 @@
 """Compute the share of the pipeline's slots in each category of a top-down table from counted events.
 
-:func:`account` takes rates of events (DataFrame, a row a step) and a table, and gives an :class:`Account`. A slot
+:func:`account` takes rates of events (DataFrame, a row per step) and a table, and gives an :class:`Account`. A slot
 is a place for one operation that the processor can begin in a cycle; categories are kinds of their use or loss. A
 ValueError if not even the number of slots was counted; categories whose events were not are left out.
 """
@@ -29,7 +29,7 @@ class Account:
     table : cmlib.topdown.category_tables.TopdownTable
         The table (formulas of the categories) that was used.
     shares : DataFrame, shape (steps, categories)
-        Shares of all slots (0–1, or slightly outside where counts are uncertain; NaN without slots), a row a step. Of
+        Shares of all slots (0–1, or slightly outside where counts are uncertain; NaN without slots), a row per step. Of
         level 1 those that could be computed, below it the parts of a category of which all could.
     formulas : dict of str to str
         The formula by which each category was computed, in `shares` or not; ``what the others leave`` for a remainder.
@@ -47,7 +47,7 @@ class Account:
     slots: pd.Series
 
     def level(self, parent=""):
-        """Shares of the computed parts of a category, by default of level 1: a DataFrame, a row a step.
+        """Shares of the computed parts of a category, by default of level 1: a DataFrame, a row per step.
 
         `parent` is the category's name.
         """

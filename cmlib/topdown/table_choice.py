@@ -102,7 +102,7 @@ def linux_tables(events):
 def slots_as_cycles(counts, running):
     """Take the slots of Linux's generic table for cycles where no cycles were counted: two DataFrames.
 
-    `counts` and `running` (shares, 0-1) have a row an interval, a column an event; a column ``cycles`` is added, and
+    `counts` and `running` (shares, 0-1) have a row per interval, a column per event; a column ``cycles`` is added, and
     only the events of that table are kept, as rates of others per slot mean nothing. Unchanged if cycles were counted,
     or slots were not.
     """

@@ -1,7 +1,7 @@
 """Measure how much a program's run time changes with each parameter that was changed alone.
 
 :func:`compare_levels` takes run times at two or more values (levels) of each parameter, and gives a DataFrame, a row
-a parameter. An InputError if no pass has runs at two levels of a parameter.
+per parameter. An InputError if no pass has runs at two levels of a parameter.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ def compare_levels(levels: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
     Parameters
     ----------
     levels : DataFrame
-        A row a run, with the columns ``parameter``, ``level``, ``pass`` (number of the repetition; a pass makes the
+        A row per run, with the columns ``parameter``, ``level``, ``pass`` (number of the repetition; a pass makes the
         same runs as every other) and ``seconds``. A run that several parameters share, such as one with all defaults,
         has a row for each. Passes that lack a run are left out.
     seed : int, default 0
@@ -31,7 +31,7 @@ def compare_levels(levels: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row a parameter, in the order in which they appear in `levels`, with the columns ``parameter``, ``runs``
+        A row per parameter, in the order in which they appear in `levels`, with the columns ``parameter``, ``runs``
         (number of those compared), ``variation`` [%], ``by_chance`` (median of the permutations [%]) and ``p``: the
         share of permutations that have at least the measured variation, multiplied by the number of parameters
         (Bonferroni), at most 1.

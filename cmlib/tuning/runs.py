@@ -1,7 +1,7 @@
 """Rank a program's parameters by their importance for its run time, directly or through events (CounterMiner, §V-D).
 
 :func:`rank_directly`, :func:`important_events` and :func:`rank_through_events` take :class:`Runs` (DataFrames of
-parameters and of rates of events, a row a run, and run times [s]), and give importances [%], a Series by parameter or
+parameters and of rates of events, a row per run, and run times [s]), and give importances [%], a Series by parameter or
 event, or a DataFrame by pair. Inputs are not checked.
 """
 
@@ -55,7 +55,7 @@ class Runs:
 
     @property
     def mixed(self) -> pd.DataFrame:
-        """Rates and parameters in one DataFrame, a row a run: the vector of the GBRT paper's Eq. 9."""
+        """Rates and parameters in one DataFrame, a row per run: the vector of the GBRT paper's Eq. 9."""
         return pd.concat([self.rates, self.parameters], axis=1)
 
     def take(self, rows: ArrayLike) -> Runs:
@@ -127,7 +127,7 @@ def rank_through_events(
     Returns
     -------
     DataFrame
-        A row a pair, the strongest first, with the columns event, parameter and importance [%].
+        A row per pair, the strongest first, with the columns event, parameter and importance [%].
     """
     events = important_events(runs, seed=seed).index[:n_events]
     X = pd.concat([runs.rates[events], runs.parameters], axis=1)

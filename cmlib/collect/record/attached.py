@@ -275,7 +275,7 @@ def _ran(done):
 
 
 def _read(done):
-    """perf's output as a DataFrame, a row an interval and event."""
+    """perf's output as a DataFrame, a row per interval and event."""
     return perf.parse_stat(done.raw.decode(errors="replace"))
 
 

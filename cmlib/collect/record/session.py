@@ -39,7 +39,7 @@ def validate_run(frame, plan):
     """Check a run that perf counted: a reason (str) why it has to be repeated, or "" if it is as planned.
 
     Only OCOE runs (each event counted all the time) are repeated, where an event was not on its counter all the
-    time. `frame` is perf's output (DataFrame of :func:`cmlib.io.perf.parse_stat`, a row an interval and event),
+    time. `frame` is perf's output (DataFrame of :func:`cmlib.io.perf.parse_stat`, a row per interval and event),
     `plan` the Plan (events of one run) that was counted. RecordError if it is no run of this plan: too short, an
     event refused, rows missing.
     """
@@ -151,7 +151,7 @@ def beginning(meta):
 def outcome_metadata(frame, outcome):
     """What a run's metadata tell of its outcome: a dict of duration_s, exit_code and warnings (perf's lines).
 
-    `frame` is perf's output (DataFrame of :func:`cmlib.io.perf.parse_stat`, a row an interval and event), `outcome`
+    `frame` is perf's output (DataFrame of :func:`cmlib.io.perf.parse_stat`, a row per interval and event), `outcome`
     the PerfOutcome (what perf and the program wrote).
     """
     return {

@@ -1,7 +1,7 @@
 """Read the recordings of the kernels, which ``cmlib record-kernels`` makes.
 
 A kernel is a small program of this project that stands for one of the fifteen programs of AutoPerf's Table 2, in a
-good form and in a bad one, which has a fault of performance. A run is a DataFrame, a row a sample: normalized
+good form and in a bad one, which has a fault of performance. A run is a DataFrame, a row per sample: normalized
 counts of a passage through a region of code; columns function, location, and one for each counter.
 :func:`recorded_programs` gives a dict from kernel's name to its :class:`ProgramRuns`. What can't be read is left
 out with a warning; a NothingRecordedError if no kernel is recorded.
@@ -38,8 +38,8 @@ class ProgramRuns(Kernel):
 
     `machine` (dict) is the machine's metadata, `per` ("instructions" or "work") what counts are divided by. `training`
     (good runs to learn from), `good` and `bad` (runs for tests) and `again` (good runs of a second recording) are lists
-    of runs, each a DataFrame of samples: function, location, and a column a counter. `overhead` is a list of ratios of
-    run times with and without counting; `folder` holds the recordings.
+    of runs, each a DataFrame of samples: function, location, and a column per counter. `overhead` is a list of ratios
+    of run times with and without counting; `folder` holds the recordings.
     """
 
     machine: dict

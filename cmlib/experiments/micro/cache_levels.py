@@ -1,6 +1,6 @@
 """Find the cache levels and main memory in load latencies measured over working-set sizes.
 
-:func:`plateaus` takes a DataFrame, a row a size (size [bytes], ns), and gives one of four rows, L1, L2, L3 and M
+:func:`plateaus` takes a DataFrame, a row per size (size [bytes], ns), and gives one of four rows, L1, L2, L3 and M
 (main memory): ns, smallest and largest size. A CmlibError if there are fewer than twelve sizes, or latencies don't
 rise from level to level.
 """
@@ -26,7 +26,7 @@ def plateaus(latencies: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     latencies : DataFrame
-        A row a working set: size [bytes] and ns (latency of a load [ns]).
+        A row per working set: size [bytes] and ns (latency of a load [ns]).
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Load the recordings of the micro-benchmarks, and compute from them what the notebooks on fingerprinting show.
 
 A micro-benchmark has a pathological form (P), with one known bottleneck, and a healthy one (N), on several sizes of
-data. Runs are cut into time slices; X is a DataFrame of rates of events, a row a slice, indexed by program, pass and
+data. Runs are cut into time slices; X is a DataFrame of rates of events, a row per slice, indexed by program, pass and
 slice, and `about` has columns label (class), size and time_s of the same rows, both as of
 :func:`cmlib.experiments.micro.recordings.cut`. Key events are the few that classify best. Kinds of programs are
 "micro" (for training), "unseen" (micro-benchmarks left out of it), "CPU", "parallel" (other benchmarks) and "own".
@@ -216,7 +216,7 @@ def key_event_curve(
 ) -> pd.DataFrame:
     """Accuracy of a decision tree on several numbers of key events.
 
-    `X` (DataFrame of rates, a row a slice) and `about` (its labels) are the slices, `sizes` the numbers of events
+    `X` (DataFrame of rates, a row per slice) and `about` (its labels) are the slices, `sizes` the numbers of events
     (int), `tree` an unfitted classifier, `seed` that of the folds. Returns two things: the order in which events
     were eliminated, as of :func:`cmlib.fingerprint.key_events.eliminate`; and a dict from kind of folds ("10-fold",
     "whole cases left out") to a DataFrame, a row for each number of events, with accuracy [%] and more, as of
@@ -325,12 +325,12 @@ def train(X, about, tree, **settings):
 
 
 def charged_causes(recorded: Fingerprints) -> pd.DataFrame:
-    """Compare what the estimate charges both forms of each simulated program for, and whether they differ enough.
+    """Compare the estimated costs of the good and the bad form of each simulated program.
 
     Parameters
     ----------
     recorded : Fingerprints
-        Simulated.
+        The simulated programs.
 
     Returns
     -------
@@ -369,7 +369,10 @@ def charged_causes(recorded: Fingerprints) -> pd.DataFrame:
 
 
 def find(name: str, recordings: Iterable[str]) -> str | None:
-    """First of the `recordings` (names) that is `name`, or is it behind its first hyphen ("own-gcc"); else None."""
+    """Return the first recording that has a name, whole or after its first hyphen.
+
+    "gcc" finds the recordings "gcc" and "own-gcc". Returns None if there is none.
+    """
     return next((known for known in recordings if name in (known, known.partition("-")[2])), None)
 
 

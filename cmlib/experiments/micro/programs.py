@@ -64,9 +64,9 @@ def micro_benchmarks() -> list[MicroBenchmark]:
 
 
 def table_1(about: pd.DataFrame) -> pd.DataFrame:
-    """The micro-benchmarks of the paper's Table 1: DataFrame, a row a program.
+    """The micro-benchmarks of the paper's Table 1: DataFrame, a row per program.
 
-    `about` is a DataFrame, a row a slice, indexed by program, pass and slice, with column size [bytes]. Columns: in
+    `about` is a DataFrame, a row per slice, indexed by program, pass and slice, with column size [bytes]. Columns: in
     the paper, program, pathology, working sets [KiB] (text), and P and N (numbers of slices in the pathological and
     in the healthy form).
     """

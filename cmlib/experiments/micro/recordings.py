@@ -3,7 +3,7 @@
 They are in a folder a program, such as "micro-array-N-L2-1": kind of program, name, form (P with a bottleneck, or N
 without) and case; two sets of runs, "key" and "all", counted the key events (the few that classify best) and all
 events. A pass may be several runs (parts), as not all events fit into one. :func:`read_series` reads the runs into
-a list of :class:`Series`; :func:`cut` makes X (rates, a row a slice) and its labels of them. What can't be read is
+a list of :class:`Series`; :func:`cut` makes X (rates, a row per slice) and its labels of them. What can't be read is
 left out with a warning; a ValueError if a run has no slice.
 """
 
@@ -72,7 +72,7 @@ class Series:
 
     `program` is the name of its folder, `number` that of its pass, `about` a dict of label (its class), size
     (working set [bytes], or None) and more; `counts` [events per interval] and `running` (shares of the interval in
-    which an event was counted, 0-1) are DataFrames, a row an interval, a column an event, with the end of the
+    which an event was counted, 0-1) are DataFrames, a row per interval, a column per event, with the end of the
     interval [s] as index. A simulated run has numbers of intervals as its index, and None for `running`. `events`
     are the columns that :meth:`rates` returns; all if it is empty.
     """
@@ -85,7 +85,7 @@ class Series:
     events: tuple = ()  # of the slices, where not all
 
     def rates(self, slice_s):
-        """Rates by slice of `slice_s` seconds: a DataFrame of events per cycle, a row a slice (index: its end [s]).
+        """Rates by slice of `slice_s` seconds: a DataFrame of events per cycle, a row per slice (index: its end [s]).
 
         It is that of :func:`cmlib.fingerprint.slices.slice_rates`. Of a simulated run a slice is `slice_s`
         intervals, and rates are per 1,000 estimated cycles. A ValueError if no slice is left, or the length is no
@@ -146,7 +146,7 @@ def _about(meta, file):
 
 
 def cut(series: Iterable[Series], *, slice_s: float = 0.4) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Cut recorded runs into slices of `slice_s` seconds: two DataFrames, X and about, a row a slice.
+    """Cut recorded runs into slices of `slice_s` seconds: two DataFrames, X and about, a row per slice.
 
     `series` is a list of Series. Both are indexed by program, pass and slice. X has events per cycle, a column for
     each event that all runs counted; runs that are parts of one pass are joined. about has label (class), size and

@@ -33,7 +33,7 @@ def record_once(command, trained, counters, *, keep=None):
     deleted.
 
     Returns a :class:`cmlib.experiments.micro.recordings.Series`: program (name), number (of the pass, 0), about
-    (dict of label, size, kind), and counts and running (DataFrames, a row an interval, a column an event, index its
+    (dict of label, size, kind), and counts and running (DataFrames, a row per interval, a column per event, index its
     end [s]; a count is NaN where nothing was counted, a share is 0 to 1).
 
     A CmlibError if the processor is another one than in training or has fewer good counters; a RecordError if the
@@ -73,7 +73,7 @@ def record_once(command, trained, counters, *, keep=None):
 def load_recorded(name):
     """First recorded run of a program with the key events: a :class:`cmlib.experiments.micro.recordings.Series`.
 
-    That is an object with program, number, about (dict), and counts and running (DataFrames, a row an interval).
+    That is an object with program, number, about (dict), and counts and running (DataFrames, a row per interval).
     `name` is the program's name in the recordings ("own-gcc") or the part after the first hyphen ("gcc"). A
     NothingRecordedError, with the command to run, if there is none.
     """

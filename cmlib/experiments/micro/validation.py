@@ -1,8 +1,8 @@
 """Cross-validate classifiers of slices, with folds of slices or of runs, and with fewer and fewer key events.
 
 Slices are rows of X (DataFrame of events per cycle), y their classes; each function takes an unfitted classifier,
-and gives a DataFrame: :func:`validate` a row a kind of folds (accuracy [%], correct, incorrect),
-:func:`accuracy_curve` and :func:`nested_accuracy_curve` a row a number of events (accuracy [%], numbers of wrong
+and gives a DataFrame: :func:`validate` a row per kind of folds (accuracy [%], correct, incorrect),
+:func:`accuracy_curve` and :func:`nested_accuracy_curve` a row per number of events (accuracy [%], numbers of wrong
 and of all slices). A ValueError if a class has a single slice, or there is a single run.
 """
 
@@ -80,7 +80,7 @@ def accuracy_curve(X, y, elimination, sizes, estimator):
     """Cross-validate an estimator (10 folds) with several numbers of key events, chosen once from all slices.
 
     `X` (DataFrame) and `y` are slices and classes; `elimination` is what
-    :func:`cmlib.fingerprint.key_events.eliminate` returns, `sizes` numbers of events. Returns a DataFrame, a row a
+    :func:`cmlib.fingerprint.key_events.eliminate` returns, `sizes` numbers of events. Returns a DataFrame, a row per
     size: n_events, accuracy [%], n_wrong, n_slices. A ValueError if no class has ten slices.
     """
     X, y = pd.DataFrame(X), np.asarray(y)
@@ -96,7 +96,7 @@ def nested_accuracy_curve(X, y, sizes, estimator, folds):
     """Cross-validate an estimator with several numbers of key events, chosen in each fold from its training slices.
 
     `X` (DataFrame) and `y` are slices and classes; `sizes` are numbers of events, `folds` pairs of row numbers for
-    training and test. Returns a DataFrame, a row a size: n_events, accuracy [%], n_wrong, n_slices.
+    training and test. Returns a DataFrame, a row per size: n_events, accuracy [%], n_wrong, n_slices.
     """
     X, y = pd.DataFrame(X), np.asarray(y)
     wrong, n_slices = dict.fromkeys(sizes, 0), 0

@@ -1,7 +1,7 @@
 """Read the recordings of Spark programs that ran under different settings (parameters of Spark drawn at random).
 
 :func:`load_tuned` reads a folder of recordings, and gives a dict from program to its :class:`TuningRuns`:
-parameters, rates of events and run times [s], DataFrames with a row a run. :func:`load_levels` gives the times of the
+parameters, rates of events and run times [s], DataFrames with a row per run. :func:`load_levels` gives the times of the
 runs in which one parameter was changed, of all sessions. A NothingRecordedError if there are none; a CmlibError if a
 program's are of several machines or scales.
 """
@@ -35,7 +35,7 @@ class TuningRuns:
     """Recordings of one program under different settings of Spark.
 
     `runs` (:class:`cmlib.tuning.Runs`): under settings drawn at random. `levels`: DataFrame of parameter, level and
-    seconds, a row a run with all parameters at their defaults but one, at that level ("default": all). `per`: event
+    seconds, a row per run with all parameters at their defaults but one, at that level ("default": all). `per`: event
     that rates are divided by ("cycles" or "task-clock"), and `pace`, its count per second in each run (Series).
     `machine`: metadata (dict). `scale`: size of the input (float). `usual`: dict from setting ("default",
     "PARAMETER-LEVEL") to mean rates (Series by event). `emitted`: dict from such a setting to the Runs under it, while
@@ -91,7 +91,7 @@ def describe_tuned(tuned: dict[str, TuningRuns]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row a program (index): ``runs`` and ``events``, their numbers; ``counted``, such as "software events";
+        A row per program (index): ``runs`` and ``events``, their numbers; ``counted``, such as "software events";
         ``rates per``, what counts are divided by; ``processor`` (name), ``processors`` (number of them) and
         ``virtual machine`` ("no" if there is none).
     """
@@ -263,7 +263,7 @@ def _runs(recorded):
 
 
 def _totals(counts):
-    """Sums of each run's counts, a row a run."""
+    """Sums of each run's counts, a row per run."""
     return pd.DataFrame({name: each.sum() for name, each in counts.items()}).T
 
 

@@ -214,7 +214,7 @@ def kinds(events: Iterable[str], table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row an event. Index: event. Columns (str): ``kind``, such as ``bad speculation``; ``class``, what kinds have
+        A row per event. Index: event. Columns (str): ``kind``, such as ``bad speculation``; ``class``, what kinds have
         in common (``stall``, ``miss``, ``mix`` for the instruction mix, ``other``, or ``target`` for events that are
         cycles per instruction in other words); and ``topic`` within the kind. Every event has all three.
     """

@@ -1,6 +1,6 @@
 """Read event tables: one for each microarchitecture, one of perf's generic names, and one of simulated events.
 
-:func:`table` takes a table's name, such as ``amd_zen5``, and gives a DataFrame with a row an event. EventError for a
+:func:`table` takes a table's name, such as ``amd_zen5``, and gives a DataFrame with a row per event. EventError for a
 table that is not there or malformed.
 """
 
@@ -39,7 +39,7 @@ def table(name: str = "amd_zen5") -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row an event. Index: event. Columns: ``code``, ``umask`` and ``bits`` (int; the umask's bits if sums follow
+        A row per event. Index: event. Columns: ``code``, ``umask`` and ``bits`` (int; the umask's bits if sums follow
         from them, else 0); ``counters`` (int, how many one event takes); ``unit`` (part of the processor);
         ``abbr`` (short name); ``core`` (int; the events that are recorded without multiplexing are numbered from 1,
         the others are 0); ``description``; ``named`` (True if perf knows the name); ``whole`` (True if code and umask
@@ -160,7 +160,7 @@ def table_of(machine: dict) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row an event, with the columns that :func:`table` describes (code, umask, unit, description and others);
+        A row per event, with the columns that :func:`table` describes (code, umask, unit, description and others);
         without rows if the machine has no table.
     """
     name = table_for(machine)

@@ -195,7 +195,7 @@ class JmhJson:
 
 
 class JmhText:
-    """The table that JMH prints at the end of its output."""
+    """Reader for the table that JMH, a benchmark tool for Java, prints at the end of its output."""
 
     name = "jmh-text"
     recorded_by = "java -jar benchmarks.jar -prof perfnorm"

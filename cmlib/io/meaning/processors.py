@@ -13,8 +13,10 @@ class Machine(NamedTuple):
     Attributes
     ----------
     description : dict
-        As of metadata: ``processor`` and ``vendor`` if a table is known, or else ``model_name``; {} if nothing is.
+        ``processor`` and ``vendor`` if cmlib has a table of the processor's events, ``model_name`` if it has none;
+        empty if the processor is not known.
     notes : tuple of str
+        What a reader of the file should know about this.
     """
 
     description: dict

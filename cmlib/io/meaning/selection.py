@@ -133,7 +133,10 @@ def find_kinds(counts: pd.DataFrame) -> tuple[str, ...]:
 
 
 def find_events_of_unknown_kind(counts: pd.DataFrame) -> list[str]:
-    """List the counted events of cores that name no kind, in a file that names several."""
+    """List core events without a kind of core, in a file of a processor that has several kinds.
+
+    In a file with ``cpu_core/cycles/`` and ``cpu_atom/cycles/``, this is ``cycles``, for example.
+    """
     counted = counts.loc[counts["value"].notna(), "event"].cat.remove_unused_categories()
     return [event for event in counted.cat.categories if not find_kind(event) and belongs_to_cores(event)]
 

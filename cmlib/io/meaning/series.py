@@ -42,8 +42,8 @@ def series(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     ValueError
         If rows have no time, or time goes back.
     FormatError
-        If an interval has further rows of an event, with other counts, or if the series were far larger than the
-        frame, as where each event was counted in an interval of its own.
+        If an interval has two rows of an event that differ, or if the table would be far larger than the frame. This
+        happens if each event was counted in other intervals than the rest.
 
     Examples
     --------

@@ -29,7 +29,7 @@ class SampleError(CmlibError):
 
 
 def read_lines(out):
-    """Stored lines (DataFrame, a row a line) and their metadata (dict); `out` is the path without suffix.
+    """Stored lines (DataFrame, a row per line) and their metadata (dict); `out` is the path without suffix.
 
     Columns are those of the CSV: x_start and x_end [counts of the first event]; slope:EVENT, intercept:EVENT and
     sigma:EVENT of each other event; n, the number of samples. SampleError if there are none, or the file was changed.

@@ -1,6 +1,6 @@
 """Read what ``perf record -o -`` writes (pipe-mode perf.data) as counts of the events of each sample.
 
-:class:`SampleReader` takes the bytes as they come, and gives arrays with a row a sample, a column an event.
+:class:`SampleReader` takes the bytes as they come, and gives arrays with a row per sample, a column per event.
 SampleError for bytes that perf did not write, or that are damaged.
 """
 
@@ -261,7 +261,7 @@ def column_of(name, events):
 
 @njit(cache=True)
 def count_samples(time, task, shown, ids, known, columns, last, open_, opened, counts):
-    """Fill `counts` with the counts of each sample, a row a sample.
+    """Fill `counts` with the counts of each sample, a row per sample.
 
     A sample begins with a reading in which the first event (column 0) has moved, and takes what other events of the
     same time and task have counted. The next reading with a count that is not of these closes it; counts until the

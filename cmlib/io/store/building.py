@@ -47,7 +47,7 @@ def rebuild(recordings_dir=None, url=None, *, samples_dir=None, progress=False):
     Returns
     -------
     DataFrame
-        A row a run: run_id, program, set, mode, pass, part and the other columns of :func:`cmlib.io.store.runs`.
+        A row per run: run_id, program, set, mode, pass, part and the other columns of :func:`cmlib.io.store.runs`.
 
     Raises
     ------

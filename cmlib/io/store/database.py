@@ -189,10 +189,10 @@ def without_password(url):
 
 
 def with_password(url):
-    """A URL (`url`, str) of PostgreSQL without a password with that in the environment variable PGPASSWORD, if set.
+    """Add the password in the environment variable PGPASSWORD to a URL of PostgreSQL that has none.
 
-    It is then of SQLAlchemy's class; any other URL stays as it was. StoreError if it is not the URL of a database that
-    can hold a store.
+    Returns a URL of SQLAlchemy. Any other `url` (str) is returned unchanged. Raises StoreError if it is not the URL
+    of a database that can hold a store.
     """
     parsed, password = parse(url), os.environ.get("PGPASSWORD")
     if parsed.get_backend_name() != "postgresql" or parsed.password or not password:

@@ -173,7 +173,7 @@ def read_run(file, meta):
 
 
 def read_table(file, meta):
-    """Read the lines of one recording: a DataFrame of float, a row a line (piecewise-linear segment).
+    """Read the lines of one recording: a DataFrame of float, a row per line (piecewise-linear segment).
 
     `file` is its metadata file (Path), `meta` (dict) the metadata in it. Columns are x_start and x_end [counts of the
     first event], and slope:EVENT and intercept:EVENT of each other event. StoreError if the file was changed or can't

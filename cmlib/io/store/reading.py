@@ -35,7 +35,7 @@ def runs(
     Returns
     -------
     DataFrame
-        A row a run, by program, set, pass and part. Columns: run_id (such as ``gcc/ocoe-p0-00``), program; set (a
+        A row per run, by program, set, pass and part. Columns: run_id (such as ``gcc/ocoe-p0-00``), program; set (a
         named plan of events); mode (``ocoe``: one counter, one event, each counted all the time; ``mlpx``:
         multiplexed, events took turns; ``unknown``; ``lines``: piecewise-linear segments of samples); pass
         (repetition of the plan) and part (which of the events), numbers from 0; run (its name), command, date,

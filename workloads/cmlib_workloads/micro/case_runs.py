@@ -74,7 +74,7 @@ def stored_sizes(folder):
 
 
 def read_slices(folder, set_name, kind="micro"):
-    """Read the slices of a kind of programs: a tuple of X and about, DataFrames with a row a slice.
+    """Read the slices of a kind of programs: a tuple of X and about, DataFrames with a row per slice.
 
     X has rates of events per cycle, about label (class), size [bytes] and time_s. `folder` holds the recordings,
     `set_name` is "all" or "key", `kind` "micro", "unseen", "CPU", "parallel" or "own". A NothingRecordedError if
