@@ -20,7 +20,7 @@
 # None of the paper's programs was run. A *kernel* stands for each: a small program of this project with one function, written from the paper's description of the fault. It has a good form and a bad form. In the bad form, threads compete for a cache line or a lock. This notebook shows the method on two counters and on one kernel, and then compares it with simpler rules on all kernels.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (13 kernels of this project, which stand for the paper's programs, counted by software events; default parameters). No: a comparison of run times does better. The mean F1 of the kernels is **0.84** by the paper's rule (paper: 0.97, of its own programs) and **0.85** by this project's calibrated rule (**0.83** to **0.86**, depending on the initial weights). It is **0.89** by time alone, and **0.97** if time alone learns as many runs as the paper used. Calling every run anomalous gives **0.65**. The paper's rule raises a false alarm in **27 %** of the good runs, the calibrated rule in **0.8 %**. The cause that is named first is time itself in **10** of 12 kernels, because no cache event was counted.
+# > **Answer** (13 kernels of this project, which stand for the paper's programs, counted by software events; default parameters). No: a comparison of run times does better. The mean F1 of the kernels is **0.84** by the paper's rule (paper: 0.97, of its own programs) and **0.85** by this project's calibrated rule (**0.83** to **0.86**, depending on the initial weights). It is **0.89** by time alone, and **0.97** if time alone learns as many runs as the paper used. Calling every run anomalous gives **0.65**. The paper's rule raises a false alarm in **27 %** of the good runs, the calibrated rule in **0.8 %**. In **10** of the 12 kernels with a detected run, the cause that is named is processor time itself, because no cache event was counted.
 
 # %% tags=["parameters"]
 program: str = "all"  # kernels to study, by their names here, separated by commas, or all
@@ -260,7 +260,7 @@ results.table(optimizers.rename_axis("returned by"), "optimizers", "**Table.** M
 # %% [markdown]
 # ### On one kernel
 #
-# The next cell judges the runs of one kernel by the paper's rule. The weights are the library's: it tries *topologies* with one to four hidden layers, and keeps the one with the smallest error (§4.2).
+# The next cell judges the runs of one kernel by the paper's rule. The network is trained by `cmlib.anomaly.Autoencoder` on the first recording. It tries *topologies* with one to four hidden layers, and keeps the one with the smallest error of the training samples (§4.2). The detectors of the later sections learn other numbers of runs, so their results differ.
 
 # %%
 start = {"random_state": np.random.RandomState(seed).randint(2**31)}
@@ -308,7 +308,7 @@ results.table(comparison.rename_axis(first.name), "one-kernel", "**Table.** The 
 # %% [markdown]
 # ## A detector for each kernel
 #
-# The paper's Algorithm 1 sets the number of training runs. It ends the training when the variance of the errors hardly changes any more ([training runs](studies/training_runs.ipynb)). The runs of the first recording come first, as many as the paper used; then come those of the second. If the algorithm does not stop, all runs are used.
+# The paper's Algorithm 1 sets the number of training runs. It ends the training when the variance of the errors hardly changes any more ([training runs](studies/training_runs.ipynb)). Runs are added one by one: first those of the first recording, as many as the paper used, and then those of the second recording. If the algorithm does not stop, all runs are used.
 #
 # The result depends on the initial weights. Therefore each detector is trained several times (parameter `n_seeds`) on the same runs, each time with other initial weights.
 
@@ -329,7 +329,7 @@ cases = {name: trained[name] for name in programs}
 #
 # By the paper's rule, one sample above the threshold is enough. If errors were normally distributed, 2.3 % of the good samples would exceed it, and more than a third of all good runs of 20 samples would be false alarms.
 #
-# The *calibrated* rule is this project's own. It uses the same autoencoders, but compares a run with good runs that the network did not learn. The distance of a sample is $d = \sqrt{RE / RE_{threshold}}$. A run has two distances: the median and the 90th percentile of its samples. The good runs for comparison are those that Algorithm 1 left over, if there are at least ten. Otherwise they are the learned runs, and each is judged by a network that was trained without it on four fifths of the runs. No test run takes part.
+# The *calibrated* rule is this project's own. It uses the same autoencoders, but compares a run with good runs that the network did not learn. The distance of a sample is $d = \sqrt{RE / RE_{threshold}}$. A run has two distances: the median and the 90th percentile of its samples. The good runs for comparison are those that Algorithm 1 left over, if there are at least ten. Otherwise cross-validation is used: each learned run is judged by a network that was trained without it, on four fifths of the runs. No test run takes part.
 #
 # Let $m$ be the median of these good runs' distances. Let $k$ be the number of good runs with $d > m$, and $S$ the sum of their $d - m$. The probability that a good run lies as far out as $d$ is estimated as
 #
@@ -359,7 +359,7 @@ pd.DataFrame({"called anomalous": [is_anomalous[:n_good].sum(), is_anomalous[n_g
 # %% [markdown]
 # ## The rules compared
 #
-# The paper compares its threshold with *fixed* ones: a sample is anomalous if the length of its vector changes by more than 10, 20 or 40 % (§5.7). Two further rules need no model. By *time alone*, a run is anomalous if its median invocation took longer than that of each training run. *Every run* calls each run anomalous; any useful rule must beat it.
+# The paper compares its threshold with *fixed* ones: a sample is anomalous if the reconstruction is more than 10, 20 or 40 % longer or shorter than the sample, as vectors (§5.7). Two further rules need no model. By *time alone*, a run is anomalous if the median processor time of its samples, per unit of work, is larger than in the slowest training run. *Every run* calls each run anomalous; any useful rule must beat it.
 #
 # The measure is $F_1$ over the test runs (§5.3). With $t_p$ bad and $f_p$ good runs called anomalous, and $f_n$ bad runs missed, it is
 #
@@ -451,7 +451,7 @@ notebook.widget(panel, "explore", "**Figure.** One kernel: the largest error of 
 # %% [markdown]
 # ## Which runs are anomalous, and why
 #
-# *Named first* is the counter that is the first cause in most of the bad runs called anomalous, by the calibrated rule. A lock that threads wait for shows in software events by its system call (`futex`). A shared cache line shows in them only as time (`task-clock`, processor time). The events that would show it are hardware events, such as the paper's HITM.
+# In each bad run that the calibrated rule calls anomalous, the counters are ranked as causes. *Named first* is the counter that leads in most of these runs. Software events can name a lock, because waiting for it takes a system call (`futex`). For a shared cache line they can only name time (`task-clock`, processor time). It takes a hardware event to name it, such as the paper's HITM, which counts loads of lines that another core has modified.
 
 
 # %%
@@ -510,12 +510,11 @@ results.numbers()
 # %% [markdown]
 # ## Limitations
 #
-# * No cache event was counted where the processor's counters are not available. So whether hardware counters would name the cause is not shown. `cmlib record-kernels` records the kernels with hardware events on a machine that has them, and this notebook then takes those.
+# * The shipped recordings hold software events only. So whether hardware counters would name the cause is not shown. `cmlib record-kernels` records the kernels with hardware events on a machine that has them, and this notebook then takes those.
 # * The recordings favor time alone. They were made with real-time priority, and executions while the machine was slow were discarded and repeated. Otherwise the time of an invocation varies several times as much.
 # * Each kernel has one changed function, and its pattern of sharing stands alone. In a large program a bad form is harder to see. The study [many functions](studies/many_functions.ipynb) has several changed functions.
 # * The two NUMA programs need two nodes, and were not run.
-# * A change is judged, not a program: the good form may itself be imperfect.
-# * The studies [small slowdowns](studies/small_slowdowns.ipynb) and [other detectors](studies/other_detectors.ipynb) have smaller faults, false alarms between recordings of one version, and simpler models.
+# * The studies [small slowdowns](studies/small_slowdowns.ipynb) and [other detectors](studies/other_detectors.ipynb) examine smaller faults, false alarms between recordings of one version, and simpler models.
 #
 # ## Your own program
 #
@@ -524,7 +523,7 @@ results.numbers()
 # papermill notebooks/06_anomaly_detection.ipynb out.ipynb -p program histogram
 # ```
 #
-# `cmlib compare` says by their times whether the new version is slower, and, where events can be counted, by an autoencoder in which counters. This notebook takes only the recorded kernels. Change `max_runs` first: fewer good runs to learn from.
+# `cmlib compare` compares the run times of both versions. Where events can be counted, an autoencoder also names the counters that changed. This notebook takes only the recorded kernels. The first parameter to change is `max_runs`, the largest number of good runs to learn from.
 #
 # ## References
 #
