@@ -81,7 +81,7 @@ results.table(describe_tuned(tuned), "data", "**Table.** The runs with random se
               "machine that they ran on.")
 
 # %% [markdown]
-# The next table lists the parameters. Random values are drawn uniformly in the logarithm between *low* and *high*. These ranges determine the result: a parameter with a narrow range is unimportant by construction. Some parameters act only together with another setting (column *needs*), which is therefore made in all runs. The exception is `executor.cores`, which is a parameter itself: `network.timeout` and `reducer.maxSizeInFlight` act only in the runs in which it is 1.
+# The next table lists the parameters. Random values are drawn uniformly in the logarithm between *low* and *high*. These ranges determine the result: a parameter with a narrow range is unimportant by construction. Some parameters act only together with another setting (column *needs*). All runs have this setting. The exception is `executor.cores`, which is a parameter itself: `network.timeout` and `reducer.maxSizeInFlight` act only in the runs in which it is 1.
 
 # %%
 table4 = {}
@@ -145,7 +145,7 @@ np.testing.assert_allclose(tuning.compare_levels(example)["variation"], variatio
 tuning.compare_levels(example).round(2).style.hide(axis="index").format(precision=2)
 
 # %% [markdown]
-# The library makes the same comparison for all parameters that were changed alone. In these runs, `executor.cores` is 1 where it is not changed, because `network.timeout` needs 1 (Table IV). So its default is equal to its low end, and both are counted as *low*.
+# The library makes the same comparison for all parameters that were changed alone. In these runs, `executor.cores` is 1 where it is not changed, because `network.timeout` needs 1 (Table IV); Spark's own default would be 2. So the default of `executor.cores` is the same as its low end here, and both are counted as *low*.
 #
 # Runs made in turn on one machine are a *session*. Times of different sessions cannot be compared.
 
@@ -211,7 +211,7 @@ right = clear.groupby("program")["parameter"].last().reindex(programs)
 #
 # $$v = \sum_{i} \big(\hat t(x_i) - a - b^\top x_i\big)^2 \tag{12}$$
 #
-# [Notebook 04](04_interactions.ipynb) explains this reading of the paper's Eq. 12. It also shows that this measure takes the curve of a single input for an interaction, and that Friedman's H does not. For H, set the event and the parameter of all runs to their values in run $i$, and average the predictions: this is $F_{ep}$. Setting only one of them gives $F_e$ or $F_p$. Each of the three is centered: its mean over $i$ is subtracted. Then
+# [Notebook 04](04_interactions.ipynb) explains this reading of the paper's Eq. 12. It also shows that this measure mistakes the curve of a single input for an interaction, and that Friedman's H does not. H is computed from partial dependences: give the event and the parameter of all runs the values that they have in run $i$, and average the predictions. This is $F_{ep}$. Setting only one of them gives $F_e$ or $F_p$. Each of the three is centered: its mean over $i$ is subtracted. Then
 #
 # $$v^{H} = \sum_i (F_{ep} - F_e - F_p)^2.$$
 #
@@ -481,7 +481,7 @@ results.numbers()
 #
 # ## Your own program
 #
-# The notebook needs runs of a Spark program with different settings. It stops for any other recording, such as an imported file of `perf stat -I`. Record another of the Spark programs that come with cmlib, then run the notebook:
+# The notebook needs runs of a Spark program with different settings. For any other recording, such as an imported file of `perf stat -I`, it ends with a message. Record another of the Spark programs that come with cmlib, then run the notebook:
 #
 # ```sh
 # cmlib record-tuning --program kmeans

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Co-location: what changes when a program has a neighbor
 #
-# **Question.** What changes in the counts of a program when another program runs on the same socket, and can one recording beside a neighbor show what a quiet machine would give?
+# **Question.** How do the counts of a program change when another program runs on the same socket? And can a recording made beside such a neighbor tell how fast the program would be alone?
 #
 # CounterMiner (Lv et al., MICRO 2018, §V-E, Fig. 16) ranks the events of two programs that share a cluster. The paper counts both programs together, so it cannot rank the events of each. In the recordings used here every program is counted by itself, alone and beside a neighbor.
 #
