@@ -295,6 +295,23 @@ def test_a_profile_is_run_with_what_was_given(monkeypatch, tmp_path):
     assert asked == [("live", ("02", "03"), {"program": "myapp", "n_steps": 50, "jobs": 1})]
 
 
+def test_what_is_said_of_an_only_program_is_plain_text(monkeypatch, tmp_path):
+    first = {
+        "headline": "**Front end**: 52 % are lost",
+        "advice": [{"text": "see `-XX:+PrintCodeCache`"}],
+        "separate": "",
+    }
+    summary = {"name": "app", "first": first, "untold_text": ""}
+    (tmp_path / "answers.json").write_text(json.dumps({"programs": {"app": summary}}))
+    monkeypatch.setattr(report, "run_profile", lambda *args: tmp_path / "index.html")
+    done = cmlib("run", "live")
+    assert done.exit_code == 0, done.output
+    assert done.stderr.splitlines() == [
+        "app: Front end: 52 % are lost",
+        "What to try: see -XX:+PrintCodeCache",
+    ]
+
+
 def test_a_profile_that_does_not_exist_is_told():
     done = cmlib("run", "no-such-profile")
     assert done.exit_code == 2 and "no profile 'no-such-profile'" in done.stderr

@@ -36,7 +36,7 @@ def test_what_is_no_recording_is_refused(tmp_path):
 
 def test_a_program_is_recorded_and_read(best_perf, tmp_path, monkeypatch):
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
-    command = [sys.executable, "-c", "sum(range(10**6))"]
+    command = [sys.executable, "-c", "sum(range(2 * 10**7))"]
     settings = {
         "mode": "ocoe",
         "events": "page-faults,context-switches",

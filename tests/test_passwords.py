@@ -43,7 +43,7 @@ def test_notebooks_find_the_password_in_their_environment_and_keep_it_nowhere(tm
     with pytest.raises(report.NotebookError, match=r"me@127\.0\.0\.1:1/counters") as raised:
         report.run_profile("tiny", parameters={"database": URL, "jobs": 1}, results=tmp_path / "out")
     assert SECRET not in str(raised.value) and SECRET not in "".join(capfd.readouterr())
-    assert "me@127.0.0.1" in (tmp_path / "out/tiny/index.html").read_text()
+    assert "me@127.0.0.1" in (tmp_path / "out/tiny/02_bad.failed.ipynb").read_text()
     assert (tmp_path / "out/tiny/02_bad.failed.ipynb").is_file()
     assert files_with(SECRET, tmp_path) == []
 

@@ -65,9 +65,9 @@ def test_two_run_at_a_time_and_their_pages_are_there_while_the_rest_runs(profile
     }
     assert "01_first,jobs" in (made / "00_summary/numbers.csv").read_text()
     seen, page = (made / "seen.html").read_text(), (made / "index.html").read_text()
-    assert 'id="01_first"' in seen and 'id="00_summary"' not in seen
+    assert 'href="01_first/01_first.html"' in seen and 'href="00_summary/00_summary.html"' not in seen
     assert "running or waiting:</strong> The title of 00_summary; The title of 02_failing." in seen
-    assert "running or waiting" not in page and 'id="00_summary"' in page
+    assert "running or waiting" not in page and 'href="00_summary/00_summary.html"' in page
     assert "Failed when last run" in page and "02_failing.failed.ipynb" in page
     assert list(made.glob("*.partial*")) == []
 
@@ -84,7 +84,7 @@ def test_a_kernel_that_dies_is_told_and_the_other_notebook_is_finished(profile, 
     ):
         report.run_profile("tiny", parameters={"jobs": 2}, results=tmp_path)
     assert {file.name for file in (tmp_path / "tiny").iterdir()} == {
-        ".lock", "01_first", "02_second", "answers.json", "index.html",
+        ".lock", "01_first", "02_second", "answers.json", "index.html", "terms.html",
     }  # fmt: skip
     # Where it had no page, it is shown as stored, so that links to it work.
     assert [file.name for file in (tmp_path / "tiny/01_first").iterdir()] == ["01_first.html"]

@@ -36,6 +36,7 @@ def run(profile, notebooks, assignments, jobs, processor, as_json):
     Prints the path of the report's page. Notebooks for which nothing is recorded are left out, unless they are named.
     """
     from cmlib.report import run_profile
+    from cmlib.report.inline import strip_markup
     from cmlib.report.program import ANSWERS
     from cmlib.templates import template
 
@@ -48,7 +49,7 @@ def run(profile, notebooks, assignments, jobs, processor, as_json):
     answers = (page.parent / ANSWERS).read_text(encoding="utf-8")
     lines = template("cmlib.cli", "run.txt.j2").render(json.loads(answers), longest=_LONGEST).rstrip()
     if lines and not as_json:
-        say(lines, err=True)
+        say(strip_markup(lines), err=True)
     say(answers if as_json else page, nl=not as_json)
 
 

@@ -20,7 +20,7 @@
 # This notebook of the package cmlib applies the method to every selected program. Nothing is fitted or trained, so it is a good notebook to read first. The recordings are this project's own, not Yasin's.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (the four programs recorded for this project, default parameters). The front end, which delivers instructions, is the largest loss in bzip2 (**42** to **43 %**), gcc (**52** to **53 %**) and wordcount (**36** to **38 %**). The programs use only **18** to **29 %** of the pipeline's capacity. In kmeans the front end and the back end take **32** to **34 %** each, and either may be larger. These are shares of whole runs, and phases differ: in the last phase of wordcount, the back end loses more (**35 %**) than the front end (**24 %**), and in that of kmeans too (**36** and **28 %**). The four shares add up to **98.9** to **100.7 %** of the slots, although they come from three different runs. One run alone is not enough: the first run of each program, with twelve events beside instructions and cycles, tells the largest loss in **0** of 4 programs. All 29 runs tell it in **3** of them.
+# > **Answer** (the four programs recorded for this project, default parameters). The front end, which delivers instructions, is the largest loss in bzip2 (**42** to **43 %**), gcc (**52** to **53 %**) and wordcount (**36** to **38 %**). The programs use only **18** to **29 %** of the pipeline's capacity. In kmeans the front end and the back end take **32** to **34 %** each, and either may be larger. These are shares of whole runs, and phases differ: in the last phase of wordcount, the back end loses more (**35 %**) than the front end (**24 %**). The same holds for the last phase of kmeans (**36** and **28 %**). The four shares add up to **98.9** to **100.7 %** of the slots, although they come from three different runs. One run alone is not enough: the first run of each program, with twelve events beside instructions and cycles, tells the largest loss in **0** of 4 programs. All 29 runs tell it in **3** of them.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
@@ -78,7 +78,8 @@ for name, summary in summaries.items():
                   "highest": max(ipc_of_runs, default=np.nan)}
 overview = pd.DataFrame.from_dict(rows, orient="index")
 results.table(overview.drop(columns=["lowest", "highest"]).rename_axis("program"), "programs",
-              "The recorded programs. Time, instructions and IPC are medians over the runs.",
+              "The recorded programs. Time, instructions and IPC are medians over the runs. "
+              "Instructions are those of all threads of a program.",
               decimals={"time [s]": 1, "instructions [10⁹]": 1})
 
 # %% [markdown]
@@ -162,7 +163,7 @@ pd.concat({"before [%]": first, "after [%]": tightened}, axis=1)
 #
 # ## Where the cycles go
 #
-# The table gives the bounds of each program twice: from all of its runs, and from its first run alone. In this project's recordings the first run is a multiplexed one with twelve events, like the file that a user brings.
+# The table gives the bounds of each program twice: from all of its runs, and from its first run alone. In this project's recordings the first run counts twelve events beside instructions and cycles, multiplexed, as a first recording of a program often does.
 
 # %%
 rows, decided = {}, {"all": 0, "first": 0}
@@ -211,7 +212,7 @@ else:
 #
 # In this project's recordings the events come from three runs: $r$ from one, $d$ from another, $f$ and $b$ from a third. Nothing forces the four shares to add up to 100 %, so their sum tests the counts. It does not test how slots are divided between retired and bad speculation, because $r$ appears in both and cancels.
 #
-# The rate of an event over a whole program is the sum of its counts divided by the cycles in which it was counted, over all intervals $i$ of all runs. The weight $w_i$ of an interval is the share of its time in which the event was on a counter:
+# The rate of an event over a whole program is the sum of its counts divided by the cycles in which it was counted, over all intervals $i$ of all runs. Here $e_i$ is the count that perf prints for an interval, extrapolated from the time in which the event was on a counter. This share of the interval's time is its weight $w_i$:
 #
 # $$\bar e = \frac{\sum_i w_i \, e_i}{\sum_i w_i \, c_i}.$$
 
@@ -238,7 +239,7 @@ for name, summary in summaries.items():
 counted = pd.DataFrame.from_dict(rows, orient="index").rename_axis("program")
 results.table(counted, "sum", "Share of each category [% of the slots], computed from its own "
               "events alone. *Sum*: the sum of these four columns. *Sum by hand*: the same sum, "
-              "computed by the function above. A dash: the events were not counted, or belong to "
+              "computed by `account_by_hand`. A dash: the events were not counted, or belong to "
               "another processor.", decimals=1)
 
 # %% [markdown]
@@ -274,7 +275,7 @@ if progress:
     display(notebook.widget(panel, "progress", caption))
 
 # %% [markdown]
-# The run is cut into phases where the mean of IPC changes by more than IPC usually varies from step to step. The table gives the means over the steps of each phase, and its share of the program's cycles. The largest loss of a phase can be another one than that of the whole run.
+# The run is cut into phases. A new phase begins at a step where the mean of IPC changes by more than IPC usually varies between neighboring steps. The table gives the means over the steps of each phase, and its share of the program's cycles. The largest loss of a phase can be another one than that of the whole run.
 
 # %%
 phases = {}
@@ -283,11 +284,12 @@ for name, (ipc, low) in progress.items():
     number = of_program["start"].searchsorted(ipc.index, side="right") - 1
     cycles = (1 / ipc).groupby(number).sum()
     of_program.insert(2, "cycles [%]", 100 * cycles / cycles.sum())
+    of_program = of_program.drop(columns="end")
     means = low[list(plot.CATEGORIES)].groupby(number).mean()
     phases[name] = of_program.rename(columns={"level": "IPC"}).join(means)
 if phases:
     phases = pd.concat(phases, names=["program", "phase"]).droplevel("phase")
-    display(results.table(phases, "phases", "Phases: the progress of the first and the last step, "
+    display(results.table(phases, "phases", "Phases: the progress at which each begins, its "
                           "share of the cycles, mean IPC, and the mean of each share [% of the "
                           "slots] (its lower bound, if an event is missing).",
                           decimals=dict.fromkeys([*plot.CATEGORIES, "cycles [%]"], 1)))
@@ -297,7 +299,7 @@ if phases:
 #
 # ## What to try
 #
-# The library has remedies for each category and for its parts. *Saves at most* is the upper bound of the loss that the remedy acts on. A share of the slots is the same share of the cycles, so a remedy that removed the whole loss would save at most this share of the time. The values of one program cannot be added up. They are of the whole run; for a remedy that acts in one phase, see the phases above.
+# The library has remedies for each category and for its parts. *Saves at most* is the upper bound of the loss that the remedy acts on. A share of the slots is the same share of the cycles, so a remedy that removed the whole loss would save at most this share of the time. The values of one program cannot be added up. Mispredicted branches are an exception: a part of their cost counts as front end, so avoiding them can save more. They are of the whole run; for a remedy that acts in one phase, see the phases above.
 
 # %%
 advice = pd.concat({name: experiments.frame_of_advice(summary)
@@ -308,7 +310,7 @@ results.table(advice, "advice", "What to try, one row per remedy. The loss with 
               "bound is first in each program.", decimals=0)
 
 # %% [markdown]
-# If the largest loss is not decided, the following command records the missing events. A dash means that nothing is missing. If the largest loss is still not decided, two losses are equally large within the error of the counts.
+# If events are missing that would decide which loss is the largest, the next table has the command that records them. A dash means that no event is missing: if the largest loss is not decided then, two losses are equally large within the error of the counts.
 
 # %%
 commands = pd.Series({name: summary["account"]["decide"] for name, summary in summaries.items()})

@@ -20,7 +20,7 @@
 # This notebook runs the algorithm on every program recorded in both ways (CounterMiner, Fig. 1, 2, 5 and 6, Table I). It then compares it with two other methods. *Straight lines* connect the counts of the times at which an event was on a counter. *Shrinkage* moves each count towards its neighbors in time. Simple rules, which every method has to beat, stand beside them.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, two multiplexed runs per program, default parameters). CounterMiner's cleaning hardly changes the error of multiplexed counts, which is **20.1 %** in the mean over all events, before and after. The error is how much farther a multiplexed run is from the exact runs than these are from each other. `instructions` was never multiplexed and has **10.3 %**, because runs differ. The cleaning (threshold n = 5, gaps as perf marks them) brings **7** of 48 pairs of a program and an event nearer to the exact runs and leaves most of the others as they are. Straight lines and shrinkage each bring **46** nearer. Neither is clearly better than the other, nor than a running mean of three samples: shrinkage is nearer than the running mean in **7** of 8 runs, and part of the gain is smoothing. These recordings have hardly any gaps. In a recording by others, multiplexed afterwards so that it has gaps, CounterMiner's filling lowers the error of four frequent events from **23** to **5 %** of the mean. But for a rare event its rule for outliers leaves **16 %** of the total, and taking zeros for gaps gives **35** times the total.
+# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, two multiplexed runs per program, default parameters). CounterMiner's cleaning hardly changes the error of multiplexed counts, which is **20.1 %** in the mean over all events, before and after. An error of 0 % means that a multiplexed run is as far from the exact runs as two exact runs are from each other. `instructions`, which was never multiplexed, has **10.3 %**, because runs differ. The cleaning (threshold n = 5, gaps as perf marks them) brings **7** of 48 pairs of a program and an event nearer to the exact runs and leaves most of the others as they are. Straight lines and shrinkage each bring **46** nearer. Neither is clearly better than the other. Neither is clearly better than a running mean of three samples, either: for that it would have to be nearer in all runs, and shrinkage is nearer in **7** of 8. Part of the gain is smoothing. These recordings have hardly any gaps. In a recording by others, multiplexed afterwards so that it has gaps, CounterMiner's filling lowers the error of four frequent events from **23** to **5 %** of the mean. For a rare event the cleaning does harm: replacing outliers leaves **16 %** of the true total. The paper also fills zeros, because it takes them for gaps; then the total is **35** times the true one.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas
@@ -84,7 +84,7 @@ results.table(data, "data", "**Table.** Events and runs compared. The last three
               "`<not counted>`).", decimals=0)
 
 # %% [markdown]
-# The paper shows instruction-cache misses. This notebook also shows a second event, chosen because multiplexing changes it in all programs: the event whose smallest distance ratio (defined below) among the programs is largest. An event chosen this way has a larger error than most. The figure shows this second event.
+# The paper shows instruction-cache misses. This notebook also shows a second event, which multiplexing changes in all programs. To choose it, we take for each event the program in which its distance ratio (defined below) is smallest. The event for which this smallest ratio is largest is shown. Its error is larger than that of most events. The figure shows this second event.
 
 # %%
 INSTRUCTION_CACHE_MISSES = ["ic_tag_hit_miss.instruction_cache_miss", "icache_64b.iftag_miss",
@@ -233,7 +233,7 @@ np.testing.assert_allclose(clean.folded_error(DTW(ocoe_1, ocoe_2), dist_mea),
 #
 # `clean.clean_run` cleans all events of a run. Its methods are
 #
-# * *CounterMiner*: the algorithm above with $n = 5$. A gap is what perf marks as a gap. There are two variants. *n = 3 if Gaussian* uses $n = 3$ for series that pass the Anderson-Darling test for a Gaussian. *Zeros as gaps* is this variant with another change: it takes every zero for a gap, as the paper does.
+# * *CounterMiner*: the algorithm above with $n = 5$. A gap is what perf marks as a gap. There are two variants. *n = 3 if Gaussian* uses $n = 3$ for series that pass the Anderson-Darling test for a Gaussian. *Zeros as gaps* chooses $n$ in the same way, and also takes every zero for a gap, as the paper does.
 # * *straight lines*: the count changes linearly between the times at which the event was on a counter (Mathur and Cook 2005).
 # * *shrinkage*, this project's default: each count moves towards the mean of its two neighbors in time. It moves the more, the larger the error of multiplexing is expected to be from the time that the event was on a counter (notebook [repair](studies/repair.ipynb)). The constants of this expectation were tuned on recordings of bzip2 and gcc, among others.
 #
@@ -308,11 +308,11 @@ results.table(runs_nearer.rename_axis("method"), "run-by-run", "**Table.** Numbe
 # %% [markdown]
 # DTW favors smooth series. A method that does nothing but smooth would shorten the distance between two *exact* runs as much as it shortens that of a multiplexed run. As a check, we smooth exact counts to the same degree:
 #
-# 1. For each event, we divide two mean distances: how far cleaning moved the multiplexed counts, and how far these were from the mean of their two neighbors. The quotient is the degree of smoothing: 0 if nothing moved, 1 if each count became the mean of its neighbors.
+# 1. For each event, we divide two mean changes of the multiplexed counts: the change that cleaning made, and the change that would put each count at the mean of its two neighbors. The quotient is the degree of smoothing: 0 if nothing changed, 1 if each count became the mean of its neighbors.
 # 2. We move the counts of each OCOE run towards the mean of their neighbors by this quotient.
 # 3. We measure the distance of the result to the other OCOE runs.
 #
-# With the default parameters, the mean of the four programs' medians is 0.93 for straight lines and 0.92 for shrinkage. Exact counts, smoothed to the same degree, have 0.97 and 0.99. In wordcount, smoothing explains nearly all of the gain.
+# The table has the distance after cleaning divided by the distance before. With the default parameters, its mean over the four programs is 0.93 for straight lines and 0.92 for shrinkage. Exact counts, smoothed to the same degree, have 0.97 and 0.99. In wordcount, smoothing explains nearly all of the gain.
 
 # %%
 def move_to_neighbors(S, share):
@@ -478,7 +478,7 @@ notebook.widget(panel, "explore", "**Figure.** The panel's first setting: the pr
 #
 # The paper's Fig. 2 (b) and 5 (b) show missing values, which perf of its time printed as zeros, and their replacements by Eq. 8. But a zero can also be a true count: the event did not happen. For a rare event, most zeros are true, so taking them for gaps changes the total.
 #
-# Replacing outliers and taking zeros for gaps are two separate rules, not two steps of one cleaning. The table shows each: *CounterMiner* replaces outliers and leaves zeros. *Zeros as gaps* first leaves out all zeros, so that hardly any of the remaining samples is an outlier.
+# The table shows what each of the paper's two rules does to a rare event: *CounterMiner* replaces outliers and leaves zeros. *Zeros as gaps* first leaves out all zeros, so that hardly any of the remaining samples is an outlier.
 #
 # Our recordings have hardly any gaps. We therefore *replay* multiplexing on a recording by others (`a15-cbench`: cBench on an Arm Cortex-A15, all events counted all the time in slots of 0.5 s). Five events take turns, one per slot, and four slots make an interval. In every fifth interval an event has no turn, which is a gap. The hidden counts are the exact truth.
 #

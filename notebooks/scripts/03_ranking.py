@@ -20,7 +20,7 @@
 # This notebook first runs the algorithm as the papers do (CounterMiner, Fig. 4, 8 and 9; GBRT paper, Fig. 4 and 5). Then it changes three things. It leaves out events that are IPC under another name. It tests on parts of the program that the model has not seen. It refits the model many times, to see whether the ranking stays the same (CounterMiner, Table III).
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (the four programs recorded for this project, default parameters). No event is reliably the most important one: when the model is refitted on other samples of a program's rows, its first one, two or three events stay the same in **0** of 4 programs. Only two events stay among the first three: `ex_no_retire.empty` for bzip2 (cycles in which the retire queue was empty) and `wcb_close.full_line_64b` for gcc (cache lines that were written completely); the latter is also about three times as important as the next. With the papers' method, **12** of the 20 leading events of these programs are IPC under another name. All other events together do predict IPC: on unseen parts of a program the model errs by **4.2 %**, the mean by **20.3 %**, and a straight line through one event by **7.0 %**. Dropping the less important events hardly changes the error of the model (**4.2 %** before and after).
+# > **Answer** (the four programs recorded for this project, default parameters). No event is reliably the most important one: when the model is refitted on other samples of a program's rows, the set of its first one, two or three events stays the same in **0** of 4 programs. Single events can stay: two are among the first three in nearly all refitted models, `ex_no_retire.empty` for bzip2 (cycles in which the retire queue was empty) and `wcb_close.full_line_64b` for gcc (cache lines that were written completely); the latter is also about three times as important as the next. With the papers' method, **12** of the 20 leading events of these programs are IPC under another name. The events that are not IPC under another name do predict IPC together: on unseen parts of a program the model errs by **4.2 %**, the mean by **20.3 %**, and a straight line through one event by **7.0 %**. Dropping the less important events hardly changes the error of the model (**4.2 %** before and after).
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas
@@ -59,11 +59,11 @@ BLUE, LIGHT_BLUE, GRAY, ORANGE, BLACK = "#0173b2", "#9dc6e0", "#9aa0a6", "#de8f0
 AGREED = 95  # refitted models agree if at least this share of them does [%]
 
 # %% [markdown]
-# Colors in the figures of rankings and errors: gray is the papers' way, with all events or with a random test. Blue is without events that are IPC under another name. Orange marks such events. Black are measured values and simple predictions.
+# Colors in the figures of rankings and errors: gray is the papers' way (all events, and a test on random rows). Blue is without events that are IPC under another name. Orange marks such events. Black are measured values and simple predictions.
 #
 # ## Data
 #
-# A run counts only a few events at a time, so a program is run many times with different events. The first runs that together count all events are merged into one matrix. The runs are joined by *progress*, the share of the program's instructions that have retired. Each row of the matrix is a step of progress, and each column is an event, in counts per cycle. The IPC of a row is the mean of all merged runs at this step. If a single run counted all events, the rows are its time intervals instead. The study [merging runs](studies/merging_runs.ipynb) compares this with the papers' way, which puts the rows of all runs below each other.
+# A run counts only a few events at a time, so a program is run many times with different events. When all events have been counted, the same is done again, and so on. The runs of the first round are merged into one matrix. The runs are joined by *progress*, the share of the program's instructions that have retired. Each row of the matrix is a step of progress, and each column is an event, in counts per cycle. The IPC of a row is the mean of all merged runs at this step. If a single run counted all events, the rows are its time intervals instead. The study [merging runs](studies/merging_runs.ipynb) compares this with the papers' way, which puts the rows of all runs below each other.
 
 # %%
 programs, explained = experiments.choose_target(url, program, target)
@@ -103,7 +103,7 @@ results.table(described.astype(integers), "data", "**Table.** The matrices. *Cou
 # The ranking leaves out four things:
 #
 # * **Start and exit.** Rows at the very beginning or end of a run, if their IPC is far outside the range of all other rows.
-# * **IPC under another name (aliases).** An event is an alias if it only counts how much work was done, or in how many cycles none was done. An event that names the reason is no alias. For example, branches per cycle are IPC times the share of branches among the instructions. The table below counts the events by rule. *Constant rate per instruction* is measured; the other rules follow from an event's name and description.
+# * **IPC under another name (aliases).** An event is an alias if it only counts how much work was done, or in how many cycles none was done. For example, branches per cycle are IPC times the share of branches among the instructions. An event that names the reason of lost work is no alias. The table below counts the events by rule. *Constant rate per instruction* is measured; the other rules follow from an event's name and description.
 # * **Clocks.** Events at a constant rate in time, such as timer interrupts, only measure how long a row took.
 # * **Programs of constant speed.** The standard deviation of IPC must be at least 2 % of its mean; otherwise there is nothing to explain.
 #

@@ -20,7 +20,7 @@
 # The paper's formula and the paper's text describe two different measures. This notebook computes both, and a third one, Friedman's H. It first checks on data with known interactions which of them finds the interacting pair. Then it ranks the pairs of the recorded programs, and repeats the ranking to see whether it is stable.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, default parameters). No interacting pair is certain: in **0** of 4 programs, five models with other seeds all have the same first pair by Friedman's H. In **2** programs the interaction of the first pair is larger than any that is found in data without interactions. **0** programs pass both tests. On synthetic data with two planted pairs, H ranks them first in **10** of 10 data sets, the measure of the paper's text in **3**, and the paper's Eq. 12 as printed in **0**. Pairs are ranked by the numerator of H (see *The algorithm*).
+# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, default parameters). No interacting pair is certain: in **0** of 4 programs, the program's first pair by Friedman's H stays first in all of five models with other seeds. In **2** programs the interaction of the first pair is larger than any that is found in data without interactions. **0** programs pass both tests. On synthetic data with two planted pairs, H ranks them first in **10** of 10 data sets, the measure of the paper's text in **3**, and the paper's Eq. 12 as printed in **0**. Pairs are ranked by the numerator of H (see *The algorithm*).
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas
@@ -66,7 +66,7 @@ MEASURES = {"h_statistic": "H", "residual_variance": "residual variance",
 # %% [markdown]
 # ## Data
 #
-# The model is that of notebook 03. A row is an interval of time of one run. Where several runs of a program were merged, a row is a step of its progress: one of equal parts of its instructions. Columns are events, in counts per cycle. Events whose count per cycle is IPC times a nearly constant factor, such as retired branches, are left out. The least important events are dropped until the model predicts unseen parts of the program best. The pairs of its `n_events` most important events are ranked below.
+# The model is that of notebook 03. If one run counted all events, a row is an interval of its time. If several runs were merged, as in this project's recordings, a row is a step of progress: the program's instructions are cut into equal parts. Columns are events, in counts per cycle. Events whose count per cycle is IPC times a nearly constant factor, such as retired branches, are left out. The least important events are dropped until the model predicts unseen parts of the program best. The pairs of its `n_events` most important events are ranked below.
 
 # %%
 table = experiments.event_table(url)
@@ -124,7 +124,7 @@ class Curve:
 #
 # $$v^{\mathrm{printed}}_{ab} = \sum_{i=1}^{n} (p_i - IPC_i)^2 \tag{12}$$
 #
-# **Residual variance.** The paper's text sets "the values of all other events to their respective means". No row was measured with these values, so a model $\hat f$ predicts IPC for them (Elith, Leathwick and Hastie 2008). The regression $p_i$ is fitted to these predictions.
+# **Residual variance.** The paper's text sets "the values of all other events to their respective means". No row was measured with these values, so a model $\hat f$ predicts IPC for them (Elith, Leathwick and Hastie 2008). The linear regression is now fitted to these predictions instead of the observed IPC.
 #
 # $$v^{\mathrm{residual}}_{ab} = \sum_{i=1}^{n} (p_i - \hat f(x_{ia}, x_{ib}, \bar x))^2$$
 #
@@ -228,7 +228,7 @@ results.table(recovery, "planted", "**Table.** Synthetic data: in how many data 
               decimals=1)
 
 # %% [markdown]
-# The residual variance takes the curve of one strong event for an interaction, so that this event is in most of its first pairs. Eq. 12 as printed ranks first the pair that explains IPC least. Only H is used for the tests below.
+# The residual variance mistakes the curve of one strong event for an interaction, so that this event is in most of the pairs that it ranks first. Eq. 12 as printed ranks first the pair that explains IPC least. Only H is used for the tests below.
 #
 # ## The pairs of the programs
 #
@@ -292,7 +292,7 @@ results.table(listed, "events", "**Table.** The events of the pairs in the figur
               rows=60)
 
 # %% [markdown]
-# The next table adds a second test. An additive model, whose trees have one split each, is fitted to IPC. It cannot contain an interaction. Five models with other seeds are now fitted to the predictions of the additive model instead of IPC. Whatever H finds in these five models is noise. The first pair of a program is *certain* if it is first in all five models of IPC, and if its intensity is larger than that of any pair in the five models of noise.
+# The next table adds a second test. An additive model, whose trees have one split each, is fitted to IPC. It cannot contain an interaction. Five models with interactions and other seeds are now fitted to the predictions of the additive model instead of IPC. Whatever H finds in these five models is noise. The first pair of a program is *certain* if it is first in all five models of IPC, and if its intensity in the model of notebook 03 is larger than that of any pair in the five models of noise.
 
 # %%
 rows = {}
@@ -394,7 +394,7 @@ results.table(judged.rename_axis("program"), "held-out", "**Table.** Error on un
 #
 # ## Do the measures agree, and how often is a branch involved?
 #
-# Of the paper's 160 strongest pairs (ten for each of 16 programs), 98 have one branch event and 36 have two. The paper prints the sum as 83.4 %; it is 83.75 %. A branch event is one whose description names branches or near returns, in its first words. How much the paper's share means depends on how many of all pairs have a branch event: a random choice would give this share. It is the baseline in the table.
+# Of the paper's 160 strongest pairs (ten for each of 16 programs), 98 have one branch event and 36 have two. The paper prints the sum as 83.4 %; it is 83.75 %. A branch event is one whose description names branches or near returns, in its first words. The baseline is the share of branch pairs among all pairs, which a random choice would give.
 
 # %%
 branches = r"^[^(]*(?:branch|far transfer|near return)"
@@ -457,12 +457,12 @@ results.numbers()
 # %% [markdown]
 # ## Limitations
 #
-# * The synthetic test has the form that H measures, and no two of its events count nearly the same, as recorded events often do. So it shows that the other two measures fail, not that H is right on recordings.
+# * The synthetic test has the form that H measures, and its events are independent, while recorded events often count nearly the same. So it shows that the other two measures fail, not that H is right on recordings.
 # * The data without interactions are predictions of a model, which have less noise than measured IPC. So the second test is easier to pass than it should be.
 # * The events are those that one model kept, with one seed. Unlike notebook 03, this notebook does not resample the rows.
-# * An interaction in a model is not a mechanism in the processor. Two events with one cause can share its effect between them.
+# * An interaction in a model is not a mechanism in the processor. If two events have the same cause, each of them can show a part of its effect.
 # * The paper explains the strong pair of retired and mispredicted branches by their correlation. A correlation of two events is not an interaction.
-# * H uses 60 rows drawn at random (30 in the test with two planted pairs), because its cost grows with the square of the number of rows.
+# * H uses at most 60 rows, drawn at random (30 in the test with two planted pairs), because its cost grows with the square of the number of rows.
 #
 # ## Your own program
 #

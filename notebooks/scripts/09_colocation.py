@@ -20,7 +20,7 @@
 # The notebook compares IPC and the ranking of events with and without a neighbor. It splits each slowdown into *more* misses and *slower* misses, and then tests three ways to predict the quiet machine.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (programs beside SP, and mixes of four programs, on two Xeons; recorded by others; default parameters). The solver SP slows its neighbor canneal by **80 %**, more than the four other programs, mainly because more accesses miss the last-level cache. streamcluster comes next, mostly because each miss takes longer. In **7** of 10 recordings, the ranking of events changes more with the neighbor than between two halves of one recording. One recording beside a neighbor does not show reliably what a quiet machine would give. The best candidate in the pairs, *usual cost*, has a median error of **8.6 %** there, and predicting no change has **10.0 %**. Half of the ten recordings are of SP, which its neighbors slow by 4 to 14 % only. In the other five, *model* has **8.5 %**, usual cost **10.1 %**, and no change **24.6 %**. But in the mixes, all three candidates have larger median errors than no change (**16.5 %**).
+# > **Answer** (programs beside SP, and mixes of four programs, on two Xeons; recorded by others; default parameters). The solver SP slows its neighbor canneal by **80 %**, more than the four other programs, mainly because more accesses miss the last-level cache. streamcluster comes next, mostly because each miss takes longer. In **7** of 10 recordings, the ranking of events changes more with the neighbor than between two halves of one recording. One recording beside a neighbor does not show reliably what a quiet machine would give. The best candidate in the pairs, *usual cost*, has a median error of **8.6 %** there, and predicting no change has **10.0 %**. Five of the ten recordings are of SP itself, and its neighbors slow it by at most 14 %. In the other five, *model* has **8.5 %**, usual cost **10.1 %**, and no change **24.6 %**. But in the mixes, all three candidates have larger median errors than no change (**16.5 %**) and than the mean slowdown of the pairs (**13.3 %**).
 
 # %% tags=["parameters"]
 program: str = "all"  # programs recorded beside SP, separated by commas
@@ -42,7 +42,7 @@ results = notebook.results
 # %% [markdown]
 # ## Data
 #
-# Others published these recordings (dcslab-snu, 2018 and 2019). This page calls the collection *the set*; its name in cmlib is `colocated`. Each machine has two Xeon E5-2683 v4 with 40 MiB of last-level cache per socket. Hyper-Threading is off, and every program was started with 8 threads. Seven core events fit on eight counters, so nothing should be multiplexed.
+# Others published these recordings (dcslab-snu, 2018 and 2019). This page calls the collection *the set*; its name in cmlib is `colocated`. Each machine has two Xeon E5-2683 v4 with 40 MiB of last-level cache per socket. Hyper-Threading is off, and every program was started with 8 threads. Each core counts seven events on eight counters, so nothing should be multiplexed.
 #
 # | setting | recordings | what ran | compared with |
 # |---|---|---|---|
@@ -101,7 +101,7 @@ results.table(
 # A program that ends later than its neighbor runs without it at the end. So every comparison is made over the *same work*, counted in instructions:
 #
 # * **Pairs.** Both programs are cut where the shorter one ends. The run of each alone is cut to the same number of instructions.
-# * **Mixes.** No mix has a run alone with the same setup. But in some mixes the neighbor ends early, and the program runs on alone on its socket. The instructions of this later part are the *quiet* run. In another mix, the neighbor still runs during the same instructions of the program: this is the *shared* run. So the quiet and the shared run come from two mixes. The common part must be at least 20 % of the program's instructions. This leaves 13 of the 64 recordings.
+# * **Mixes.** No mix has a run alone with the same setup. But in some mixes the neighbor ends early, and the program runs on alone on its socket. Take the program's last third of instructions, for example: in one mix it runs alone, because its neighbor has ended (*quiet*). In another mix, with another neighbor, the same third runs beside the neighbor (*shared*). So the quiet and the shared run come from two mixes. The common part must be at least 20 % of the program's instructions. This leaves 13 of the 64 recordings.
 #
 # Below, *shared* is the run beside the neighbor and *quiet* the run without it.
 
@@ -150,7 +150,7 @@ results.figure(figure, "ipc", "IPC of each program alone and beside its neighbor
 #
 # The table of the mixes has a column *cores*: the cycles of all cores, divided by the cycles that one core at 2.1 GHz has in this time. Eight cores at 2.1 GHz would give 8, but the table shows up to 9.8. This corresponds to eight cores at 2.6 GHz. So turbo seems to have been on, although the set is described as recorded without it.
 #
-# By hand, for canneal beside SP: misses rise from 16.3 to 24.6 per 1,000 instructions, and stall cycles per miss from 205 to 265. More misses cost $0.0083 \cdot 235 \approx 1.95$ cycles per instruction, slower misses $60 \cdot 0.02045 \approx 1.23$. The CPI alone is 4.03, so these are 48 % and 30 % of it.
+# By hand, for canneal beside SP: misses rise from 16.3 to 24.6 per 1,000 instructions, and stall cycles per miss from 205 to 265. More misses cost $0.0083 \cdot 235 \approx 1.95$ cycles per instruction, slower misses $60.6 \cdot 0.02045 \approx 1.24$. The CPI alone is 4.03, so these are 48 % and 31 % of it.
 
 
 # %%
@@ -279,7 +279,7 @@ results.table(table, "errors", "Error of IPC on unseen blocks [%]: the model by 
               "through the best single event, and the mean.")
 
 # %% [markdown]
-# Beside the neighbor, a ranking may change. The measure is the importance that two models give to the same events (100 %: equal rankings):
+# Beside the neighbor, a ranking may change. The measure adds up, over all events, the smaller one of their importances in two models. It is 100 % if each event has the same importance in both:
 #
 # $$\sum_e \min(I_e^{\text{one}}, I_e^{\text{other}}).$$
 #
@@ -325,15 +325,15 @@ results.table(
 )
 
 # %% [markdown]
-# The CPI of canneal varies most in percent, from 3.85 to 5.34. Once a neighbor takes the cache, most of its L2 misses also miss the last level. nn and swaptions seem to slow canneal; bfs and bodytrack do not. But bfs and bodytrack end after about half of canneal's time, so whole recordings understate their effect. bfs, bodytrack and MG keep nearly the same CPI in all their mixes.
+# The CPI of canneal varies most in percent, from 3.85 to 5.34. Once a neighbor takes the cache, most L2 misses of canneal also miss the last level. nn and swaptions seem to slow canneal; bfs and bodytrack do not. But bfs and bodytrack end after about half of canneal's time, so whole recordings understate their effect. bfs, bodytrack and MG keep nearly the same CPI in all their mixes.
 #
 # ## What would a quiet machine give?
 #
 # A user often has one recording, made while something else ran. Three candidates predict the quiet CPI from it. They learn from the recordings of programs that ran alone: 26 of the 27, because one (dedup) has only two intervals. The recording of the program that is to be predicted is always left out. The candidates were fixed before they were judged:
 #
 # * **model**: boosted trees predict CPI from what a neighbor can hardly change: misses of the private L2, coherence within the socket, and busy cycles, per instruction;
-# * **usual cost**: the CPI if a miss of the last level cost no more stall cycles than in the median program alone. The number of misses stays as recorded;
-# * **most cache**: the CPI in some intervals of the same recording, the tenth of them in which the program held the largest part of the cache.
+# * **usual cost**: among the programs alone, the median number of stall cycles per last-level miss is taken. If a miss costs more in the recording, the CPI is computed again with this median. The number of misses stays as recorded;
+# * **most cache**: the CPI in 10 % of the intervals of the same recording, those in which the program held the largest part of the cache.
 #
 # A candidate never predicts that the program is slower on a quiet machine: the prediction is at most the recorded CPI. The candidates have to beat two predictions that look at no event: *no change*, which takes the recorded CPI for the quiet one, and the *mean slowdown* of the other pairs. Pairs and mixes took no part in learning the candidates. The error is relative to the measured quiet CPI. The 90 % intervals of the candidates come from their errors on programs alone, each predicted without itself. That of the mean slowdown comes from the spread of the other pairs. *Coverage* is the share of the recordings in which the measured quiet CPI lies in the interval. It should be 90 %.
 
@@ -477,7 +477,7 @@ results.numbers()
 # * Programs recorded together are assumed to start at the same time. The files have no time column.
 # * Seven events cannot show what a ranking of 229 shows. The front end and the branch predictor are not among them.
 # * Stall cycles per miss are no latency. Stalls with other causes count too, and misses overlap.
-# * In the mixes, many programs lose cores or clock besides having a neighbor. Beside streamcluster, MG uses 1.2 cores and SP 5.3 over the whole recording. About half of SP's time is after streamcluster's end. If SP uses 9.8 cores in this half, as it does alone, it used about one in the first half. The reason is not recorded.
+# * In the mixes, many programs lose cores or clock besides having a neighbor. Beside streamcluster, MG uses 1.2 cores and SP 5.3 over the whole recording. About half of SP's time is after streamcluster's end. If SP uses 9.8 cores in this half, as it does alone, it used about 0.8 in the first half, because the mean is 5.3. The reason is not recorded.
 # * The clock is not recorded. What is said above about turbo follows from the cycles.
 # * The small MG of the mixes (MG) and the large one (MG.D) are two programs here.
 # * `quiet` of a mix is a time after the neighbor's end. Programs on the other socket may still run.

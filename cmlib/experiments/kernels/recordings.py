@@ -63,8 +63,9 @@ class ProgramRuns(Kernel):
             kind = SYNTHETIC
         else:
             kind = OWN_HARDWARE if self.per == "instructions" else SOFTWARE_EVENTS
-        events = [column for column in self.training[0] if column not in LOCATION_COLUMNS]
-        return Provenance(kind, (self.name,), tuple(events))
+        columns = self.training[0].columns if self.training else []
+        events = tuple(column for column in columns if column not in LOCATION_COLUMNS)
+        return Provenance(kind, (self.name,), events)
 
     @cached_property
     def diluted(self):
