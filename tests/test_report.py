@@ -146,7 +146,7 @@ def test_the_folder_of_what_was_computed_takes_no_report(tmp_path):
     folder = tmp_path / "params" / "cache"
     folder.mkdir(parents=True)
     (folder / "01_collection.yaml").write_text("profile: cache\n")
-    with pytest.raises(ValueError, match="a report needs a folder of another name"):
+    with pytest.raises(ValueError, match="give the report a folder with another name"):
         report.run_profile(str(folder), results=tmp_path / "results")
     assert not (tmp_path / "results").exists()
 
@@ -452,7 +452,7 @@ def test_compiled_code_goes_to_the_results_where_neither_package_nor_home_can_be
 def test_a_folder_of_results_of_one_notebook_is_refused(small_profile, tmp_path):
     out = small_profile(saving("01_small"))
     (tmp_path / "params/tiny/01_small.yaml").write_text("results_folder: elsewhere\n")
-    with pytest.raises(ValueError, match="tiny/01_small.yaml: results_folder is one for all"):
+    with pytest.raises(ValueError, match="tiny/01_small.yaml: results_folder is the same for all"):
         report.run_profile("tiny", results=out)
 
 
@@ -481,7 +481,7 @@ def test_a_folder_is_a_profile_if_it_holds_parameters_and_is_not_written_into(sm
     elsewhere = shutil.copytree(own, tmp_path / "elsewhere/tiny")
     for profile, results, says in (
         (empty, out, "no profile"),
-        (own, tmp_path, "holds parameters"),
+        (own, tmp_path, "contains parameters"),
         (elsewhere, out, "has the name of a profile"),
     ):
         with pytest.raises(ValueError, match=says):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmlib import places
-from cmlib.errors import InputError, message
+from cmlib.errors import InputError
 from cmlib.experiments.requested import resolve_names
 from cmlib.io.store.raw import recorded_programs
 from cmlib.report import parameters
@@ -102,7 +102,10 @@ def _chosen(profile, wanted):
     files = {file.stem: file for file in (places.params_dir() / profile).glob("*.yaml")}
     known = sorted({*_DEFAULTS, *(file.parent.name for file in places.params_dir().glob("*/*.yaml"))})
     if profile not in known and not files:
-        raise InputError(message(__file__, "no_profile", profile, ", ".join(known)))
+        raise InputError(
+            f"no profile {profile!r}: give the name of a folder under params ({', '.join(known)}), or the path of "
+            "a folder with files NOTEBOOK.yaml like those."
+        )
     if profile not in known and place_of(profile, {}) in known:
         raise InputError(f"{profile} has the name of a profile under params, whose results it would replace.")
     names = list(places.notebook_files())
@@ -121,7 +124,10 @@ def _job(name, file, profile, extra):
     of_profile = {} if file is None else parameters.read_parameters(file)
     parameters.check_parameters(notebook, of_profile, where)
     if of_profile.get("results_folder"):
-        raise InputError(message(__file__, "one_folder", where))
+        raise InputError(
+            f"{where}: results_folder is the same for all notebooks of a run; give it with -p results_folder=…, or "
+            "in the environment variable CMLIB_RESULTS."
+        )
     here = {name: value for name, value in extra.items() if name in declared}
     parameters.check_parameters(notebook, here, "-p")
     # No widgets, as nobody can turn them, and one folder for the whole run.

@@ -19,7 +19,7 @@ from pathlib import Path
 import joblib
 
 from cmlib import places, processors
-from cmlib.errors import CmlibError, InputError, NotebookError, NothingRecordedError, message
+from cmlib.errors import CmlibError, InputError, NotebookError, NothingRecordedError
 from cmlib.experiments.cache import FOLDER
 from cmlib.io import store
 from cmlib.io.archive.files import open_lock_file
@@ -108,14 +108,22 @@ def run_profile(
     results = Path(results or parameters.get("results_folder") or places.results_dir()).absolute()
     folder = results / place_of(profile, parameters)
     if folder.resolve() == (places.params_dir() / profile).resolve():
-        raise InputError(message(__file__, "parameters_there", folder))
+        raise InputError(
+            f"results would be written to {folder}, which contains parameters; give another folder with "
+            "-p results_folder=…"
+        )
     if folder == results / FOLDER:
-        raise InputError(message(__file__, "cache_there", folder))
+        raise InputError(
+            f"{folder} contains the cache of the notebooks; give the report a folder with another name."
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         os.close(open_lock_file(folder / _LOCK))
     except OSError as error:
-        raise CmlibError(message(__file__, "not_written", folder, error.strerror)) from error
+        raise CmlibError(
+            f"results can't be written to {folder}: {error.strerror}. Give another folder with "
+            "-p results_folder=…, or in the environment variable CMLIB_RESULTS."
+        ) from error
     n = min(_SIDE_BY_SIDE, processes, len(jobs))
     jobs = [_with_share(job, max(1, processes // n), always=asked) for job in jobs]
     one_thread = ONE_THREAD if n > 1 else {}
@@ -170,7 +178,9 @@ def _without_passwords(jobs):
         passwords |= {password} - {""}
         bare.append(replace(job, parameters=job.parameters | {"database": url}) if password else job)
     if len(passwords) > 1:
-        raise InputError(message(__file__, "several_passwords"))
+        raise InputError(
+            "the databases of these notebooks have several passwords: give them in ~/.pgpass, not in URLs."
+        )
     return bare, dict(zip(["PGPASSWORD"], passwords, strict=False))
 
 
@@ -285,7 +295,10 @@ def results_lock(folder):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ResultsBusyError(message(__file__, "busy", folder)) from None
+            raise ResultsBusyError(
+                f"another `cmlib run` is writing to {folder}. Wait until it has ended, or give this one another "
+                "folder with -p results_folder=…"
+            ) from None
         except OSError:
             pass  # a file system without locks
         yield
