@@ -409,7 +409,7 @@ def test_results_that_are_not_whole_are_told_with_the_command_that_makes_them_ag
     (tmp_path / "smoke/03_half.partial").mkdir()
     (tmp_path / "smoke/03_half.partial/manifest.json").write_text("{}")
     page = report.build_index(tmp_path / "smoke").read_text()
-    assert "Not shown (1 with results that are not whole)" in page and "cmlib run smoke 01_small" in page
+    assert "Not shown (1 with damaged results)" in page and "cmlib run smoke 01_small" in page
     assert page.count("<strong>01_small</strong>") == 1 and "03_half" not in page
 
 

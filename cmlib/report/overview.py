@@ -36,7 +36,7 @@ _ANSWER = re.compile(
     r">?\s*\*\*Answer\*\*\s*\((?P<data>[^()]*(?:\([^()]*\)[^()]*)*)\)\.\s*(?P<text>.*)", re.S
 )
 _END_OF_SENTENCE = re.compile(r"(?<!Eq\.)(?<!Fig\.)(?<!e\.g\.)(?<=[.?])\s+")
-# The figure of a notebook that shows its answer best; of others the last one is shown.
+# The figure that stands for a notebook in the overview; for other notebooks it is their last figure.
 _THUMBNAILS = {
     "00_first_look": "progress",
     "01_collection": "counting",
@@ -60,7 +60,7 @@ def build_index(folder: str | Path, *, to_come: Sequence[str] = ()) -> Path:
     folder : path
         Results of a profile, or of one program of the profile ``live``.
     to_come : sequence of str
-        Titles of notebooks that still run.
+        Titles of notebooks that are still running or waiting.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def build_index(folder: str | Path, *, to_come: Sequence[str] = ()) -> Path:
     made = datetime.now(UTC).strftime(_TIME)
     write_answers(folder, summaries, results)
     versions = results.sections[-1]["versions"] if results.sections else {"cmlib": version("cmlib")}
-    write_whole(folder / TERMS, page_template("terms.html.j2").render(versions=versions))
+    _write_terms(folder, versions)
     if folder.parent.name == BY_PROGRAM:
         page = write_program_page(folder, summaries, results, made=made, to_come=to_come)
         _write_program_list(folder.parent)
@@ -89,7 +89,7 @@ def build_index(folder: str | Path, *, to_come: Sequence[str] = ()) -> Path:
 
 
 def read_answer(notebook: str | Path) -> tuple[str, str]:
-    """Read the first sentence of a notebook's answer, and which data it is about.
+    """Read the first sentence of a notebook's answer, and the data on which it rests.
 
     Parameters
     ----------
@@ -115,14 +115,14 @@ def _write_overview(folder, summaries, results, *, made, to_come):
     for left_out in results.left_out:
         entries.append(_describe_left_out(left_out, files))
     entries.sort(key=lambda entry: entry["name"])
+    first_look = _find_address(folder, "00_first_look")
     page = page_template("overview.html.j2").render(
         profile=folder.name,
         made=made,
         to_come=list(to_come),
         categories=CATEGORIES,
-        first_look=_find_address(folder, "00_first_look"),
         processors=sorted({summary["processor"] for summary in summaries.values()} - {None}),
-        programs=[describe_row(summary) for summary in summaries.values()],
+        programs=[describe_row(summary) | {"address": first_look} for summary in summaries.values()],
         questions=[entry for entry in entries if not entry["is_study"]],
         studies=[entry for entry in entries if entry["is_study"]],
         damaged=results.damaged,
@@ -133,18 +133,11 @@ def _write_overview(folder, summaries, results, *, made, to_come):
 
 
 def _describe_notebook(folder, manifest, files):
-    """Describe a notebook's entry in the overview (dict) from its manifest; `files` are the notebooks' by name."""
+    """Return the overview's entry (dict) for a notebook with results; `files` has the notebooks' files by name."""
     name = manifest["notebook"]
-    answer, data = read_answer(files[name]) if name in files else ("", "")
-    return {
-        "name": name,
-        "title": manifest["title"],
-        "question": _END_OF_SENTENCE.split(manifest["question"])[0],
-        "answer": answer,
-        "data": data,
+    return _describe_question(name, manifest["title"], manifest["question"], files) | {
         "address": _find_address(folder, name),
         "picture": _choose_picture(manifest),
-        "is_study": _is_study(name, files),
         "stopped": manifest.get("stopped", ""),
         "kinds": list(dict.fromkeys(str(Provenance(**entry)) for entry in manifest.get("data", []))),
         "reason": "",
@@ -152,20 +145,27 @@ def _describe_notebook(folder, manifest, files):
 
 
 def _describe_left_out(left_out, files):
-    """Describe the entry (dict) of a notebook that was left out of the run; its stored page shows what it found."""
+    """Return the overview's entry (dict) for a notebook that was left out of the run, with its stored page."""
     name = left_out["notebook"]
     title, question = read_heading(files[name]) if name in files else (left_out["title"], "")
-    answer, data = read_answer(files[name]) if name in files else ("", "")
+    return _describe_question(name, title, question, files) | {
+        "address": left_out["stored"],
+        "picture": None,
+        "stopped": "",
+        "kinds": [],
+        "reason": left_out["message"],
+    }
+
+
+def _describe_question(name, title, question, files):
+    """Return the part of an entry (dict) that does not depend on the run: title, question and answer."""
+    file = files.get(name)
     return {
         "name": name,
         "title": title,
         "question": _END_OF_SENTENCE.split(question)[0],
-        "answer": answer,
-        "data": data,
-        "address": left_out["stored"],
-        "picture": None,
-        "is_study": _is_study(name, files),
-        "reason": left_out["message"],
+        "answer": read_answer(file)[0] if file else "",
+        "is_study": file is not None and file.parent.name == "studies",
     }
 
 
@@ -175,19 +175,14 @@ def _find_address(folder, name):
     return address if (folder / address).is_file() else ""
 
 
-def _is_study(name, files):
-    return name in files and files[name].parent.name == "studies"
-
-
 def _choose_picture(manifest):
-    """Return the figure (dict of source, alt, width and height) that stands for a notebook; None if it has none."""
+    """Return the picture of a notebook in the overview (dict of source, width and height); None if it has none."""
     figures = {figure["name"]: figure for figure in manifest["figures"] if figure["on_page"]}
     if not figures:
         return None
     figure = figures.get(_THUMBNAILS.get(manifest["notebook"]), list(figures.values())[-1])
     return {
         "source": f"{manifest['notebook']}/{figure['name']}.png",
-        "alt": figure["caption"],
         "width": figure["width"],
         "height": figure["height"],
     }
@@ -196,12 +191,14 @@ def _choose_picture(manifest):
 def _write_program_list(folder):
     """Write the page that lists the pages of all programs in a folder of the profile ``live``."""
     rows = []
-    addresses = []
     for page in sorted(folder.glob("*/index.html")):
         for summary in read_summaries(page.parent).values():
-            rows.append(describe_row(summary))
-            addresses.append(f"{quote(page.parent.name)}/index.html")
-    terms = page_template("terms.html.j2").render(versions={"cmlib": version("cmlib")})
-    write_whole(folder / TERMS, terms)
-    page = page_template("programs.html.j2").render(rows=rows, addresses=addresses, categories=CATEGORIES)
+            rows.append(describe_row(summary) | {"address": f"{quote(page.parent.name)}/index.html"})
+    _write_terms(folder, {"cmlib": version("cmlib")})
+    page = page_template("programs.html.j2").render(programs=rows, categories=CATEGORIES)
     write_whole(folder / "index.html", page)
+
+
+def _write_terms(folder, versions):
+    """Write the page that defines the terms, with the versions of libraries (dict by name)."""
+    write_whole(folder / TERMS, page_template("terms.html.j2").render(versions=versions))
