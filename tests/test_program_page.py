@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 import cmlib
 from cmlib import places, report
 from cmlib.report.overview import build_index
@@ -19,6 +21,23 @@ TABLE = """
 """
 
 
+@pytest.fixture
+def summary(tmp_path):
+    """Summary of a file of counts whose program is called app."""
+    file = tmp_path / "app"
+    file.write_text(TABLE)
+    return summarize_source(file).summaries[0]
+
+
+@pytest.fixture
+def folder(tmp_path, summary):
+    """Folder of results of the program app, before the first notebook has run."""
+    folder = tmp_path / "live/app"
+    folder.mkdir(parents=True)
+    write_summaries(folder, {"app": summary})
+    return folder
+
+
 def test_a_file_is_shown_as_a_card_whose_command_comes_before_what_to_try(tmp_path):
     file = tmp_path / "app<b>.txt"
     file.write_text(TABLE)
@@ -32,13 +51,7 @@ def test_a_file_is_shown_as_a_card_whose_command_comes_before_what_to_try(tmp_pa
     assert html.count("<svg") == len(summary["cycles"])
 
 
-def test_the_page_is_whole_before_the_first_notebook_has_ended(tmp_path):
-    file = tmp_path / "app.txt"
-    file.write_text(TABLE)
-    (summary,) = summarize_source(file).summaries
-    folder = tmp_path / "live/app"
-    folder.mkdir(parents=True)
-    write_summaries(folder, {"app": summary})
+def test_the_page_is_complete_before_the_first_notebook_has_ended(tmp_path, summary, folder):
     page = build_index(folder, to_come=["First look"]).read_text(encoding="utf-8")
     assert str(render_card(summary, with_name=False)) in page
     assert "First look" in page and "</html>" in page
@@ -64,13 +77,7 @@ def test_the_four_shares_are_drawn_where_slots_were_counted():
     )
 
 
-def test_the_name_of_an_only_program_is_the_title_of_its_page(tmp_path):
-    file = tmp_path / "app"
-    file.write_text(TABLE)
-    (summary,) = summarize_source(file).summaries
-    folder = tmp_path / "live/app"
-    folder.mkdir(parents=True)
-    write_summaries(folder, {"app": summary})
+def test_the_name_of_an_only_program_is_the_title_of_its_page(summary, folder):
     page = build_index(folder).read_text(encoding="utf-8")
     assert "<h1>app</h1>" in page and "<h2>app</h2>" not in page
     write_summaries(folder, {"app": summary, "other": summary | {"name": "other"}})
@@ -79,7 +86,7 @@ def test_the_name_of_an_only_program_is_the_title_of_its_page(tmp_path):
 
 
 def test_advice_to_record_is_given_once(tmp_path):
-    """By the command that can be copied, not again among the things to try."""
+    """The command to copy gives it; the table of things to try does not repeat it."""
     file = tmp_path / "app.txt"
     file.write_text(TABLE.replace("42,000,000", "42,000"))
     html = cmlib.summarize(file)._repr_html_()
