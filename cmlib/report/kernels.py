@@ -108,11 +108,11 @@ def _serve(arguments, env, cwd):
 def give_ipython_a_folder():
     """Set IPYTHONDIR to a temporary folder if the home can't be written; this process's kernels inherit it.
 
-    IPython and Jupyter's client would make temporary folders by themselves, three for each run, and leave them.
+    Otherwise, IPython and Jupyter's client would make three temporary folders per run, and never remove them.
     """
-    usual = Path("~/.ipython").expanduser()
-    place = usual if usual.exists() else usual.parent
-    if "IPYTHONDIR" not in os.environ and not os.access(place, os.W_OK):
+    ipython_folder = Path("~/.ipython").expanduser()
+    existing_folder = ipython_folder if ipython_folder.exists() else ipython_folder.parent
+    if "IPYTHONDIR" not in os.environ and not os.access(existing_folder, os.W_OK):
         os.environ["IPYTHONDIR"] = str(lasting_folder())
 
 

@@ -3,10 +3,10 @@
 A profile is a set of values for the parameters of all notebooks, and its results are one folder. A notebook's
 manifest (``manifest.json``, a dict) lists its results, as :class:`cmlib.report.Results` writes it. Its keys: schema,
 notebook, title, question, profile, origin ("" or a remark, such as that counts are simulated), figures, tables,
-numbers and findings (lists of dicts), stopped (why it stopped before its end, if it did), data (list of dicts, the
-:class:`cmlib.io.provenance.Provenance` of results: each figure, table and number has the positions of its own in it),
-absent_sets (public sets that it wanted and did not find) and versions (of libraries). Manifests that can't be read are
-listed as damaged, and not raised; a ValueError for a note that can't be.
+numbers and findings (lists of dicts), stopped (the reason why it stopped early, only if it did), data (list of dicts,
+each a :class:`cmlib.io.provenance.Provenance`; figures, tables and numbers refer to their data by positions in this
+list), absent_sets (public sets that it did not find) and versions (of libraries). Manifests that can't be read are
+listed as damaged, without an error; a note that can't be read is a ValueError.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Manifests:
     sections : list of dict
         The manifests that can be shown, in order of their notebooks' names.
     left_out : list of dict
-        Notebooks for which nothing is recorded: notebook (its name), title, message (why) and stored (address
-        of its page as it is stored with cmlib, "" if there is none).
+        Notebooks for which nothing is recorded: notebook (its name), title, message (the reason) and stored (address
+        of the page with its stored results, "" if there is none).
     damaged : list of dict
         Results that can't be read: notebook, title and message.
     failed : list of dict
@@ -116,9 +116,9 @@ def page_address(notebook):
 
 def notebooks_with_pages(folder):
     """Names (set of str) of the notebooks that have a page in a profile's folder (path)."""
-    # Only this folder is listed: those in it are renamed while notebooks run.
-    places = Path(folder).glob("*/")
-    return {place.name for place in places if (place / f"{place.name}.html").is_file()}
+    # Subfolders are not listed, because they are renamed while notebooks run.
+    subfolders = Path(folder).glob("*/")
+    return {subfolder.name for subfolder in subfolders if (subfolder / f"{subfolder.name}.html").is_file()}
 
 
 def failed_notebook(folder, notebook):

@@ -27,7 +27,7 @@ _DOCS = "docs"
 # The text ends at the next link, so that many links without an end take linear time.
 _LINK = re.compile(r'<a href="(?P<target>[^"]*)">(?P<text>(?:(?!<a ).)*?)</a>', re.S)
 _OUTSIDE = re.compile(r"https?:|mailto:")
-# Of a heading, and of the link to itself that nbconvert puts there.
+# The name of a heading, at the heading and in the link to itself that nbconvert adds.
 _HEADING = re.compile(r'(?P<tag><h[1-6] id="|<a class="anchor-link" href="#)(?P<name>[^"]*)')
 # nbconvert's exporter is not made for several threads.
 _exporting = threading.Lock()
@@ -119,14 +119,14 @@ def _find_page(target, resources):
 
 
 def _name_heading(text):
-    """Return the name (id) of a heading as links in Markdown have it: small letters, without punctuation."""
+    """Return the name (id) of a heading as links in Markdown write it: in lower case, without punctuation."""
     return re.sub(r"[^\w-]", "", unquote(unescape(text)).lower())
 
 
-def _list_files(place):
-    """List the names of the figures and tables in a notebook's folder of results (Path), and of the notebook."""
-    kept = {".ipynb", ".svg", ".png", ".csv", ".parquet"}
-    return sorted(file.name for file in place.glob("*") if file.suffix in kept)
+def _list_files(folder):
+    """List the names of the notebook, the figures and the tables in a notebook's folder of results (Path)."""
+    suffixes = {".ipynb", ".svg", ".png", ".csv", ".parquet"}
+    return sorted(file.name for file in folder.glob("*") if file.suffix in suffixes)
 
 
 def _neighbors(name, pages):

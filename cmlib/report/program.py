@@ -1,8 +1,8 @@
-"""Make the page of a user's program: what limits it, the command that decides it, what to try, and one picture.
+"""Make the page of a user's program: what limits it, which command decides it, what to try, and one picture.
 
-Everything is made from summaries, the dicts of :func:`cmlib.topdown.summarize` (docs/summary.md), and
-`answers.json` (docs/answers.md) as well. A page of `cmlib run live` is written from them before the first notebook
-starts, and links the pages of notebooks as they end.
+The page and `answers.json` (docs/answers.md) are made from summaries alone, the dicts of
+:func:`cmlib.topdown.summarize` (docs/summary.md). `cmlib run live` writes the page before the first notebook starts,
+and adds a link to each notebook as it ends.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SUMMARIES = "programs.json"
 ANSWERS = "answers.json"
 ANSWERS_VERSION = 3  # of answers.json, as docs/answers.md describes it
 CATEGORIES = ("retired", "bad speculation", "front end", "back end")  # in the order in which bars are stacked
-# What explains a piece of advice begins so.
+# Separates a piece of advice from its explanation, which a table leaves out.
 _EXPLANATION = re.compile(r"; | \(")
 # A category's two parts, which add up to it.
 _PARTS = {"front end": ("front-end latency", "front-end bandwidth"), "back end": ("memory", "core")}
@@ -43,7 +43,7 @@ class ProgramCards:
     Attributes
     ----------
     summaries : list of dict
-        As ``cmlib summarize --json`` prints them; docs/summary.md has the keys.
+        The output of ``cmlib summarize --json``; docs/summary.md has the keys.
     """
 
     summaries: list[dict]
@@ -58,7 +58,7 @@ class ProgramCards:
 
 
 def summarize_source(recording: str | Path, *, processor: str | None = None) -> ProgramCards:
-    """Summarize the programs in a file, or a recorded program; :func:`cmlib.summarize` says more."""
+    """Summarize the programs in a file, or a recorded program; see :func:`cmlib.summarize`."""
     from cmlib.experiments.program_files import read_file, read_recorded
     from cmlib.experiments.summary import summarize_runs
     from cmlib.processors import machine_with
@@ -117,7 +117,7 @@ def write_summaries(folder: Path, summaries: dict[str, dict]) -> None:
 def read_summaries(folder: Path) -> dict[str, dict]:
     """Read the summaries (dict by program) in a folder of results (Path); empty if there are none.
 
-    Those that a run of the profile ``live`` wrote before its notebooks, else those that a notebook kept.
+    A run of the profile ``live`` writes them before its notebooks; in other profiles a notebook saves them.
     """
     files = [folder / SUMMARIES] if (folder / SUMMARIES).is_file() else sorted(folder.glob(f"*/{SUMMARIES}"))
     summaries = {}
@@ -143,7 +143,7 @@ def write_program_page(
     made : str
         When the page is made.
     to_come : sequence of str
-        Titles of notebooks that still run or wait.
+        Titles of notebooks that are still running or waiting.
 
     Returns
     -------
@@ -174,10 +174,10 @@ def write_program_page(
 
 def write_answers(folder: Path, summaries: dict[str, dict], results: Manifests) -> None:
     """Write `answers.json` (docs/answers.md) into a folder of results (Path), from its summaries and Manifests."""
-    of_program = folder.parent.name == BY_PROGRAM
+    is_of_program = folder.parent.name == BY_PROGRAM
     answers = {
         "schema": ANSWERS_VERSION,
-        "profile": f"{BY_PROGRAM}/{folder.name}" if of_program else folder.name,
+        "profile": f"{BY_PROGRAM}/{folder.name}" if is_of_program else folder.name,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "programs": summaries,
         "left_out": [entry["message"] for entry in results.left_out],
@@ -250,7 +250,7 @@ def render_card(summary: dict, *, with_name: bool = True) -> Markup:
     bars, unit = _bars(summary)
     first = summary["first"]
     command, _, comment = first["separate"].partition("   (")
-    # The command stands above them.
+    # The command is shown above the table, so the table does not repeat it.
     advice = [row for row in first["advice"] if not (command and row["category"] == NOT_SEPARATED)]
     return Markup(
         page_template("program_card.html.j2").render(
@@ -269,17 +269,17 @@ def render_card(summary: dict, *, with_name: bool = True) -> Markup:
 
 
 def _label_command(summary):
-    """Return what stands above the command that is proposed."""
+    """Return the label above the proposed command."""
     if summary["simulated"]:
         return "To measure it, on a machine with hardware counters"
     if not is_by_slots(summary):
         return "To separate the rest, record"
-    # The command counts two categories; a third may then still be as large.
+    # The command counts two categories. A third one may still be as large.
     return "To decide it, record" if len(summary["account"]["limits"]) <= 2 else "To narrow it down, record"
 
 
 def _bars(summary):
-    """The rows of a summary's picture (dicts of label, depth, low, high), and of what they are shares (str)."""
+    """Return the rows of a summary's picture (dicts of label, depth, low and high), and their unit (str)."""
     if summary["cycles"]:
         unit = "estimated cycles" if summary["simulated"] else "cycles"
         return [row | {"depth": 0} for row in summary["cycles"]], unit
@@ -296,7 +296,7 @@ def _bars(summary):
 
 
 def _complete_parts(rows):
-    """Add to the rows of an account the second part of a category of which only one part is bounded."""
+    """Return the rows of an account; where only one part of a category is bounded, the other part is added."""
     by_name = {row["name"]: row for row in rows}
     completed = []
     for row in rows:

@@ -1,8 +1,8 @@
-"""Read a file of counts, record a program, and compare two versions from Python; results are shown in notebooks.
+"""Read a file of counts, record a program, and compare two versions from Python.
 
-`cmlib.read`, `cmlib.record` and `cmlib.compare_programs` call the functions here, which call what the commands `cmlib
-import`, `cmlib record` and `cmlib compare` call. :class:`Recordings` is shown as a table, :class:`Comparison` as the
-text that the command prints.
+`cmlib.read`, `cmlib.record` and `cmlib.compare_programs` call the functions here. These call the same code as the
+commands `cmlib import`, `cmlib record` and `cmlib compare`. A notebook shows :class:`Recordings` as a table, and
+:class:`Comparison` as the text that the command prints.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from cmlib.processors import machine_with
 
 @dataclass(frozen=True)
 class Recordings(Sequence):
-    """Recordings in their order, which a notebook shows as a table with one row per recording.
+    """A sequence of recordings, which a notebook shows as a table with one row per recording.
 
     Attributes
     ----------
     names : tuple of str
-        What distinguishes them: the name of the run, or of the program in a file.
+        Name of each recording: that of its run, or of the program in a file.
     recordings : tuple of cmlib.io.recording.Recording
-        The same number of them; ``recordings[0].counts`` is a DataFrame.
+        One per name; ``recordings[0].counts`` is a DataFrame.
     """
 
     names: tuple[str, ...]
@@ -55,8 +55,7 @@ class Recordings(Sequence):
         -------
         DataFrame
             One row per recording, indexed by its name. Columns: ``counted`` (how events shared the counters),
-            ``intervals`` (their number), ``seconds`` (length), ``events`` (their number) and ``note`` (what was left
-            out or assumed).
+            ``intervals`` and ``events`` (numbers), ``seconds`` (length) and ``note`` (omissions and assumptions).
         """
         rows = [
             {
@@ -79,12 +78,12 @@ class Recordings(Sequence):
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """The comparison of two versions of a program, which a notebook shows as ``cmlib compare --markdown`` prints it.
+    """The comparison of two versions of a program; a notebook shows the text of ``cmlib compare --markdown``.
 
     Attributes
     ----------
     result : dict
-        As ``cmlib compare --json`` prints it; docs/compare-method.md has the keys.
+        The output of ``cmlib compare --json``; docs/compare-method.md has the keys.
     """
 
     result: dict
@@ -100,7 +99,7 @@ class Comparison:
         Returns
         -------
         DataFrame
-            One row per function and measure; columns as the key ``times`` of `result` has them.
+            One row per function and measure; the columns are the keys of the entries of ``result["times"]``.
         """
         return pd.DataFrame(self.result["times"])
 
@@ -112,7 +111,7 @@ class Comparison:
 
 
 def read_source(file: str | Path, *, format: str | None = None, processor: str | None = None) -> Recordings:
-    """Read the recordings in a file of counts; :func:`cmlib.read` says more."""
+    """Read the recordings in a file of counts; see :func:`cmlib.read`."""
     sources = read_recordings([Path(file)], machine_with(processor), format=format)
     recordings = tuple(
         make_recording(source.facts | {"note": source.note, "imported": True}, source.counts, source.running)
@@ -122,14 +121,14 @@ def read_source(file: str | Path, *, format: str | None = None, processor: str |
 
 
 def record_command(name: str, command: Sequence[str], *, wait: bool, **settings: Any) -> Recordings:
-    """Record a command, and read all runs of its sets; :func:`cmlib.record` says more."""
+    """Record a command, and read all runs of its sets; see :func:`cmlib.record`."""
     from cmlib.collect.record import Request, record_program
 
     if isinstance(command, str):
         raise InputError(f"command is the text {command!r}; give a list of words, such as {command.split()}.")
-    made = record_program(name, list(command), Request(**settings), wait=wait)
+    sets = record_program(name, list(command), Request(**settings), wait=wait)
     folder = places.recordings_dir() / name
-    metas = {run: meta for run, meta in readable_runs(folder).items() if meta["set"] in made}
+    metas = {run: meta for run, meta in readable_runs(folder).items() if meta["set"] in sets}
     recordings = tuple(
         make_recording(meta, *read_counts(folder / f"{run}.json", meta)) for run, meta in metas.items()
     )
@@ -137,7 +136,7 @@ def record_command(name: str, command: Sequence[str], *, wait: bool, **settings:
 
 
 def compare_commands(old: str | Path, new: str | Path, **settings: Any) -> Comparison:
-    """Compare two commands or kept recordings; :func:`cmlib.compare_programs` says more."""
+    """Compare two commands or stored recordings; see :func:`cmlib.compare_programs`."""
     from cmlib.compare.comparison import compare_programs
 
     return Comparison(compare_programs(str(old), str(new), **settings))

@@ -1,8 +1,8 @@
-"""Find which tables and figures of the papers a profile's results reproduce, and on whose data.
+"""Find which tables and figures of the papers a profile's results reproduce, and from which data.
 
-An item is a table or figure of a paper; data/papers/items.csv lists all. What its data are, is taken from the
-manifests: a result names the recordings that its notebook read for it (:mod:`cmlib.io.provenance`).
-:func:`reproduction` gives the state of every item.
+An item is a table or figure of a paper; data/papers/items.csv lists all of them. The manifests name the recordings
+that a notebook read for each result (:mod:`cmlib.io.provenance`). :func:`reproduction` returns the state of every
+item.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ DIAGRAM = "diagram or list"
 NUMBERS_OF_PAPER = "the paper's numbers"
 RUN_TIMES = "run times"
 REPRODUCED, IN_PART, NOT = "reproduced", "in part", "not"
-# What an item needs, as items.csv says.
+# Values of the column "needs" of items.csv.
 _COUNTS, _NOTHING = "counts", "nothing"
 _HARDWARE = {OWN_HARDWARE, OTHERS_HARDWARE}
 _MEASURED = _HARDWARE | {SOFTWARE_EVENTS}
@@ -37,8 +37,8 @@ def read_items() -> pd.DataFrame:
         One row per item of data/papers/items.csv, "" where there is nothing. Columns: ``paper``, ``item``, ``shows``
         (what it shows); ``notebook`` and ``result`` (which result of which notebook shows it); ``needs`` (counts, run
         times, the paper's numbers, or nothing: a diagram or list); ``counted_in`` (``table.column`` with the names of
-        the programs measured), ``of`` (number of programs in the paper); ``lacking`` (what differs from the paper
-        whatever was recorded) and ``record`` (the command that records what may be lacking).
+        the measured programs), ``of`` (number of programs in the paper); ``lacking`` (differences from the paper that
+        no recording removes) and ``record`` (the command that records missing data).
     """
     return pd.read_csv(places.shipped("papers") / "items.csv", keep_default_na=False, dtype=str)
 
@@ -58,12 +58,12 @@ def reproduction(folder: Path, sections: Iterable[dict]) -> pd.DataFrame:
     DataFrame of str
         One row per item, with the columns paper, item, shows, notebook and lacking of :func:`read_items` and:
 
-        - ``status``: *reproduced*, *in part* (something is lacking, the programs are fewer or others than the paper's,
-          or no hardware counter counted) or *not* (no result shows it).
-        - ``data``: what was read for the result, such as ``own hardware``; "" where status is *not*.
-        - ``programs``: how many of the paper's programs were measured, as ``4 of 16``, or how many in their place, as
-          ``13 kernels of ours for 15``; "" where that is not known.
-        - ``record``: the command that records what is lacking, "" where nothing else would be recorded.
+        - ``status``: *reproduced*, *in part* (something is lacking, the programs are fewer than the paper's or other
+          ones, or the counts are not from hardware counters) or *not* (no result shows it).
+        - ``data``: kind of the data behind the result, such as ``own hardware``; "" where status is *not*.
+        - ``programs``: number of the paper's programs that were measured, such as ``4 of 16``, or of programs that
+          replace them, such as ``13 kernels of ours for 15``; "" if it is not known.
+        - ``record``: the command that records the missing data, "" if no data are missing.
     """
     made = {
         (section["notebook"], entry["name"]): find_provenances(section, entry)
@@ -78,7 +78,7 @@ def reproduction(folder: Path, sections: Iterable[dict]) -> pd.DataFrame:
 
 
 def find_provenances(manifest: dict, entry: dict) -> list[Provenance]:
-    """Find where the counts behind a result come from.
+    """Find the provenances of a result's counts.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ def count_measured(items: pd.DataFrame) -> pd.Series:
     Returns
     -------
     Series of int
-        Index: paper. Items, reproduced or in part, of counts by hardware or software, or of run times: neither
-        simulated, nor diagrams, lists or numbers of the papers.
+        Number of items by paper that are reproduced, at least in part, from hardware events, software events or run
+        times. Simulated items, diagrams, lists and numbers of the papers are not counted.
     """
     kinds = (*_MEASURED, RUN_TIMES)
     is_measured = pd.Series(
@@ -143,7 +143,7 @@ def _describe_item(item, provenances, folder):
 
 
 def _describe_data(item, provenances):
-    """What was read for an item (str): kinds of counts with their public sets, or run times."""
+    """Return the kinds of data that were read for an item (str): kinds of counts, or run times."""
     kinds = {provenance.kind for provenance in provenances}
     if item.needs == RUN_TIMES and kinds and kinds <= _MEASURED:
         return RUN_TIMES
@@ -151,19 +151,19 @@ def _describe_data(item, provenances):
 
 
 def _describe_stand_ins(paper_name, provenances):
-    """What was measured in place of a paper's programs (str), "" if those themselves were.
+    """Return which programs replace those of a paper (str), "" if the paper's own programs were measured.
 
-    A paper's programs are those of the public sets that reproduction.yaml names; all others stand for them.
+    The public sets that reproduction.yaml names contain the paper's own programs; no other recordings do.
     """
-    about = _PAPERS[paper_name]
+    paper_programs = _PAPERS[paper_name]
     sets = {provenance.public_set for provenance in provenances}
-    if sets & set(about["sets"]):
+    if sets & set(paper_programs["sets"]):
         return ""
-    return about["programs of ours"] if "" in sets or not sets else "programs of others"
+    return paper_programs["programs of ours"] if "" in sets or not sets else "programs of others"
 
 
 def _describe_programs(item, n_programs, stand_ins):
-    """How many of the paper's programs were measured, or how many others in their place; "" if not known."""
+    """Return how many of the paper's programs, or of their replacements, were measured; "" if not known."""
     if not item.of or n_programs is None:
         return stand_ins
     return f"{n_programs} {stand_ins} for {item.of}" if stand_ins else f"{n_programs} of {item.of}"

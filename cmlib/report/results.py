@@ -103,21 +103,19 @@ class Results:
         self._draft = self._final.with_name(f"{notebook}.partial")
         shutil.rmtree(self._draft, ignore_errors=True)
         self._draft.mkdir(parents=True)
-        about = {
+        self._record: dict[str, Any] = {
             "schema": SCHEMA,
             "notebook": notebook,
             "title": title,
             "question": question,
             "profile": profile,
-        }
-        kept: dict[str, Any] = {
+            "origin": "",
             "figures": [],
             "tables": [],
             "numbers": [],
             "findings": [],
             "data": [],
         }
-        self._record: dict[str, Any] = about | {"origin": ""} | kept
 
     def figure(
         self,
@@ -138,10 +136,10 @@ class Results:
         caption : str
             Sentences in Markdown.
         on_page : bool, default True
-            Whether the report shows it.
+            Whether the overview may show it as the picture of the notebook.
         data : Provenance or iterable of them, optional
-            Where its counts come from, which the caption then says; () for made-up ones and diagrams. By default all
-            recordings that the notebook has read so far. A warning is added to the caption where none was measured.
+            Provenance of its counts, which is added to the caption; () for made-up data and diagrams. By default, all
+            recordings that the notebook has read so far. If none of them was measured, the caption gets a warning.
 
         Raises
         ------
@@ -172,7 +170,8 @@ class Results:
         `frame` is the DataFrame, `name` that of its files, `caption` sentences in Markdown. At most `rows` rows and
         eight columns are returned; the files have all. `decimals` is the number of digits after the decimal point: an
         int, or a dict with an int for some columns (two for the others). The index is a column of the CSV if it has a
-        name. `on_page`: whether the report shows it; `data`: where its counts come from, as for :meth:`figure`.
+        name. `on_page` is False for a table that is only saved; `data` is the provenance of its counts, as for
+        :meth:`figure`.
         ValueError if another table has the name.
         """
         caption = self._with_provenance(caption, data)
@@ -218,7 +217,7 @@ class Results:
             True for a time that was measured while the notebook ran: it differs from run to run, and is not compared
             with the reference numbers.
         data : Provenance or iterable of them, optional
-            Where the counts come from that it was computed from, as for :meth:`figure`.
+            Provenance of the counts from which it was computed, as for :meth:`figure`.
 
         Raises
         ------
@@ -239,9 +238,10 @@ class Results:
         self._add("numbers", name, entry)
 
     def finding(self, text: str, *, program: str = "") -> HTML:
-        """Keep a sentence in words, and return it to be displayed (IPython's HTML).
+        """Keep a finding in the manifest, and return it to be displayed (IPython's HTML).
 
-        `text` is in Markdown; `program` is the name of the one program that it is about, "" if there is none.
+        `text` has sentences in Markdown; `program` is the name of the program that they describe, "" if there is not
+        exactly one.
         """
         text = self._with_provenance(text)
         self._record["findings"].append({"program": program, "text": text})
@@ -249,11 +249,11 @@ class Results:
         return HTML(f"<p>{about}{to_html(text)}</p>")
 
     def note_stop(self, reason: str) -> None:
-        """Keep why the notebook stopped before its end (str, Markdown), for the first page."""
+        """Keep the reason (str, Markdown) why the notebook stopped early, which the overview shows."""
         self._record["stopped"] = reason
 
     def summaries(self, summaries: dict[str, dict]) -> None:
-        """Keep the summaries of programs (dict of str to dict) for the overview, which has a row for each."""
+        """Keep the summaries of programs (dict by name) for the overview, which shows one row per program."""
         text = json.dumps(summaries, indent=1, ensure_ascii=False)
         (self._draft / SUMMARIES).write_text(text + "\n", encoding="utf-8")
 
@@ -296,7 +296,7 @@ class Results:
         return Image(data=png.getvalue(), alt=strip_markup(alt), **size), size
 
     def _with_provenance(self, text, data=None):
-        """Add to a caption or a sentence where its counts come from: if that was stated, or none was measured."""
+        """Return a text with the provenance of its counts, if given, or with a warning if none was measured."""
         provenances = _as_provenances(data)
         warning = _warning(provenances)
         if warning:
@@ -306,7 +306,7 @@ class Results:
         return f"{text} *Data:* {' and '.join(map(str, provenances))}."
 
     def _keep_provenance(self, data):
-        """Keep where a result's counts come from; the places (list of int) of that in the manifest's list."""
+        """Keep the provenances of a result in the manifest, and return their positions there (list of int)."""
         kept = self._record["data"]
         positions = []
         for provenance in _as_provenances(data):
@@ -327,7 +327,7 @@ class Results:
 
 
 def _as_provenances(data):
-    """List of Provenances: of what is stated to be a result's data, or of all that was read."""
+    """Return a result's data as a list of Provenances; if none are given, those of everything that was read."""
     if data is None:
         return provenances_read()
     if isinstance(data, Provenance):
@@ -336,20 +336,20 @@ def _as_provenances(data):
 
 
 def _warning(provenances):
-    """Sentences (Markdown) that counts are no measurements; "" if there are none, or some were measured."""
+    """Return a warning (Markdown) that no counts were measured; "" if some were, or there are none."""
     warnings = [provenance.warning for provenance in provenances]
     return " ".join(dict.fromkeys(warnings)) if all(warnings) else ""
 
 
 def _describe_read(provenances):
-    """Sentence (Markdown) on what a notebook has read, with a blank at its end; "" if that is nothing."""
+    """Return a sentence (Markdown) on the recordings that were read, with a space at its end; "" if there are none."""
     if not provenances:
         return ""
     return f"*Recordings read: {'; '.join(map(_describe_provenance, provenances))}.* "
 
 
 def _describe_provenance(provenance):
-    """What counted, how many events, in which programs, in a few words."""
+    """Describe a Provenance in a few words: kind of counts, programs and number of events."""
     programs = provenance.programs
     if len(programs) > _MOST_PROGRAMS_NAMED:
         in_programs = f" of {len(programs)} programs"

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
-from itertools import chain, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 
 import joblib
@@ -251,16 +251,17 @@ def _write_missing_pages(jobs, folder, pages, left_out, failed):
 def _executed(jobs, folder, n, pages):
     """Yield (NotebookJob, error or None) as each ends, `n` at a time; `pages` are names of notebooks with a page.
 
-    Those that read results come last. The others run from the last and from the middle on in turn, as the longest are
-    near the end and neighbors compile the same functions.
+    Those that read results run at the end. The order of the others alternates between the last and the middle one and
+    goes backwards, because the longest are near the end and neighbors compile the same functions.
     """
-    then = [job for job in jobs if job.reads_results]
-    others = [job for job in reversed(jobs) if job not in then]
-    middle = (len(others) + 1) // 2
-    others = list(filter(None, chain.from_iterable(zip_longest(others[:middle], others[middle:]))))
+    reading_results = [job for job in jobs if job.reads_results]
+    independent = [job for job in reversed(jobs) if job not in reading_results]
+    middle = (len(independent) + 1) // 2
+    pairs = zip_longest(independent[:middle], independent[middle:])
+    independent = [job for pair in pairs for job in pair if job is not None]
     pool, futures = ThreadPoolExecutor(n), {}
     try:
-        for group in (others, then):
+        for group in (independent, reading_results):
             futures = {pool.submit(_error, job, folder, pages): job for job in group}
             for future in as_completed(futures):
                 yield futures[future], future.result()
