@@ -56,9 +56,9 @@ def cleaned_steps(
 ) -> list[pd.DataFrame]:
     """All runs of a program in the store at `url`, cleaned, in steps of equal instructions: a list of DataFrames.
 
-    A frame has the counts of one run, a row per step (as many in each), a column per of the `wanted` events (set of
-    names, instructions and cycles among them) that it counted; what remains uncounted is interpolated. `method` and
-    `workers` are those of :func:`cmlib.experiments.data.cleaned_runs`.
+    A frame has the counts of one run: one row per step, as many in each frame, and one column for each of the `wanted`
+    events (set of names, instructions and cycles among them) that the run counted. Missing counts are interpolated.
+    `method` and `workers` are those of :func:`cmlib.experiments.data.cleaned_runs`.
     """
     sets = sorted(set(timed_runs(url, [program])["set"]))
     cleaned = cleaned_runs(url, program, sets, method=method, workers=workers)["counts"]

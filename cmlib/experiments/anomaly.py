@@ -54,7 +54,7 @@ _FEWEST_OTHERS = 10
 def slow_runs(learned: Sequence[pd.DataFrame], *others: Sequence[pd.DataFrame]) -> list[np.ndarray] | None:
     """Find the runs that are slower than all runs that a detector learned: a list of masks (arrays of bool).
 
-    The list has a mask, a value a run, for each of `others`; `learned` and each of `others` are lists of runs
+    The list has a mask, one value per run, for each of `others`; `learned` and each of `others` are lists of runs
     (DataFrames of samples). A run is slow if the median of its cycles, or of its time where cycles were not
     counted, exceeds that of every learned run. None if neither was counted.
     """

@@ -2,8 +2,8 @@
 
 `cached` takes the inputs and a function of a module, and gives a dict of DataFrames. A result is stored as Parquet
 files in the folder of results, under a hash of its inputs and one of the code: the function's module, all that it
-imports of cmlib, directly or not, and the versions of the numerical libraries. Docstrings, comments and type hints are
-no part of the code that is hashed. Where no file can be written, the result is computed and not stored.
+imports of cmlib, directly or not, and the versions of the numerical libraries. Docstrings, comments and type hints do
+not change the hash of the code. Where no file can be written, the result is computed and not stored.
 """
 
 import ast

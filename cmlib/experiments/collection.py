@@ -1,6 +1,6 @@
-"""Describe recordings: who counted what, how often events had a counter, and whether counts can be true.
+"""Describe recordings: their machines, events and running shares, and the counts that are impossible.
 
-All functions take recordings (:class:`cmlib.io.recording.Recording`) and give DataFrames; none changes them.
+Functions take recordings (:class:`cmlib.io.recording.Recording`) and return DataFrames. They do not modify them.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ __all__ = [
     "total_counts",
 ]
 
-MOST_PER_CYCLE = 1000  # occurrences of an event in a cycle; more cannot be true
+MOST_PER_CYCLE = 1000  # occurrences of an event per cycle; more are impossible
 COUNTED_BY_HAND = Provenance(OTHERS_HARDWARE, ("an assembly program",), public_set="totals/deterministic")
 _REPEATABLE = 1e-6  # share of the count by hand within which counts of equal runs differ at most
 
@@ -36,10 +36,10 @@ def describe_machines(recordings: Iterable[Recording]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row per kind of machine: ``counted by`` (perf with its version, the simulator, or "imported"), ``processor``,
-        ``processors`` (number of them), ``virtual machine`` ("no" if there is none), ``offered`` (counters that the
-        kernel hands out), ``good`` (those of them that count correctly) and ``runs``. Empty texts, and NaN, where it
-        is not known.
+        One row per kind of machine: ``counted by`` (perf with its version, the simulator, or "imported"),
+        ``processor``, ``processors`` (number of them), ``virtual machine`` ("no" if there is none), ``offered``
+        (counters that the kernel offers), ``good`` (those of them that count correctly) and ``runs``. Unknown values
+        are "" or NaN.
     """
     rows = []
     for run in recordings:
@@ -70,10 +70,10 @@ def describe_sets(recordings: Iterable[Recording]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row per program and set: ``program``, ``set``, ``kind`` (of the runs, as :attr:`Recording.kind`), ``passes``,
-        ``runs``, ``events`` (those of every run, such as cycles, are not among them), ``intervals``, ``length``
-        (of all intervals, with its unit, as text) and ``running share``, the mean over events and intervals, NaN if
-        it is not known.
+        One row per program and set: ``program``, ``set``, ``kind`` (of the runs, as :attr:`Recording.kind`),
+        ``passes``, ``runs``, ``events`` (without those that every run counts, such as cycles), ``intervals``,
+        ``length`` (text: length of all intervals with its unit) and ``running share`` (mean over events and
+        intervals; NaN if it is not known).
     """
     runs_by_set = {}
     for run in recordings:
@@ -98,7 +98,7 @@ def describe_sets(recordings: Iterable[Recording]) -> pd.DataFrame:
 
 
 def _describe_length(runs):
-    """Length of the intervals of some runs, with its unit; "" if it is not known."""
+    """Return the total length of the intervals of some runs, with its unit; "" if it is not known."""
     if runs[0].simulated:
         return f"{sum(run.counts.index[-1] for run in runs):,.0f} million instructions"
     if runs[0].axis.rate == "per run":
@@ -119,7 +119,7 @@ def list_impossible(recordings: Iterable[Recording]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row per count: ``program``, ``run``, ``interval`` (its end, in the unit of the run's index), ``event``,
+        One row per count: ``program``, ``run``, ``interval`` (its end, in the unit of the run's index), ``event``,
         ``count`` and ``cycles``; empty if there is none.
     """
     rows = []
@@ -132,12 +132,12 @@ def list_impossible(recordings: Iterable[Recording]) -> pd.DataFrame:
 
 
 def total_counts(recordings: Iterable[Recording]) -> pd.DataFrame:
-    """Total of each event in each run, without impossible counts.
+    """Compute the total of each event in each run, without impossible counts.
 
     Returns
     -------
     DataFrame
-        A row per event and run: ``program``, ``event``, ``kind`` (of the run, as :attr:`Recording.kind`), ``pass``,
+        One row per event and run: ``program``, ``event``, ``kind`` (of the run, as :attr:`Recording.kind`), ``pass``,
         ``running share`` (mean; NaN if not known), ``total`` (NaN where the event gave no count) and ``per 1,000
         instructions`` (NaN where instructions were not counted). Events of every run, such as cycles, are left out.
     """
@@ -160,26 +160,27 @@ def total_counts(recordings: Iterable[Recording]) -> pd.DataFrame:
 
 
 def compare_modes(totals: pd.DataFrame) -> pd.DataFrame:
-    """Compare multiplexed totals of events with totals of runs in which each event had a counter all the time.
+    """Compare totals of multiplexed events with totals of runs in which each event had a counter all the time.
 
     Parameters
     ----------
     totals : DataFrame
-        As :func:`total_counts` gives them.
+        Result of :func:`total_counts`.
 
     Returns
     -------
     DataFrame
-        A row per program and event that was counted both ways, at least twice all the time: ``OCOE`` (mean count per
-        1,000 instructions, counted all the time), ``between passes [%]`` and ``multiplexed [%]``: the mean absolute
-        difference of a pass from another one, in percent of the other. The other is always one that counted all the
-        time; the first counted all the time or was multiplexed.
+        One row per program and event that has at least two passes without multiplexing (OCOE) and one with it (MLPX).
+        ``OCOE``: mean count per 1,000 instructions over the OCOE passes. ``between passes [%]``: mean absolute
+        difference between two OCOE passes. ``multiplexed [%]``: mean absolute difference between an MLPX and an OCOE
+        pass. Both are in percent of an OCOE pass.
     """
     rates = totals.groupby(["program", "event", "kind", "pass"])["per 1,000 instructions"].mean()
     rows = []
-    for (program, event), own in rates.groupby(["program", "event"]):
-        kinds = own.index.get_level_values("kind")
-        ocoe, mlpx = own[kinds == "OCOE"].to_numpy(), own[kinds == "MLPX"].to_numpy()
+    for (program, event), event_rates in rates.groupby(["program", "event"]):
+        kinds = event_rates.index.get_level_values("kind")
+        ocoe = event_rates[kinds == "OCOE"].to_numpy()
+        mlpx = event_rates[kinds == "MLPX"].to_numpy()
         if len(ocoe) < 2 or len(mlpx) == 0 or not (ocoe > 0).all():
             continue
         between = [abs(one / other - 1) for one, other in permutations(ocoe, 2)]
@@ -197,21 +198,22 @@ def compare_modes(totals: pd.DataFrame) -> pd.DataFrame:
 
 
 def check_sums(recordings: Iterable[Recording]) -> pd.DataFrame:
-    """Compare events with the sum of the events that they consist of, by their totals in each run.
+    """Compare the total of an event in each run with the sum of the events that are its parts.
 
     Intervals with an impossible count are left out.
 
     Returns
     -------
     DataFrame
-        A row per sum and run, the largest difference first: ``program``, ``run``, ``whole``, ``parts`` (joined by
+        One row per sum and run, the largest difference first: ``program``, ``run``, ``whole``, ``parts`` (joined by
         " + "), ``same group`` (bool: whole and parts were on counters at the same time), ``difference [%]`` (sum of
         the parts against the whole) and ``counts per interval`` (the difference).
     """
     rows = []
     for run in recordings:
         possible = run.counts[~impossible_counts(run).any(axis=1)]
-        totals, groups = possible.sum(), [set(group) for group in run.meta["groups"]]
+        totals = possible.sum()
+        groups = [set(group) for group in run.meta["groups"]]
         for whole, parts in known_sums(run):
             members = {whole, *parts}
             if not members <= set(totals.index) or not totals[whole] > 0:

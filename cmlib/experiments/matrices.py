@@ -122,7 +122,7 @@ def recorded_runs(
     """Cleaned runs of a program in the store at `url` that count the target: a DataFrame, a row per run.
 
     Columns as of :func:`cmlib.experiments.data.cleaned_runs`: set, pass, counts (a DataFrame, a row per interval, a
-    column an event) and seconds (a Series, length of each interval [s]). `target` is a Target (the rate that is
+    column per event) and seconds (a Series, length of each interval [s]). `target` is a Target (the rate that is
     explained), `method` the name of a cleaning method (:data:`cmlib.clean.METHODS`), `workers` a Workers (by
     default one process). Runs of fewer than 20 intervals are left out. If there are sets whose runs can be aligned
     by progress ("ocoe", "sweep"), only those; runs by interval rather than totals of whole runs. A

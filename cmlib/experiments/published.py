@@ -32,7 +32,7 @@ _MOST_ROWS = 500
 _UOPS = ("UOPS_RETIRED_ALL", "RETIRED_UOPS")  # not used to explain IPC: they nearly count instructions
 # Settings with fewer trees than the default, as there are many programs.
 QUICK = Boosting(trees=60, learning_rate=0.15, rows_per_leaf=3)
-# Parts of events' names, and what a figure's label has in their place.
+# Parts of events' names, and their replacements in the labels of figures.
 _SHORT_NAMES = {
     r"FP_COMP_OPS_EXE_(SSE_FP_|SSE_(?!FP$))?": "FP ",
     r"SIMD_FP_256_": "AVX ",
@@ -75,7 +75,7 @@ def counts_of(name: str) -> list[tuple[pd.DataFrame, pd.DataFrame]]:
     """List of (counts, running) of the runs in a published file, with cmlib's names of events; empty if it is not here.
 
     `name` is the file's, with its folder, as :func:`files_like` lists it. Both are DataFrames, a row per interval, a
-    column an event; running shares are 0 to 1. A PublicError for a name that is not listed.
+    column per event; running shares are 0 to 1. A PublicError for a name that is not listed.
     """
     if (content := public.read(name)) is None:
         return []

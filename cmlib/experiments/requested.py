@@ -45,7 +45,7 @@ def split_names(text: str) -> list[str]:
     Returns
     -------
     list of str
-        Without blanks around them; empty if there are none.
+        The names without surrounding spaces; empty if there are none.
     """
     return [name.strip() for name in text.split(",") if name.strip()]
 

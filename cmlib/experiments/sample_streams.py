@@ -52,24 +52,24 @@ def load_samples(wanted: str = "all", *, program: str = "all", kind: str = "auto
 
 
 def provenance_of_samples(counted: dict[str, pd.DataFrame]) -> Provenance:
-    """Return where streams come from that :func:`load_samples` has read: a dict from case to cumulative counts."""
+    """Return the provenance of streams of :func:`load_samples`, a dict from case to cumulative counts."""
     kinds = {"hardware": OWN_HARDWARE, "software": SOFTWARE_EVENTS}
     kind = next(iter(counted.values())).attrs["kind"]
     return Provenance(kinds[kind], tuple(counted), _events_of(counted))
 
 
 def _events_of(counted):
-    """Names (tuple of str) of the events in streams, a dict from case to DataFrame."""
+    """Return the names (tuple of str) of the events in streams, a dict from case to DataFrame."""
     return tuple(dict.fromkeys(event for totals in counted.values() for event in totals))
 
 
 def load_suite(name: str, event: str, wanted: str = "all", *, folder: str = "") -> dict[str, pd.DataFrame]:
     """Load the streams of a published suite, one per case.
 
-    Returns a dict from case to cumulative counts (DataFrame). A stream is the first run of its case that counted
-    the event.
+    Returns a dict from case to cumulative counts (DataFrame). The stream of a case is its first run that counted the
+    event.
 
-    `name` is the suite's, such as "spec-llc", `event` that which must have been counted, `wanted` "all" or cases
+    `name` is that of the suite, such as "spec-llc", `event` the event that is required, `wanted` "all" or cases
     separated by commas; `folder` holds the files, by default where ``cmlib fetch`` puts them. Cases without such a run
     of three samples or more are left out. A NothingRecordedError for an unknown case.
     """
@@ -87,7 +87,7 @@ def load_suite(name: str, event: str, wanted: str = "all", *, folder: str = "") 
 
 
 def _provenance_of_suite(counted, name):
-    """Provenance of the published suite `name`: of a dict from case to DataFrame."""
+    """Return the provenance of streams (dict from case to DataFrame) of the published suite `name`."""
     return Provenance(OTHERS_HARDWARE, tuple(counted), _events_of(counted), name)
 
 

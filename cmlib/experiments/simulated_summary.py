@@ -1,7 +1,7 @@
-"""Summarize a simulated program: what its estimated cycles are charged for, and what to try.
+"""Summarize a simulated program: the causes of its estimated cycles, and what to try.
 
-:func:`summarize_simulated` returns the keys of a measured program's summary that the page of a program shows, so that
-both have the same card. Nothing in it was measured.
+:func:`summarize_simulated` returns a dict with the keys of a measured program's summary, so that both kinds of programs
+have the same page. Nothing in it was measured.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cmlib.experiments.diagnosis import SimulatedProfile
     from cmlib.io.recording import Recording
 
-_ADVISED = 0.1  # share of the estimated cycles from which on there is advice on a class of phases
+_ADVISED = 0.1  # smallest share of the estimated cycles of a class of phases with advice
 _MOST_NAMED = 3  # classes of phases
 
 
@@ -39,8 +39,8 @@ def summarize_simulated(name: str, recordings: Sequence[Recording]) -> dict:
     Returns
     -------
     dict
-        Keys as in docs/summary.md; ``simulated`` is True, ``cycles`` are shares of KCachegrind's estimate, and what
-        only measurements show is None or empty.
+        Keys as in docs/summary.md. ``simulated`` is True and ``cycles`` are shares of KCachegrind's estimate; values
+        that need measurements are None or empty.
     """
     meta = recordings[0].meta
     profile = simulated_profile(*simulated_text(name), classify=classify_phases)
@@ -97,7 +97,7 @@ def build_simulated_summary(name: str, meta: dict, profile: SimulatedProfile, *,
 
 
 def find_saved_misses(profile: SimulatedProfile) -> list[dict]:
-    """Find what would be saved of a simulated program's estimated cycles without misses.
+    """Find the share of a simulated program's estimated cycles that would be saved without misses.
 
     Parameters
     ----------
@@ -106,8 +106,9 @@ def find_saved_misses(profile: SimulatedProfile) -> list[dict]:
     Returns
     -------
     list of dict
-        An entry for last-level data misses and one for those of any level, where there are any: ``without`` and
-        ``percent`` [% of the estimated cycles]; ``event`` and ``reason`` are empty, ``low`` and ``high`` None.
+        One entry for last-level data misses and one for data misses of any level; misses that cost nothing have none.
+        Keys: ``without`` (name of the misses) and ``percent`` [% of the estimated cycles]; ``event`` and ``reason`` are
+        empty, ``low`` and ``high`` are None.
     """
     shares = added_shares(profile.counts.sum().to_frame().T, simulated_events()["weight"]).iloc[0]
     last, first = (100 * shares[f"{level}-level data misses"] for level in ("last", "first"))
@@ -128,7 +129,7 @@ def advise(answer: dict, profile: SimulatedProfile) -> list[dict]:
     Returns
     -------
     list of dict
-        Entries as of a measured program; empty where neither misses nor mispredictions cost much.
+        Entries like those of a measured program; empty if neither misses nor mispredictions cost much.
     """
     if answer["limited_by"] == INSTRUCTIONS:
         return []

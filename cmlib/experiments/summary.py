@@ -87,7 +87,7 @@ def summarize_recordings(name: str, recordings: Sequence[Recording], *, processo
     recordings : sequence of cmlib.io.recording.Recording
         Its runs, as :func:`cmlib.io.store.load` returns them; at least one.
     processor : str, optional
-        Name of the processor where the recordings do not say it.
+        Name of the processor, for recordings that do not name it.
 
     Returns
     -------
@@ -114,13 +114,13 @@ def summarize_programs(
     recordings : dict of str to list of cmlib.io.recording.Recording
         The runs of each program, either all measured or all simulated.
     processor : str, optional
-        Name of the processor where the recordings do not say it.
+        Name of the processor, for recordings that do not name it.
 
     Returns
     -------
     dict of str to dict
-        By program, what :func:`summarize_recordings` or, of a simulated one,
-        :func:`cmlib.experiments.simulated_summary.summarize_simulated` returns.
+        Summaries by program: results of :func:`summarize_recordings`, or for simulated programs of
+        :func:`cmlib.experiments.simulated_summary.summarize_simulated`.
     """
     from cmlib.experiments.simulated_summary import summarize_simulated  # not needed for measured programs
 

@@ -40,7 +40,7 @@ def is_named_leak(event: str) -> bool:
     Returns
     -------
     bool
-        False for other names; it says nothing of what they count.
+        False for other names, even if such an event counts something in proportion to them.
     """
     return any(fnmatch(event.lower(), pattern) for pattern in (*_NAMES["instructions"], *_NAMES["cycles"]))
 

@@ -96,19 +96,19 @@ class Fingerprints:
 
     @property
     def counted_by(self) -> str:
-        """What counted the events (str): a processor, or Valgrind's Callgrind with its version."""
+        """Source of the counts (str): the name of a processor, or Valgrind's Callgrind with its version."""
         if self.simulated:
             return f"Valgrind's Callgrind {self.meta['simulator']['version']} (simulated)"
         return self.meta["machine"].get("model_name") or "a processor without a name"
 
     @property
     def slice_s(self) -> float:
-        """Length of a slice: seconds; of simulated runs, intervals of equally many basic blocks."""
+        """Length of a slice: in seconds, or for simulated runs in intervals of equally many basic blocks."""
         return 1 if self.simulated else SLICE_S
 
     @property
     def per(self) -> str:
-        """What counts are divided by (str)."""
+        """Unit by which counts are divided (str)."""
         return "1,000 estimated cycles" if self.simulated else "cycle"
 
     @property
@@ -240,10 +240,10 @@ def table_2(
     *,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Cross-validate a tree as in the paper's Table 2, and with folds that leave out more than random slices.
+    """Cross-validate a tree as in the paper's Table 2, and with stricter folds.
 
     Folds are random slices (``10-fold``, as in the paper), whole runs (``by run``), working-set sizes (``by size``;
-    key events are chosen without the held-out size, too), and whole micro-benchmarks (``by program``).
+    the key events, too, are chosen without the held-out size), and whole micro-benchmarks (``by program``).
 
     Parameters
     ----------
@@ -266,15 +266,15 @@ def table_2(
         name: validation.validate(tree, X, about["label"], runs=run_of(X), seed=seed)
         for name, (X, about) in ({"Micro-benchmarks": micro} | named).items()
     }
-    own = parts["Micro-benchmarks"]
+    micro_table = parts["Micro-benchmarks"]
     X, about = everything
     X, n = X.loc[:, X.nunique() > 1], micro[0].shape[1]
     folds, sizes = validation.leave_each_out(about["size"]), [min(n, X.shape[1])]
     by_size = validation.nested_accuracy_curve(X, about["label"], sizes, tree, folds)
     wrong, n_slices = (int(by_size[name].iloc[0]) for name in ("n_wrong", "n_slices"))
-    own.loc["by size"] = [by_size["accuracy"].iloc[0], n_slices - wrong, wrong]
+    micro_table.loc["by size"] = [by_size["accuracy"].iloc[0], n_slices - wrong, wrong]
     right = predict_left_out(*micro, tree) == micro[1]["label"].to_numpy()
-    own.loc["by program"] = [100 * right.mean(), right.sum(), (~right).sum()]
+    micro_table.loc["by program"] = [100 * right.mean(), right.sum(), (~right).sum()]
     table = pd.concat(parts, names=["benchmarks", "folds"]).reset_index()
     return table.astype({"correct": int, "incorrect": int})
 
@@ -325,7 +325,7 @@ def train(X, about, tree, **settings):
 
 
 def charged_causes(recorded: Fingerprints) -> pd.DataFrame:
-    """Compare the estimated costs of the good and the bad form of each simulated program.
+    """Compare the estimated costs of the pathological and the healthy form of each simulated program.
 
     Parameters
     ----------
@@ -335,9 +335,9 @@ def charged_causes(recorded: Fingerprints) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row for each program: program, pathology, trained (yes or no), case and cause (of those that tell both forms
-        apart, if any, the ones in which their shares differ most), P and N (these shares [% of the estimated cycles]),
-        apart (yes or no).
+        One row per program: program, pathology, trained (yes or no), case and cause (those for which the shares of
+        the two forms differ most, if possible among those that distinguish the forms), P and N (these shares [% of the
+        estimated cycles]), and apart (yes if the simulation distinguishes the forms, else no).
     """
     runs = {run.program: run for run in [*recorded.all, *recorded.indistinguishable, *recorded.key["unseen"]]}
     totals = pd.DataFrame({name: run.counts.sum() for name, run in runs.items()}).T
@@ -369,7 +369,7 @@ def charged_causes(recorded: Fingerprints) -> pd.DataFrame:
 
 
 def find(name: str, recordings: Iterable[str]) -> str | None:
-    """Return the first recording that has a name, whole or after its first hyphen.
+    """Return the first recording with a name, or with that name after its first hyphen.
 
     "gcc" finds the recordings "gcc" and "own-gcc". Returns None if there is none.
     """
@@ -421,7 +421,7 @@ def _distinguishable(series):
 
 
 def _differ(pathological, healthy):
-    """Where a share (0-1) of the pathological form tells it apart from the healthy one: as `pathological`, of bool."""
+    """Return where a share (0-1) of the pathological form distinguishes it from the healthy one (DataFrame of bool)."""
     return pathological >= np.maximum(NAMED_FROM, _APART_FROM * healthy)
 
 

@@ -1,7 +1,7 @@
-"""Compare simulated counts of a program with those of a processor, event by event, per 1,000 instructions.
+"""Compare simulated counts of programs with counts of a processor, event by event, per 1,000 instructions.
 
-:func:`compare_with_processor` takes simulated runs (those of :mod:`cmlib.experiments.micro.recordings`) and reads what
-was recorded of the same programs; it gives a DataFrame. Runs that can't be read are left out with a warning.
+:func:`compare_with_processor` takes simulated runs (of :mod:`cmlib.experiments.micro.recordings`), reads the recordings
+of the same programs, and returns a DataFrame. Runs that can't be read are left out with a warning.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 __all__ = ["compare_with_processor"]
 
 _PER_INSTRUCTIONS = 1000
-_MOST_PER_INSTRUCTION = 10  # more in an interval is a fault of the counter
+_MOST_PER_INSTRUCTION = 10  # larger counts of an interval are errors of the counter
 _FILLS = "ls_dmnd_fills_from_sys"
 
 
 @dataclass(frozen=True)
 class _Quantity:
-    """Something that is both counted and simulated.
+    """A quantity that is both counted and simulated.
 
-    `added` and `subtracted` are the processor's events, `simulated` those of Callgrind that are added up; `exact` is
-    True if Callgrind counts what was executed, False if its model of caches or branches decides.
+    `added` and `subtracted` are events of the processor; `simulated` are events of Callgrind, which are added. `exact`
+    is True if Callgrind counts executed operations, False if the counts depend on its model of caches or branches.
     """
 
     name: str
@@ -87,7 +87,7 @@ def compare_with_processor(series: list[Series]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row for each program and quantity that both have: program, quantity, simulated as (exact or modeled), counted
+        One row per program and quantity that both have: program, quantity, simulated as (exact or modeled), counted
         and simulated (per 1,000 instructions), ratio (simulated / counted). Empty if no such program is recorded.
     """
     rows = []
@@ -116,7 +116,7 @@ def compare_with_processor(series: list[Series]) -> pd.DataFrame:
 
 
 def _counted_rates(folder):
-    """Mean events per 1,000 instructions over the recorded runs of a program that counted each: dict by event."""
+    """Return events per 1,000 instructions, a mean over the recorded runs that counted the event: dict by event."""
     wanted = {event for quantity in _QUANTITIES for event in (*quantity.added, *quantity.subtracted)}
     metas = {}
     for run, meta in readable_runs(folder).items():

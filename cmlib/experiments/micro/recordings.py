@@ -1,6 +1,6 @@
 """Read recordings of the micro-benchmarks, measured or simulated, and cut them into time slices.
 
-They are in a folder a program, such as "micro-array-N-L2-1": kind of program, name, form (P with a bottleneck, or N
+There is one folder per program, such as "micro-array-N-L2-1": kind of program, name, form (P with a bottleneck, or N
 without) and case; two sets of runs, "key" and "all", counted the key events (the few that classify best) and all
 events. A pass may be several runs (parts), as not all events fit into one. :func:`read_series` reads the runs into
 a list of :class:`Series`; :func:`cut` makes X (rates, a row per slice) and its labels of them. What can't be read is

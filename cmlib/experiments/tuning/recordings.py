@@ -1,9 +1,9 @@
 """Read the recordings of Spark programs that ran under different settings (parameters of Spark drawn at random).
 
 :func:`load_tuned` reads a folder of recordings, and gives a dict from program to its :class:`TuningRuns`:
-parameters, rates of events and run times [s], DataFrames with a row per run. :func:`load_levels` gives the times of the
-runs in which one parameter was changed, of all sessions. A NothingRecordedError if there are none; a CmlibError if a
-program's are of several machines or scales.
+parameters, rates of events and run times [s], DataFrames with a row per run. :func:`load_levels` gives the run times of
+all sessions in which a single parameter was changed. A NothingRecordedError if there are none; a CmlibError if the
+recordings of a program are of several machines or scales.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class TuningRuns:
     emitted: dict = field(default_factory=dict)
 
     def provenance(self, program: str) -> Provenance:
-        """Return where the counts of the `program` (its name) come from: hardware counters count cycles."""
+        """Return the provenance of the counts of `program` (name); only hardware counters count cycles."""
         kind = OWN_HARDWARE if self.per == "cycles" else SOFTWARE_EVENTS
         return Provenance(kind, (program,), (self.per, *self.runs.rates))
 
@@ -86,39 +86,39 @@ def describe_tuned(tuned: dict[str, TuningRuns]) -> pd.DataFrame:
     Parameters
     ----------
     tuned : dict of str to TuningRuns
-        As :func:`load_tuned` gives it.
+        Result of :func:`load_tuned`.
 
     Returns
     -------
     DataFrame
-        A row per program (index): ``runs`` and ``events``, their numbers; ``counted``, such as "software events";
-        ``rates per``, what counts are divided by; ``processor`` (name), ``processors`` (number of them) and
+        One row per program (index): ``runs`` and ``events`` (numbers), ``counted`` (such as "software events"),
+        ``rates per`` (unit by which counts are divided), ``processor`` (name), ``processors`` (number of them) and
         ``virtual machine`` ("no" if there is none).
     """
     rows = {}
-    for name, own in tuned.items():
+    for name, recorded in tuned.items():
         rows[name] = {
-            "runs": len(own.runs),
-            "events": own.runs.rates.shape[1],
-            "counted": own.provenance(name).kind,
-            "rates per": "cycle" if own.per == "cycles" else "ms of processor time",
-            "processor": own.machine.get("model_name"),
-            "processors": own.machine.get("processors"),
-            "virtual machine": own.machine.get("virtual") or "no",
+            "runs": len(recorded.runs),
+            "events": recorded.runs.rates.shape[1],
+            "counted": recorded.provenance(name).kind,
+            "rates per": "cycle" if recorded.per == "cycles" else "ms of processor time",
+            "processor": recorded.machine.get("model_name"),
+            "processors": recorded.machine.get("processors"),
+            "virtual machine": recorded.machine.get("virtual") or "no",
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("program")
 
 
 def load_levels(folder: str | Path = "", wanted: str = "all") -> pd.DataFrame:
-    """Read the times of runs in which one parameter was changed and of those at the defaults, of every session.
+    """Read the times of runs at the defaults, and of runs in which a single parameter was changed.
 
-    A session is a set of runs that were made in turn on one machine. Only times of one session can be compared: the
-    runs at random and those of the folder ``tuning-levels`` are two sessions.
+    A session is a set of runs that were made in turn on one machine, and only times of one session can be compared.
+    There are two sessions: one with the runs under random settings, and one in the folder ``tuning-levels``.
 
     Parameters
     ----------
     folder : path
-        Folder of the recordings, in which the sessions are; by default that of the data.
+        Folder of the recordings, with a folder for each session; by default that of the data.
     wanted : str, default "all"
         Programs, names separated by commas.
 
@@ -127,7 +127,7 @@ def load_levels(folder: str | Path = "", wanted: str = "all") -> pd.DataFrame:
     DataFrame
         Columns program, session ("DATE, PROCESSOR"), parameter (abbreviation of Table IV), level ("low", "default" or
         "high"), pass (number of the repetition: each run is made once in a pass), date (text) and seconds. One row
-        per run and parameter: a run at the defaults is in the rows of every parameter of its session.
+        per run and parameter: a run at the defaults has a row for every parameter of its session.
 
     Raises
     ------
@@ -166,8 +166,8 @@ def _session_levels(name, recorded):
                 changed.append((parameter, level, meta))
     for parameter in dict.fromkeys(parameter for parameter, _, _ in changed):
         changed += [(parameter, "default", meta) for meta in defaults]
-    begun = min((meta["date"] for *_, meta in changed), default="")
-    session = f"{begun[:10]}, {recorded[0][1]['machine'].get('model_name')}"
+    first_date = min((meta["date"] for *_, meta in changed), default="")
+    session = f"{first_date[:10]}, {recorded[0][1]['machine'].get('model_name')}"
     rows = [
         (name, session, parameter, level, meta["pass"], meta["date"], meta["duration_s"])
         for parameter, level, meta in changed
@@ -177,7 +177,7 @@ def _session_levels(name, recorded):
 
 
 def _recorded(folder):
-    """Runs below a folder (Path): a dict from program to (file, metadata, scale, options) of each."""
+    """Return the runs below a folder (Path): dict from program to list of (file, metadata, scale, options)."""
     metas, rows = readable(read_run_metadata, sorted(folder.glob("*/*.json"))), {}
     labels = readable(lambda file: parse_program_label(metas[file]["command"]), metas)
     for file, (program, scale, options) in labels.items():

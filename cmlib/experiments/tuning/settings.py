@@ -40,7 +40,7 @@ def _read_parameters():
 
 
 FOLDER = "tuning"  # among the recordings
-LEVELS_FOLDER = "tuning-levels"  # a session of its own: runs in which one parameter was changed
+LEVELS_FOLDER = "tuning-levels"  # a separate session of runs in which a single parameter was changed
 EMIT = "emit."  # prefix, in a run's options, of an event that another program caused at a set rate
 TABLE_IV = _read_parameters()
 # Settings that some parameters need to have an effect, such as two executors that fetch from each other.
