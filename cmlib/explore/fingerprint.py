@@ -22,7 +22,7 @@ def fingerprint(
     profiles : dict of str to dict of float to Profile
         Program, then length of a slice [`unit`], to a :class:`cmlib.experiments.diagnosis.Profile` or an object with
         its `labelled` (DataFrame: a row per slice, columns label and rule, index the slices' ends) and `pace` (Series
-        of floats, a value a slice, named by what it is, such as IPC). If empty, the Panel names the command that
+        of floats, one value per slice, named by its quantity, such as IPC). If empty, the Panel names the command that
         records.
     program : str
         The program that is shown first; the first one if there is no such program.

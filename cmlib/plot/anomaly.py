@@ -1,7 +1,7 @@
-"""Figures of anomaly detection: errors of samples and runs against a threshold, and rules that call runs anomalous.
+"""Figures of anomaly detection: errors of samples and runs with their threshold, and rules that call runs anomalous.
 
-Functions take DataFrames and return (Figure, Axes), an array of Axes where there are several panels. A missing column
-is a KeyError, else input is not checked.
+Functions take DataFrames and return (Figure, Axes), with an array of Axes if there are several panels. A missing column
+is a KeyError; other input is not checked.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def rules(
     Parameters
     ----------
     kernels : DataFrame
-        A row for each program and rule: rule, and the values; drawn as small gray dots.
+        One row per program and rule: rule, and the values, which are drawn as small gray dots.
     means : DataFrame
         Indexed by rule, from top to bottom: the columns (value, "mean"), (value, "low") and (value, "high"), drawn as
         a large dot and a line.
     values : dict of str to str
-        Columns to the texts at the axes.
+        Column to the label of its axis.
     paper : dict of str to float, optional
-        By rule, the first value that a paper prints, drawn as a cross.
+        First value by rule as a paper prints it, drawn as a cross.
 
     Returns
     -------
@@ -54,9 +54,9 @@ def rules(
     color = palette(1)[0]
     for ax, (value, label) in zip(axes, values.items(), strict=True):
         for row, name in enumerate(names):
-            of_rule = kernels.loc[kernels["rule"] == name, value].sort_values()
-            heights = [row - 0.3 + 0.6 * place / max(1, len(of_rule) - 1) for place in range(len(of_rule))]
-            ax.plot(of_rule, heights, "o", ms=3, color=GREY, label="a kernel" if row == 0 else None)
+            dots = kernels.loc[kernels["rule"] == name, value].sort_values()
+            heights = [row - 0.3 + 0.6 * rank / max(1, len(dots) - 1) for rank in range(len(dots))]
+            ax.plot(dots, heights, "o", ms=3, color=GREY, label="a kernel" if row == 0 else None)
         rows = range(len(names))
         ax.hlines(
             rows, means[value, "low"], means[value, "high"], color=color, lw=4, label="range over seeds"
@@ -91,8 +91,8 @@ def errors_by_run(errors: pd.DataFrame, *, threshold: float, title: str = "") ->
     """
     figure, ax = single(2.8)
     for kind, color in _KINDS.items():
-        of_kind = errors.loc[errors["kind"] == kind, "largest"]
-        ax.plot(of_kind.index, of_kind, "o", ms=4, color=color, label=kind)
+        largest = errors.loc[errors["kind"] == kind, "largest"]
+        ax.plot(largest.index, largest, "o", ms=4, color=color, label=kind)
     ax.axhline(threshold, color="#222222", lw=1.2, ls="--", label="threshold")
     ax.set(xlabel="run", ylabel="largest error of a sample\n[standard deviations]", title=title)
     ax.set_yscale("symlog", linthresh=10)
@@ -111,7 +111,7 @@ def two_counters(
     Parameters
     ----------
     good, reconstructed : DataFrame
-        Two columns, one row per sample: the scaled counts, and what an autoencoder makes of them.
+        Two columns, one row per sample: the scaled counts, and their reconstructions by an autoencoder.
     new : DataFrame
         The same two columns, and error; one row per new sample, indexed by its name.
     threshold : float

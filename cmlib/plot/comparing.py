@@ -85,7 +85,7 @@ def heat(frame: pd.DataFrame, *, label: str, centre: float | None = None) -> tup
 
 @styled
 def counts(frame: pd.DataFrame, *, ylabel: str) -> tuple[Figure, Axes]:
-    """Stacked bars of a table of counts, a bar a row (named by the index), a colour a column: (Figure, Axes).
+    """Stacked bars of a table of counts, one bar per row (named by the index), one color per column: (Figure, Axes).
 
     `frame` is the table (DataFrame), `ylabel` the text at the vertical axis.
     """
@@ -110,8 +110,8 @@ def grouped_bars(
     Parameters
     ----------
     frames : dict of str to DataFrame
-        Title of a panel to its bars: a group a row (named by the index), a color a column. All panels have the same
-        columns, and at most two stand side by side.
+        Title of a panel to its bars: one group per row (named by the index), one color per column. All panels have the
+        same columns, and at most two are side by side.
     ylabel : str
         Quantity and unit.
     paper : dict of str to dict, optional
@@ -169,7 +169,7 @@ def points(
 
 @styled
 def run_times(frame: pd.DataFrame, *, ylabel: str) -> tuple[Figure, Axes]:
-    """Run times of programs in the order of their runs, a point a run, a colour a program: (Figure, Axes).
+    """Run times of programs in the order of their runs, one point per run, one color per program: (Figure, Axes).
 
     `frame` has a row per run, with the columns "program" and "seconds"; `ylabel` is the text at the vertical axis.
     """

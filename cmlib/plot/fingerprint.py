@@ -24,7 +24,7 @@ __all__ = ["accuracy_curve", "class_tiles", "decision_tree", "phase_timeline"]
 _LOOK = yaml_beside(__file__)
 COLOURS = _LOOK["classes"] | {"unknown": GREY}
 _ROW, _STEP, _INDENT = 0.26, 0.7, 0.15  # of the tree [inches]
-_DEEP = 10  # levels from which on a tree is drawn narrower
+_DEEP = 10  # levels of a tree from which on the answers are written smaller
 
 
 @styled
@@ -37,7 +37,7 @@ def decision_tree(tree: dict, *, meanings: dict[str, str] | None = None) -> tupl
         Nested. Inner nodes have node (a number, unique), event, threshold, left (values at most the threshold) and
         right; leaves have node, label (the class), n (training rows) and wrong (those of other classes).
     meanings : dict of str to str, optional
-        What a class means, written to the right of its leaves.
+        Meaning of a class, written to the right of its leaves.
 
     Returns
     -------
@@ -55,10 +55,11 @@ def decision_tree(tree: dict, *, meanings: dict[str, str] | None = None) -> tupl
             parent_x, parent_y = places[parent["node"]]
             corner = parent_x + _INDENT
             ax.plot([corner, corner, x], [parent_y, y, y], color=GREY, lw=1, zorder=1)
-            look = {"boxstyle": "square", "fc": "white", "ec": "none", "pad": 0}
-            at = corner if is_deep else (corner + x) / 2
-            side = "left" if is_deep else "center"
-            ax.text(at, y, answer, va="center", ha=side, fontsize=5 if is_deep else 7.5, bbox=look)
+            box = {"boxstyle": "square", "fc": "white", "ec": "none", "pad": 0}
+            if is_deep:
+                ax.text(corner, y, answer, va="center", ha="left", fontsize=5, bbox=box)
+            else:
+                ax.text((corner + x) / 2, y, answer, va="center", ha="center", fontsize=7.5, bbox=box)
         if "event" in node:
             text = f"{node['event']} ≤ {node['threshold']:.3g}"
             style: dict[str, Any] = {
@@ -72,8 +73,8 @@ def decision_tree(tree: dict, *, meanings: dict[str, str] | None = None) -> tupl
             style = {"color": _ink(fill), "bbox": {"fc": fill, "ec": "none", "pad": 2.2}}
         drawn = ax.text(x, y, text, va="center", fontsize=8.5, zorder=2, **style)
         if meanings and "event" not in node and node["label"] in meanings:
-            look = {"xytext": (8, 0), "textcoords": "offset points", "va": "center", "fontsize": 7.5}
-            ax.annotate(meanings[node["label"]], (1, 0.5), xycoords=drawn, color="#555555", **look)
+            position = {"xytext": (8, 0), "textcoords": "offset points", "va": "center", "fontsize": 7.5}
+            ax.annotate(meanings[node["label"]], (1, 0.5), xycoords=drawn, color="#555555", **position)
     ax.set(ylim=(len(rows) - 0.4, -0.6), xlim=(-0.1, max(8.8, depth * _STEP + 4)))
     ax.set_axis_off()
     return figure, ax
@@ -191,11 +192,11 @@ def accuracy_curve(
     """
     figure, ax = single(3.0)
     markers = cycle("os^D")
-    for place, (label, curve) in enumerate(curves.items()):
+    for number, (label, curve) in enumerate(curves.items()):
         # The first line is the widest, so that it shows where a later one covers it.
-        look = {"lw": 3.4 if place == 0 else 1.2, "ms": 7 if place == 0 else 4}
-        colour = palette(len(curves))[place]
-        ax.plot(curve[x], curve["accuracy"], marker=next(markers), color=colour, label=label, **look)
+        widths = {"lw": 3.4, "ms": 7} if number == 0 else {"lw": 1.2, "ms": 4}
+        color = palette(len(curves))[number]
+        ax.plot(curve[x], curve["accuracy"], marker=next(markers), color=color, label=label, **widths)
     for (label, at), style in zip((lines or {}).items(), cycle(("--", ":")), strict=False):
         ax.axvline(at, color="#555555", lw=1, ls=style, label=f"{label}: {at:g}")
     ax.set(xlabel=xlabel, ylabel="slices in the right class [%]")
@@ -210,7 +211,7 @@ def accuracy_curve(
 
 
 def _outline(node, level=0, parent=None, answer=""):
-    """Yield (node, depth, parent, answer to the parent's question) of all nodes, each before its sons."""
+    """Yield (node, depth, parent, answer to the parent's question) of all nodes, each before its children."""
     yield node, level, parent, answer
     if "event" in node:
         yield from _outline(node["left"], level + 1, node, "yes")

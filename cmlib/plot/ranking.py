@@ -1,8 +1,8 @@
 """Figures of event refinement and of rankings of events.
 
 Event refinement fits a model, drops the least important events and fits again: its figure is the error against the
-number of events left. A ranking is a bar an event, as long as its importance. Functions take dicts of DataFrames and
-return (Figure, array of Axes); a missing column is a KeyError.
+number of events left. A ranking is drawn as one bar per event, as long as its importance. Functions take dicts of
+DataFrames and return (Figure, array of Axes); a missing column is a KeyError.
 """
 
 from __future__ import annotations

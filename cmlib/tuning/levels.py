@@ -1,7 +1,7 @@
-"""Measure how much a program's run time changes with each parameter that was changed alone.
+"""Measure how much a program's run time changes with each parameter when the others keep their values.
 
-:func:`compare_levels` takes run times at two or more values (levels) of each parameter, and gives a DataFrame, a row
-per parameter. An InputError if no pass has runs at two levels of a parameter.
+:func:`compare_levels` takes run times at two or more values (levels) of each parameter, and returns a DataFrame, one
+row per parameter. An InputError if no pass has runs at two levels of a parameter.
 """
 
 import numpy as np
@@ -15,26 +15,27 @@ _N_PERMUTATIONS = 10_000
 def compare_levels(levels: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
     """Measure how much longer a program takes at the slowest level of each parameter than at the fastest.
 
-    A parameter's variation is 100·(t_slowest / t_fastest - 1), where t is the mean time of the runs at a level
-    (CounterMiner, §V-D and Fig. 14; the paper does not define the variation that it prints). It is never 0, so it is
-    compared with variations by chance: the times of each pass are permuted among its runs 10,000 times.
+    The variation of a parameter is 100·(t_slowest / t_fastest - 1), where t is the mean time of the runs at a level
+    (CounterMiner, §V-D and Fig. 14; the paper does not define the variation that it prints). Noise alone makes it
+    larger than 0, so it is compared with 10,000 variations for which the times of each pass were permuted among its
+    runs.
 
     Parameters
     ----------
     levels : DataFrame
-        A row per run, with the columns ``parameter``, ``level``, ``pass`` (number of the repetition; a pass makes the
-        same runs as every other) and ``seconds``. A run that several parameters share, such as one with all defaults,
-        has a row for each. Passes that lack a run are left out.
+        One row per run, with the columns ``parameter``, ``level``, ``pass`` (number of the repetition; all passes make
+        the same runs) and ``seconds``. A run that several parameters share, such as one with all defaults, has a row
+        for each. Incomplete passes are left out.
     seed : int, default 0
         Seed of the permutations.
 
     Returns
     -------
     DataFrame
-        A row per parameter, in the order in which they appear in `levels`, with the columns ``parameter``, ``runs``
-        (number of those compared), ``variation`` [%], ``by_chance`` (median of the permutations [%]) and ``p``: the
-        share of permutations that have at least the measured variation, multiplied by the number of parameters
-        (Bonferroni), at most 1.
+        One row per parameter, in the order of `levels`, with the columns ``parameter``, ``runs`` (number of runs
+        compared), ``variation`` [%], ``by_chance`` (median of the permutations [%]) and ``p``: the share of
+        permutations with at least the measured variation, multiplied by the number of parameters (Bonferroni), at
+        most 1.
 
     Raises
     ------
@@ -44,7 +45,7 @@ def compare_levels(levels: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
     Examples
     --------
     >>> times = {"64k": [10.0, 10.0, 10.0], "16m": [20.0, 20.0, 20.0]}
-    >>> runs = [("bbs", level, number, t) for level, own in times.items() for number, t in enumerate(own)]
+    >>> runs = [("bbs", level, i, t) for level, seconds in times.items() for i, t in enumerate(seconds)]
     >>> levels = pd.DataFrame(runs, columns=["parameter", "level", "pass", "seconds"])
     >>> compare_levels(levels).round(2)
       parameter  runs  variation  by_chance     p
@@ -73,19 +74,19 @@ def compare_levels(levels: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
 
 
 def _complete_passes(parameter, runs):
-    """Times of the passes that have all runs (n_passes, n_runs), and whether a run is at a level (n_runs, n_levels)."""
-    passes = [own.sort_values("level", kind="stable") for _, own in runs.groupby("pass")]
-    fullest = max(passes, key=len)["level"].tolist()
-    times = np.array([own["seconds"].to_numpy(float) for own in passes if own["level"].tolist() == fullest])
-    if len(set(fullest)) < 2:
+    """Times of the complete passes (n_passes, n_runs), and whether a run is at a level (n_runs, n_levels)."""
+    passes = [rows.sort_values("level", kind="stable") for _, rows in runs.groupby("pass")]
+    levels = max(passes, key=len)["level"].tolist()
+    times = np.array([rows["seconds"].to_numpy(float) for rows in passes if rows["level"].tolist() == levels])
+    if len(set(levels)) < 2:
         raise InputError(
             f"parameter {parameter!r} has no pass with runs at two levels; it has {len(runs)} runs at "
             f"{', '.join(map(str, runs['level'].unique()))}. Record each level in every pass."
         )
-    return times, pd.get_dummies(fullest).to_numpy(float)
+    return times, pd.get_dummies(levels).to_numpy(float)
 
 
 def _variation(times, is_at_level):
-    """By how much the largest mean of a level exceeds the smallest [%]; `times`: shape (..., n_passes, n_runs)."""
+    """Return by how much the largest mean of a level exceeds the smallest [%]; `times`: (..., n_passes, n_runs)."""
     means = times.mean(axis=-2) @ is_at_level / is_at_level.sum(axis=0)
     return 100 * (means.max(axis=-1) / means.min(axis=-1) - 1)

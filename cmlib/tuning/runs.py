@@ -20,9 +20,9 @@ from cmlib.rank.importance import influence
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-# For tens of rows, one a run: with the default five rows a leaf, of half the rows, ten runs would never be split.
+# For tens of runs, a row each. With the default, five rows per leaf of half the rows, ten runs would never be split.
 FEW_ROWS = Boosting(leaves=4, rows_per_leaf=2, row_share=0.8)
-_N_POINTS = 20  # rows that Friedman's H is computed on
+_N_POINTS = 20  # rows on which Friedman's H is computed
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Runs:
         return Runs(**{name: table.loc[names] for name, table in vars(self).items()})
 
     def resample(self, seed: int | list[int]) -> Runs:
-        """Draw as many runs with replacement, as another :class:`Runs` (bootstrap); `seed` is that of the draw."""
+        """Draw the same number of runs with replacement (bootstrap), as another :class:`Runs`; `seed` is the draw's."""
         return self.take(np.random.default_rng(seed).integers(len(self), size=len(self)))
 
 

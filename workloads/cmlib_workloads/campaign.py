@@ -48,7 +48,7 @@ DESIGNS = {
     "pagerank": (0.05, ("dpl", "exc", "nwt"), ("default",)),
 }
 _RANDOM, _PASSES_AT_ENDS, _EMITTING = 60, 4, 36
-# CounterMiner's Fig. 14 (bbs and nwt of sort), with exc as a control: its low end is the default, its high end is not.
+# CounterMiner's Fig. 14 (bbs and nwt of sort), with exc as a control, of which only the low end is the default.
 _LEVELS, _PASSES_OF_LEVELS = {"sort": ("bbs", "nwt", "exc")}, 6
 
 
@@ -310,17 +310,17 @@ def _tuning(counters, programs=tuple(DESIGNS)):
 
 
 def _tuning_levels(counters):
-    """Yield a job for each program of which one parameter is changed, with the defaults in the same session."""
+    """Yield a job for each program with one parameter changed at a time, and with the defaults in the same session."""
     folder = places.recordings_dir() / LEVELS_FOLDER / (HARDWARE if counters["offered"] else "")
     for program, parameters in _LEVELS.items():
         runs = tuning.at_levels(program, parameters)
-        there = sum(len(existing_runs(folder / run.name)) for run in runs)
+        n_existing = sum(len(existing_runs(folder / run.name)) for run in runs)
         scale, *_ = DESIGNS[program]
         make = partial(
             _record_tuning, program, lambda runs=runs: runs, folder, scale, _PASSES_OF_LEVELS, counters
         )
         about = f"{program} at both ends of {', '.join(parameters)}, one session"
-        yield CampaignPart(about, _PASSES_OF_LEVELS * len(runs), there, _TUNING_S, make)
+        yield CampaignPart(about, _PASSES_OF_LEVELS * len(runs), n_existing, _TUNING_S, make)
 
 
 def _record_tuning(program, runs, folder, scale, passes, counters):

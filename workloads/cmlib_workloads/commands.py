@@ -79,7 +79,7 @@ def record_samples(only_list, lines, names):
 @click.option(
     "--levels",
     is_flag=True,
-    help="Only sort with one parameter changed, in a session of its own (CounterMiner, Fig. 14).",
+    help="Only sort with one parameter changed at a time, in a separate session (CounterMiner, Fig. 14).",
 )
 def record_tuning(only_list, programs, levels):
     """Record programs on Spark under other settings than usual, that notebook 08 reads."""

@@ -140,8 +140,8 @@ def build_emitter():
 def record_runs(program, runs, folder, *, scale=1.0, passes=1, counters):
     """Make the recordings that are not there yet, and yield the names of the runs.
 
-    Each run is made once before any is made twice. Of several passes, each has a random order of its own, so that
-    what changes slowly on the machine does not favor a setting.
+    Each run is made once before any is made twice. If there are several passes, each has its own random order, so that
+    slow changes of the machine do not favor a setting.
 
     `program` is a name, `runs` a list of Runs, `folder` that of their recordings, `scale` the factor of the work,
     `passes` how often each is run, `counters` a dict of offered and good. Without counters software events are
@@ -172,7 +172,7 @@ def record_runs(program, runs, folder, *, scale=1.0, passes=1, counters):
 
 
 def order_runs(runs, passes):
-    """Yield (number of the pass, from 1, Run): a single pass in the given order, each of several in a random one."""
+    """Yield (number of the pass, from 1, Run): a single pass in the given order, several passes in random orders."""
     for number in range(1, passes + 1):
         order = range(len(runs)) if passes == 1 else np.random.default_rng(number).permutation(len(runs))
         for position in order:
