@@ -95,7 +95,7 @@ def levels_of(times, parameter="p"):
     return pd.DataFrame(rows, columns=["parameter", "level", "pass", "seconds"])
 
 
-def test_an_effect_beyond_chance_is_told_from_none():
+def test_an_effect_beyond_chance_is_distinguished_from_none():
     clear = levels_of({"low": [10, 11, 12, 13, 14, 15], "high": [20, 22, 24, 26, 28, 30]}, "p0")
     none = levels_of({"low": [10, 11, 12, 13, 14, 15], "high": [11, 10, 13, 12, 15, 14]}, "p1")
     compared = tuning.compare_levels(pd.concat([clear, none])).set_index("parameter")

@@ -251,8 +251,8 @@ def _write_missing_pages(jobs, folder, pages, left_out, failed):
 def _executed(jobs, folder, n, pages):
     """Yield (NotebookJob, error or None) as each ends, `n` at a time; `pages` are names of notebooks with a page.
 
-    Those that read results run at the end. The order of the others alternates between the last and the middle one and
-    goes backwards, because the longest are near the end and neighbors compile the same functions.
+    Those that read results run at the end. The others are taken backwards, in turn from the end and from the middle,
+    because the longest are near the end and neighbors compile the same functions.
     """
     reading_results = [job for job in jobs if job.reads_results]
     independent = [job for job in reversed(jobs) if job not in reading_results]
