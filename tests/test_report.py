@@ -268,11 +268,11 @@ def live(no_kernel, profile, monkeypatch, tmp_path):
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
     for program in ("hashy", "uncore"):
         add_run(tmp_path / "recordings", program, "ocoe", 0, 0, [("x", 1.0)])
-    told = "r.finding('It ran.', program=program)"
+    cell = "r.finding('It ran.', program=program)"
     profile({})
     write_profile(
         tmp_path,
-        {name: saving(name, told) for name in ("01_first", "02_second")},
+        {name: saving(name, cell) for name in ("01_first", "02_second")},
         more='program: str = "all"  # programs\ndatabase: str = ""  # store\n',
     )
     return lambda *words: CliRunner().invoke(main, ["run", "live", *words])
