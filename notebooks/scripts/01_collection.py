@@ -60,7 +60,7 @@ first.counts.iloc[:5, :4].map("{:,.0f}".format)
 # %% [markdown]
 # In a table of counts, `NaN` means that `perf` printed no count: the event had no counter in the interval (`<not counted>`), or the processor cannot count it (`<not supported>`). This is not the same as 0, which means that the event did not happen.
 #
-# Some counters lie. The first thing that `cmlib record` does is to count one event on all counters at the same time, and to compare the counts. In the next table, *offered* is the number of counters that the kernel offers, and *good* is the number that agree. If a group had more events than there are good counters, some counts would be wrong, and `perf` would not warn. So `cmlib record` never forms such a group. Instructions and cycles take two of the good counters in every run.
+# Some counters are wrong. Therefore, `cmlib record` first counts one event on all counters at the same time, and compares the counts. In the next table, *offered* is the number of counters that the kernel offers, and *good* is the number that agree. If a group had more events than there are good counters, some counts would be wrong, and `perf` would not warn. So `cmlib record` never forms such a group. Instructions and cycles take two of the good counters in every run.
 
 # %%
 results.table(collection.describe_machines(recordings), "machines", "**Table.** The machines and "
@@ -95,7 +95,7 @@ if not notebook.of_program:
 # %% [markdown]
 # ## Which events happen
 #
-# A processor documents many events that never happen in a given program. Time on a counter is lost on them.
+# A processor documents many events that never happen in a given program. Counting them wastes the time of a counter.
 
 # %%
 totals = collection.total_counts(recordings)
@@ -191,7 +191,7 @@ results.table(compared, "modes", "**Table.** Differences of totals [%] by progra
 #
 # $$\mathrm{difference} = \left(\frac{\sum_k e_k}{e} - 1\right) \times 100\,\%.$$
 #
-# If whole and parts are in one group, they are counted at the same time. Then the difference must be 0, except for rounding: otherwise a counter or our list of sums is wrong. If they are in different groups, each is counted while the others are not, and the difference is an error of multiplexing.
+# If whole and parts are in one group, they are counted at the same time. Then the difference must be 0, except for rounding. If it is not, a counter or our list of sums is wrong. If they are in different groups, each is counted while the others are not, and the difference is an error of multiplexing.
 
 # %%
 sums = collection.check_sums(recordings)
@@ -220,7 +220,7 @@ if by_hand is not None and not notebook.of_program:
 # %% [markdown]
 # ## Result
 #
-# The paper measured all events that its Haswell processor documents. How many events a processor has differs between generations.
+# The paper measured all events that its Haswell processor documents. The number of events differs between generations of processors.
 
 # %%
 happened = KINDS["happened"].groupby(level="event").any()
@@ -249,7 +249,7 @@ results.numbers()
 # %% [markdown]
 # ## Limitations
 #
-# * The recordings that come with cmlib are of one kind of processor, in a virtual machine.
+# * The recordings that come with cmlib were made on one kind of processor, in a virtual machine.
 # * `cmlib record` counts in user mode only. What the kernel does for a program is not counted.
 # * Twelve events are few. Events that come in rarer bursts have larger errors under multiplexing.
 # * The events of `sweep` were counted with multiplexing only. So their totals cannot be compared with totals without multiplexing.
@@ -263,7 +263,7 @@ results.numbers()
 # papermill notebooks/01_collection.ipynb out.ipynb -p program myapp
 # ```
 #
-# Look first whether events took turns (running share below 1), which events are always zero, and whether sums hold. `program` is the only parameter; several names, separated by commas, are compared. `cmlib doctor` says what your machine can count.
+# First check whether events took turns (running share below 1), which events are always zero, and whether sums hold. `program` is the only parameter; several names, separated by commas, are compared. `cmlib doctor` says what your machine can count.
 #
 # ## References
 #

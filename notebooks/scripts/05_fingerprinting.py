@@ -116,7 +116,7 @@ results.table(table_1(about), "table1", "**Fingerprinting, Table 1.** The micro-
 # %% [markdown]
 # ### What a simulation cannot distinguish
 #
-# A simulation without latencies does not see every bottleneck. Instructions that wait for each other cost the same as independent ones, and software that emulates floating point is only more instructions. So the tree is trained only on micro-benchmarks whose two forms differ in the simulation. They differ if, in at least one case, a cause other than instructions takes 10 % or more of the estimated cycles of form P, and at least twice its share in form N.
+# A simulation without latencies does not see every bottleneck. Instructions that wait for each other cost the same as independent ones, and software that emulates floating point only adds instructions. So the tree is trained only on micro-benchmarks whose two forms differ in the simulation. They differ if, in at least one case, a cause other than instructions takes 10 % or more of the estimated cycles of form P, and at least twice its share in form N.
 #
 # The programs that the tree is tested on are scored even if their forms do not differ. If the counts are measured, this section has no table.
 
@@ -133,9 +133,9 @@ if recorded.simulated:
 # %% [markdown]
 # ## A worked example
 #
-# Eight made-up slices have two events that matter and one that does not. A tree asks first for the event that says most about the class $C$. The entropy of the classes is $H(C) = 1.56$ bits: three slices of `P_Mem_M`, two of `P_CPU` and three of `N`.
+# Eight made-up slices have two events that matter and one that does not. A tree first asks about the event that says most about the class $C$. The entropy of the classes is $H(C) = 1.56$ bits: three slices of `P_Mem_M`, two of `P_CPU` and three of `N`.
 #
-# The question *memory misses ≤ 4?* is answered with *no* by exactly the three slices of `P_Mem_M`. The other five have an entropy of 0.97 bits, so 5/8 · 0.97 = 0.61 bits remain. The *gain* is 1.56 − 0.61 = 0.95 bits. The *gain ratio* divides this by the entropy of the answers (3 *no*, 5 *yes*), which is also 0.95 bits. So it is 1, the largest possible value: who knows the class knows the answer.
+# The question *memory misses ≤ 4?* is answered with *no* by exactly the three slices of `P_Mem_M`. The other five have an entropy of 0.97 bits, so 5/8 · 0.97 = 0.61 bits remain. The *gain* is 1.56 − 0.61 = 0.95 bits. The *gain ratio* divides this by the entropy of the answers (3 *no*, 5 *yes*), which is also 0.95 bits. So it is 1, the largest possible value: the class determines the answer.
 #
 # The question *mispredictions ≤ 4.5?* has a gain ratio of 1, too, but gains only 0.81 bits. The best question about instruction misses gains only 0.06 bits, and its gain ratio is 0.06.
 
@@ -317,13 +317,13 @@ results.table(leaves, "rules", "**Table.** The leaves of another tree, which the
 # %% [markdown]
 # ## How often is it right on micro-benchmarks?
 #
-# The paper holds out random slices (*10-fold*). This is an easy test if the slices of a case are nearly copies: the tree has then seen what it is tested on. This can be measured by the share of the counts' variance that lies within cases. It is 0 % for exact copies, and is shown before Table 2. Three harder tests leave out more:
+# The paper holds out random slices (*10-fold*). This is an easy test if the slices of a case are nearly copies, because the tree has then seen what it is tested on. The share of the counts' variance that lies within cases measures this: it is 0 % for exact copies. It is shown before Table 2. Three harder tests leave out more:
 #
 # * *by run*: whole runs.
 # * *by size*: all cases of one size. Micro-benchmarks without a size are not in this row.
 # * *by program*: a whole micro-benchmark. A class that only one micro-benchmark has cannot be named in this test.
 #
-# There are two baselines. *Most frequent class* gives each slice the most frequent class of the training set. The *untrained rule* uses the estimate of cycles. It looks for the cause, other than instructions, that has the most cycles. If this cause has less than a tenth of the cycles, the slice is healthy. Otherwise the cause gives the class: last-level misses `P_Mem_M`, mispredictions `P_CPU`. First-level misses give `P_Mem_L3` if at least half of them also miss the second level, and `P_Mem_L2` if not. A tenth and a half are round numbers that were not fitted, but the rule was written after the tree. It needs simulated counts.
+# There are two baselines. *Most frequent class* gives each slice the most frequent class of the training set. The *untrained rule* uses the estimate of cycles. It looks for the cause, other than instructions, to which the most cycles are charged. If this is less than a tenth of the cycles, the slice is healthy. Otherwise the cause determines the class: last-level misses `P_Mem_M`, mispredictions `P_CPU`. First-level misses give `P_Mem_L3` if at least half of them also miss the second level, and `P_Mem_L2` if not. The limits, a tenth and a half, are round numbers that were not fitted, but the rule was written after the tree. It needs simulated counts.
 
 
 # %%
@@ -365,7 +365,7 @@ results.table(folds, "table2", "**Fingerprinting, Table 2.** Accuracy on the mic
 #
 # * *After the choices*: the first programs recorded when the events, the thresholds and the simulated prefetcher had been chosen.
 # * *Written as a test*: recorded later still. They read arrays in order (streams) or emulate quadruple precision, and nothing was changed for them.
-# * *Used for the choices*: looked at while the choices were made. Their scores are too good.
+# * *Used for the choices*: inspected while the choices were made. Their scores are therefore too optimistic.
 #
 # The *best single class* is the most frequent class of the cases with a bottleneck.
 
@@ -430,7 +430,7 @@ results.figure(figure, "unseen", "**Figure.** The true class of each case, and t
 # %% [markdown]
 # ### Unknown slices
 #
-# A slice is unknown if its distance to the nearest training slice exceeds a limit. For 99 % of the training slices (parameter `quantile`), a slice of another micro-benchmark is nearer than some distance. The limit is this distance times the parameter `margin`. Distances are Euclidean, between standardized logarithms of the rates.
+# A slice is unknown if its distance to the nearest training slice exceeds a limit. To set the limit, the distance of each training slice to the nearest slice of another micro-benchmark is computed. The limit is the 99 % quantile of these distances (parameter `quantile`), multiplied by the parameter `margin`. Distances are Euclidean, between standardized logarithms of the rates.
 #
 # The limit protects against errors only if wrongly named slices are unknown more often than rightly named ones.
 
@@ -524,7 +524,7 @@ if recorded.simulated:
 # papermill notebooks/05_fingerprinting.ipynb out.ipynb -p program myapp
 # ```
 #
-# The notebook draws only programs that were recorded for fingerprinting. `bzip2` and `gcc` come with cmlib (simulated). Change `margin` first: a smaller one makes more slices unknown.
+# The notebook draws only programs that were recorded for fingerprinting. Simulated recordings of `bzip2` and `gcc` come with cmlib. The first parameter to change is `margin`: a smaller value makes more slices unknown.
 #
 # ## References
 #

@@ -17,10 +17,10 @@
 #
 # AutoPerf (Alam, Gottschlich and Muzahid, called *the paper* here) counts events in the functions that changed. It trains an *autoencoder*, a neural network, on runs of the old version. A run of the new version is anomalous if the network cannot reproduce its counts.
 #
-# None of the paper's programs was run. A *kernel* stands for each: a small program of this project with one function, written from the paper's description of the fault. It has a good form and a bad form. In the bad form, threads compete for a cache line or a lock. This notebook shows the method on two counters and on one kernel, and then compares it with simpler rules on all kernels.
+# None of the paper's programs was run. A *kernel* represents each of them: a small program of this project with one function, written from the paper's description of the fault. Each kernel has a good form and a bad form. In the bad form, threads compete for a cache line or a lock. This notebook shows the method on two counters and on one kernel, and then compares it with simpler rules on all kernels.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (13 kernels of this project, which stand for the paper's programs, counted by software events; default parameters). No: a comparison of run times does better. The mean F1 of the kernels is **0.84** by the paper's rule (paper: 0.97, of its own programs) and **0.85** by this project's calibrated rule (**0.83** to **0.86**, depending on the initial weights). It is **0.89** by time alone, and **0.97** if time alone learns as many runs as the paper used. Calling every run anomalous gives **0.65**. The paper's rule raises a false alarm in **27 %** of the good runs, the calibrated rule in **0.8 %**. In **10** of the 12 kernels with a detected run, the cause that is named is processor time itself, because no cache event was counted.
+# > **Answer** (13 kernels of this project, which represent the paper's programs, recorded with software events; default parameters). No: a comparison of run times does better. The mean F1 of the kernels is **0.84** by the paper's rule (paper: 0.97, of its own programs) and **0.85** by this project's calibrated rule (**0.83** to **0.86**, depending on the initial weights). It is **0.89** by time alone, and **0.97** if time alone learns as many runs as the paper used. Calling every run anomalous gives **0.65**. The paper's rule raises a false alarm in **27 %** of the good runs, the calibrated rule in **0.8 %**. In **10** of the 12 kernels with a detected run, the cause that is named is processor time itself, because no cache event was counted.
 
 # %% tags=["parameters"]
 program: str = "all"  # kernels to study, by their names here, separated by commas, or all
@@ -225,7 +225,7 @@ results.figure(figure, "example", "**Figure.** Made-up data. Left: good samples 
 # Two things differ from the paper or are not in it:
 #
 # * **Optimizer.** The paper mentions gradient descent in its background section (§2). The section on the implementation gives a learning rate of 0.01, batches of 100 samples and 100 epochs, but names no optimizer (§4.2). We use Adam with these settings; the next table shows why.
-# * **Scaling.** The paper divides counts by instructions and threads (§3.2) and describes no other scaling. A sigmoid neuron returns values between 0 and 1, so counts must be scaled. We map the 5 % and the 95 % quantile of each counter in the training samples to 0.1 and 0.9. Values outside are not cut off.
+# * **Scaling.** The paper divides counts by instructions and threads (§3.2) and describes no other scaling. A sigmoid neuron returns values between 0 and 1, so counts must be scaled. We map the 5 % and the 95 % quantile of each counter in the training samples to 0.1 and 0.9. Values outside this range are not clipped.
 
 # %%
 if not notebook.of_program:
@@ -308,7 +308,7 @@ results.table(comparison.rename_axis(first.name), "one-kernel", "**Table.** The 
 # %% [markdown]
 # ## A detector for each kernel
 #
-# The paper's Algorithm 1 sets the number of training runs. It ends the training when the variance of the errors hardly changes any more ([training runs](studies/training_runs.ipynb)). Runs are added one by one: first those of the first recording, as many as the paper used, and then those of the second recording. If the algorithm does not stop, all runs are used.
+# The paper's Algorithm 1 sets the number of training runs. It stops adding runs when the variance of the errors hardly changes any more ([training runs](studies/training_runs.ipynb)). Runs are added one by one: first those of the first recording, as many as the paper used, and then those of the second recording. If the algorithm does not stop, all runs are used.
 #
 # The result depends on the initial weights. Therefore each detector is trained several times (parameter `n_seeds`) on the same runs, each time with other initial weights.
 
@@ -335,7 +335,7 @@ cases = {name: trained[name] for name in programs}
 #
 # $$p(d) = \tfrac{1}{2}\left(1 + \frac{d - m}{S}\right)^{-k} \quad (d > m)$$
 #
-# A run is anomalous if twice the smaller of its two $p$ is at most 0.005. The cell below applies this to the kernel above. Twenty good runs cannot show what one run in 200 does; the formula extrapolates, as if distances above the median were exponentially distributed.
+# A run is anomalous if twice the smaller of its two $p$ is at most 0.005. The cell below applies this to the kernel above. Twenty good runs cannot show how far out one run in 200 lies. The formula therefore extrapolates, as if distances above the median were exponentially distributed.
 
 
 # %%
@@ -451,7 +451,7 @@ notebook.widget(panel, "explore", "**Figure.** One kernel: the largest error of 
 # %% [markdown]
 # ## Which runs are anomalous, and why
 #
-# In each bad run that the calibrated rule calls anomalous, the counters are ranked as causes. *Named first* is the counter that leads in most of these runs. Software events can name a lock, because waiting for it takes a system call (`futex`). For a shared cache line they can only name time (`task-clock`, processor time). It takes a hardware event to name it, such as the paper's HITM, which counts loads of lines that another core has modified.
+# In each bad run that the calibrated rule calls anomalous, the counters are ranked as causes. *Named first* is the counter that leads in most of these runs. Software events can name a lock, because waiting for it takes a system call (`futex`). If threads share a cache line, software events can only name time (`task-clock`, processor time). Only a hardware event can name the shared line, such as the paper's HITM, which counts loads of lines that another core has modified.
 
 
 # %%
@@ -510,8 +510,8 @@ results.numbers()
 # %% [markdown]
 # ## Limitations
 #
-# * The shipped recordings hold software events only. So whether hardware counters would name the cause is not shown. `cmlib record-kernels` records the kernels with hardware events on a machine that has them, and this notebook then takes those.
-# * The recordings favor time alone. They were made with real-time priority, and executions while the machine was slow were discarded and repeated. Otherwise the time of an invocation varies several times as much.
+# * The recordings that come with cmlib hold software events only. They cannot show whether hardware counters would name the cause. `cmlib record-kernels` records the kernels with hardware events on a machine that has them, and this notebook then uses those recordings.
+# * The recordings favor time alone. They were made with real-time priority, and executions while the machine was slow were discarded and repeated. Without these precautions, the time of an invocation varies several times as much.
 # * Each kernel has one changed function, and its pattern of sharing stands alone. In a large program a bad form is harder to see. The study [many functions](studies/many_functions.ipynb) has several changed functions.
 # * The two NUMA programs need two nodes, and were not run.
 # * The studies [small slowdowns](studies/small_slowdowns.ipynb) and [other detectors](studies/other_detectors.ipynb) examine smaller faults, false alarms between recordings of one version, and simpler models.
@@ -523,7 +523,7 @@ results.numbers()
 # papermill notebooks/06_anomaly_detection.ipynb out.ipynb -p program histogram
 # ```
 #
-# `cmlib compare` compares the run times of both versions. Where events can be counted, an autoencoder also names the counters that changed. This notebook takes only the recorded kernels. The first parameter to change is `max_runs`, the largest number of good runs to learn from.
+# `cmlib compare` compares the run times of both versions. Where events can be counted, an autoencoder also names the counters that changed. This notebook reads only the recorded kernels. The first parameter to change is `max_runs`, the largest number of good runs to learn from.
 #
 # ## References
 #

@@ -64,7 +64,7 @@ FULL_NAMES = {abbr: each.name.removeprefix("spark.") for abbr, each in TABLE_IV.
 #
 # There are two kinds of runs. In runs with *random settings*, every parameter is drawn independently; both methods learn from these. In other runs, a *single parameter is changed*; these show which parameter is right.
 #
-# For each run with random settings, the execution time and the rate of each event are known. Where cycles were counted, a rate is per cycle. Otherwise it is per millisecond of processor time (event `task-clock`, which is not among the events of the table). So long runs do not have higher rates.
+# For each run with random settings, the execution time and the rate of each event are known. Where cycles were counted, a rate is per cycle. Otherwise it is per millisecond of processor time (event `task-clock`, which is not among the events of the table). Therefore, long runs do not have higher rates.
 
 # %%
 try:
@@ -95,7 +95,7 @@ results.table(table4.rename_axis("abbr"), "table4", "**CounterMiner, Table IV.**
               "parameters, the range of their random values here, and Spark's default.")
 
 # %% [markdown]
-# The first runs of the first program, with the first two parameters (by the abbreviations of Table IV) and events:
+# The next table shows the first runs of the first program, with the first two parameters (abbreviated as in Table IV) and events:
 
 # %%
 runs = tuned[programs[0]].runs
@@ -127,7 +127,7 @@ results.table(pd.DataFrame(trend).T.rename_axis("program"), "trend", "**Table.**
 #
 # $$\mathrm{variation} = \left(\frac{\max_\ell \bar t_\ell}{\min_\ell \bar t_\ell} - 1\right) \times 100\,\%.$$
 #
-# It is never 0, because equal runs differ too. So it is compared with variations by chance. The runs were made in *passes*: each pass makes every run once. If the level had no effect, the times of a pass could as well be exchanged among the levels.
+# It is never 0, because equal runs differ too. So it is compared with variations by chance. The runs were made in *passes*: each pass makes every run once. If the level had no effect, the times of a pass could equally well be exchanged among the levels.
 #
 # **By hand.** In each of three passes, a run with 64k takes 10 s and a run with 16m takes 20 s, so the variation is 100 %. The two times of a pass can be exchanged or not, which gives $2^3 = 8$ arrangements. In two of them (none exchanged, all exchanged) the variation is 100 %. In the other six the means are 40/3 and 50/3 s, and the variation is 25 %. So the median variation by chance is 25 %, and $p = 2/8$: three passes are too few to exclude chance.
 
@@ -203,7 +203,7 @@ right = clear.groupby("program")["parameter"].last().reindex(programs)
 #
 # **Method B** fits boosted regression trees to the time $t$ as a function of the parameters $p_1 \dots p_m$. Each split of a tree reduces the squared error. The importance of a parameter is the share of its splits in the total reduction, over all trees (Friedman 2001).
 #
-# **Method A** takes two models. The first explains the performance by the events, and yields the $n$ most important ones, $e_1 \dots e_n$ (parameter `n_events`, 10 by default). Where cycles were counted, it explains the IPC of each interval, as in the papers. Otherwise it explains the time of each run. The second model explains the time by these events and all parameters together (GBRT paper, Eq. 9):
+# **Method A** uses two models. The first explains the performance by the events, and yields the $n$ most important ones, $e_1 \dots e_n$ (parameter `n_events`, 10 by default). Where cycles were counted, it explains the IPC of each interval, as in the papers. Otherwise it explains the time of each run. The second model explains the time by these events and all parameters together (GBRT paper, Eq. 9):
 #
 # $$\vec v = (e_1, e_2, \dots, e_n, p_1, p_2, \dots, p_m) \tag{9}$$
 #
@@ -291,7 +291,7 @@ np.testing.assert_allclose(tuning.rank_directly(runs, seed=seed), method_B(runs)
 # %% [markdown]
 # ## Method B: the parameters directly
 #
-# The model is fitted to `n_seeds` resampled sets of runs (20 by default). A resampled set has as many runs, drawn with replacement.
+# The model is fitted to `n_seeds` resampled sets of runs (20 by default). A resampled set has as many runs as the original, drawn with replacement.
 
 
 # %%
@@ -450,7 +450,7 @@ results.table(shown.reset_index(drop=True), "named", "**Table.** The parameter t
 # %% [markdown]
 # ## Result
 #
-# The paper's numbers are of HiBench's sort on a cluster of four servers. The paper does not say which values it compares, or how its variation is defined.
+# The paper's numbers are for HiBench's sort on a cluster of four servers. The paper does not say which values it compares, or how it defines the variation.
 
 # %%
 for row in varied.itertuples():
@@ -471,11 +471,11 @@ results.numbers()
 # %% [markdown]
 # ## Limitations
 #
-# * Two programs and a few parameters are little. A parameter that was never changed alone could have a larger effect.
+# * Only two programs were recorded, and only a few parameters were changed alone. A parameter that was never changed alone could have a larger effect.
 # * The session of 2026-11-29, with the paper's two parameters, was not recorded on an idle machine: other programs ran at a lower priority. The order of its runs is random in each pass. It ran on another machine than the runs with random settings.
 # * In that session, `broadcast.blockSize` could not act on sort. By Spark's log, sort broadcasts four values of 3.5 to 49 KiB, about 100 KiB in all. The smallest block size of Table IV, 64 KiB, leaves each of them in one block. The paper does not say which block sizes it tried, or how much its sort broadcasts.
 # * The machines have two processors, and programs last 10 to 33 s. The start of Spark is part of every run. On a cluster, other parameters may matter.
-# * Software events count what the kernel does: system calls, page faults, packets. Of the processor itself they show nothing. The paper's method A ranks hardware events by a model of IPC, with one row per interval. Here it has one row per run, which takes its main advantage away.
+# * Software events count what the kernel does: system calls, page faults, packets. They show nothing about the processor itself. The paper's method A ranks hardware events by a model of IPC, with one row per interval. Here it has one row per run, and so lacks its main advantage.
 # * Parameters are drawn independently, so rank correlation works well. It misses a parameter whose best value lies in the middle of its range.
 # * Importance in a model is not a cause. The study [causes](studies/causes.ipynb) makes important events more frequent, and measures whether the time changes.
 #
@@ -488,7 +488,7 @@ results.numbers()
 # papermill notebooks/08_tuning.ipynb out.ipynb -p program kmeans
 # ```
 #
-# The command makes 60 runs with random settings, and then changes single parameters. A Spark job of your own must first become such a program, see `docs/add-a-program.md`. Change `n_events` first: it is the number of events that method A pairs with the parameters.
+# The command makes 60 runs with random settings, and then changes single parameters. A Spark job of your own must first become such a program; `docs/add-a-program.md` explains how. The first parameter to change is `n_events`, the number of events that method A pairs with the parameters.
 #
 # ## References
 #

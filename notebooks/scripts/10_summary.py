@@ -15,7 +15,7 @@
 #
 # **Question.** Which tables and figures of the five papers are reproduced, on whose data, and which numbers agree with the papers'?
 #
-# This notebook measures nothing. It reads the results of the other notebooks of one run. A run executes them in full (`cmlib run paper`, called the *paper profile*) or quickly on less data (`cmlib run smoke`). Every result names the recordings that were read for it. Whose data a figure shows is taken from there, and not from a list that somebody keeps.
+# This notebook measures nothing. It reads the results of the other notebooks of one run. A run executes them in full (`cmlib run paper`, called the *paper profile*) or quickly on less data (`cmlib run smoke`). Every result names the recordings that were read for it. The data behind a figure are taken from there, not from a list kept by hand.
 #
 # | paper | method | notebooks |
 # |---|---|---|
@@ -124,7 +124,7 @@ pd.DataFrame([{"data": one.kind, "public set": one.public_set, "programs": len(o
                "first events": ", ".join(one.events[:3])} for one in read])
 
 # %% [markdown]
-# The state follows from these rows. The set `spec-llc` holds cases of the paper, which are counted as such. Without the set, the notebook reads cmlib's own recordings of programs of Debian, which are stand-ins. Either way the item is reproduced in part only.
+# The state follows from these rows. The set `spec-llc` holds some of the paper's cases, and they count as the paper's. Without the set, the notebook reads cmlib's own recordings of programs of Debian, which are stand-ins. Either way the item is reproduced in part only.
 
 # %%
 items = reproduction(folder, manifests.values())
@@ -132,7 +132,7 @@ of_one = items[(items["paper"] == "Online regression") & (items["item"] == "Fig.
 of_one[["item", "status", "data", "programs"]].set_index("item")
 
 # %% [markdown]
-# The same for all items. *Measured* is the number of items that show hardware counters, software events or run times. Simulated counts are not measured.
+# The next table counts the states of all items. *Measured* is the number of items that show hardware counters, software events or run times. Simulated counts are not measured.
 
 # %%
 STATES = ["reproduced", "in part", "not"]
@@ -156,7 +156,7 @@ results.table(by_data.reset_index(), "reproduced-data",
               "**Table.** Items of all papers by what was read for them.")
 
 # %% [markdown]
-# In the table of all items, *20 of 57* means that 20 of the paper's 57 programs were measured. *2 Spark programs of ours for 16* means that two stand-ins were measured in place of 16 programs. *Lacking* is what else differs from the paper.
+# In the table of all items, *20 of 57* means that 20 of the paper's 57 programs were measured. *2 Spark programs of ours for 16* means that two stand-ins were measured in place of 16 programs. *Lacking* lists the other differences from the paper.
 
 # %%
 results.table(items, "reproduced", "**Table.** All items.", rows=100)
@@ -198,7 +198,7 @@ def count_shuffled(here, of_paper):
 
 
 # %% [markdown]
-# Three made-up programs as an example. Two of them agree, and after a shuffle two agree as well.
+# The next table shows three made-up programs. Two of them agree, and after a shuffle two agree as well.
 
 # %%
 example = pd.DataFrame({"here": [1.0, 0.9, 0.3], "paper": [1.0, 0.8, 0.9]})
@@ -207,7 +207,7 @@ print(f"shuffled: {count_shuffled(list(example['here']), list(example['paper']))
 example
 
 # %% [markdown]
-# The numbers come from tables of other notebooks. CounterMiner's Table I prints the share of samples below a threshold. That share is above 90 % for any distribution (Cantelli's inequality), so it agrees whatever is measured. So the share of samples *above* the threshold is compared. F1 and false alarms of AutoPerf are those of notebook 06's calibrated rule; of the paper's own rule, that notebook keeps only means.
+# The numbers come from tables of other notebooks. CounterMiner's Table I prints the share of samples below a threshold. That share is above 90 % for any distribution (Cantelli's inequality), so it agrees whatever is measured. Therefore, the share of samples *above* the threshold is compared. F1 and false alarms of AutoPerf are by notebook 06's calibrated rule, because that notebook keeps only means for the paper's own rule.
 
 # %%
 COLUMNS = ["quantity", "program", "here", "paper", "data", "notebook"]
@@ -259,7 +259,7 @@ comparisons = [
 ]
 
 # %% [markdown]
-# Three more numbers are of single programs. Two say how much Spark's broadcast block size (bbs) and network timeout (nwt) change the time of sort (CounterMiner, Fig. 14). The third is the share of time slices that wait for memory, of canneal in the fingerprinting paper (§4) and of a rebuilt, simulated one here. Sort was recorded twice; the later recording is used.
+# Three more numbers are for single programs. Two say how much Spark's broadcast block size (bbs) and network timeout (nwt) change the time of sort (CounterMiner, Fig. 14). The third is the share of canneal's time slices that wait for memory. The fingerprinting paper (§4) ran canneal itself; here it is rebuilt and simulated. Sort was recorded twice; the later recording is used.
 
 # %%
 numbers = pd.DataFrame(
@@ -329,7 +329,7 @@ results.table(compared[["quantity", "program", "here", "paper", "ratio", "agrees
 # %% [markdown]
 # ## Numbers that are not compared
 #
-# The papers' texts mostly print means over programs, extremes and claims. The corresponding numbers here are means of other and fewer programs, so a ratio near 1 is no agreement. The next table shows them without a verdict.
+# The papers' texts mostly print means over programs, extremes and claims. The corresponding numbers here are means over other and fewer programs, so a ratio near 1 does not show agreement. The next table shows them without a verdict.
 #
 # Three numbers are left out because they could hardly have disagreed:
 #
@@ -367,9 +367,9 @@ results.table(means[["number", "here", "paper", "ratio", "data", "notebook", "no
 # %% [markdown]
 # ## CounterMiner's findings
 #
-# The table lists what CounterMiner concludes, whether or not it is asked here. *Data* is what the answer rests on. The answers are written by hand, after the linked notebooks in the paper profile with all public sets.
+# The table lists CounterMiner's conclusions, including those that no notebook examines. *Data* names the kind of recordings behind the answer. The answers are written by hand, from the results of the linked notebooks in the paper profile with all public sets.
 #
-# | finding | section | asked in | data | answer |
+# | finding | section | notebook | data | answer |
 # |---|---|---|---|---|
 # | Multiplexing causes large errors. | II-B | [02](02_cleaning.ipynb) | own hardware | In part. About half of the mean error over all events is a difference between runs. |
 # | Outliers and missing values cause them. | II-B | [outliers](studies/outliers.ipynb), [missing_counts](studies/missing_counts.ipynb) | own and others' hardware | No. Most outliers are bursts of the program. Zeros are true counts if perf prints running shares, as it does today. |
@@ -382,19 +382,19 @@ results.table(means[["number", "here", "paper", "ratio", "data", "notebook", "no
 # | One to three events are much more important than the others. | V-B | [03](03_ranking.ipynb) | own hardware | No. They change when the model is refitted. |
 # | The ranking varies across programs. | V-B | [across_programs](studies/across_programs.ipynb) | own hardware | Yes. Different programs share fewer leading events than repeated rankings of one program. |
 # | Instruction queue, branches, TLBs and memory lead everywhere. | V-B | [cloudsuite](studies/cloudsuite.ipynb) | others' hardware | Only branches and caches were counted. Data caches have about half of the importance with a third of the events, but this could be chance. |
-# | Stalls because the instruction queue is full are most important. | V-B | – | – | Cannot be asked. No processor recorded here counts them. |
-# | HiBench is more diverse than CloudSuite. | V-B | [cloudsuite](studies/cloudsuite.ipynb) | others' hardware | Asked of CloudSuite only, whose programs show no diversity. HiBench is not recorded on the same processor. |
+# | Stalls because the instruction queue is full are most important. | V-B | – | – | Cannot be examined. No processor recorded here counts them. |
+# | HiBench is more diverse than CloudSuite. | V-B | [cloudsuite](studies/cloudsuite.ipynb) | others' hardware | Examined for CloudSuite only. Its programs show no diversity. HiBench is not recorded on the same processor. |
 # | One or two pairs of events dominate. | V-C | [04](04_interactions.ipynb), [cloudsuite_pairs](studies/cloudsuite_pairs.ipynb) | own and others' hardware | No pair is certain. |
 # | Most strong pairs have a branch event. | V-C | [04](04_interactions.ipynb), [cloudsuite_pairs](studies/cloudsuite_pairs.ipynb) | own and others' hardware | No. On our recordings fewer pairs have one than in the paper. On CloudSuite, strong pairs have one as often as all pairs. |
 # | Branches and mispredicted branches are the strongest pair of most programs. | V-C | [cloudsuite_pairs](studies/cloudsuite_pairs.ipynb) | others' hardware | No. |
-# | Pairs of CloudSuite are stronger than those of HiBench. | V-C | – | – | Cannot be asked. HiBench is not recorded on the same processor. |
+# | Pairs of CloudSuite are stronger than those of HiBench. | V-C | – | – | Cannot be examined. HiBench is not recorded on the same processor. |
 # | Pairs of an event and a parameter name the parameter to tune. | V-D | [08](08_tuning.ipynb) | software events | Not reliably. A model of the time by the parameters alone does. |
 # | Block size of broadcasts changes the time of sort much, network timeout less. | V-D | [08](08_tuning.ipynb) | run times | No. Neither has an effect that the runs can show. |
 # | Important events can be tuned. | V-D | [causes](studies/causes.ipynb) | software events | No event is shown to cause the time. |
-# | Going by way of events takes a quarter of the runs. | V-D | [number_of_runs](studies/number_of_runs.ipynb) | software events | No. The parameters alone take fewer runs. |
+# | The method that uses events needs a quarter of the runs. | V-D | [number_of_runs](studies/number_of_runs.ipynb) | software events | No. The method that uses only the parameters needs fewer runs. |
 # | A neighbor changes the ranking of events. | V-E | [09](09_colocation.ipynb) | others' hardware | Yes in most recordings. In the others, two halves of one run differ as much. |
 # | Events of the L2 cache rise to the top beside a neighbor. | V-E | [09](09_colocation.ipynb) | others' hardware | In half of the recordings. |
-# | A program beside itself ranks nearly the same events. | V-E | – | – | Not asked. No recording here has such a pair. |
+# | A program beside a copy of itself ranks nearly the same events. | V-E | – | – | Not examined. No recording here has such a pair. |
 
 # %% [markdown]
 # ## Result
@@ -419,7 +419,7 @@ results.table(numbers, "numbers", "All numbers of all notebooks are in the file 
 # %% [markdown]
 # ## Limitations
 #
-# * Two things are written down by hand (`data/papers/items.csv`): which result corresponds to which figure, and what is lacking. Whose data a result shows is recorded by the code that reads them.
+# * Two things are written down by hand (`data/papers/items.csv`): which result corresponds to which figure, and what is lacking. The origin of the data is not among them: the code that reads recordings notes it.
 # * The state does not weigh what is lacking: an item with one difference and an item with five are both *in part*.
 # * Processors, inputs and events differ in all comparisons. A stand-in can agree or disagree for reasons of its own.
 # * A quarter is an arbitrary tolerance.

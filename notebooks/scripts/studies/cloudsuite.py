@@ -15,12 +15,12 @@
 #
 # **Question.** Do the same events explain the IPC of one of CloudSuite's programs on different processors?
 #
-# *Reads* recordings that others made and that come with cmlib. *Writes* errors of models beside predictions that look at no event, the most important events, and how far rankings agree.
+# *Reads* recordings that others made and that come with cmlib. *Writes* the errors of models and of predictions that use no event, the most important events, and the agreement of rankings.
 #
 # M. Canuto recorded eight programs of CloudSuite, seven of which CounterMiner studied, for models of power (`maurocanuto/power-modelling`, Apache-2.0). The servers have Intel's Westmere (X5650) and Sandy Bridge (E5-2640, E5-2650) and AMD's Opteron 6234. About twenty events were counted, in intervals of 2 s or 10 s.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (23 recordings of CloudSuite on four processors, by others; default parameters). No: the rankings of one program on two processors hardly agree (rank correlation **0.07**, and **0.04** for two different programs). Within one recording, a model by events errs by **7.6 %** on unseen parts in the median; the previous row errs by **8.8 %** and the best constant by **30 %**. Another processor's model errs by **30 %** even with its mean corrected, as much as a constant. On the E5-2640, two of the eight programs share **6.0** of their ten most important events on average. With the programs' labels shuffled it is 6.1, so the programs are not visibly diverse. Data caches have **49 %** of the importance and a third of the events (p = 0.06). Whether HiBench is more diverse cannot be asked of these recordings.
+# > **Answer** (23 recordings of CloudSuite on four processors, by others; default parameters). No: the rankings of one program on two processors hardly agree (rank correlation **0.07**, and **0.04** for two different programs). Within one recording, a model by events errs by **7.6 %** on unseen parts in the median; the previous row errs by **8.8 %** and the best constant by **30 %**. Another processor's model errs by **30 %** even with its mean corrected, as much as a constant. On the E5-2640, two of the eight programs share **6.0** of their ten most important events on average. With the programs' labels shuffled it is 6.1, so the programs are not visibly diverse. Data caches have **49 %** of the importance and a third of the events (p = 0.06). These recordings cannot show whether HiBench is more diverse.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs of CloudSuite to study, separated by commas, or all
@@ -68,7 +68,7 @@ display(Markdown(
 #
 # $$err = \frac{|IPC_{meas} - IPC_{pred}|}{IPC_{meas}} \times 100\,\% \tag{14}$$
 #
-# Each recording is cut into twelve stretches of rows; every fourth of them makes a fold, and each of the four folds is predicted by a model of the other three. Three predictions that look at no event stand beside it: the *mean* of the model's rows; the *best constant*, which errs least on the model's rows; and the *previous row*'s IPC, which the model does not get.
+# Each recording is cut into twelve stretches of rows. Every fourth stretch belongs to the same fold, and each of the four folds is predicted by a model trained on the other three. Three predictions that use no event are the baselines: the *mean* of the model's rows; the *best constant*, which errs least on the model's rows; and the *previous row*'s IPC, which the model does not get.
 
 # %%
 def best_constant(ipc):
@@ -123,7 +123,7 @@ for name in ("previous row", "best constant", "mean"):
 # %% [markdown]
 # ## The most important events
 #
-# Importance of an event is how much of the model's error it takes away, in percent of all events' (CounterMiner, Eq. 10 and 11; step by step in notebook 03), here the mean over models of stretches drawn anew.
+# The importance of an event is its share of the reduction of the model's error by all events, in percent (CounterMiner, Eq. 10 and 11; step by step in notebook 03). Here it is the mean over models fitted to resampled stretches.
 
 # %%
 drawn = {
@@ -190,9 +190,9 @@ results.number("CloudSuite: first five events that other models have", stable, "
 #
 # CounterMiner (§V-B) compares the ten most important events of each program. Four events of CloudSuite are in no list of HiBench, and thirteen events of HiBench are in no list of CloudSuite, so the paper calls HiBench more diverse. **Nobody recorded HiBench's programs on these processors, so the two suites cannot be compared here.** We measure how diverse CloudSuite's programs are: how many of their ten most important events two programs share, on the processor with most programs.
 #
-# Two baselines stand beside it. *Labels shuffled*: the models of all programs are dealt out anew, so that programs differ by chance only. *At random*: two lists drawn from all events that were counted.
+# There are two baselines. *Labels shuffled*: the models of all programs are assigned to programs at random, so that programs differ only by chance. *At random*: two lists drawn from all events that were counted.
 #
-# The paper also says of which kind the important events are: instruction queue, branches, TLBs, memory loads, and remote memory or caches. We add up the importance by kind. Its baseline is the share that a kind would have if all events were equally important. An event's kind is shuffled 2,000 times for the p-value.
+# The paper also names the kinds of the important events: instruction queue, branches, TLBs, memory loads, and remote memory or caches. We add up the importance by kind. Its baseline is the share that a kind would have if all events were equally important. For the p-value, the kinds are shuffled among the events 2,000 times.
 
 # %%
 FIRST = 10
@@ -310,7 +310,7 @@ about = ("**Table.** Agreement of two rankings, means over the pairs of recordin
 results.table(by_kind.reset_index(), "agreement", about)
 
 # %% [markdown]
-# The p-value is how often the programs' names, exchanged at random within each processor, give as large a difference.
+# The p-value is the share of random permutations of the programs' names within each processor that give as large a difference.
 
 # %%
 across = rankings[rankings["in common"] != "processor"]
@@ -381,7 +381,7 @@ if {"Xeon-X5650", "Xeon-E5-2650", "Xeon-E5-2640"} <= {processor for _, processor
 #
 # ## Does a model of one processor explain another?
 #
-# A model of all rows of one processor predicts the IPC of another, by the events that both have. *Levelled*: the prediction multiplied by the factor that makes its mean right, so that only changes along the run count. The baseline, *constant*, knows the tested rows as well: it is the constant with the least error on them.
+# A model of all rows of one processor predicts the IPC of another, by the events that both have. For *levelled*, the prediction is multiplied by the factor that corrects its mean, so that only changes along the run count. The baseline, *constant*, also uses the tested rows: it is the constant with the smallest error on them.
 
 # %%
 def transfer(one, other):
@@ -440,7 +440,7 @@ results.numbers()
 #
 # ## On your own program
 #
-# This page is only about recordings that others published; `cmlib run paper cloudsuite -p program=web_search,data_caching` takes some of them, and the parameter to change first is `n_seeds`: more models make a ranking, and so the rank correlations, surer. For your own program: `cmlib record NAME -- COMMAND`, then `cmlib run live 03 -p program=NAME` ([notebook 03](../03_ranking.ipynb)).
+# This page is only about recordings that others published. `cmlib run paper cloudsuite -p program=web_search,data_caching` reads some of them. The first parameter to change is `n_seeds`: more models make rankings, and so the rank correlations, more stable. For your own program: `cmlib record NAME -- COMMAND`, then `cmlib run live 03 -p program=NAME` ([notebook 03](../03_ranking.ipynb)).
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018. Recordings: M. Canuto, power-modelling.
 

@@ -72,7 +72,7 @@ data.counts.iloc[:5, :6]
 # %% [markdown]
 # ## A model of IPC by the most important events
 #
-# We pair the ten most important events of each recording, per instruction (importance as in notebook studies/cloudsuite: the mean over boosted trees of rows drawn anew). The paper draws ten of 229 events and does not say how many it pairs; here ten is about half of all that were counted. The target is $y = \log \mathrm{IPC}$. The second measure below needs a model $f$ of $y$ by these events, boosted trees again. The table shows its errors: each of four folds is predicted by a model of the other three, beside the mean of their $y$, which looks at no event. Errors are relative errors of IPC (Eq. 14).
+# We pair the ten most important events of each recording, per instruction (importance as in notebook studies/cloudsuite: the mean over boosted trees fitted to resampled rows). The paper draws ten of 229 events and does not say how many it pairs; here ten is about half of all that were counted. The target is $y = \log \mathrm{IPC}$. The second measure below needs a model $f$ of $y$ as a function of these events, again boosted trees. The table shows its errors: each of four folds is predicted by a model trained on the other three. The baseline is the mean of their $y$, which uses no event. Errors are relative errors of IPC (Eq. 14).
 
 # %%
 def fit(data):
@@ -138,7 +138,7 @@ n_pairs, alike = len(v), 100 / len(v)
 share_of_pair.nlargest(3).rename("share [%]").rename_axis(["event 1", "event 2"]).reset_index()
 
 # %% [markdown]
-# Eq. 12 has a fault: $v$ is largest for the pair whose plane explains IPC worst, whether its events interact or not. And every plane leaves some error, so one pair can have half of all only if the planes of nearly all others leave almost none.
+# Eq. 12 has a fault: $v$ is largest for the pair whose plane explains IPC worst, whether its events interact or not. Also, every plane leaves some error. So one pair can have half of the total only if the planes of nearly all others leave almost none.
 #
 # **Friedman's H** finds planted interactions (step by step in notebook 04). $F_{ab}(x_i)$ is the mean of the model's predictions with events $a$ and $b$ as in row $i$ and all others as in each row in turn. $F_a$ and $F_b$ are the same with one event. Each has its own mean subtracted. A pair's intensity is the part of its joint effect that is not the sum of the two single effects, the numerator of H; Eq. 13 turns it into shares:
 #
@@ -230,7 +230,7 @@ results.figure(figure, "fig12", (
     f"pairs have {first.min():.1f} to {first.max():.1f} %, and the bars fall slowly."))
 
 # %% [markdown]
-# The paper also counts branch events: of the ten strongest pairs of each of its sixteen programs, 83.4 % contain one (§V-C). The baseline is the share of all pairs that contain one, which follows from how many branch events are among those that are paired. One pair comes first in ten of the paper's programs: retired branches with mispredicted ones. The table has its place in each recording in which both are paired.
+# The paper also counts branch events: of the ten strongest pairs of each of its sixteen programs, 83.4 % contain one (§V-C). The baseline is the share of all pairs that contain one, which follows from how many branch events are among those that are paired. One pair comes first in ten of the paper's programs: retired branches with mispredicted ones. The table shows the rank of this pair in each recording that has it.
 
 # %%
 BRANCHES = {"branches", "branch-misses"}
@@ -327,7 +327,7 @@ results.table(first_of("h_statistic"), "pairs-h", "**Table.** First pair of each
 # %% [markdown]
 # ## The paper's values beside ours
 #
-# The more pairs there are, the smaller is the share of each. The table therefore also divides each share by the share of equal pairs, 100 % / number of pairs. The paper does not say how many pairs make up its 100 %; ten events have 45 pairs.
+# The share of each pair is smaller if there are more pairs. The table therefore also divides each share by the share of equal pairs, 100 % / number of pairs. The paper does not say how many pairs make up its 100 %; ten events have 45 pairs.
 
 # %%
 PAPER_PAIRS = 45
@@ -379,13 +379,13 @@ results.numbers()
 # ## What this doesn't show
 #
 # - It does not show that nothing interacts, only that the share of a first pair cannot show it on these data.
-# - It does not show that the paper's shares are wrong: they are of other events on another processor.
+# - It does not show that the paper's shares are wrong: they come from other events on another processor.
 # - The cause of a small excess by Eq. 12 is unknown; noise that changes along a run would raise it, too.
 # - The paired events were chosen by the recorded IPC, also in the draws without interactions.
 #
 # ## On your own program
 #
-# This page is only about recordings that others published. Pairs of your own program: `cmlib record NAME -- COMMAND`, then `cmlib run live 04 -p program=NAME` ([notebook 04](../04_interactions.ipynb)). To change first, here (`cmlib run paper cloudsuite_pairs -p n_events=6`): `n_events`; more events make more pairs, each known less well.
+# This page is only about recordings that others published. For the pairs of your own program: `cmlib record NAME -- COMMAND`, then `cmlib run live 04 -p program=NAME` ([notebook 04](../04_interactions.ipynb)). The first parameter to change on this page is `n_events` (`cmlib run paper cloudsuite_pairs -p n_events=6`). More events make more pairs, and each is known less well.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, Figure 12. Friedman and Popescu, *Predictive learning via rule ensembles*, Annals of Applied Statistics 2008. Recordings: M. Canuto, power-modelling.
 

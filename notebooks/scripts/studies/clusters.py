@@ -340,7 +340,7 @@ results.table(cycles[columns], "cycles",
 # %% [markdown]
 # ## Which cluster may cost the cycles
 #
-# Of each program, the first cluster of stalls or misses that surely goes with more cycles, and not surely with more than it can cost (of which no bound may be known).
+# A cluster of stalls or misses may cost the cycles that go with it under two conditions: it surely goes with more cycles (the lower end of the interval is above a fifth of the mean), and the most that it can cost is not *exceeded*. If no such bound is known, the first condition is enough. The answer below names the first such cluster of each program.
 
 # %%
 def first_event(row):

@@ -126,7 +126,7 @@ results.figure(
 #
 # An event $E$ is worth its **gain ratio** about the class $C$ (Quinlan 1993), $GR(E) = \dfrac{H(C) - H(C\mid E)}{H(E)}$, where $H$ is entropy in bits and $E$ is cut into intervals by minimum description length. A set $S$ of $k$ events is worth its **merit** (CFS, Hall 2000, Eq. 1), $M_S = \dfrac{k\,\overline{r_{cf}}}{\sqrt{k + k(k-1)\,\overline{r_{ff}}}}$, with mean correlations of its events with the class ($r_{cf}$) and among themselves ($r_{ff}$): $r_{XY} = 2\,\dfrac{H(X) - H(X\mid Y)}{H(X) + H(Y)}$ (symmetric uncertainty). The event of worst average rank by both is dropped, and CFS is repeated with the rest. The paper stops at 40. How few are enough?
 #
-# *10-fold* is the paper's way: the events are chosen once from all slices, and random slices are then held out, whose neighbours in time the tree has seen: optimistic in two ways. For *whole cases left out*, all slices of a program's form at one size are held out together, and the events are chosen without them in each fold. Look for the number of events at which the second curve falls.
+# *10-fold* is the paper's way: the events are chosen once from all slices, and then random slices are held out. This is optimistic in two ways: the choice of events has seen the held-out slices, and the tree has seen their neighbors in time. For *whole cases left out*, all slices of a program's form at one size are held out together, and the events are chosen without them in each fold. Look for the number of events at which the second curve falls.
 
 # %%
 everything = cut(recorded.all, slice_s=slice_s)
@@ -193,7 +193,7 @@ results.table(
 #
 # $$\mathrm{accuracy} = \frac{CC}{CC + IC}.$$
 #
-# Neighbouring slices of a run are nearly copies. With random folds, as in the paper, the tree has seen the neighbours of every slice it is asked about. With folds *by run* it has not. *By size* it has never seen the working set, and neither has the choice of its events: for this row they are chosen in each fold from the recordings of all events. *By program* a whole micro-benchmark is left out of the training. The baseline is the most frequent class.
+# Neighboring slices of a run are nearly copies. With random folds, as in the paper, the tree has seen the neighbors of every slice that it is tested on. With folds *by run* it has not. With folds *by size*, neither the tree nor the choice of its events has seen the working set: for this row, the events are chosen in each fold from the recordings of all events. With folds *by program*, a whole micro-benchmark is left out of the training. The baseline is the most frequent class.
 #
 # For programs the question is a different one: can slices be assigned to their programs?
 
