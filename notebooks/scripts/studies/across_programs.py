@@ -15,7 +15,7 @@
 #
 # **Question.** Do the same events explain the IPC of every program, and can one model of all programs predict each of them?
 #
-# *Reads* the store (the database of all recordings, notebook 01), two recorded programs or more. *Writes* the errors of a model of all programs and of single ones, the most important events of each, and how many of its leading events a program shares with another.
+# *Reads* the store (the database of all recordings, notebook 01), with at least two recorded programs. *Writes* the errors of a model of all programs and of single ones, the most important events of each, and how many of its leading events a program shares with another.
 #
 # IPC is instructions per cycle. Lv, Sun and Yu (2018, "GBRT paper" below) fit a gradient boosted regression tree to the events of a Spark program, rank the events by their importance, and do the same once more with the rows of all eight programs put together, which they call *Mix* (their Fig. 6 and Table 1). They report two events that matter in every program and in Mix. Here the same is done with the programs that are recorded.
 #
@@ -75,11 +75,11 @@ if len(programs) < 2 or (program != "all" and len(programs) < len(recorded)):
         "ranks the events of one program.")
 
 # %% [markdown]
-# ## The data: one matrix a program
+# ## The data: one matrix per program
 #
-# Each run of a program counted other events. Runs are aligned by progress: the same share of a program's retired instructions is taken to be the same place in all its runs. A row is a step of progress (one of some hundred equal shares of the instructions), a column an event per cycle, and what is explained is IPC, the mean of the runs. Runs that multiplex are cleaned first (*shrinkage* moves each count of an event that took turns towards its neighbours in time, by as much as its own noise calls for, notebook studies/repair).
+# Each run of a program counted different events. Runs are aligned by progress: the same share of a program's retired instructions is taken to be the same place in all its runs. A row is a step of progress (one of some hundred equal shares of the instructions), a column is an event per cycle, and the target is IPC, the mean of the runs. Runs that multiplex are cleaned first (*shrinkage* moves each count of an event that took turns towards its neighbors in time, by an amount that depends on its noise; see notebook studies/repair).
 #
-# Per cycle, a kind of instructions (branches, fused pairs, dispatched operations) is IPC times the share of that kind, so such events are left out (notebook 03). Cycles without retirement stay, and are what IPC lacks. The papers' events are counts per interval and include all of these; notebook [studies/clusters](clusters.ipynb) takes events per instruction.
+# Per cycle, a kind of instructions (branches, fused pairs, dispatched operations) is IPC times the share of that kind, so such events are left out (notebook 03). Cycles without retirement stay. The papers' events are counts per interval and include all of these; notebook [studies/clusters](clusters.ipynb) takes events per instruction.
 
 # %%
 clean = partial(study.recorded_runs, url, method=method, workers=workers)
@@ -109,11 +109,11 @@ results.table(data.reset_index(), "data",
 # %% [markdown]
 # ## Can one model stand for all programs?
 #
-# The model *perf* (the papers' name, not the tool) takes the values of the events and gives IPC. Its error (GBRT paper, Eq. 8) is relative to what was measured:
+# The model *perf* (the papers' name, not the tool) takes the values of the events and gives IPC. Its error (GBRT paper, Eq. 8) is relative to the measured IPC:
 #
 # $$err = \frac{|IPC_{meas} - IPC_{pred}|}{IPC_{meas}} \times 100\,\% \tag{8}$$
 #
-# with the measured and the predicted IPC of a row, averaged over the rows of a program. Rows of one program that are neighbours are alike, so each program is cut into twelve stretches of progress, in four folds, and each fold is predicted by models that were fitted on the others. Six predictions are compared: *perf* of the rows of all programs (*Mix*), *perf* of this program, a straight line through the one event of this program that correlates best, the mean IPC of this program; then with the whole program left out: *perf* of the other programs, and their mean IPC.
+# with the measured and the predicted IPC of a row, averaged over the rows of a program. Neighboring rows of one program are alike, so each program is cut into twelve stretches of progress, in four folds, and each fold is predicted by models that were fitted on the others. Six predictions are compared: *perf* of the rows of all programs (*Mix*), *perf* of this program, a straight line through the one event of this program that correlates best, the mean IPC of this program; then with the whole program left out: *perf* of the other programs, and their mean IPC.
 
 # %%
 fold = rank.blocks(IPC.index, 12) % 4
@@ -166,7 +166,7 @@ results.figure(
 # %% [markdown]
 # ## Which events lead in each program, and in all together?
 #
-# Events are ranked as in notebook 03 (event importance refinement): fit *perf*, drop the least important events, fit again, and keep the model that is most accurate on unseen stretches (the papers' error, on a random share of the rows, chooses nothing here). Importance is the squared error that the splits on an event take away, in percent of all events'. Mix also has to tell the programs apart, whose mean IPC differs: an event that does so counts as important there, even if it explains nothing inside any program.
+# Events are ranked as in notebook 03 (event importance refinement): fit *perf*, drop the least important events, fit again, and keep the model that is most accurate on unseen stretches (the papers' error, on a random share of the rows, chooses nothing here). The importance of an event is its share of the reduction of the squared error by all splits, in percent. Mix also has to tell the programs apart, whose mean IPC differs: an event that does so counts as important there, even if it explains nothing inside any program.
 
 # %%
 data = matrices | {"Mix": study.Matrix(X, IPC, None)}
@@ -230,7 +230,7 @@ results.table(named, "table1",
 #
 # $$\mathrm{shared}(a, b) = \frac{|F_a \cap F_b|}{10}.$$
 #
-# This is no formula of the papers. A program whose model keeps fewer than ten events has as many in $F$, and can't reach 1. Two numbers to hold it against: what ten events drawn at random share; and what a program shares with itself, if half of its resampled models are compared with the other half. (Of a program whose model keeps hardly more than ten events that half is forced to be the same; the column *at random* says how far.)
+# This is no formula of the papers. A program whose model keeps fewer than ten events has only these in $F$, and cannot reach 1. There are two baselines: the share for ten events drawn at random, and the share of a program with itself, if half of its resampled models are compared with the other half. (If a model keeps hardly more than ten events, the two halves are forced to share most of them; the column *at random* shows how many.)
 
 # %%
 def first_ten(drawn):
@@ -294,7 +294,7 @@ results.table(shared.reset_index(), "common",
 # %% [markdown]
 # ## What the paper printed, and what was measured here
 #
-# The GBRT paper has eight programs of HiBench, on a Haswell-E, and prints that ILD_STALL.IQ_FULL (ISIF) and BR_INST_EXEC.ALL_BRANCHES (BIEB) are important in all of them. Beside its number stand programs of HiBench only; the other rows are of all programs here, and the paper prints no error of its Mix.
+# The GBRT paper has eight programs of HiBench, on a Haswell-E, and prints that ILD_STALL.IQ_FULL (ISIF) and BR_INST_EXEC.ALL_BRANCHES (BIEB) are important in all of them. Its number is compared with programs of HiBench only. The other rows are for all programs here; the paper prints no error of its Mix.
 
 # %%
 of_paper = study.of_suites(programs, ["HiBench"])
@@ -375,12 +375,12 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 # %% [markdown]
 # ## What this doesn't show
 #
-# A few programs are no sample of all: the GBRT paper has eight, of HiBench. The recordings that come with cmlib are of one machine; on another, other events may be shared.
-# Importance is of a model and no cause: of events that rise and fall together, one may lead in one program and another in the next (notebook studies/clusters takes them as one cluster).
+# A few programs do not represent all programs. The GBRT paper has eight, of HiBench. The recordings that come with cmlib are of one machine; on another, other events may be shared.
+# Importance in a model is not a cause. If events rise and fall together, one may lead in one program and another in the next (notebook studies/clusters joins them to one cluster).
 #
 # ## On your own programs
 #
-# `cmlib record NAME -- COMMAND` for each, then `cmlib run live across_programs -p program=NAME,OTHER`. Change `method` first, the cleaning of the runs before they are merged; `top` shows more events.
+# `cmlib record NAME -- COMMAND` for each, then `cmlib run live across_programs -p program=NAME,OTHER`. The first parameter to change is `method`, the cleaning of the runs before they are merged; `top` shows more events.
 #
 # **References.** Lv, Sun, Yu, *Mining CPU performance data based on gradient boosting regression tree*, 2018 (in Chinese), §4. Lv et al., *CounterMiner*, MICRO 2018, §V-B.
 

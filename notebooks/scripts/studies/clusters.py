@@ -17,7 +17,7 @@
 #
 # *Reads* the store (the database of all recordings, notebook 01). *Writes* the clusters of each program, and the cycles that go with them.
 #
-# The order of single events (notebook [03](../03_ranking.ipynb)) is unstable, because many events are strongly correlated: which of them leads is decided by noise. Here events of one kind that rise and fall together are one *cluster*, which is weighed as a whole. This is no method of the papers; whether the grouping says more than clusters drawn at random is asked in notebook [grouping](grouping.ipynb).
+# The order of single events (notebook [03](../03_ranking.ipynb)) is unstable, because many events are strongly correlated: which of them leads is decided by noise. Here events of one kind that rise and fall together form one *cluster*, and the importance is that of the cluster. This is not a method of the papers. Notebook [grouping](grouping.ipynb) examines whether the grouping says more than clusters drawn at random.
 
 # %% [markdown] tags=["answer"]
 # > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, default parameters). A linear model of clusters of events predicts cycles per instruction on unseen parts of a program with an error of **2.3 %**; the mean errs by **20.1 %**, a straight line through one event by 5.8 %. In **1** of 4 programs (bzip2) the first cluster explains surely more than its share of all events: mispredicted branches, with dispatched and wrong-path operations. Notebook studies/grouping shows that clusters drawn at random are as stable, so the clusters themselves prove little.
@@ -67,7 +67,7 @@ programs = choose_cycles(url, program, target)
 # %% [markdown]
 # ## The data
 #
-# A row is a step of progress, the same share of retired instructions in all runs (or an interval of time, where one run counted all events); a column is an event per instruction. What is explained is CPI, cycles per instruction, the inverse of IPC. Each event is of one kind: bad speculation (mispredicted branches and the *wrong-path ops* dispatched before they are found out), instruction supply, data supply, instruction mix (`data/events/kinds.yaml`; ops that are dispatched, and the op-cache lookups that fetch them, are counted whether they are of the right path or not, and are put to bad speculation). Runs that multiplex are cleaned first (*shrinkage* moves each count of an event that took turns towards its neighbours in time, by as much as its own noise calls for, notebook studies/repair). Left out are events that happen in less than a tenth of the rows, counts of cycles (stalls, clocks), which per instruction are CPI times a share, those that happen at a fixed rate in time, and the start and the exit of the process.
+# A row is a step of progress, the same share of retired instructions in all runs (or an interval of time, where one run counted all events); a column is an event per instruction. The target is CPI, cycles per instruction, the inverse of IPC. Each event is of one kind: bad speculation (mispredicted branches and the *wrong-path ops* dispatched before they are found out), instruction supply, data supply, instruction mix (`data/events/kinds.yaml`; ops that are dispatched, and the op-cache lookups that fetch them, are counted whether they are of the right path or not, and are put to bad speculation). Runs that multiplex are cleaned first (*shrinkage* moves each count of an event that took turns towards its neighbors in time, by an amount that depends on its noise; see notebook studies/repair). Left out are events that happen in less than a tenth of the rows, counts of cycles (stalls, clocks), which per instruction are CPI times a share, those that happen at a fixed rate in time, and the start and the exit of the process.
 
 # %%
 display(Markdown(describe_data(url, programs)))
@@ -82,12 +82,12 @@ X.iloc[:4, :4].map("{:.5f}".format)
 # %% [markdown]
 # ## The method, on one program
 #
-# 1. Two events of one kind are $1 - |\rho|$ apart, $\rho$ being Spearman's rank correlation; events of two kinds are never joined. Average linkage joins events to clusters $C$ up to a mean distance of 0.3.
+# 1. The distance of two events of one kind is $1 - |\rho|$, where $\rho$ is Spearman's rank correlation; events of two kinds are never joined. Average linkage joins events to clusters $C$ up to a mean distance of 0.3.
 # 2. Ridge regression explains CPI by all events, standardized: $z_{te}$ is event $e$ in step $t$ less its mean, over its standard deviation, cut at ±3 so that single steps don't decide, and $\beta_e$ its coefficient. What the events of a cluster add in step $t$ is summed ($a_{tC}$), and a cluster's importance $I_C$ is its share of what the model adds and takes away, $\sigma$ being the standard deviation over steps and $D$ running over all clusters:
 #
 # $$\widehat{\mathrm{CPI}}_t = \overline{\mathrm{CPI}} + \sum_C a_{tC}, \qquad a_{tC} = \sum_{e \in C} \beta_e z_{te}, \qquad I_C = 100\,\frac{\sigma(a_C)}{\sum_{D} \sigma(a_D)}$$
 #
-# No model of clusters is fitted: grouping changes nothing of the prediction, only how it is read. The penalty of the regression is the one with the least error when folds of neighbouring rows are held out.
+# No model of clusters is fitted: grouping does not change the prediction, only how it is read. The penalty of the regression is the one with the smallest error when folds of neighboring rows are held out.
 
 # %%
 rho = X.corr(method="spearman").to_numpy()
@@ -118,7 +118,7 @@ print(f"cmlib.rank.clusters and the cell above agree on the importance of {len(I
 # %% [markdown]
 # ## The clusters of every program
 #
-# For each program the same is done with all its events, and again on rows that are resampled (stretches of the run, drawn with replacement), so that an importance has an interval. Clusters are numbered by their mean importance.
+# For each program, the method is applied to all its events, and again to resampled rows (stretches of the run, drawn with replacement), so that each importance has an interval. Clusters are numbered by their mean importance.
 
 # %%
 def weigh(X, CPI, kind, fold):
@@ -245,7 +245,7 @@ results.table(first, "members",
 # %% [markdown]
 # ## The cycles that go with a cluster
 #
-# These are of the data and not of the model: cycles per 1,000 instructions in the tenth of the rows with most of an event, less those in the tenth with least. The event is the cluster's first that is stall cycles itself, or of which `data/topdown/costs` says what one can cost; a cluster without such an event is not in the table, which does not say that it costs nothing. Below zero, more of the event goes with fewer cycles. *At most* is the same difference of the event's counts times the most that one of them can cost: of an event that is itself cycles without ops from the front end, one cycle each; of other stall cycles no bound is known. Where even the lower end of the cycles is above it, by more than a tenth of it (*exceeded*), the cluster only goes along with what costs these cycles; where otherwise the upper end is above it (*perhaps exceeded*), it may. Where the bound is many times the cycles, as of misses that other work hides, it says nothing.
+# These cycles come from the data, not from the model. They are the cycles per 1,000 instructions in the tenth of the rows with most of an event, minus those in the tenth with least. The event is the cluster's first that is stall cycles itself, or of which `data/topdown/costs` says what one can cost; a cluster without such an event is not in the table, but may still cost cycles. If the value is below zero, more of the event goes with fewer cycles. *At most* is the same difference of the event's counts, times the largest cost of one event. An event that counts cycles without ops from the front end costs one cycle each; for other stall cycles, no bound is known. If even the lower end of the cycles is above the bound by more than a tenth of it (*exceeded*), something else costs these cycles, and the cluster only goes along with it. If only the upper end is above the bound (*perhaps exceeded*), this is possible. A bound of many times the cycles, as for misses that other work hides, says nothing.
 
 # %%
 def most_less_least(count, values):
@@ -402,11 +402,11 @@ display(results.finding(
 # %% [markdown]
 # ## What this doesn't show
 #
-# That events go with cycles does not say that they cause them. Counts of cycles, stalls among them, are left out: per instruction they are the cycles to be explained. Shares are of one linear model: an effect that is not linear, or that two events have together, is in none of them (notebook 04).
+# Events that go with cycles need not cause them. Counts of cycles, including stalls, are left out, because per instruction they are the cycles to be explained. The shares belong to one linear model: they contain no effect that is not linear, or that two events have together (notebook 04).
 #
 # ## On your own program
 #
-# `cmlib record NAME -- COMMAND` (or `cmlib import NAME FILE`), then `cmlib run live clusters -p program=NAME`. Change `n_models` first, for steadier intervals.
+# `cmlib record NAME -- COMMAND` (or `cmlib import NAME FILE`), then `cmlib run live clusters -p program=NAME`. The first parameter to change is `n_models`, for more stable intervals.
 #
 # **References.** Hoerl and Kennard, *Ridge regression*, Technometrics 1970. Yasin, *A top-down method for performance analysis and counters architecture*, ISPASS 2014.
 

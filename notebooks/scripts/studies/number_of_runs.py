@@ -13,14 +13,14 @@
 # %% [markdown]
 # # Number of runs: how many it takes to know which of Spark's parameters matter
 #
-# **Question.** From how many runs under different settings can one name the parameter that a Spark program's time depends on most, by its settings alone or by way of events?
+# **Question.** From how many runs under different settings can one name the parameter that a Spark program's time depends on most, by its settings alone or through events?
 #
 # *Reads* runs of Spark programs, each under other settings drawn at random. *Writes* how often each method names the right parameter from so many runs, and how well models trained on so many runs predict the time.
 #
-# CounterMiner (§V-D) has two methods. *Method B* is direct: a model of the execution time by the parameters. *Method A* goes by way of events: which events matter, and which parameters interact with these. The paper says that A needs a quarter of B's runs (1,580 against 6,000 of pagerank; the table at the end has their parts), and illustrates why (Figure 15); here both get ever more runs, and it is counted how often they are right. The programs are ours, with HiBench's tasks and names, on generated input. Which parameters there are, and their ranges: [notebook 08](../08_tuning.ipynb).
+# CounterMiner (§V-D) has two methods. *Method B* is direct: a model of the execution time by the parameters. *Method A* goes through events: it finds the events that matter, and the parameters that interact with them. The paper says that A needs a quarter of B's runs (1,580 against 6,000 of pagerank; the table at the end has their parts), and illustrates why (Figure 15). Here both get more and more runs, and we count how often they are right. The programs are ours, with HiBench's tasks and names, on generated input. [Notebook 08](../08_tuning.ipynb) lists the parameters and their ranges.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (pagerank and sort on Spark, one machine, recorded for this project; default parameters). The settings alone need fewer runs. To name the right parameter in 90 % of the draws, a model of the time by the settings needs **17** runs of pagerank and **10** of sort, the fewest that were tried. Going by way of events and the paper's residual variance is right in only **20 %** and **0 %** of the draws with **45** runs, the most that were tried. The paper's own first step, a model of IPC by intervals, could not be repeated, because cycles were not counted.
+# > **Answer** (pagerank and sort on Spark, one machine, recorded for this project; default parameters). The settings alone need fewer runs. To name the right parameter in 90 % of the draws, a model of the time by the settings needs **17** runs of pagerank and **10** of sort, the fewest that were tried. Going through events with the paper's residual variance is right in only **20 %** and **0 %** of the draws with **45** runs, the most that were tried. The paper's own first step, a model of IPC by intervals, could not be repeated, because cycles were not counted.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all that are recorded
@@ -77,7 +77,7 @@ one.runs.mixed[shown].assign(seconds=one.runs.seconds).head()
 #
 # $$t = perf_B(c_1, \dots, c_m), \qquad t = \hat t(e_1, \dots, e_n, c_1, \dots, c_m) \tag{9}$$
 #
-# A parameter counts as much as its strongest pair with an event. How strongly a pair interacts is its residual variance: a linear function of the pair's two values is fitted to the model's predictions, all else at its mean, and its squared errors are added up (notebook 04, which says why it is not taken as the paper's Eq. 12 prints it):
+# The score of a parameter is that of its strongest pair with an event. The interaction of a pair is measured by its residual variance: a linear function of the pair's two values is fitted to the model's predictions, with all other inputs at their means, and its squared errors are added up (notebook 04 explains why this differs from the paper's Eq. 12 as printed):
 #
 # $$v_{ec} = \sum_{i} \big(\hat t(e_i, c_i) - a - b\,e_i - d\,c_i\big)^2, \qquad I_{ec} = \frac{v_{ec}}{\sum v} \times 100\,\%, \qquad \mathrm{score}_c = \max_e I_{ec}$$
 
@@ -106,7 +106,7 @@ for e, c in product(I_e.index[:n_events], runs.parameters):
 score_A = (100 * pd.Series(v) / sum(v.values())).groupby(level=1).max()
 
 # %% [markdown]
-# In the code, `examples` and `performance` are the inputs and the output of the model by events: a row a run (an interval, where cycles were counted); `FEW_ROWS` are settings of the boosted model for so few rows. The library does the same faster. That is method A with the paper's measure of a pair. It is tried with a second measure of a pair too, Friedman's H: with $F_{ec}$ the model's mean prediction by the pair, and $F_e$, $F_c$ those by each alone, all with mean 0, a pair counts by its share of $\sum_i (F_{ec} - F_e - F_c)^2$ (notebook 08).
+# In the code, `examples` and `performance` are the inputs and the output of the model by events: one row per run (per interval, if cycles were counted). `FEW_ROWS` holds settings of the boosted model for so few rows. The library does the same faster. This is method A with the paper's measure of a pair. We also try a second measure of a pair, Friedman's H: with $F_{ec}$ the model's mean prediction by the pair, and $F_e$, $F_c$ those by each alone, all with mean 0, a pair counts by its share of $\sum_i (F_{ec} - F_e - F_c)^2$ (notebook 08).
 #
 # A third method is ours, *by effect*: the importance $I_e$ of an event is divided among the parameters that move it, by their shares $s_{ec}$ of the importance in a model of the event by the parameters, and weighted by how much of the event's variance that model explains in runs left out:
 #
@@ -155,7 +155,7 @@ scores[scores.rank(ascending=False).le(3).any(axis=1)].sort_values(
 # %% [markdown]
 # ## Which parameter is right?
 #
-# No method decides that. In further runs a single parameter was at the low end, the default or the high end of its range and all others at the defaults of Table IV, but for `executor.cores`, which was 1 unless it was the one (notebook 08). The right answer is the parameter whose levels differ most in mean time, if exchanging the runs of its levels at random gives as large a difference in at most 5 % of the cases, for all parameters together (Bonferroni).
+# This is decided by other runs. In them, a single parameter was at the low end, the default or the high end of its range, and all others were at the defaults of Table IV. The exception is `executor.cores`, which was 1 unless it was the parameter that changed (notebook 08). The right answer is the parameter whose levels differ most in mean time, if exchanging the runs of its levels at random gives as large a difference in at most 5 % of the cases, for all parameters together (Bonferroni).
 
 # %%
 def spread(*groups):
@@ -276,11 +276,11 @@ if judged:
         "share runs, large ones many, so that theirs is wider."))
 
 # %% [markdown]
-# A draw puts the runs in a random order, of which a point takes the first ones: a larger number of runs contains the smaller one of the same draw, and all ways get the same runs. Points that would cover each other stand side by side; all are of the number of runs on the axis.
+# A draw puts the runs in a random order, and each point uses the first ones of this order. So a larger number of runs contains the smaller ones of the same draw, and all methods get the same runs. Points that would cover each other are drawn side by side; they all belong to the number of runs on the axis.
 #
 # ## How well do the models predict?
 #
-# The ranking of a model that is no better than the mean is meaningless. Models trained on so many runs are tested on a quarter of all runs that they never saw (CounterMiner, Eq. 14, of the time in place of IPC), beside the mean time of the training runs:
+# The ranking of a model that is no better than the mean is meaningless. Models trained on so many runs are tested on a quarter of all runs that they never saw (CounterMiner, Eq. 14, for the time in place of IPC). The baseline is the mean time of the training runs:
 #
 # $$err = \frac{|t_{meas} - t_{pred}|}{t_{meas}} \times 100\,\% \tag{14}$$
 
@@ -329,7 +329,7 @@ results.figure(
 # %% [markdown]
 # ## What the paper printed, and what was measured here
 #
-# The GBRT study prints errors of three models of pagerank (Table 2), from more examples, on a cluster. Its first row, of the time by the parameters, is the one to compare; its model of events is of IPC, with an example an interval (60 runs), and the third has events chosen by that one.
+# The GBRT study prints errors of three models of pagerank (Table 2), from more examples, on a cluster. Its first row, a model of the time by the parameters, can be compared. The second is a model of IPC by events, with one example per interval (60 runs). The third uses events chosen by the second.
 
 # %%
 printed = pd.DataFrame(paper("gbrt")["tuning"].values())
@@ -407,7 +407,7 @@ if judged:
 #
 # ## On your own program
 #
-# `cmlib record-tuning --program kmeans` records another Spark program that cmlib has, 60 runs with random settings and then runs in which one parameter is changed; then `cmlib run paper number_of_runs -p program=kmeans` asks this of it. A job of your own on Spark becomes such a program by a `case` in `workloads/cmlib_workloads/spark/src/HiBench.scala` and an entry of that name under `HiBench` in `data/programs/programs.yaml` (`docs/add-a-program.md`). To change first: `draws`; the more, the better is a share of right draws known.
+# `cmlib record-tuning --program kmeans` records another Spark program that cmlib has, 60 runs with random settings and then runs in which one parameter is changed; then `cmlib run paper number_of_runs -p program=kmeans` runs this notebook on it. A job of your own on Spark becomes such a program by a `case` in `workloads/cmlib_workloads/spark/src/HiBench.scala` and an entry of that name under `HiBench` in `data/programs/programs.yaml` (`docs/add-a-program.md`). The first parameter to change is `draws`: with more draws, the share of right ones is known better.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §V-D. Lv, Sun, Yu, on gradient boosting and processor events, 2018, §4.3. Friedman and Popescu, *Predictive learning via rule ensembles*, 2008.
 

@@ -17,7 +17,7 @@
 #
 # *Reads* the sample streams under `data/samples`, recorded live at some two thousand samples a second, and the recordings in intervals that other notebooks rank. *Writes* overheads beside the paper's bound, and the agreement of rankings.
 #
-# A line is a straight piece of an event's cumulative count, kept as three numbers in place of its samples; [notebook 07](../07_compression.ipynb) has the method, and what it makes of the paper's own event and suite. The streams here are of programs that Debian ships, at the paper's rate of samples but of software events, unless some of hardware events were recorded. What is ranked are events by their importance for IPC, as in CounterMiner, on programs recorded for cmlib with a processor's counters, not on the papers' data.
+# A line is a straight piece of an event's cumulative count, kept as three numbers in place of its samples; [notebook 07](../07_compression.ipynb) explains the method and applies it to the paper's own event and suite. The streams here are of programs that Debian ships, at the paper's rate of samples but of software events, unless some of hardware events were recorded. Events are ranked by their importance for IPC, as in CounterMiner. The ranked programs were recorded for cmlib with a processor's counters; they are not the papers' data.
 
 # %% [markdown] tags=["answer"]
 # > **Answer** (35 sample streams of software events, and bzip2, gcc, kmeans and wordcount by hardware events; default parameters). Finding lines is cheap: all of the recording takes at most **0.52 %** of a program's processor time (paper: below 1.7 %), and the regression is a small part of that. But lines change the ranking: the ranking from lines agrees with that from counts by a rank correlation of **0.48**, where the ranking from counts agrees with itself by **0.66**, and with one at equal steps without lines by **0.65**.
@@ -93,7 +93,7 @@ one.head()
 # $$k_{n+1} = \frac{(n+1)(S_{xy} + x_{n+1}y_{n+1}) - (S_x + x_{n+1})(S_y + y_{n+1})}{(n+1)(S_{x^2} + x_{n+1}^2) - (S_x + x_{n+1})^2} \tag{5}$$
 # $$b_{n+1} = \frac{(S_y + y_{n+1})(S_{x^2} + x_{n+1}^2) - (S_x + x_{n+1})(S_{xy} + x_{n+1}y_{n+1})}{(n+1)(S_{x^2} + x_{n+1}^2) - (S_x + x_{n+1})^2} \tag{6}$$
 #
-# It ends before a sample further from it than $3\hat\sigma$, and the next line starts at its last sample. Through two samples every line is exact, so $\hat\sigma$ is unknown when the third comes; there the limit is 1 % of the count $\hat y$ that the line predicts. A fifth sum, of $y^2$, gives $\hat\sigma$.
+# A line ends before a sample that is farther from it than $3\hat\sigma$, and the next line starts at its last sample. A line through two samples is exact, so $\hat\sigma$ is unknown for the third sample. For this sample, the limit is 1 % of the count $\hat y$ that the line predicts. A fifth sum, of $y^2$, gives $\hat\sigma$.
 
 # %%
 samples = one[[timer, event]].to_numpy(float)
@@ -165,8 +165,8 @@ results.table(
 #
 # $$\mathrm{overhead} = f\,\frac{t}{n} \times 100\,\%$$
 #
-# - *Regression, replayed*: less than the paper's quantity. The recorded samples of one event are put through the regression afterwards, in one call.
-# - *Recording process*: more than it. Measured while the program ran, then scaled to $f$: all that cmlib did to start, read perf's binary stream of two events, run the regression with the drift test and store the lines. As in the paper, perf's own work is not in it.
+# - *Regression, replayed* is less than the paper's quantity. The recorded samples of one event are put through the regression afterwards, in one call.
+# - *Recording process* is more than the paper's quantity. It was measured while the program ran, and then scaled to $f$. It contains everything that cmlib did: starting, reading perf's binary stream of two events, running the regression with the drift test, and storing the lines. As in the paper, perf's own work is not included.
 
 
 # %%
@@ -316,7 +316,7 @@ results.figure(
 # %% [markdown]
 # ## What the paper printed, and what was measured here
 #
-# The paper's bound is of the regression alone, inside its sampling tool, on programs of SPEC CPU2006.
+# The paper's bound is for the regression alone, inside its sampling tool, on programs of SPEC CPU2006.
 
 # %%
 for part, shares in overhead.dropna(axis=1, how="all").items():
@@ -358,11 +358,11 @@ results.numbers()
 # %% [markdown]
 # ## What this doesn't show
 #
-# The sample streams that come with cmlib are of software events and tracepoints along processor time, because the machine that recorded them had no hardware counters; `cmlib record-samples` on a machine with counters records the same cases with hardware events. Programs run for seconds, and only one process is sampled, without its children. The slowdown in elapsed time was not measured, because the machine was shared. The recordings that are ranked have an interval each 100 ms: so few samples that lines save little, and a line smooths over what happens within it.
+# The sample streams that come with cmlib are of software events and tracepoints along processor time, because the machine that recorded them had no hardware counters; `cmlib record-samples` on a machine with counters records the same cases with hardware events. Programs run for seconds, and only one process is sampled, without its children. The slowdown in elapsed time was not measured, because the machine was shared. The ranked recordings have one interval per 100 ms. With so few samples, lines save little, and a line smooths over what happens within it.
 #
 # ## On your own program
 #
-# `cmlib record-samples --case gcc-2` (without `--case`, all) samples the programs of this page; `cmlib record NAME --samples -- COMMAND` samples one of your own, and `cmlib record NAME -- COMMAND` records it in intervals, which the ranking needs. Then `cmlib run paper recording_lines -p program=NAME`. To change first: `drift`; a lower threshold makes more and closer lines.
+# `cmlib record-samples --case gcc-2` (without `--case`, all) samples the programs of this page; `cmlib record NAME --samples -- COMMAND` samples one of your own, and `cmlib record NAME -- COMMAND` records it in intervals, which the ranking needs. Then `cmlib run paper recording_lines -p program=NAME`. The first parameter to change is `drift`: a lower threshold makes more and closer lines.
 #
 # **References.** Wu and Mencer, *Online Linear Regression of Sampling Data from Performance Event Counters*. Lv et al., *CounterMiner*, MICRO 2018 (the ranking). Friedman, *Greedy function approximation: a gradient boosting machine*, 2001.
 

@@ -15,9 +15,9 @@
 #
 # **Question.** Does a test of two versions by the distances from AutoPerf's autoencoder find smaller slowdowns than their time alone, how often does it call two recordings of one version different, and how much does counting slow the program?
 #
-# *Reads* the recordings of the kernels under `data/regions`. *Writes* the rate of false alarms, the slowdowns that were found, and AutoPerf's Figure 12 (what counting costs).
+# *Reads* the recordings of the kernels under `data/regions`. *Writes* the rate of false alarms, the slowdowns that were found, and AutoPerf's Figure 12 (the overhead of counting).
 #
-# It is the question of a test before each commit: some twenty runs of the old version, ten of the new one. The detector is that of [notebook 06](../06_anomaly_detection.ipynb): an autoencoder, a network that sends a sample (the counts of one invocation) through fewer neurons and back, learns the old version; the *distance* of a sample says how far it is from what was learned. A *kernel* is a small program with one such function, in a good form and in a bad one, whose threads contend for a cache line or a lock; this fault was also *diluted* (weakened), to have smaller slowdowns.
+# A test before each commit asks this question, with some twenty runs of the old version and ten of the new one. The detector is that of [notebook 06](../06_anomaly_detection.ipynb): an autoencoder, a network that sends a sample (the counts of one invocation) through fewer neurons and back, learns the old version; the *distance* of a sample says how far it is from what was learned. A *kernel* is a small program with one such function, in a good form and in a bad one, whose threads contend for a cache line or a lock; this fault was also *diluted* (weakened), to produce smaller slowdowns.
 
 # %% [markdown] tags=["answer"]
 # > **Answer** (18 weakened faults in kernels of this project, by software events; default parameters). The detector finds no smaller slowdowns than the times alone: both find **3** of **18** faults, and the smallest slowdown found is **11.1 %**. Two recordings of the same version are called different in **1.0 %** of the comparisons, by the times alone in **2.9 %**. Counting slows the kernels by **2.8 %** on average (paper: 3.7 %).
@@ -67,13 +67,13 @@ Markdown(f"{recordings.describe_recordings(programs)} Beside these, {n_diluted} 
 # %% [markdown]
 # ## The comparison
 #
-# This rule is the project's own, not the paper's, which is not tried on this page. A run of the old version is judged by an autoencoder that was not trained on it (only the widths of the layers are chosen with it). The distance of a sample is $d = \sqrt{RE / RE_{threshold}}$, its reconstruction error as a multiple of the paper's threshold (notebook 06). Of a run the median of its samples' distances is taken, and their 90th percentile. A new version is anomalous if its runs are *significantly* farther out than the old ones (Mann-Whitney's test) *and relevantly* (their median lies beyond every old run), by the median or by the 90th percentile, whichever has the smaller $p$-value:
+# This rule is the project's own. The paper's rule is not tried on this page. A run of the old version is judged by an autoencoder that was not trained on it (only the widths of the layers are chosen with it). The distance of a sample is $d = \sqrt{RE / RE_{threshold}}$, its reconstruction error as a multiple of the paper's threshold (notebook 06). Each run has two distances: the median and the 90th percentile of its samples. A new version is anomalous if its runs are *significantly* farther out than the old ones (Mann-Whitney's test) *and relevantly* (their median lies beyond every old run), by the median or by the 90th percentile, whichever has the smaller $p$-value:
 #
 # $$2\, p(d_{new} > d_{old}) \le 0.01, \qquad \mathrm{median}(d_{new}) > \max(d_{old})$$
 #
-# (times 2: Bonferroni, for the two; the $p$-values below are doubled so). A distance has no direction: a version that is faster than the old one, or differs in another counter, can be anomalous, too. The baseline needs no model: *time alone* is the same rule on the median processor time (or cycles) of a run's invocations, longer only, its $p \le 0.01$; with one test instead of two it is not doubled, so that it is twice as ready to call a version slower.
+# (times 2: Bonferroni, for the two; the $p$-values below are doubled so). A distance has no direction: a version that is faster than the old one, or differs in another counter, can be anomalous, too. The baseline needs no model: *time alone* is the same rule on the median processor time (or cycles) of a run's invocations, for longer times only, with $p \le 0.01$. It has one test instead of two, so its $p$ is not doubled, and it calls a version slower more easily.
 #
-# With all code shown, for the good and the bad form of one kernel; the topology (widths of the network's layers) with the smallest error is searched once for each kernel, on its good runs:
+# The next cells apply the rule to the good and the bad form of one kernel. The topology (widths of the network's layers) with the smallest error is searched once for each kernel, on its good runs:
 
 # %%
 def search(recorded):
@@ -146,7 +146,7 @@ print(f"{len(compared)} comparisons of {len(programs)} kernels with themselves: 
 # %% [markdown]
 # ## Small slowdowns: diluted sharing
 #
-# In three kernels the fault was diluted: only a part of the updates go to the place that the threads contend for (the *share in contention*), the rest to each thread's own. Each is compared with a good form that executes the same code, and contends for nothing.
+# In three kernels the fault was diluted: only a part of the updates go to the place that the threads contend for (the *share in contention*), the rest to each thread's own. Each is compared with a good form that executes the same code without contention.
 
 # %%
 def dilute(recorded, topology):
@@ -213,11 +213,11 @@ if len(diluted):
 # %% [markdown]
 # ## What counting costs
 #
-# The time of each kernel's function was taken in executions in which it was counted and in others in which it was not, in turns. Of each pair of executions with times $t$, the overhead is
+# The time of each kernel's function was measured in executions with counting and without, in turns. The overhead of each pair of executions with times $t$ is
 #
 # $$\mathrm{overhead} = 100\,\% \times (t_{counted}\, /\, t_{uncounted} - 1)$$
 #
-# and that of a kernel the median of its pairs.
+# and the overhead of a kernel is the median of its pairs.
 
 # %%
 overhead = pd.DataFrame([(recorded.label, 100 * (np.median(recorded.overhead) - 1), "here")
@@ -292,11 +292,11 @@ results.finding(
 # %% [markdown]
 # ## What this doesn't show
 #
-# Versions that differ by a recompilation, another compiler or another machine: both recordings are of one binary on one machine, made with real-time priority. The fault of three kernels was diluted; slowdowns between those that were recorded are not interpolated.
+# Versions that differ by a recompilation, another compiler or another machine were not compared: both recordings are of one binary on one machine, made with real-time priority. The fault of three kernels was diluted; slowdowns between those that were recorded are not interpolated.
 #
 # ## On your own program
 #
-# `cmlib compare './old input' './new input'` runs both versions and compares them by tests of their time, with a smallest change of the time that is reported (`--smallest-change` [%], the option to change first), and, where events can be counted, by this page's rule. This notebook takes the recorded kernels only: `cmlib run paper small_slowdowns -p program=ticket_dispenser` takes one whose fault was also diluted, and its parameter to change first is `seed`, which draws other pairs and starts the autoencoders elsewhere. (More pairs, `n_pairs`, don't tell the rate of false alarms much better: they are drawn from the same runs.)
+# `cmlib compare './old input' './new input'` runs both versions and compares them by tests of their time, with a smallest change of the time that is reported (`--smallest-change` [%], the option to change first), and, where events can be counted, by this page's rule. This notebook takes the recorded kernels only: `cmlib run paper small_slowdowns -p program=ticket_dispenser` takes one whose fault was also diluted, and its parameter to change first is `seed`, which draws other pairs and starts the autoencoders elsewhere. (More pairs, `n_pairs`, hardly improve the estimate of the rate of false alarms, because they are drawn from the same runs.)
 #
 # **References.** Alam, Gottschlich, Muzahid, *AutoPerf: A Generalized Zero-Positive Learning System to Detect Software Performance Anomalies*, §5.9, Figure 12.
 
