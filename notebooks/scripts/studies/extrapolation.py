@@ -15,9 +15,9 @@
 #
 # **Question.** In a run whose events took turns on the counters, how much of each event's variation is estimated to be error, and do runs that counted the event all the time confirm the estimate?
 #
-# *Reads* the store, the database of all recorded runs. *Writes* how much of each event's variation is error, as one multiplexed run a program tells it, and the same held against runs that counted the event all the time.
+# *Reads* the store, the database of all recorded runs. *Writes* the share of error in each event's variation, estimated from one multiplexed run per program, and a comparison with runs that counted the event all the time.
 #
-# A processor counts a handful of events at a time. If more are asked for, they take turns (*multiplexing*, MLPX), and perf extrapolates each count from the share of time that its event was on a counter, its *running share*. A service that was measured once has no run that counted the event all the time (*OCOE*: one counter, one event): then all that is known are the multiplexed counts themselves. This notebook asks what they tell, and, where OCOE runs are in the store, whether it was right. It is no method of the papers. [Notebook 02](../02_cleaning.ipynb) measures how far whole series are from OCOE.
+# A processor counts a handful of events at a time. If more are asked for, they take turns (*multiplexing*, MLPX), and perf extrapolates each count from the share of time that its event was on a counter, its *running share*. A service that was measured once has no run that counted the event all the time (*OCOE*: one counter, one event): then only the multiplexed counts are known. This notebook estimates errors from these counts alone and, where the store has OCOE runs, checks the estimate. This is not a method of the papers. [Notebook 02](../02_cleaning.ipynb) measures the distance of whole series from OCOE.
 
 # %% [markdown] tags=["answer"]
 # > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, default parameters). From a multiplexed run alone, **13** of **48** series are flagged: at least a quarter of their variation is estimated to be error of extrapolation. Other runs, which counted the events all the time, hardly confirm this: the rank correlation of the estimated with the measured noise is only **0.08**. The flag therefore does not show which counts to trust.
@@ -52,7 +52,7 @@ SHOWN = 15  # events of a program in the figure
 # %% [markdown]
 # ## The data
 #
-# Of each program, the multiplexed run with the most events.
+# The notebook reads the multiplexed run with the most events of each program.
 
 # %%
 def explain_none(recorded):
@@ -92,11 +92,11 @@ display(first.counts.iloc[:5, :5].map("{:,.0f}".format))
 # %% [markdown]
 # ## How much of an event's variation is error?
 #
-# *Shrinkage* (the default cleaning, [notebook studies/repair](repair.ipynb)) moves each count towards its neighbours in time by as much as multiplexing may have added. It gives counts $\hat{c}_t$ with standard errors $s_t$ for each interval $t$ of $T$. *Noise* is the mean squared standard error as a share of itself and the variance of the cleaned counts over time:
+# *Shrinkage* (the default cleaning, [notebook studies/repair](repair.ipynb)) moves each count towards its neighbors in time by as much as multiplexing may have added. It gives counts $\hat{c}_t$ with standard errors $s_t$ for each interval $t$ of $T$. *Noise* is the mean squared standard error, divided by the sum of itself and the variance of the cleaned counts over time:
 #
 # $$\mathrm{noise} = \frac{\frac{1}{T} \sum_t s_t^2}{\mathrm{var}_t(\hat{c}_t) + \frac{1}{T} \sum_t s_t^2}$$
 #
-# that is, how much of an event's ups and downs is error of extrapolation. An event is *flagged* here if its noise is at least `most_noise`, 25 % unless changed, and its standard error at least 1 % of its mean. With a quarter of error in its variance, a correlation with it can reach $\sqrt{0.75} = 0.87$ at most. The flag is a hypothesis that the next section tests; no page or command uses it.
+# It is the share of an event's variation that is error of extrapolation. An event is *flagged* here if its noise is at least `most_noise`, 25 % unless changed, and its standard error at least 1 % of its mean. If a quarter of the variance is error, a correlation with the event can reach at most $\sqrt{0.75} = 0.87$. The flag is a hypothesis that the next section tests; no page or command uses it.
 
 # %%
 def score_events(c, running, c_hat, s):
@@ -152,13 +152,13 @@ display(results.figure(
     f"{most_noise:g} %, a convention. *See:* {n_flagged} of {series} are flagged by it."))
 
 # %% [markdown]
-# ## Held against runs that counted the event all the time
+# ## Compared with runs that counted the event all the time
 #
-# Noise comes from one run. Where two OCOE runs $o_1, o_2$ of the program counted the event, they tell it independently: if a run's variation is part signal and part error, and the errors of two runs have nothing to do with each other, error lowers the correlation with an OCOE run by the root of the share that is left (Spearman's attenuation). With $r(a, b)$ the correlation of two runs over equal steps of instructions, and $r(\hat c, o)$ the mean of both,
+# Noise is estimated from one run. If two OCOE runs $o_1, o_2$ of the program counted the event, they give an independent estimate. Suppose that a run's variation is part signal and part error, and that the errors of two runs are independent. Then error multiplies the correlation with an OCOE run by the square root of the share of signal (Spearman's attenuation). With $r(a, b)$ the correlation of two runs over equal steps of instructions, and $r(\hat c, o)$ the mean of both,
 #
 # $$r(\hat c, o) = r(o_1, o_2) \sqrt{1 - \mathrm{noise}}, \qquad \text{so that} \qquad \mathrm{noise}_{\mathrm{OCOE}} = 1 - \Big( \frac{r(\hat c, o)}{r(o_1, o_2)} \Big)^2.$$
 #
-# Below 0 (nearer to OCOE than OCOE runs are to each other) it counts as 0, and events whose OCOE runs agree by less than $r(o_1, o_2) = 0.5$ test nothing. Runs do not keep the same time within a step either; that lowers both correlations.
+# A value below 0 (nearer to OCOE than OCOE runs are to each other) is set to 0. Events with $r(o_1, o_2) < 0.5$ are not tested, because their OCOE runs hardly agree. Runs also differ in time within a step, which lowers both correlations.
 
 # %%
 def noise_by_others(event, c_hat, others):
@@ -253,7 +253,7 @@ if len(checked) > 2:
 # %% [markdown]
 # ## Without other runs: an event counted twice
 #
-# A single run can hold a test as well: two readings of one event, counted at different times. Their distance is error, of both, so that one cleaned to the truth would leave $1/\sqrt 2$, 71 %, of it. One reading is cleaned without the other and without all events that shared its time, and compared with the other as printed.
+# A single run can contain a test as well: two readings of one event, counted at different times. Their distance is the error of both. If cleaning made one of them true, $1/\sqrt 2$ (71 %) of the distance would remain. One reading is cleaned without the other, and without all events that shared its time. It is then compared with the other as printed.
 
 # %%
 def score_readings(run):
@@ -333,12 +333,12 @@ for name, scores in judged.items():
 # %% [markdown]
 # ## What this doesn't show
 #
-# The standard errors rest on one assumption: that an event changes within an interval as it does between intervals. An event whose bursts keep time with the rotation is off by more, and no single run can tell. How many of the 90 % intervals hold where the truth is known is in notebook studies/repair.
-# Correlation is a test of ups and downs, not of means or of how far single counts are off; notebook 02 compares distances after time warping. One multiplexed run a program and two OCOE runs an event are few.
+# The standard errors rest on one assumption: that an event changes within an interval as it does between intervals. If an event's bursts are synchronous with the rotation, its error is larger, and no single run can show this. Notebook studies/repair measures how many of the 90 % intervals hold where the truth is known.
+# Correlation tests the variation, not the mean or the error of single counts; notebook 02 compares distances after time warping. One multiplexed run per program and two OCOE runs per event are few.
 #
 # ## On your own program
 #
-# `perf stat -I 100 -x, -e EVENTS -o FILE -- COMMAND`, `cmlib import NAME FILE`, then `cmlib run live extrapolation -p program=NAME`. Change `most_noise` first: the share of error [%] from which an event is flagged. `cmlib record NAME -- COMMAND` instead of the first two records runs without turns as well, and the check against them is made.
+# `perf stat -I 100 -x, -e EVENTS -o FILE -- COMMAND`, `cmlib import NAME FILE`, then `cmlib run live extrapolation -p program=NAME`. The first parameter to change is `most_noise`, the share of error [%] from which an event is flagged. `cmlib record NAME -- COMMAND` in place of the first two commands also records runs without multiplexing, so that the estimate can be checked.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §III-B (cleaning of multiplexed counts). Mathur and Cook, *Improved estimation for software multiplexing of performance counters*, MASCOTS 2005. Spearman, *The proof and measurement of association between two things*, American Journal of Psychology 15, 1904, on attenuation.
 
