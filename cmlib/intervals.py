@@ -6,13 +6,8 @@ refused.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["zeros_without_turn"]
 
