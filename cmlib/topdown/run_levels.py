@@ -3,7 +3,7 @@
 A level is a quantity that describes how a run went: its speed, clock, processors used, and rates per second. A
 phase is a stretch of the run in which they are constant. :func:`levels` and :func:`phases` take the counts of a run, a
 DataFrame with a row per interval (index: its end [s]) and a column per event, and give a dict, and a DataFrame with a
-row a phase; what was not counted is left out. :func:`miss_ratios` gives how much of what can miss did, in percent,
+row per phase; what was not counted is left out. :func:`miss_ratios` gives how much of what can miss did, in percent,
 and :func:`levels_of_runs` all of these. :func:`totals` takes counts and running shares of several runs, and
 gives a DataFrame by event; a KeyError if cycles are missing.
 """
@@ -86,9 +86,9 @@ def levels(counts: pd.DataFrame, *, timed: bool = True) -> dict[str, float]:
         ``system calls``, ``switches``, ``migrations``, ``faults`` and ``interrupts``. If kernel mode was counted apart:
         ``kernel cycles`` [%] and instructions a cycle of kernel and user mode, first if these are 20 % or more.
     """
-    return (
-        _levels(counts, _known_lengths(counts, timed), np.zeros(len(counts), int)).iloc[0].dropna().to_dict()
-    )
+    lengths = _known_lengths(counts, timed)
+    frame = _levels(counts, lengths, np.zeros(len(counts), int))
+    return frame.iloc[0].dropna().to_dict()
 
 
 def _known_lengths(counts, timed):
@@ -109,11 +109,8 @@ def levels_of_runs(runs, printed, written, *, whole_runs):
     ratios = _medians(miss_ratios(counts, written) for counts in each)
     taken = {name: printed[name] for name in _PRINTED if printed.get(name, 0) > 0}
     misses = {of: printed[f"misses of {of}"] for of, _ in _MISSES_OF.values() if f"misses of {of}" in printed}
-    return (
-        level | taken | level,
-        ratios | misses | ratios,
-        _medians(_all_counts(counts, timed=timed) for counts in each),
-    )
+    totals_by_event = _medians(_all_counts(counts, timed=timed) for counts in each)
+    return level | taken | level, ratios | misses | ratios, totals_by_event
 
 
 def _rows(counts):
@@ -332,7 +329,7 @@ def miss_ratios(counts, written):
 def _all_counts(counts, *, timed):
     """Totals of a run's counts (DataFrame), without time and second readings; a dict by event.
 
-    Of an event that was counted in some intervals only, the total is its rate times the seconds.
+    If an event was counted in some intervals only, its total is its rate times the seconds.
     """
     if _are_shares(counts):
         return {}
@@ -406,7 +403,7 @@ class _PartSums:
 
 
 def _levels(counts, lengths, part):
-    """Levels as :func:`levels` names them, a DataFrame with a row a part of the run; NaN where they are not known.
+    """Levels as :func:`levels` names them, a DataFrame with a row per part of the run; NaN where they are not known.
 
     `lengths` are those of the intervals [s], NaN if not known; `part` is the number of the part each is in, in order.
     A ratio takes the intervals in which both its events were counted. A total of an event that was counted in some
