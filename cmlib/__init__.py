@@ -2,8 +2,8 @@
 
 `cmlib.load_example` loads a recording that comes with the package, `cmlib.read` reads a file of counts, `cmlib.record`
 counts a program's events, `cmlib.summarize` says what limits a program, and `cmlib.compare_programs` compares two
-versions of one. Everything else is in sub-packages, which CONTRIBUTING.md describes. Errors that users can correct are
-of :class:`cmlib.errors.CmlibError`.
+of its versions. Everything else is in sub-packages, which CONTRIBUTING.md describes. Errors that users can correct are
+raised as :class:`cmlib.errors.CmlibError`.
 """
 
 from __future__ import annotations
@@ -100,17 +100,17 @@ def read(file: str | Path, *, format: str | None = None, processor: str | None =
     Parameters
     ----------
     file : str or path
-        A file, as ``cmlib import`` takes it.
+        Any file that ``cmlib import`` reads.
     format : str, optional
         Name of the file's format. Default: the only one that recognizes it.
     processor : str, optional
-        Name of the processor where the file does not contain it, such as ``"amd_zen4"``.
+        Name of the processor if the file does not contain it, such as ``"amd_zen4"``.
 
     Returns
     -------
     cmlib.report.recordings.Recordings
-        A sequence of :class:`cmlib.io.recording.Recording`, shown as a table in a notebook: a run by interval, or the
-        whole runs of one program.
+        A sequence of :class:`cmlib.io.recording.Recording`; notebooks show it as a table. Each recording holds either
+        one run by interval, or the totals of whole runs of one program.
 
     Raises
     ------
@@ -138,38 +138,38 @@ def record(
     interval_ms: int = 100,
     wait: bool = False,
 ) -> Recordings:
-    """Record a program: run a command under perf, once for each handful of events and each pass.
+    """Record a program: run a command under perf as many times as events and passes require.
 
     Parameters
     ----------
     name : str
-        Name of the program. A name that has runs of another command or machine is refused.
+        Name of the program. It must not have runs of another command or machine.
     command : sequence of str
         The command and its arguments.
     mode : {"ocoe", "mlpx"}, optional
-        Whether each event is counted all the time (one counter, one event), or events take turns. Default: both, in
-        runs of their own.
+        ``ocoe`` (one counter, one event) counts each event all the time; in ``mlpx`` (multiplexed), events take turns.
+        Default: both, in separate runs.
     events : str, optional
-        Names of events with commas between, "core" or "all". Default: a list for the processor.
+        Comma-separated names of events, "core" or "all". Default: a list for the processor.
     pinned : sequence of str, optional
-        Events that are counted all the time in every run. Default: instructions and cycles; where no hardware event
-        can be counted, give ``["task-clock"]``.
+        Events that are counted all the time in every run. Default: instructions and cycles. If the machine counts no
+        hardware events, give ``["task-clock"]``.
     passes : int, optional
-        How often each event is counted.
+        Number of times that each event is counted.
     interval_ms : int, default 100
         Length of an interval [ms].
     wait : bool, default False
-        Wait for another recording that uses the counters, in place of an error.
+        If another recording uses the counters, wait until it ends instead of raising an error.
 
     Returns
     -------
     cmlib.report.recordings.Recordings
-        All runs of the recorded sets, also those that were there already; shown as a table in a notebook.
+        All runs of the recorded sets, including earlier ones; notebooks show them as a table.
 
     Raises
     ------
     cmlib.errors.CmlibError
-        If `command` is a text, the command fails, perf refuses, or the counters are in use.
+        If `command` is a string, the command fails, perf can't count the events, or the counters are in use.
     """
     settings: dict[str, object] = {
         "mode": mode,
@@ -199,25 +199,25 @@ def compare_programs(
     old, new : str or path
         Commands, split into words as a shell does, or files that ``cmlib compare --keep`` wrote.
     events : str, optional
-        Names of the events to count, with commas between. Default: a list for the processor.
+        Comma-separated names of the events to count. Default: a list for the processor.
     n_runs : int, default 40
-        Most runs of each command; fewer are made if the verdict is clear.
+        Maximum number of runs of each command; fewer are made if the verdict is clear.
     alpha : float, default 0.002
-        Probability of a false alarm that is accepted.
+        Accepted probability of a false alarm.
     smallest : float, default 0.04
         Smallest relevant change, as a share of the time.
     timeout : float, optional
-        Longest run [s].
+        Time limit of each run [s].
 
     Returns
     -------
     cmlib.report.recordings.Comparison
-        Shown in a notebook as ``cmlib compare --markdown`` prints it; `result` is the dict that ``--json`` prints.
+        Notebooks show what ``cmlib compare --markdown`` prints; `result` is the dict that ``--json`` prints.
 
     Raises
     ------
     cmlib.errors.CmlibError
-        If a command fails, the two can't be compared, or runs are too few for any change to be significant.
+        If a command fails, the two can't be compared, or there are too few runs for any change to be significant.
     """
     return _load("cmlib.report.recordings").compare_commands(
         old, new, events=events, n_runs=n_runs, alpha=alpha, smallest=smallest, timeout=timeout
@@ -225,8 +225,8 @@ def compare_programs(
 
 
 def _load(name):
-    """Import a module that shows results (name).
+    """Import a module that shows results by its name.
 
-    This is no import statement: cached results depend on what those name, and no result depends on the pages.
+    The cache hashes every module that an import statement names, but no cached result depends on these modules.
     """
     return importlib.import_module(name)

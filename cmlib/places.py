@@ -65,7 +65,7 @@ def shipped(name: str) -> Path:
     name : str
         Name under ``data``: events (tables of events, one CSV per microarchitecture), topdown (tables of categories),
         processors (what vendors publish), fingerprint (a trained tree), cost (measured effects of fewer misses),
-        papers (what they print), programs (tables of the recorded programs), colocated (tables of programs beside
+        papers (numbers in them), programs (tables of the recorded programs), colocated (tables of programs beside
         neighbors), public (list of public recordings, and those that are shipped) or recordings (examples).
 
     Returns

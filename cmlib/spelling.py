@@ -53,14 +53,14 @@ def spelling(event):
 
 
 def preference(event):
-    """Place (int) of an event's name among all names of that event: 0 for cmlib's, which is preferred."""
+    """Return the rank (int) of a name among all names of its event; 0 is cmlib's own name, which is preferred."""
     plain, _ = _take_apart(event)
     first = _FIRST.get(plain, plain)
     return [first, *(other for other, name in _FIRST.items() if name == first)].index(plain)
 
 
 def _take_apart(event):
-    """Letters and digits of an event's name, and whether it was counted in the kernel only."""
+    """Return the letters and digits of an event's name, and True if it was counted in the kernel only."""
     modifier = _MODIFIER.search(event)
     name = event[: modifier.start()].rstrip(":") if modifier else event
     if inside := _PMU.fullmatch(name):
