@@ -222,7 +222,7 @@ def test_a_kept_comparison_with_a_forged_date_is_left_out_by_name_and_one_withou
         ("f,x,0,1,1,inf,1,", "", "seconds holds what no counter holds"),
         ("f,x,0,1,1,1e308,1,", "", "seconds holds what no counter holds"),
         ("f,x,0,1,0,1,1,", "", "the work of a function adds up to 0"),
-        ("f,x", "", "tells no threads, no work or no seconds"),
+        ("f,x", "", "lacks threads, work or seconds"),
         *(
             ("f,x,0,1,1,1,1,", f" elapsed_s={value}", f"a run took {value} s")
             for value in ("nan", "-5", "1e308")

@@ -14,7 +14,7 @@ import pooch
 import requests
 
 from cmlib import places
-from cmlib.errors import CmlibError, InputError, message
+from cmlib.errors import CmlibError, InputError
 from cmlib.io.absent import note_absent
 from cmlib.io.archive import atomic_replace, decompress, digest, errors_as, read_file, working_folder
 from cmlib.io.imports import import_files
@@ -57,7 +57,10 @@ def files(name=None):
     if name is None:
         return listed
     if name not in set(listed["set"]):
-        raise PublicError(message(__file__, "no_set", name, ", ".join(sorted(set(listed["set"])))))
+        known = ", ".join(sorted(set(listed["set"])))
+        raise PublicError(
+            f"there are no public recordings called {name!r}; there are {known} (`cmlib fetch --list`)."
+        )
     return listed[listed["set"] == name].reset_index(drop=True)
 
 
@@ -94,17 +97,15 @@ def read(name: str) -> bytes | None:
     original = _original(name)
     if original is None:
         return None
-    public_set = files().set_index("file").at[name, "set"]
-    note_read(
-        Provenance(OTHERS_HARDWARE, public_set=public_set)
-    )  # its programs are known to who reads the counts
+    # The code that reads the counts knows the programs, and notes them.
+    note_read(Provenance(OTHERS_HARDWARE, public_set=_row(name)["set"]))
     return original[1]
 
 
 def provenance_of_file(name: str) -> Provenance:
-    """Return where the counts in a file of a public set come from.
+    """Return the provenance of the counts in a file of a public set.
 
-    The events are not named: they are known only once the file has been read.
+    It names no events: they are known only after the file has been read.
 
     Parameters
     ----------
@@ -114,34 +115,42 @@ def provenance_of_file(name: str) -> Provenance:
     Returns
     -------
     Provenance
-        Hardware of others, with the set and, where it is known, the program.
+        Its kind is ``others' hardware``; it names the set and, if known, the program.
     """
-    row = files().query("file == @name").iloc[0]
+    row = _row(name)
     programs = (row["program"],) if row["program"] else ()
     return Provenance(OTHERS_HARDWARE, programs, public_set=row["set"])
 
 
-def _original(name):
-    """Path of a file of a public set, and its content, unpacked; None where it has not been fetched."""
+def _row(name):
+    """Return the row (Series) of a file in data/public/files.csv; PublicError if no set has it."""
     listed = files().query("file == @name")
     if listed.empty:
         raise PublicError(f"{name} is no public recording that is known here.")
+    return listed.iloc[0]
+
+
+def _original(name):
+    """Path of a file of a public set, and its content, unpacked; None where it has not been fetched."""
+    known = _row(name)
     folders = filter(None, (places.external_data_dir(), cache_dir()))
     copies = [folder / f"{name}{suffix}" for folder in folders for suffix in ("", ".gz", ".xz")]
     place = next((place for place in (shipped_file(name), *copies) if place.exists()), None)
     if place is None:
-        note_absent(listed["set"].iloc[0])
+        note_absent(known["set"])
         return None
     with errors_as(PublicError, place):
         content = decompress(read_file(place), place)
-    known = listed.iloc[0]
     if len(content) != known["bytes"] or known["sha256"] not in ("", digest(content)):
-        raise PublicError(message(__file__, "not_original", place, len(content), digest(content)[:12]))
+        raise PublicError(
+            f"{place} is not the file that was published: its size ({len(content):,} bytes) or its SHA-256 "
+            f"({digest(content)[:12]}…) differs. Remove it, and fetch it again."
+        )
     return place, content
 
 
 def cache_dir() -> Path:
-    """Return the folder of what was fetched: of this user, shared by all checkouts.
+    """Return the folder of this user's downloaded files, which all checkouts share.
 
     Returns
     -------
@@ -165,12 +174,12 @@ def fetch(name: str) -> list[str]:
     Returns
     -------
     list of str
-        The files that were downloaded; those that were there are not among them.
+        The files that were downloaded now; files that were present before are not listed.
 
     Raises
     ------
     PublicError
-        If there is no such set, a file can't be downloaded, or is not the original.
+        If there is no such set, or a file can't be downloaded or is not the original.
     """
     lacking = [row for row in files(name).itertuples() if read(row.file) is None]
     pooch.get_logger().setLevel("WARNING")
@@ -195,7 +204,10 @@ def _fetch(row):
     except requests.HTTPError as error:
         raise PublicError(f"{address} is not there: {error}.") from error
     except requests.RequestException as error:
-        raise PublicError(message(__file__, "no_network", address, _reason(error), row.file)) from error
+        raise PublicError(
+            f"{address} can't be reached: {_reason(error)}. Fetch it on a machine with a network, and set "
+            f"CMLIB_PUBLIC to the folder that holds it as {row.file}."
+        ) from error
     except ValueError as error:
         raise PublicError(f"{address} is not the file that was published: {error}") from error
 

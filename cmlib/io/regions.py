@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from cmlib.errors import CmlibError, InputError, message
+from cmlib.errors import CmlibError, InputError
 from cmlib.io import archive
 from cmlib.io.archive.runs import LARGEST_COUNT
 from cmlib.locations import LOCATION_COLUMNS
@@ -40,14 +40,18 @@ def read_regions(path):
         raise InputError(f"{path}: not a file of regions, columns {missing} are missing")
     repeated = frame["thread"].astype(str) == "thread"
     if (frame.loc[repeated].to_numpy(str) != np.array(frame.columns, str)).any():
-        raise InputError(message(__file__, "different_events", path))
+        raise InputError(
+            f"{path}: processes that counted different events wrote to it; give each its own file"
+        )
     numbers = [column for column in frame if column not in LOCATION_COLUMNS]
     truths = frame[numbers].select_dtypes(bool)
     frame = frame[~repeated].reset_index(drop=True).astype(dict.fromkeys(numbers, float))
     if bad := [column for column in numbers if column in truths or not _are_counts(frame[column])]:
-        raise InputError(message(__file__, "impossible", path, bad[0]))
+        raise InputError(
+            f"{path}: {bad[0]} holds what no counter holds, such as values below zero, or true and false"
+        )
     if frame[["threads", "work", "seconds"]].isna().any(axis=None):
-        raise InputError(f"{path}: a sample tells no threads, no work or no seconds")
+        raise InputError(f"{path}: a sample lacks threads, work or seconds")
     return frame.fillna({column: "?" for column in LOCATION_COLUMNS})
 
 
@@ -68,9 +72,17 @@ def normalize(regions, *, per="instructions"):
     counters = [column for column in regions if column not in ABOUT]
     uncounted = [c for c in (per, *counters) if not np.isfinite(regions[c]).all()]
     if uncounted or not (divisor > 0).all():
-        raise InputError(message(__file__, "not_counted", ", ".join(uncounted) or per))
-    if (regions["running"] < 1).any():
-        raise InputError(message(__file__, "running", (regions["running"] < 1).sum(), len(regions)))
+        names = ", ".join(uncounted) or per
+        raise InputError(
+            f"{names} were not counted in every sample: record on a machine whose `cmlib doctor` finds good "
+            "counters, with fewer events at a time"
+        )
+    n_partial = (regions["running"] < 1).sum()
+    if n_partial:
+        raise InputError(
+            f"{n_partial} of {len(regions)} samples were not counted all the time (running < 1): another perf "
+            "took counters away; record this run again"
+        )
     return pd.concat([regions[list(LOCATION_COLUMNS)], regions[counters].div(divisor, axis=0)], axis=1)
 
 
@@ -92,7 +104,9 @@ def merge_runs(parts):
     keyed = [part.set_index([*LOCATION_COLUMNS, "invocation"]) for part in keyed]
     common = pd.concat([part[[]] for part in keyed], axis=1, join="inner").index
     if not len(common):
-        raise InputError(message(__file__, "nothing_common", len(parts)))
+        raise InputError(
+            f"{len(parts)} parts have no invocation of the same function in common: not the same program"
+        )
     merged = _averaged([part.loc[common] for part in keyed])
     return merged.reset_index().drop(columns="invocation")
 
@@ -126,8 +140,10 @@ def read_executions(text, transform=lambda samples: samples):
     if not headings:
         raise InputError("no line of it begins with `# run=`")
     if len(headings) > _MOST_EXECUTIONS or len(by_header) > _MOST_HEADERS:
-        sizes = len(headings), len(by_header), _MOST_EXECUTIONS, _MOST_HEADERS
-        raise InputError(message(__file__, "many_executions", *sizes))
+        raise InputError(
+            f"it holds {len(headings):,} executions that counted {len(by_header):,} lists of events; "
+            f"{_MOST_EXECUTIONS:,} executions and {_MOST_HEADERS} lists are the most"
+        )
     parts = {}
     for header, pieces in by_header.items():
         rows = "\n".join([header, *itertools.chain.from_iterable(pieces.values())])
