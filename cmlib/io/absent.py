@@ -9,7 +9,7 @@ _absent = set()
 
 
 def note_absent(name: str) -> None:
-    """Note that a file of a public set was wanted and is not here.
+    """Note that a file of a public set is needed but not available.
 
     Parameters
     ----------

@@ -105,10 +105,10 @@ def import_files(
         Name of the files' format; by default the only one that recognizes each.
     mode : {"ocoe", "mlpx"}, optional
         ``ocoe`` (one counter, one event) if each event was counted all the time, ``mlpx`` (multiplexed) if they took
-        turns. If not given, it is seen from the running shares, and ``unknown`` where the file does not tell them.
+        turns. Default: derived from the running shares, or ``unknown`` if the file has none.
     set_name : str, optional
         Name of the set. By default ``ocoe``, ``mlpx12`` (multiplexed, twelve events in a run), or ``counts`` if the
-        file has no running shares. Before these stands ``totals_`` if the counts are totals of whole runs.
+        file has no running shares. The prefix ``totals_`` is added if the counts are totals of whole runs.
     interval_ms : int, optional
         Time between samples [ms], 1 to 86,400,000; if not given, the shortest in the file but for the last, which is
         cut short.

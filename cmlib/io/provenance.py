@@ -1,7 +1,7 @@
-"""Where counts come from: what counted them, in which programs, and which events.
+"""The provenance of counts: what counted them, in which programs, and which events.
 
-Code that reads recordings makes a :class:`Provenance` of them and notes it by :func:`note_read`. A notebook's results
-take it from there (:meth:`cmlib.report.results.Results.figure`), and so does the list of what is reproduced.
+Code that reads recordings passes their :class:`Provenance` to :func:`note_read`. Captions of a notebook's figures
+(:meth:`cmlib.report.results.Results.figure`) and the list of reproduced results are made from these notes.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ SIMULATED = "simulated"
 IMPORTED = "imported file"
 SYNTHETIC = "synthetic"
 KINDS = (OWN_HARDWARE, OTHERS_HARDWARE, SOFTWARE_EVENTS, SIMULATED, IMPORTED, SYNTHETIC)
-# Sentences (Markdown) for every caption of counts that no processor counted.
+# Sentences (Markdown) for the captions of figures with counts that no processor counted.
 _WARNINGS = {
     SIMULATED: "**Simulated** by Valgrind's Callgrind, not measured.",
     SYNTHETIC: "**Synthetic** counts: nothing was measured.",
@@ -37,12 +37,13 @@ class Provenance:
     ----------
     kind : str
         ``own hardware``: hardware counters, recorded by cmlib; ``others' hardware``: hardware counters, published by
-        others; ``software events``: of the kernel, recorded by cmlib without hardware counters; ``simulated``: by
-        Valgrind; ``imported file``: counts of a file that another tool wrote; ``synthetic``: made up for a test.
+        others; ``software events``: events of the kernel, recorded by cmlib without hardware counters; ``simulated``:
+        simulated by Valgrind; ``imported file``: read from a file that another tool wrote; ``synthetic``: made up for
+        a test.
     programs : tuple of str
         Names of the programs in which events were counted, sorted.
     events : tuple of str
-        Names of the events, sorted; empty where only totals computed from them were read.
+        Names of the events, sorted; empty if only totals computed from them were read.
     public_set : str
         Name of the public set, "" for other recordings.
     """
@@ -59,17 +60,17 @@ class Provenance:
         object.__setattr__(self, "events", tuple(sorted(set(self.events))))
 
     def __str__(self) -> str:
-        """Its kind, and the public set in brackets."""
+        """Return the kind, with the public set in parentheses."""
         return f"{self.kind} ({self.public_set})" if self.public_set else self.kind
 
     @property
     def warning(self) -> str:
-        """Sentence (Markdown) for captions if no processor counted the events; else ""."""
+        """Sentence (Markdown) for captions if no processor counted the events, "" otherwise."""
         return _WARNINGS.get(self.kind, "")
 
 
 def kind_of_events(events: Iterable[str]) -> str:
-    """Return what counted some events that cmlib recorded.
+    """Return the kind of provenance of events that cmlib recorded.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ def kind_of_events(events: Iterable[str]) -> str:
 
 
 def provenance_of_run(meta: dict) -> Provenance:
-    """Return where the counts of a recorded run come from, by its metadata (`meta`)."""
+    """Return the provenance of a recorded run's counts from its metadata (`meta`)."""
     events = events_of(meta)
     if source_of(meta) == VALGRIND:
         kind = SIMULATED
@@ -97,14 +98,14 @@ def provenance_of_run(meta: dict) -> Provenance:
 
 
 def note_read(provenance: Provenance) -> Provenance:
-    """Note that this process has read such counts, and return the same Provenance."""
+    """Note that this process has read counts of this provenance, and return it unchanged."""
     if provenance not in _read:
         _read.append(provenance)
     return provenance
 
 
 def forget_read() -> None:
-    """Forget what this process has read, as at the beginning of a notebook."""
+    """Forget what this process has read; each notebook begins with this."""
     _read.clear()
 
 

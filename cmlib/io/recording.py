@@ -92,7 +92,7 @@ class Recording:
 
     @property
     def provenance(self) -> Provenance:
-        """Where its counts come from."""
+        """Provenance of its counts."""
         return provenance_of_run(self.meta)
 
     @property

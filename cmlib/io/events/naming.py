@@ -23,7 +23,7 @@ COMMON_EVENTS = dict(enumerate(_NAMES["arm"].split()))  # Arm's common events: n
 
 
 def _with_other_names(names):
-    """The names of events (list of str) and perf's other names for them, as a set."""
+    """Return a set of names of events (list of str) and perf's other names for them."""
     spelled = set(map(spelling, names))
     return frozenset([*names, *(name for name in _NAMES["perf"] if spelling(name) in spelled)])
 

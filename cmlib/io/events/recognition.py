@@ -132,7 +132,7 @@ def same_events(names, machine=None):
 
 
 def find_processor(machines: Iterable[dict], names: Iterable[str], core: str = "") -> str | None:
-    """Find the name of a processor by descriptions of machines, or else by the names of its events.
+    """Find the name of a processor from descriptions of machines, or else from the names of its events.
 
     Parameters
     ----------
@@ -203,13 +203,13 @@ def _code(name, kind, codes_of):
 
 
 def _generic(name):
-    """The name of perf's generic event in generic.csv; the name without modifier where it is no such event."""
+    """Return the name of perf's generic event in generic.csv, or the name without modifier if it is no such event."""
     return _generic_by_spelling().get(spelling(name), base_name(name))
 
 
 @functools.cache
 def _generic_by_spelling():
-    """Dict from the spelling of perf's generic events to their names in generic.csv."""
+    """Return a dict from spellings of perf's generic events to their names in generic.csv."""
     return {spelling(name): name for name in _generic_codes().index}
 
 

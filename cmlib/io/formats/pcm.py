@@ -12,7 +12,7 @@ _MILLION = 1e6
 # Counts, which PCM prints in millions; all other columns are metrics.
 _COUNTS = frozenset(["INST", "ACYC", "L3MISS", "L2MISS"])
 _SOCKET = re.compile(r"(?:SKT|Socket ?)[0-9]{1,3}", re.IGNORECASE)
-_OWN_NAMES = frozenset(["EXEC", "AFREQ", "PhysIPC", "INSTnom"])  # of no other tool
+_OWN_NAMES = frozenset(["EXEC", "AFREQ", "PhysIPC", "INSTnom"])  # columns that no other tool writes
 _FIRST_CELLS = frozenset(["System", "Date", ""])
 
 
@@ -25,7 +25,7 @@ class PcmCsv(TableFormat):
 
     @classmethod
     def has_columns(cls, heading: Heading) -> bool:
-        """Return True if the heading is PCM's, also if its first row is missing or a name in it is damaged."""
+        """Return True if the heading is PCM's, even if its first row is missing or a name in it is damaged."""
         return (
             heading.names[:3] == ("Date", "Time", "EXEC") or len(_OWN_NAMES.intersection(heading.names)) > 1
         )
@@ -47,7 +47,7 @@ class PcmCsv(TableFormat):
             )
         if heading.names[:2] != ("Date", "Time"):
             raise FormatError(
-                f"line {heading.line} begins with {', '.join(heading.names[:2])}, and PCM's heading with Date, Time."
+                f"line {heading.line} begins with {', '.join(heading.names[:2])}; PCM's heading begins with Date, Time."
             )
         rows = delimited.read_rows(text, heading)
         places = cls._fill_places(heading.places)

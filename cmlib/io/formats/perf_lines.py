@@ -81,13 +81,14 @@ class OtherLines:
         Parameters
         ----------
         number, line, is_cut_off
-            As `read_lines` gives them.
+            As `read_lines` passes them.
         what : str
             What the line should be, such as ``a line of `perf stat -j```.
 
         Raises
         ------
         FormatError
+            If the row is not the cut-off last line.
         """
         if not is_cut_off:
             raise_damaged(number, line, what)
@@ -230,7 +231,7 @@ def _convert_fields(fields: pa.StructArray, numbers: np.ndarray) -> pa.Table:
 
 
 def _clean_names(column: pa.Array) -> pa.Array:
-    """Return names of metrics with single blanks; perf writes ``(null)`` for one without a name."""
+    """Return names of metrics with single spaces; perf writes ``(null)`` for one without a name."""
     names = pc.utf8_trim_whitespace(pc.replace_substring_regex(column, r"\s+", " "))
     return pc.if_else(pc.equal(names, "(null)"), "", names)
 

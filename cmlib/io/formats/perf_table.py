@@ -497,7 +497,7 @@ def _split_words(behind: str) -> tuple[str, str, str] | None:
         cgroup = words.pop()
     if len(words) != 1 or not _EVENT.fullmatch(words[0]):
         return None
-    if "=" in words[0] and "/" not in words[0]:  # faults=0A=: a mail whose lines are quoted-printable
+    if "=" in words[0] and "/" not in words[0]:  # such as faults=0A= in a quoted-printable e-mail
         return None
     return unit, words[0], cgroup
 

@@ -221,7 +221,7 @@ def _make_frame(columns: Mapping[str, object], types: Mapping[str, tuple[str, ob
 def _make_array(values: object, dtype: str, n_rows: int) -> np.ndarray | pd.Categorical:
     """Convert a column, or one value for all rows, to an array of a type.
 
-    Many files are small: this takes a tenth of the time of DataFrame.astype.
+    For small files, this takes a tenth of the time of DataFrame.astype.
     """
     is_category = dtype == "category"
     if np.ndim(values) > 0:

@@ -16,7 +16,7 @@ class Machine(NamedTuple):
         ``processor`` and ``vendor`` if cmlib has a table of the processor's events, ``model_name`` if it has none;
         empty if the processor is not known.
     notes : tuple of str
-        What a reader of the file should know about this.
+        Remarks on the processor for the person who reads the file.
     """
 
     description: dict

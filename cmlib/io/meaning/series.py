@@ -43,7 +43,7 @@ def series(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         If rows have no time, or time goes back.
     FormatError
         If an interval has two rows of an event that differ, or if the table would be far larger than the frame. This
-        happens if each event was counted in other intervals than the rest.
+        happens if no two events were counted in the same intervals.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def _number_rows(frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, pd.Index,
 
 def number_equal(key: np.ndarray) -> np.ndarray:
     """Number equal values of an array of int in order of appearance, from 0."""
-    if pd.Index(key).is_unique:  # nearly always, and much faster
+    if pd.Index(key).is_unique:  # nearly always true, and much faster
         return np.zeros(len(key), np.int64)
     return pd.Series(key).groupby(key, sort=False).cumcount().to_numpy()
 

@@ -216,7 +216,7 @@ def _read_text(text: str, meta: Mapping, part: Mapping) -> Readings:
     try:
         if format_name is not None and format_name not in formats():
             raise FormatError(f"its format {format_name!r} is not known to this version.")
-        # The programs of a file are stored one after the other, each with the whole file.
+        # Each program of a file is stored with the whole file, so the same text is read several times in a row.
         read = _read_once if part["selection"] else _read
         readings = read(text, format_name, columns, interval_ms)
     except FormatError as error:

@@ -18,7 +18,7 @@ _TOO_LARGE = 1 << 63
 def read_text(text, events):
     """Read the samples in what ``perf script -F tid,time,period,event`` prints: a row of counts a sample.
 
-    perf prints a line an event: the count since the event's sample before. The first event's line opens a sample; an
+    perf prints a line per event: the count since the event's sample before. The first event's line opens a sample; an
     event that did not happen has none. Lines of anything else, and of other events, are passed over.
 
     Parameters

@@ -35,7 +35,7 @@ def rebuild(recordings_dir=None, url=None, *, samples_dir=None, progress=False):
     Parameters
     ----------
     recordings_dir : path, optional
-        Holds a folder a program; `data/recordings` by default.
+        Holds one folder per program; `data/recordings` by default.
     url : str, optional
         SQLAlchemy URL of an SQLite file or a PostgreSQL database (in which the
         store is the schema ``cmlib``); an SQLite file among the results by default.

@@ -33,7 +33,7 @@ _MARK, _MARK_AT = 0x636D6C62, slice(68, 72)
 # PostgreSQL's advisory locks: one rebuild at a time; no reader while the new store takes the old one's place.
 _BUILDING, _SWAPPING = 0x636D6C6962, 0x636D6C6963
 
-# Names of tables. `runs` has a row a run; its `events` is a JSON array: event k has the columns count_k and running_k
+# Names of tables. `runs` has a row per run; its `events` is a JSON array: event k has the columns count_k and running_k
 # in the run's own table; in a run of mode "lines", slope_k and intercept_k, and event 0, which times the samples, is x.
 # `refused` lists recordings that could not be stored: name, sizes and times of their files, and reason.
 RUNS, REFUSED, VERSION = "runs", "refused", "store_version"

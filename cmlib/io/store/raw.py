@@ -123,7 +123,7 @@ def read_counts(file: Path, meta: dict) -> tuple[pd.DataFrame, pd.DataFrame]:
     Returns
     -------
     counts, running : DataFrame, shape (n_intervals, n_events)
-        As :func:`read_run` returns them, with its errors.
+        Described in :func:`read_run`, which also lists the errors.
     """
     run = read_run(file, meta)
     return run.counts, run.running

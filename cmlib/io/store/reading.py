@@ -92,7 +92,7 @@ def machines(url: str | None = None) -> dict[str, dict]:
 
 
 def provenances(url, run_ids):
-    """Return where the counts of some runs come from.
+    """Return the provenance of some runs.
 
     Parameters
     ----------
