@@ -70,7 +70,7 @@ def default_events(known, modifier="u"):
     if not chosen:
         raise CmlibError(
             "this processor counts none of the general events: name those to count, as in --events "
-            "NAME,NAME. `perf list --details` shows what perf knows of it; --events all finds out which of "
+            "NAME,NAME. `perf list --details` lists the events that perf knows; --events all finds out which of "
             "these count."
         )
     return chosen
@@ -132,7 +132,7 @@ def _config(name, table):
             return f"2:{number}"
         raise CmlibError(
             f"event {name!r}: this kernel has no such tracepoint, or hides it from this user (root may "
-            "look): `perf list tracepoint` lists those that it shows"
+            "look): `perf list tracepoint` lists the visible ones"
         )
     if table is None or name not in table.index:
         software, generic = ", ".join(SOFTWARE), ", ".join(HARDWARE)
@@ -162,7 +162,7 @@ def _encoding_of_code(name, config, item):
         return events.encode(generic[number], pd.DataFrame())
     if kind != 4:
         raise CmlibError(
-            f"event {item!r}: of perf's types 0 (generic), 1 (software) and 4 (raw) are known here"
+            f"event {item!r}: only perf's types 0 (generic), 1 (software) and 4 (raw) are supported"
         )
     return events.encode(f"r{number:x}/name={name}/", pd.DataFrame())
 

@@ -88,8 +88,8 @@ def _acquire(descriptor, file, wait):
         holder = os.pread(descriptor, 1000, 0).decode(errors="replace") or "another process"
         if not wait:
             raise CountersBusy(
-                f"the counters are in use: {holder} ({file}). Two at a time spoil each other's counts: wait "
-                "until it has ended, or let this one wait with --wait."
+                f"the counters are in use: {holder} ({file}). Two recordings at a time distort "
+                "each other's counts: wait until it has ended, or let this one wait with --wait."
             ) from None
         say(f"waiting for {holder}", err=True)
         fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -62,7 +62,7 @@ def processes(pids):
     for pid in dict.fromkeys(pids):
         if not _runs(pid):
             raise RecordError(
-                f"there is no process {pid}: `pgrep -a NAME` lists the numbers of those that run. Nothing was "
+                f"there is no process {pid}: `pgrep -a NAME` lists the numbers of running processes. Nothing was "
                 "recorded."
             )
         process = psutil.Process(pid)
@@ -181,7 +181,7 @@ def record_attached(
         raise InputError(f"a recording takes more than 0 seconds, got {seconds}.")
     if request.events == "all":
         raise RecordError(
-            "what runs already is recorded in one run, which can't hold all events: name those to count, as "
+            "running processes are recorded in one run, which can't hold all events: name those to count, as "
             "in --events branches,branch-misses."
         )
     recordings = Path(folder or places.recordings_dir())
@@ -253,7 +253,7 @@ def _checked(done, plan, running):
         nothing = f"(nothing; exit code {done.perf_code})"
         raise RecordError(
             f"perf could not count {counted} of {_named(running)}:\n{refusal or nothing}\n`cmlib doctor` lists "
-            "what can be counted here. Processes of another user, a cgroup or the whole system take root, "
+            "what can be counted here. Processes of another user, a cgroup or the whole system require root, "
             "or perf with CAP_PERFMON and CAP_SYS_PTRACE."
         )
     if frame.empty or frame["time_s"].max() < plan.interval_ms / 1000:

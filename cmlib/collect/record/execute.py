@@ -89,8 +89,8 @@ def noted(command):
     """A command (list of str) as text for metadata; RecordError if it holds bytes that are not UTF-8."""
     if not all(map(is_text, command)):
         raise RecordError(
-            f"the command {shlex.join(command)!r} holds bytes that are not UTF-8, and could not be noted "
-            "with its runs: rename what it names, or put it into a script."
+            f"the command {shlex.join(command)!r} holds bytes that are not UTF-8, and can't be stored "
+            "with its runs: rename the files that it names, or put it into a script."
         )
     return shlex.join(command)
 
