@@ -265,7 +265,7 @@ def _seeds(files):
         dialect = _dialect(file, content)
         if dialect and len(content) > 1:
             found[dialect].append(content)
-        if dialect == "history":  # of a row a value; also as a row a commit
+        if dialect == "history":  # with a row per value; also with a row per commit
             found[dialect].append(histories.read_history(file)[0].iloc[:50, :20].to_csv().encode())
     seeds = {
         dialect: [contents[k] for k in np.unique(np.linspace(0, len(contents) - 1, _PER_DIALECT).astype(int))]

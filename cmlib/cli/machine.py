@@ -18,7 +18,7 @@ _COLOURS = {"ok": "green", "note": "blue", "warning": "yellow", "error": "red"}
 def doctor(as_json):
     """Examine this machine: is there a PMU, who may count, which counters tell the truth.
 
-    Prints a line a finding, what to do about it, and how many counters are offered and good.
+    Prints a line per finding, what to do about it, and how many counters are offered and good.
     """
     from cmlib.collect import machine
 

@@ -35,7 +35,8 @@ def set_names(ctx, param, incomplete):
 def list_():
     """List the programs recorded, with what there is of each.
 
-    A line a program: numbers of runs and events, size, sets of runs, and whether it was recorded here or imported.
+    Prints a line per program: numbers of runs and events, size, sets of runs, and whether it was recorded here or
+    imported.
     """
     from cmlib.io.archive import readable
     from cmlib.io.archive.programs import existing_runs

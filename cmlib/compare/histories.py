@@ -13,9 +13,9 @@ from cmlib.io.archive import decompress, errors_as, parse_csv, read_file, readin
 _MOST_BYTES, _MOST_COMMITS, _MOST_CELLS, _MOST_METRICS = 64 << 20, 10_000, 4_000_000, 10_000
 _LONG = {"commit", "benchmark", "value"}  # columns of a history with a row for each value
 HOW = (
-    "A history is a CSV with a column `commit`, optionally `subject`, and a column a metric, oldest first; or with the "
-    "columns commit, benchmark and value, optionally series (a machine), date and subject; or a folder with a folder a "
-    "commit, each written by `cmlib compare --keep`."
+    "A history is a CSV with a column `commit`, optionally `subject`, and a column per metric, oldest first; or with "
+    "the columns commit, benchmark and value, optionally series (a machine), date and subject; or a folder with a "
+    "folder per commit, each written by `cmlib compare --keep`."
 )
 
 

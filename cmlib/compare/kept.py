@@ -18,7 +18,7 @@ from cmlib.io.regions import read_recording
 def read_kept(folder):
     """Read run times by commit: a tuple of a DataFrame of medians [s], and a list with "" for each commit.
 
-    `folder` (path) holds a folder a commit, named by it, each with what ``cmlib compare --keep`` wrote: the new
+    `folder` (path) holds a folder per commit, named by it, each with what ``cmlib compare --keep`` wrote: the new
     version's recording counts, the old one's where there is no other. The frame has a row per commit (index), oldest
     first by the recordings' dates; columns are named ``function, measure``, where measure is elapsed or processor
     time; recordings of several processors get columns of their own, ``processor · function, measure``; NaN where a

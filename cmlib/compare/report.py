@@ -12,7 +12,7 @@ from cmlib.templates import template
 
 SCHEMA = 2  # of the JSON, as docs/compare-method.md describes it
 REFUSED = "refused"
-_MOST_CAUSES = 3  # that are written
+_MOST_CAUSES = 3  # causes that are written
 _LEAST_SHARE = 0.1  # causes with a smaller share of the first cause's are not written
 
 
