@@ -295,7 +295,7 @@ def test_a_profile_is_run_with_what_was_given(monkeypatch, tmp_path):
     assert asked == [("live", ("02", "03"), {"program": "myapp", "n_steps": 50, "jobs": 1})]
 
 
-def test_what_is_said_of_an_only_program_is_plain_text(monkeypatch, tmp_path):
+def test_the_summary_of_a_single_program_is_plain_text(monkeypatch, tmp_path):
     first = {
         "headline": "**Front end**: 52 % are lost",
         "advice": [{"text": "see `-XX:+PrintCodeCache`"}],

@@ -1,4 +1,4 @@
-"""`cmlib.read`, `record` and `compare_programs`: what the commands do, from Python, shown in notebooks."""
+"""`cmlib.read`, `record` and `compare_programs` do what the commands do, and notebooks show their results."""
 
 import json
 import sys

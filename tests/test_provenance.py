@@ -1,4 +1,4 @@
-"""Where counts come from, as the code says that reads them."""
+"""The provenance of counts, as the code that reads them notes it."""
 
 import json
 
@@ -56,21 +56,21 @@ def test_the_metadata_of_a_run_say_what_counted_it(folder, changes, kind):
 
 def test_kernels_and_samples_that_ship_hold_software_events():
     kernels.recorded_programs(wanted="histogram")
-    [of_kernels] = provenances_read()
-    assert (of_kernels.kind, of_kernels.programs) == (SOFTWARE_EVENTS, ("histogram",))
-    assert "page-faults" in of_kernels.events
-    _, of_streams = sample_streams.load_streams("samples", cases="gcc-1,bzip2-2")
-    assert (of_streams.kind, of_streams.programs) == (SOFTWARE_EVENTS, ("bzip2-2", "gcc-1"))
-    assert "task-clock" in of_streams.events
+    [kernel_provenance] = provenances_read()
+    assert (kernel_provenance.kind, kernel_provenance.programs) == (SOFTWARE_EVENTS, ("histogram",))
+    assert "page-faults" in kernel_provenance.events
+    _, stream_provenance = sample_streams.load_streams("samples", cases="gcc-1,bzip2-2")
+    assert (stream_provenance.kind, stream_provenance.programs) == (SOFTWARE_EVENTS, ("bzip2-2", "gcc-1"))
+    assert "task-clock" in stream_provenance.events
 
 
 @pytest.mark.slow
 def test_tuned_programs_and_micro_benchmarks_that_ship_are_software_events_and_simulated():
     load_tuned(wanted="sort")
     fingerprint.load_simulated(kinds=("micro",))
-    of_tuning, of_micro = provenances_read()
-    assert (of_tuning.kind, of_tuning.programs) == (SOFTWARE_EVENTS, ("sort",))
-    assert of_micro.kind == SIMULATED and len(of_micro.programs) > 10
+    tuned, simulated = provenances_read()
+    assert (tuned.kind, tuned.programs) == (SOFTWARE_EVENTS, ("sort",))
+    assert simulated.kind == SIMULATED and len(simulated.programs) > 10
 
 
 def test_a_published_file_is_others_hardware_and_one_that_is_not_here_is_not_read(monkeypatch, tmp_path):

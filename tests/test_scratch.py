@@ -68,7 +68,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_a_living_ones_is_
 
 
 def test_ipython_gets_a_folder_that_is_removed_where_the_home_cannot_be_written(tmp_path, monkeypatch):
-    """It would make three by itself in each run of a notebook, and leave them."""
+    """IPython would otherwise make three folders in each run of a notebook, and leave them."""
     monkeypatch.delenv("IPYTHONDIR", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     give_ipython_a_folder()

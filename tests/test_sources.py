@@ -81,7 +81,7 @@ def test_a_file_of_many_programs_is_as_many_recordings(tmp_path):
 
 
 def test_a_file_is_read_once_for_all_its_programs(tmp_path, monkeypatch):
-    """The programs of a file are stored with the whole file each: reading it for each took time by their square."""
+    """Each program is stored with the whole file; reading that once per program would take quadratic time."""
     rows = "".join(f"p{n},cycles,{100 + n}\np{n},instructions,{200 + n}\n" for n in range(20))
     file = write(tmp_path, "many.csv", f"program,event,value\n{rows}")
     recordings = read_recordings([file], {})

@@ -119,7 +119,7 @@ def test_readers_and_rebuilds_at_once_see_whole_stores_only(recordings, url):
     assert problems == [] and store.is_current(recordings, url)
 
 
-def test_a_store_that_older_code_has_read_is_made_anew(recordings, url, monkeypatch):
+def test_a_store_that_older_readers_filled_is_rebuilt(recordings, url, monkeypatch):
     with monkeypatch.context() as older:
         older.setattr(database, "hash_readers", lambda: "older")
         store.rebuild(recordings, url)
