@@ -37,7 +37,7 @@ from cmlib.rank.variation import LEAST_VARIATION, find_start_and_exit, relative_
 if TYPE_CHECKING:
     from cmlib.rank.refinement import Refinement
 
-__all__ = ["choose_cycles", "usable_events"]
+__all__ = ["choose_cycles", "find_aliases", "usable_events"]
 
 _ALIGNED = ("ocoe", "sweep")  # sets whose runs count different events, and are aligned by progress
 _MOST_ROWS = 1000  # of intervals; of more, neighbours are added up
@@ -197,7 +197,9 @@ def _without_aliases(made, per, table):
     return replace(made, X=kept, aliases=made.X[names], alias_rules=rules, holdout=holdout)
 
 
-def find_aliases(X, ipc, *, per=IPC.per, table=None):
+def find_aliases(
+    X: pd.DataFrame, ipc: pd.Series, *, per: str = IPC.per, table: pd.DataFrame | None = None
+) -> pd.Series:
     """Find the events that are IPC under another name, and the rule by which each is.
 
     Parameters

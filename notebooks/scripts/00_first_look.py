@@ -17,7 +17,7 @@
 #
 # Instructions per cycle (IPC) show how fast a program runs, but not why it is not faster. *Top-down analysis* (Yasin, ISPASS 2014) explains this from a few hardware events. It divides the capacity of the pipeline into one used and three lost shares, and the largest lost share is the first thing to work on.
 #
-# This notebook of the package cmlib applies the method to every selected program. Nothing is fitted or trained, so it is a good notebook to read first. The recordings are this project's own, not Yasin's.
+# This notebook of the package cmlib applies the method to every selected program. Nothing is fitted or trained, so it is a good notebook to read first. The recordings that come with it are this project's own, not Yasin's.
 
 # %% [markdown] tags=["answer"]
 # > **Answer** (the four programs recorded for this project, default parameters). The front end, which delivers instructions, is the largest loss in bzip2 (**42** to **43 %**), gcc (**52** to **53 %**) and wordcount (**36** to **38 %**). The programs use only **18** to **29 %** of the pipeline's capacity. In kmeans the front end and the back end take **32** to **34 %** each, and either may be larger. These are shares of whole runs, and phases differ: in the last phase of wordcount, the back end loses more (**35 %**) than the front end (**24 %**). The same holds for the last phase of kmeans (**36** and **28 %**). The four shares add up to **98.9** to **100.7 %** of the slots, although they come from three different runs. One run alone is not enough: the first run of each program, with twelve events beside instructions and cycles, tells the largest loss in **0** of 4 programs. All 29 runs tell it in **3** of them.
@@ -42,7 +42,7 @@ results, url = notebook.results, notebook.database
 # %% [markdown]
 # ## Data
 #
-# A recording holds the count of every event in each interval of a run, usually 0.1 s. A processor counts only a few events at a time, so each program was run several times with different events. Instructions and cycles were counted in every run.
+# A recording holds the count of every event in each interval of a run, usually 0.1 s. A processor counts only a few events at a time, so the programs that come with cmlib were run several times with different events. Instructions and cycles were counted in each of these runs.
 
 # %%
 programs = data.programs(url, program)

@@ -20,7 +20,7 @@
 # This notebook runs the algorithm on every program recorded in both ways (CounterMiner, Fig. 1, 2, 5 and 6, Table I). It then compares it with two other methods. *Straight lines* connect the counts of the times at which an event was on a counter. *Shrinkage* moves each count towards its neighbors in time. Simple rules, which every method has to beat, stand beside them.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, two multiplexed runs per program, default parameters). CounterMiner's cleaning hardly changes the error of multiplexed counts, which is **20.1 %** in the mean over all events, before and after. An error of 0 % means that a multiplexed run is as far from the exact runs as two exact runs are from each other. `instructions`, which was never multiplexed, has **10.3 %**, because runs differ. The cleaning (threshold n = 5, gaps as perf marks them) brings **7** of 48 pairs of a program and an event nearer to the exact runs and leaves most of the others as they are. Straight lines and shrinkage each bring **46** nearer. Neither is clearly better than the other. Neither is clearly better than a running mean of three samples, either: for that it would have to be nearer in all runs, and shrinkage is nearer in **7** of 8. Part of the gain is smoothing. These recordings have hardly any gaps. In a recording by others, multiplexed afterwards so that it has gaps, CounterMiner's filling lowers the error of four frequent events from **23** to **5 %** of the mean. For a rare event the cleaning does harm: replacing outliers leaves **16 %** of the true total. The paper also fills zeros, because it takes them for gaps; then the total is **35** times the true one.
+# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, two multiplexed runs per program, default parameters). CounterMiner's cleaning hardly changes the error of multiplexed counts, which is **20.1 %** in the mean over all events, before and after. An error of 0 % means that a multiplexed run is as far from the exact runs as two exact runs are from each other. `instructions`, which was never multiplexed, has **10.3 %**, because runs differ. The cleaning (threshold n = 5, gaps as perf marks them) brings **7** of 48 pairs of a program and an event nearer to the exact runs and leaves most of the others as they are. Straight lines and shrinkage each bring **46** nearer. Neither is clearly better than the other. Neither is clearly better than a running mean of three samples, either. A clearly better method would be nearer in all 8 runs; shrinkage is nearer in **7**. Part of the gain is smoothing. These recordings have hardly any gaps. In a recording by others, multiplexed afterwards so that it has gaps, CounterMiner's filling lowers the error of four frequent events from **23** to **5 %** of the mean. For a rare event the cleaning does harm: replacing outliers leaves **16 %** of the true total. The paper also fills zeros, because it takes them for gaps; then the total is **35** times the true one.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas
@@ -84,7 +84,7 @@ results.table(data, "data", "**Table.** Events and runs compared. The last three
               "`<not counted>`).", decimals=0)
 
 # %% [markdown]
-# The paper shows instruction-cache misses. This notebook also shows a second event, which multiplexing changes in all programs. To choose it, we take for each event the program in which its distance ratio (defined below) is smallest. The event for which this smallest ratio is largest is shown. Its error is larger than that of most events. The figure shows this second event.
+# The paper shows instruction-cache misses. This notebook also shows a second event, which multiplexing changes in all programs. It is the event whose distance ratio (defined below) is largest when each event is judged by the program in which its ratio is smallest. Its error is larger than that of most events. The figure shows this second event.
 
 # %%
 INSTRUCTION_CACHE_MISSES = ["ic_tag_hit_miss.instruction_cache_miss", "icache_64b.iftag_miss",
@@ -339,11 +339,14 @@ def compare_smoothing(program, method):
 
 
 tuned = set(repair.listed("tuning").query("set == 'own'")["file"].str.split("/").str[1])
-smoothing = pd.DataFrame([(name, "yes" if name in tuned else "no", clean.LABELS[method],
-                           *compare_smoothing(name, method))
-                          for name in programs for method in ("interpolate", "shrinkage")],
-                         columns=["program", "tuned on", "method", "multiplexed, cleaned",
-                                  "exact, smoothed as much"])
+rows = []
+for name in programs:
+    for method in ("interpolate", "shrinkage"):
+        is_tuned = name in tuned and method == "shrinkage"
+        rows.append((name, "yes" if is_tuned else "", clean.LABELS[method],
+                     *compare_smoothing(name, method)))
+smoothing = pd.DataFrame(rows, columns=["program", "tuned on", "method", "multiplexed, cleaned",
+                                        "exact, smoothed as much"])
 results.table(smoothing, "smoothing", "**Table.** Distance to OCOE after / before, median over "
               "events and runs. Where the exact counts gain as much, cleaning does no more than "
               "smooth. *Tuned on*: constants of shrinkage were set on recordings of this program, "
@@ -482,7 +485,7 @@ notebook.widget(panel, "explore", "**Figure.** The panel's first setting: the pr
 #
 # Our recordings have hardly any gaps. We therefore *replay* multiplexing on a recording by others (`a15-cbench`: cBench on an Arm Cortex-A15, all events counted all the time in slots of 0.5 s). Five events take turns, one per slot, and four slots make an interval. In every fifth interval an event has no turn, which is a gap. The hidden counts are the exact truth.
 #
-# `CID_WRITE_RETIRED` counts writes to the register that identifies the running process, as in a context switch. It happens in about 3 % of the slots. The notebook [repair](studies/repair.ipynb) leaves it out, because it replays only events that happen in at least half of the slots. The scores of that notebook therefore say nothing of rare events.
+# `CID_WRITE_RETIRED` counts writes to the register that identifies the running process, as in a context switch. It happens in about 3 % of the slots. The study [repair](studies/repair.ipynb) leaves it out, because it replays only events that happen in at least half of the slots. The scores of that notebook therefore say nothing of rare events.
 
 # %%
 RARE = "CID_WRITE_RETIRED"

@@ -120,8 +120,8 @@ found = pd.DataFrame({"event": closeness.index, "rule": alias_rules.to_numpy(),
                       "correlation": closeness.to_numpy()})
 closest = found.sort_values("correlation", ascending=False).drop_duplicates("rule")
 rules.insert(0, "example", closest.set_index("rule")["event"].reindex(rules.index))
-rules = rules.fillna(dict.fromkeys(programs, 0) | {"example": ""})
-rules = rules.astype(dict.fromkeys(programs, int))
+rules[programs] = rules[programs].fillna(0).astype(int)
+rules["example"] = rules["example"].astype(object).fillna("")
 results.table(rules.rename_axis("rule"), "aliases", "**Table.** Number of events that are "
               f"{explained.name} under another name, by rule, and of the events that are ranked. "
               f"The example is the event that correlates best with {explained.name}.")

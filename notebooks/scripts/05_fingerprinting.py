@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Fingerprinting: naming the bottleneck of each slice of a program
 #
-# **Question.** A decision tree is trained on small programs, each with one known bottleneck. Can it name the bottlenecks of other programs?
+# **Question.** Can a decision tree, trained on small programs with one known bottleneck each, name the bottlenecks of other programs?
 #
 # Yoo et al. (2012, called *the paper* here) write small programs, the *micro-benchmarks*. Each has a form with a bottleneck (**P**, pathological) and a healthy form (**N**). One form at one size of its data is a *case*. Runs are cut into *slices*. A decision tree learns the class of a slice from its event counts, and then names the class of each slice of other programs.
 #

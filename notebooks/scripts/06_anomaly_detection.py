@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Anomaly detection: is the new version slower, and why
 #
-# **Question.** A model learns only good runs of a program. Does it find the runs of a slow version better than a comparison of run times does, and does it name the cause?
+# **Question.** Does a model that learns only good runs of a program find the runs of a slow version better than a comparison of run times does, and does it name the cause?
 #
 # AutoPerf (Alam, Gottschlich and Muzahid, called *the paper* here) counts events in the functions that changed. It trains an *autoencoder*, a neural network, on runs of the old version. A run of the new version is anomalous if the network cannot reproduce its counts.
 #
