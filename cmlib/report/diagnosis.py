@@ -1,8 +1,9 @@
-"""The diagnosis of one run of a program (`cmlib diagnose`) as a single HTML page without other files.
+"""Write the diagnosis of one run of a program (`cmlib diagnose`) as a single HTML page without other files.
 
-Of a measured run, slices (short stretches) have a class that says what limits them; of a run simulated by Valgrind,
-phases (stretches that are alike) have estimated cycles by cause. Both functions take an answer (dict) and what it was
-made of, and return HTML (str); these are not checked.
+The page of a measured run shows its slices (short stretches), each with a class that says what limits it. The page of
+a run simulated by Valgrind shows its phases (stretches with similar counts), with estimated cycles by cause. Both
+functions take an answer (dict) and the profile that it was made from, and return HTML (str). They do not check their
+arguments.
 """
 
 import io
@@ -18,11 +19,11 @@ from cmlib.report.page_filters import page_template
 
 
 def diagnosis_page(answer, profile, trained):
-    """The HTML page (str) of a measured program: its slices and phases by class, and what to do about them.
+    """Return the HTML page (str) of a measured program: its slices and phases by class, and what to do about them.
 
-    `answer` is the dict of :func:`cmlib.experiments.diagnosis.answer_measured`, `profile` the Profile that it was
-    made from (class and IPC of each slice), `trained` the Fingerprints (recordings of micro-benchmarks) that the
-    classifier was trained on, of which only the number of runs and of events and the processor are named.
+    `answer` is the dict of :func:`cmlib.experiments.diagnosis.answer_measured`. `profile` is the Profile that it was
+    made from (class and IPC of each slice). `trained` are the Fingerprints (recordings of micro-benchmarks) that the
+    classifier was trained on; the page names their processor, and the numbers of their runs and events.
     """
     about = (
         f"{answer['slices']} slices. Labelled by a decision tree over {sum(map(len, trained.meta['groups']))} "
@@ -34,10 +35,10 @@ def diagnosis_page(answer, profile, trained):
 
 
 def simulated_page(answer, profile):
-    """The HTML page (str) of a simulated run: its phases, and its counts with rates per 1,000 instructions.
+    """Return the HTML page (str) of a simulated run: its phases, and its counts with rates per 1,000 instructions.
 
-    `answer` is the dict of :func:`cmlib.experiments.diagnosis.answer_simulated`, `profile` the SimulatedProfile that
-    it was made from (counts by interval, and phases).
+    `answer` is the dict of :func:`cmlib.experiments.diagnosis.answer_simulated`. `profile` is the SimulatedProfile
+    that it was made from (counts by interval, and phases).
     """
     events, totals = simulated_events(), profile.counts.sum()
     table = events.assign(count=totals, rate=1000 * totals / totals["sim.instructions"])
@@ -49,7 +50,7 @@ def simulated_page(answer, profile):
 
 
 def _fill(page, figure, **values):
-    """HTML (str): the template `page` (name of its file), with a figure as SVG and `values` filled in."""
+    """Fill a figure (as SVG) and `values` into the template `page` (name of its file); return the HTML (str)."""
     file = io.BytesIO()
     figure.savefig(file, format="svg", bbox_inches="tight", metadata={"Date": None})
     svg = re.sub(r"^.*?(?=<svg)", "", file.getvalue().decode(), flags=re.S)

@@ -31,14 +31,28 @@ _LEAVES_OUT = {error.__name__ for error in (NothingRecordedError, UnfitRecording
 
 
 def execute(notebook, parameters, folder, pages):
-    """Execute a notebook; `folder/NAME` then has its results, the executed notebook (NAME.ipynb) and its page
-    (NAME.html).
+    """Execute a notebook, and keep it and its page beside its results.
 
-    `notebook` and `folder` (of a profile's results) are Paths, `parameters` a dict of values by name, `pages` the
-    names of the notebooks that have a page in the folder or get one in this run.
-    NothingRecordedError if the notebook raises that or UnfitRecordingError; NotebookError if another cell fails (the
-    notebook is kept as far as it came, NAME.failed.ipynb), it saved no results, the kernel dies or can't be started,
-    or nothing can be written.
+    `folder/NAME` then contains the results, the executed notebook (NAME.ipynb) and its page (NAME.html).
+
+    Parameters
+    ----------
+    notebook : Path
+        Its .ipynb file.
+    parameters : dict
+        Values by name.
+    folder : Path
+        Results of a profile.
+    pages : collection of str
+        Names of the notebooks that have a page in the folder, or get one in this run.
+
+    Raises
+    ------
+    NothingRecordedError
+        If the notebook raises it or an UnfitRecordingError.
+    NotebookError
+        If a cell fails for another reason (the cells executed so far are kept in NAME.failed.ipynb), the notebook
+        saves no results, the kernel dies or can't be started, or nothing can be written.
     """
     draft, unfinished = folder / f"{notebook.stem}.partial.ipynb", failed_notebook(folder, notebook.stem)
     try:
@@ -72,7 +86,7 @@ def execute(notebook, parameters, folder, pages):
 
 
 def remove_answer(notebook):
-    """Remove the cells tagged ``answer`` from a notebook's file (path): they are about cmlib's own recordings."""
+    """Remove the cells tagged ``answer`` from a notebook's file (path): they describe cmlib's own recordings."""
     node = nbformat.read(notebook, as_version=4)
     node, _ = TagRemovePreprocessor(remove_cell_tags={"answer"}).preprocess(node, {})
     nbformat.write(node, notebook)
@@ -118,8 +132,9 @@ def _execute_with_kernel(notebook, draft, parameters, folder):
 
 
 def _explain(notebook, error, unfinished):
-    """The message (str) for a cell that failed: its first line, the error, and where the `unfinished` notebook
-    (path) is.
+    """Return the message (str) for a cell that failed.
+
+    It contains the cell's first line, the error, and the path of the `unfinished` notebook.
     """
     first = next((line for line in error.source.splitlines() if line.strip()), "")
     return (

@@ -20,7 +20,7 @@ _OVERLINE = re.compile(r'<mover>(<mrow>(?:(?!<mover>).)*?</mrow>)<mo accent="tru
 
 
 def draw_formulas(markdown):
-    """The text `markdown` (str) with MathML in place of TeX between dollars (``$…$``, ``$$…$$``); code is unchanged.
+    """Replace TeX between dollars (``$…$``, ``$$…$$``) by MathML in a Markdown text (str); code is unchanged.
 
     TeX that can't be read raises the errors of latex2mathml's ``convert``.
     """
@@ -28,7 +28,7 @@ def draw_formulas(markdown):
 
 
 def _draw(match):
-    """MathML (str) of the formula in a match of `_PARTS`; a match of code unchanged."""
+    """Return the MathML (str) of the formula in a match of `_PARTS`; return a match of code unchanged."""
     if match["code"]:
         return match["code"]
     # The converter takes `\\Big(`, but not `\\Big\\{`.
@@ -40,12 +40,12 @@ def _draw(match):
 
 
 def _raise_prime(match):
-    """A prime as a letter that stands high in any font, behind its base: MathML for a match of `_PRIME`."""
+    """Write a prime as a letter that is high in any font, behind its base: MathML for a match of `_PRIME`."""
     element = f"m{match[1] or 'row'}"
     return f"<{element}>{match[2]}</{element}><mtext>ʹ</mtext>"
 
 
 def _join_letters(match):
-    """Three or more letters, or two with an index, as one name: MathML for a match of `_WORD`."""
+    """Write three or more letters, or two with an index, as one name: MathML for a match of `_WORD`."""
     letters = re.sub(r"</?mi>", "", match[4] or match[1] + match[3])
     return f'{match[2] or ""}<mi class="word">{letters}</mi>'

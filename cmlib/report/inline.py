@@ -1,8 +1,8 @@
-"""The Markdown that captions, findings and notes may hold (bold, emphasis, code), as HTML or as plain text.
+"""Convert the Markdown of captions, findings and notes (bold, emphasis, code) to HTML or to plain text.
 
-:func:`to_html` and :func:`strip_markup` take a str and give one. Names of events and programs stand in these
-sentences, and come from files that may be anybody's: what looks like HTML or a link in them stays text. Nothing is
-refused: marks without an end stay text.
+:func:`to_html` and :func:`strip_markup` take and return a str. These sentences contain names of events and programs
+from files that anybody may have written, so HTML and links in them stay text. Marks without an end stay text, too; no
+error is raised.
 """
 
 import html
@@ -18,17 +18,28 @@ _MARK = re.compile(
 
 
 def to_html(text):
-    """HTML (str) of a sentence in Markdown (`text`): bold, emphasis and code become elements, all else is escaped."""
+    """Convert a sentence in Markdown to HTML (str): bold, emphasis and code become elements, all else is escaped."""
     return _write(text, html.escape, lambda tag, inner: f"<{tag}>{inner}</{tag}>")
 
 
 def strip_markup(text: str) -> str:
-    """A sentence in Markdown (`text`) as plain text (str), without its marks for bold, emphasis and code."""
+    """Convert a sentence in Markdown to plain text.
+
+    Parameters
+    ----------
+    text : str
+        May contain bold, emphasis and code.
+
+    Returns
+    -------
+    str
+        Without the marks of these.
+    """
     return _write(text, str, lambda tag, inner: inner)
 
 
 def _write(text, literal, element):
-    """The sentence with `literal` applied to text, and `element` (tag, content) to what is marked."""
+    """Convert a sentence: apply `literal` to its text, and `element` (tag, content) to its marked parts."""
     parts, end = [], 0
     for mark in _MARK.finditer(text):
         tag = next(tag for tag in ("code", "strong", "em") if mark[tag] is not None)

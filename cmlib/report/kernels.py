@@ -1,7 +1,7 @@
 """Start Jupyter kernels by forking a process that has loaded the libraries, as loading them takes seconds.
 
-After :func:`prepare`, Papermill's kernels in this process are such; :func:`kill_all` ends them. InterpreterError if
-this Python can't be started as another process; what else goes wrong is raised by Jupyter's client.
+After :func:`prepare`, Papermill starts its kernels that way; :func:`kill_all` ends them. InterpreterError if this
+Python can't be started as another process; Jupyter's client raises all other errors.
 """
 
 import contextlib
@@ -26,10 +26,9 @@ _forked.set_forkserver_preload(yaml_beside(__file__))
 
 
 def prepare():
-    """Start the process to fork from, and let Jupyter's client start this process's kernels by
-    :class:`ForkedKernel`.
+    """Start the process to fork from, and make Jupyter's client start kernels by :class:`ForkedKernel`.
 
-    Called once, before the first kernel. InterpreterError if the process can't be started.
+    Call it once, before the first kernel. InterpreterError if the process can't be started.
     """
     # Multiprocessing does not say that it could not start its server; whoever connects to it is refused then.
     check_interpreter(os.fsdecode(multiprocessing.spawn.get_executable()))
@@ -42,7 +41,7 @@ def prepare():
 
 
 def kill_all():
-    """Kill the kernels that this process has started, whatever they compute."""
+    """Kill the kernels that this process has started, even if they are computing."""
     for child in multiprocessing.active_children():
         if isinstance(child, _Kernel):
             child.kill()
@@ -55,10 +54,9 @@ class ForkedKernel(LocalProvisioner):
     """
 
     async def launch_kernel(self, cmd, **kwargs):
-        """Start a kernel by the command line `cmd` (list of str), of which the kernel's own arguments are taken.
+        """Start a kernel with the arguments in the command line `cmd` (list of str), and return its connection (dict).
 
-        Jupyter's client calls it, with the variables ``env`` and the working directory ``cwd``; returns the kernel's
-        connection (dict).
+        Jupyter's client calls it, with the variables ``env`` and the working directory ``cwd``.
         """
         arguments = cmd[cmd.index("ipykernel_launcher") + 1 :]
         self.process = _Kernel(target=_serve, args=(arguments, kwargs["env"], kwargs.get("cwd")))
@@ -73,11 +71,11 @@ class _Kernel(_forked.Process):  # type: ignore[name-defined]
     stdin = stdout = stderr = None
 
     def poll(self):
-        """Exit code (int) of the process; None while it runs."""
+        """Return the exit code (int) of the process; None while it runs."""
         return self.exitcode
 
     def wait(self):
-        """Wait until the process ends; its exit code."""
+        """Wait until the process ends, and return its exit code."""
         self.join()
         return self.exitcode
 

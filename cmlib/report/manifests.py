@@ -35,7 +35,7 @@ _FAILED = ".failed.ipynb"
 
 @dataclass(frozen=True)
 class Manifests:
-    """The results in a profile's folder, and what there is of notebooks without results.
+    """The results in a profile's folder, and notes on the notebooks without results.
 
     Attributes
     ----------
@@ -57,9 +57,9 @@ class Manifests:
 
 
 def place_of(profile, parameters):
-    """A profile's folder among all results (str): ``paper``, or ``live/gcc``, ``live/bzip2,gcc``, ``live/all``.
+    """Return a profile's folder among all results (str): ``paper``, or ``live/gcc``, ``live/bzip2,gcc``, ``live/all``.
 
-    `profile` is its name, or a path of parameters. `parameters` (dict) tell the program of a live report.
+    `profile` is its name, or a path of parameters. `parameters` (dict) contain the program of a live report.
     """
     if profile != BY_PROGRAM:
         return Path(profile).resolve().name  # of a folder that is elsewhere, its name alone
@@ -69,13 +69,39 @@ def place_of(profile, parameters):
 
 
 def command_of(place: str) -> str:
-    """The command line (str) that makes the results in a folder, `place` being its name: ``paper`` or ``live/gcc``."""
+    """Return the command line that makes the results in a folder.
+
+    Parameters
+    ----------
+    place : str
+        Name of the folder, such as ``paper`` or ``live/gcc``.
+
+    Returns
+    -------
+    str
+    """
     profile, _, program = place.partition("/")
     return command_of_report(program, profile) if program else command_line("cmlib", "run", profile)
 
 
 def read_manifests(folder: str | Path) -> Manifests:
-    """The Manifests of the notebooks in a profile's folder (path); all lists are empty where there is nothing."""
+    """Read the manifests of the notebooks in a profile's folder.
+
+    Parameters
+    ----------
+    folder : path
+        Results of a profile; it may be empty or missing.
+
+    Returns
+    -------
+    Manifests
+        All its lists are empty where there are no results.
+
+    Raises
+    ------
+    ValueError
+        If the note on a notebook that was left out can't be read.
+    """
     folder = Path(folder)
     left_out = [json.loads(read_file(file)) for file in sorted(folder.glob(f"*{_NOTE}"))]
     with_page = notebooks_with_pages(folder)
@@ -87,18 +113,19 @@ def read_manifests(folder: str | Path) -> Manifests:
     for place in sorted(filter(_holds_results, folder.glob("*/"))):
         try:
             if place.name not in hidden:
-                sections.append(_read(place))
+                sections.append(_read_manifest(place))
         except (OSError, ValueError) as error:
             message = f"its results can't be read ({error}); make them again: {command} {place.name}"
             damaged.append({"notebook": place.name, "title": place.name, "message": message})
-    failed = [_failed(file) for file in sorted(folder.glob(f"*{_FAILED}"))]
+    failed = [_describe_failed(file) for file in sorted(folder.glob(f"*{_FAILED}"))]
     return Manifests(sections, left_out, damaged, failed)
 
 
 def note_left_out(folder, notebook, title, message):
-    """Note in `folder` (of a profile's results, path) that a notebook was left out, as nothing is recorded for it.
+    """Write a note that a notebook was left out because nothing is recorded for it.
 
-    `notebook` is its name, `title` its heading, `message` says why (str). The notebook's next results remove the note.
+    `folder` (path) holds the results of a profile; `notebook` is the notebook's name, `title` its heading, and
+    `message` (str) says why it was left out. The notebook's next results remove the note.
     """
     entry = {"notebook": notebook, "title": title, "message": message}
     write_whole(_note(folder, notebook), json.dumps(entry))
@@ -110,49 +137,50 @@ def remove_note(folder, notebook):
 
 
 def page_address(notebook):
-    """Address (str) of a notebook's page in the folder of a profile's results; `notebook` is its name."""
+    """Return the address (str) of a notebook's page in a profile's folder; `notebook` is its name."""
     return f"{notebook}/{notebook}.html"
 
 
 def notebooks_with_pages(folder):
-    """Names (set of str) of the notebooks that have a page in a profile's folder (path)."""
+    """Return the names (set of str) of the notebooks that have a page in a profile's folder (path)."""
     # Subfolders are not listed, because they are renamed while notebooks run.
     subfolders = Path(folder).glob("*/")
     return {subfolder.name for subfolder in subfolders if (subfolder / f"{subfolder.name}.html").is_file()}
 
 
 def failed_notebook(folder, notebook):
-    """Path at which a notebook (name) whose cell failed is kept as far as it came, in a profile's folder (path)."""
+    """Return the path in a profile's folder at which a notebook (name) with a failed cell is kept."""
     return Path(folder) / f"{notebook}{_FAILED}"
 
 
 def remove_drafts(folder, notebook):
-    """Remove what a notebook (name) that did not end has left in a profile's folder (path): NAME.partial.ipynb and
-    the folder NAME.partial.
+    """Remove the drafts of a notebook (name) that did not end from a profile's folder (path).
+
+    These are NAME.partial.ipynb and the folder NAME.partial.
     """
     (Path(folder) / f"{notebook}.partial.ipynb").unlink(missing_ok=True)
     shutil.rmtree(Path(folder) / f"{notebook}.partial", ignore_errors=True)
 
 
 def _note(folder, notebook):
-    """Path of the note that a notebook was left out."""
+    """Return the path of the note that a notebook was left out."""
     return Path(folder) / f"{notebook}{_NOTE}"
 
 
-def _failed(file):
-    """The dict of a notebook that failed, by the file (Path) that is kept of it."""
+def _describe_failed(file):
+    """Return the entry (dict) of a notebook that failed; `file` is the Path of its unfinished notebook."""
     name = file.name.removesuffix(_FAILED)
     return {"notebook": name, "title": name, "message": f"as far as it came: `{file.name}`"}
 
 
 def _holds_results(place):
-    """Whether a folder (Path) holds the results of a notebook: False for unfinished ones and for other folders."""
+    """Return True if a folder (Path) contains the finished results of a notebook."""
     made = (place / "manifest.json", place / f"{place.name}.ipynb")
     return place.suffix != ".partial" and any(file.is_file() for file in made)
 
 
-def _read(place):
-    """The manifest (dict) in a notebook's folder; ValueError if it is of another version."""
+def _read_manifest(place):
+    """Read the manifest (dict) in a notebook's folder; ValueError if it is of another version."""
     manifest = json.loads(read_file(place / "manifest.json"))
     if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
         raise InputError("manifest.json is of another version of cmlib")

@@ -26,7 +26,7 @@ __all__ = ["begin"]
 
 @dataclass(frozen=True)
 class Notebook:
-    """What a notebook's cells use.
+    """The results, workers and settings that a notebook's cells use.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Notebook:
 
     @property
     def of_program(self):
-        """True if it runs for the report of a user's own programs (profile ``live``), which shows nothing else."""
+        """True in the profile ``live``, whose report shows a user's own programs alone."""
         return self.settings["profile"].split("/")[0] == BY_PROGRAM
 
     @property
@@ -97,12 +97,12 @@ class Notebook:
 
         UnknownProcessorError (a ValueError) if no processor has that name.
         """
-        told = self.settings["processor"]
-        return told and processors.find(told)
+        name = self.settings["processor"]
+        return processors.find(name) if name else ""
 
     @cached_property
     def database(self):
-        """URL (str) of the SQL store of recordings, which is first brought up to date (:func:`cmlib.io.store.refresh`).
+        """URL (str) of the SQL store of recordings, which is brought up to date first (:func:`cmlib.io.store.refresh`).
 
         NothingRecordedError if nothing is recorded.
         """
@@ -114,7 +114,7 @@ class Notebook:
 def begin(name: str, settings: dict, **parameters: object) -> Notebook:
     """Begin a notebook: ``notebook = begin("03_ranking", settings, program=program, step=step)``.
 
-    Its title and its question are read from its Markdown, what its parameters may be from its ``limits``.
+    Its title and question are read from its Markdown, and the limits of its parameters from its cell ``limits``.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ def write_stored_page(notebook, folder, pages, reason):
 
 
 def _export(source, node, page, pages, resources):
-    """Write one page; returns the documents (set of Path) to which it links.
+    """Write one page, and return the documents (set of Path) to which it links.
 
     `source` is the path of the notebook or document, from which its links lead.
     """
@@ -98,7 +98,7 @@ def _export(source, node, page, pages, resources):
 
 
 def _find_page(target, resources):
-    """The address (str) of the page for a link's target, "" if there is none.
+    """Return the address (str) of the page for a link's target, "" if there is none.
 
     `resources` (dict) has the path of the file with the link as `source`, and the names of notebooks with a page as
     `pages`. A document to which the link leads is added to its set `documents`.
@@ -130,7 +130,7 @@ def _list_files(folder):
 
 
 def _neighbors(name, pages):
-    """The previous and the next notebook in reading order that have a page: a dict of resources for the template."""
+    """Find the previous and the next notebook with a page, in reading order: a dict of resources for the template."""
     files = places.notebook_files()
     names = [other for other in files if other in pages or other == name]
     position = names.index(name)
@@ -144,7 +144,7 @@ def _neighbors(name, pages):
 
 @functools.cache
 def _exporter():
-    """The exporter of all pages, made once, as its templates take a fifth of a second to compile."""
+    """Make the exporter of all pages; only once, because its templates take a fifth of a second to compile."""
     return _PageExporter(exclude_input_prompt=True, exclude_output_prompt=True, template_file=str(_TEMPLATE))
 
 
@@ -153,7 +153,7 @@ class _PageExporter(HTMLExporter):
 
     @pass_context
     def markdown2html(self, context, source):
-        """HTML of Markdown (`source`, str), which nbconvert calls for prose and outputs with a `context`.
+        """Convert Markdown (`source`, str) to HTML; nbconvert calls it for prose and outputs, with a `context`.
 
         A link to a file that has no page becomes text.
         """

@@ -34,10 +34,10 @@ _KINDS = {int: "whole number", float: "number"}
 
 
 def read_cells(notebook):
-    """The cells of a notebook's file (path): a list of dicts as in the file, each also with its source as ``text``
-    (str).
+    """Read the cells of a notebook's file (path): a list of dicts.
 
-    ValueError if there is no such file, or it is no notebook.
+    They are as in the file, with the source added as ``text`` (str). ValueError if there is no such file, or it is no
+    notebook.
     """
     notebook = Path(notebook)
     try:
@@ -50,7 +50,7 @@ def read_cells(notebook):
 
 
 def read_heading(notebook):
-    """Title and question of a notebook (two str), from its Markdown.
+    """Read the title and the question of a notebook (two str) from its Markdown.
 
     The title is the first heading, or the file's name if there is none; the question is what follows
     ``**Question.**``, "" if there is none. ValueError if the file is no notebook.
@@ -102,8 +102,10 @@ def declared_parameters(notebook: str | Path) -> dict[str, Parameter]:
 
 
 def _read_limits(name, cells):
-    """The dict ``limits`` of a notebook: by parameter (low, high), a list of choices, or the dotted name of one in
-    cmlib."""
+    """Read the dict ``limits`` of a notebook.
+
+    By parameter, it has (low, high), a list of choices, or the dotted name of such a list in cmlib.
+    """
     for cell in cells:
         if cell["cell_type"] == "code" and (line := _LIMITS.search(cell["text"])):
             try:
@@ -125,7 +127,7 @@ class Parameter:
     comment : str
         The text behind ``#``.
     limits : tuple, list, str or None
-        (low, high) of a number, both allowed; a list of choices of a text, or the dotted name of such a list.
+        (low, high) of a number, both included; a list of choices of a text, or the dotted name of such a list.
     shared : bool
         True for a setting that many notebooks have.
     """
@@ -185,10 +187,10 @@ def check_parameters(notebook: str | Path, values: dict, where: str) -> None:
 
 
 def for_papermill(notebook, values):
-    """The parameters (dict) as Papermill puts them into a notebook: shared settings together in one dict,
-    ``settings``.
+    """Return the parameters (dict) as Papermill puts them into a notebook.
 
-    `notebook` is a path, `values` a dict of all values by name. ValueError if the notebook can't be read.
+    Shared settings are together in one dict, ``settings``. `notebook` is a path, `values` a dict of all values by
+    name. ValueError if the notebook can't be read.
     """
     shared = {name for name, parameter in declared_parameters(notebook).items() if parameter.shared}
     settings = {name: value for name, value in values.items() if name in shared}
@@ -197,9 +199,9 @@ def for_papermill(notebook, values):
 
 
 def unknown_parameter(name, known, where):
-    """The message (str) for a parameter that no notebook declares, with the nearest name that one does.
+    """Return the message (str) for a parameter that no notebook declares, with the nearest name that one does.
 
-    `known` are the names that there are; `where` (str) begins the message.
+    `known` are the declared names; `where` (str) begins the message.
     """
     hint = _nearest(name, known)
     others = f"; it takes {', '.join(known)}." if hint == "." else hint
@@ -234,7 +236,7 @@ def read_parameters(file: str | Path) -> dict:
 
 
 def parse_parameters(content, where):
-    """The parameters (dict) in the content (bytes) of a YAML file; empty if there is none.
+    """Parse the parameters (dict) in the content (bytes) of a YAML file; empty if there is none.
 
     ValueError, whose message begins with `where` (str), if it is no mapping of names, or has a name twice.
     """
@@ -278,15 +280,13 @@ def parse_value(text: str) -> object:
 
 
 def written(value):
-    """A value as text (str) for messages: at most 120 characters, without passwords."""
+    """Return a value as text (str) for messages: at most 120 characters, without passwords."""
     text = "a mapping" if isinstance(value, dict) else hide(_REPR.repr(value))
     return text if len(text) <= 120 else f"{text[:117]}…"
 
 
 def _load(content, where):
-    """YAML text as (tree of nodes, value that it stands for), both None if it is empty; ValueError if it can't be
-    read.
-    """
+    """Parse YAML text into (tree of nodes, value), both None if it is empty; ValueError if it can't be read."""
     try:
         loader = yaml.SafeLoader(content)
         node = loader.get_single_node()
@@ -297,7 +297,7 @@ def _load(content, where):
 
 
 def _choices(limits):
-    """A list of choices, which may be given as the dotted name of a collection, such as ``"cmlib.clean.METHODS"``."""
+    """Return a list of choices; `limits` may be the dotted name of one, such as ``"cmlib.clean.METHODS"``."""
     if isinstance(limits, str):
         module, _, name = limits.rpartition(".")
         return list(getattr(importlib.import_module(module), name))
@@ -305,6 +305,6 @@ def _choices(limits):
 
 
 def _nearest(name, known):
-    """The end of a message: ``; did you mean 'NAME'?`` with the nearest of the `known` names, or a full stop."""
+    """Return the end of a message: ``; did you mean 'NAME'?`` with the nearest known name, or a full stop."""
     near = difflib.get_close_matches(str(name), known, n=1)
     return f"; did you mean {near[0]!r}?" if near else "."

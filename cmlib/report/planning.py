@@ -55,7 +55,7 @@ class NotebookJob:
 
 
 def plan(profile, wanted=(), extra=None):
-    """A list of the NotebookJobs of a profile, by name.
+    """Return the notebooks that a profile runs, sorted by name.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def plan(profile, wanted=(), extra=None):
 
 
 def _chosen(profile, wanted):
-    """A dict of the names of notebooks to run to their YAML file of parameters, None where the profile has none."""
+    """Choose the notebooks to run: a dict from name to YAML file of parameters, None where the profile has none."""
     files = {file.stem: file for file in (places.params_dir() / profile).glob("*.yaml")}
     known = sorted({*_DEFAULTS, *(file.parent.name for file in places.params_dir().glob("*/*.yaml"))})
     if profile not in known and not files:
@@ -117,7 +117,7 @@ def _chosen(profile, wanted):
 
 
 def _job(name, file, profile, extra):
-    """The NotebookJob of the notebook `name`, its values checked; `file` is its YAML file (path) or None."""
+    """Make the NotebookJob of the notebook `name` and check its values; `file` is its YAML file (path) or None."""
     where = f"params/{profile}/{name}.yaml"
     notebook = places.notebook_files()[name]
     declared = parameters.declared_parameters(notebook)

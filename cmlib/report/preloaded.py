@@ -1,4 +1,4 @@
-"""What the process that kernels are forked from does beside its imports: importing this module starts Numba."""
+"""Start Numba in the process from which kernels are forked; importing this module does it."""
 
 import os
 
@@ -6,5 +6,5 @@ import numba
 
 # Else the debugger, which is imported next, prints a warning.
 os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
-# The first function initializes the compiler, which those need, too, that are read from a cache.
+# The first function initializes the compiler. Functions that are read from a cache need it, too.
 numba.njit(lambda: None)()

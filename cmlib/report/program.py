@@ -54,11 +54,12 @@ class ProgramCards:
         return "\n".join([style, *map(render_card, self.summaries)])
 
     def __repr__(self):
+        """Return the headline of each program, one per line."""
         return "\n".join(f"{summary['name']}: {summary['first']['headline']}" for summary in self.summaries)
 
 
 def summarize_source(recording: str | Path, *, processor: str | None = None) -> ProgramCards:
-    """Summarize the programs in a file, or a recorded program; see :func:`cmlib.summarize`."""
+    """Summarize the programs in a file, or a recorded program, as :func:`cmlib.summarize` does."""
     from cmlib.experiments.program_files import read_file, read_recorded
     from cmlib.experiments.summary import summarize_runs
     from cmlib.processors import machine_with

@@ -40,12 +40,15 @@ class Recordings(Sequence):
     recordings: tuple[Recording, ...]
 
     def __len__(self) -> int:
+        """Return the number of recordings."""
         return len(self.recordings)
 
     def __getitem__(self, position):
+        """Return the recording at a position (int), or a tuple of those in a slice."""
         return self.recordings[position]
 
     def __iter__(self) -> Iterator[Recording]:
+        """Iterate over the recordings."""
         return iter(self.recordings)
 
     def table(self) -> pd.DataFrame:
@@ -70,9 +73,11 @@ class Recordings(Sequence):
         return pd.DataFrame(rows, pd.Index(self.names, name="recording"))
 
     def _repr_html_(self) -> str:
+        """Return the table of the recordings as HTML."""
         return self.table().to_html(float_format="{:.2f}".format)
 
     def __repr__(self) -> str:
+        """Return the table of the recordings as text."""
         return self.table().to_string(float_format="{:.2f}".format)
 
 
@@ -104,14 +109,16 @@ class Comparison:
         return pd.DataFrame(self.result["times"])
 
     def _repr_markdown_(self) -> str:
+        """Return the comparison as Markdown."""
         return write_markdown(self.result)
 
     def __repr__(self) -> str:
+        """Return the comparison as text."""
         return write_text(self.result)
 
 
 def read_source(file: str | Path, *, format: str | None = None, processor: str | None = None) -> Recordings:
-    """Read the recordings in a file of counts; see :func:`cmlib.read`."""
+    """Read the recordings in a file of counts, as :func:`cmlib.read` does."""
     sources = read_recordings([Path(file)], machine_with(processor), format=format)
     recordings = tuple(
         make_recording(source.facts | {"note": source.note, "imported": True}, source.counts, source.running)
@@ -121,7 +128,7 @@ def read_source(file: str | Path, *, format: str | None = None, processor: str |
 
 
 def record_command(name: str, command: Sequence[str], *, wait: bool, **settings: Any) -> Recordings:
-    """Record a command, and read all runs of its sets; see :func:`cmlib.record`."""
+    """Record a command, and read all runs of its sets, as :func:`cmlib.record` does."""
     from cmlib.collect.record import Request, record_program
 
     if isinstance(command, str):
@@ -136,7 +143,7 @@ def record_command(name: str, command: Sequence[str], *, wait: bool, **settings:
 
 
 def compare_commands(old: str | Path, new: str | Path, **settings: Any) -> Comparison:
-    """Compare two commands or stored recordings; see :func:`cmlib.compare_programs`."""
+    """Compare two commands or stored recordings, as :func:`cmlib.compare_programs` does."""
     from cmlib.compare.comparison import compare_programs
 
     return Comparison(compare_programs(str(old), str(new), **settings))

@@ -102,7 +102,7 @@ def count_measured(items: pd.DataFrame) -> pd.Series:
     Parameters
     ----------
     items : DataFrame
-        As of :func:`reproduction`.
+        The result of :func:`reproduction`.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def count_measured(items: pd.DataFrame) -> pd.Series:
 
 
 def _describe_item(item, provenances, folder):
-    """Status, data, programs and record of an item (dict of str).
+    """Return the status, data, programs and record of an item (dict of str).
 
     `provenances` are those of its result, None if no notebook made it.
     """
@@ -170,9 +170,9 @@ def _describe_programs(item, n_programs, stand_ins):
 
 
 def _count_programs(folder, item):
-    """How many of the paper's programs, or of those measured in their place, a table of the results holds.
+    """Count the paper's programs, or those measured in their place, in a table of the results.
 
-    None if the item names no table, or the table or its column is missing.
+    Return None if the item names no table, or the table or its column is missing.
     """
     table, _, column = item.counted_in.partition(".")
     file = folder / f"{table}.csv"
@@ -189,5 +189,5 @@ def _count_programs(folder, item):
 
 
 def _plain_names(names):
-    """Set of the names of programs without underscores, as other spellings have them."""
+    """Return the set of the programs' names without underscores, because spellings differ in them."""
     return {name.replace("_", "") for name in names}

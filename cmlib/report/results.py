@@ -258,9 +258,9 @@ class Results:
         (self._draft / SUMMARIES).write_text(text + "\n", encoding="utf-8")
 
     def numbers(self) -> HTML:
-        """The numbers kept so far, beside those of the paper, as a table (IPython's HTML).
+        """Return the numbers kept so far, beside those of the paper, as a table (IPython's HTML).
 
-        Columns quantity, here (the value), unit, paper and note; those without content are left out. Whole numbers have
+        The columns are quantity, here (the value), unit, paper and note; empty columns are left out. Whole numbers have
         no decimals.
         """
         columns = ["name", "value", "unit", "paper", "note"]
@@ -272,7 +272,7 @@ class Results:
     def save(self) -> None:
         """Write the manifest, and move the results to their place, where they replace those of an earlier run.
 
-        Returns a line with the versions of the libraries they were made with (IPython's HTML). Called once, last.
+        Call it once, at the end. It returns a line with the versions of the libraries (IPython's HTML).
         """
         libraries = {name: importlib.metadata.version(name) for name in _STACK}
         self._record["origin"] = strip_markup(_warning(provenances_read()))
@@ -360,12 +360,12 @@ def _describe_provenance(provenance):
 
 
 def _has_named_index(frame):
-    """Whether a DataFrame's index has a name, or several levels."""
+    """Return True if a DataFrame's index has a name, or several levels."""
     return frame.index.name is not None or frame.index.nlevels > 1
 
 
 def _html(frame, decimals, *, whole_as_counts=False):
-    """The frame as an HTML table, text on the left and numbers on the right.
+    """Return the frame as an HTML table, with text on the left and numbers on the right of their cells.
 
     With `whole_as_counts`, values that are whole numbers are written without decimals.
     """
@@ -388,7 +388,7 @@ def _formatter(decimals):
 
 
 def _bounds(figure):
-    """The bounding box of a figure [inches], whose layout is fixed here for all formats."""
+    """Fix the layout of a figure for all formats, and return its bounding box [inches]."""
     figure.set_dpi(_DPI)
     if engine := figure.get_layout_engine():
         engine.execute(figure)
@@ -399,5 +399,5 @@ def _bounds(figure):
 
 
 def _paragraph(text):
-    """A sentence as an HTML paragraph."""
+    """Return a sentence as an HTML paragraph."""
     return HTML(f"<p>{to_html(text)}</p>")

@@ -58,13 +58,12 @@ def run_profile(
 ) -> Path:
     """Regenerate a profile's results, and the page that shows them.
 
-    Every name and value is checked before the first notebook starts. Two notebooks
-    run at a time where there are processors for them; those that read the results
-    of others come last. The page is written anew whenever one has ended.
+    All names and values are checked before the first notebook starts. Two notebooks run at a time if there are enough
+    processors; those that read the results of others run last. The page is written again whenever a notebook ends.
 
-    A notebook for which nothing is recorded yet, or nothing that it can use, is left out,
-    if it was not named; the page and the last lines on standard error say so. What an earlier
-    run of it left stays in its folder, and is not shown until it runs again.
+    A notebook for which nothing is recorded yet, or nothing that it can use, is left out unless it was named. The page
+    and the last lines on standard error say so. The results of its earlier runs stay in its folder, and are not shown
+    until it runs again.
 
     Parameters
     ----------
@@ -92,10 +91,10 @@ def run_profile(
     ValueError
         If the profile, a notebook, a parameter's name or its value is unknown.
     CmlibError
-        If results can't be written, or another run is writing them; nothing has been run then.
+        If results can't be written, or another run is writing them; no notebook has run then.
     NothingRecordedError
-        If nothing is recorded for a notebook that was named, or for any; or of a program, in profile ``live``,
-        where nothing has been touched then.
+        If nothing is recorded for a notebook that was named, or for all notebooks; in profile ``live``, also if a
+        program is not recorded, before anything is written.
     NotebookError
         If cells failed, naming notebook, cell and error of each. Results of the
         other notebooks and of earlier runs stay.
@@ -156,9 +155,9 @@ def _write_first_page(jobs, folder, parameters):
 
 
 def _with_share(job, share, *, always):
-    """The NotebookJob with `share` worker processes for its notebook.
+    """Give a NotebookJob `share` worker processes for its notebook.
 
-    Unchanged if it has no parameter jobs, or the profile's file sets that, unless `always`.
+    It is returned unchanged if it has no parameter jobs, or if the profile's file sets that and `always` is False.
     """
     if "jobs" not in job.declared or ("jobs" in job.parameters and not always):
         return job
@@ -166,11 +165,10 @@ def _with_share(job, share, *, always):
 
 
 def _without_passwords(jobs):
-    """The NotebookJobs without passwords in URLs of databases, and a dict of the environment variable for the
-    password.
+    """Remove passwords from the NotebookJobs' URLs of databases, because Papermill would write them into notebooks.
 
-    The dict has PGPASSWORD, from which PostgreSQL's client reads it, or is empty: Papermill would write passwords
-    into notebooks. ValueError if the URLs have several passwords.
+    Return the jobs, and a dict with the environment variable PGPASSWORD, from which PostgreSQL's client reads the
+    password; it is empty if there is none. ValueError if the URLs have several passwords.
     """
     bare, passwords = [], set()
     for job in jobs:
@@ -273,7 +271,7 @@ def _executed(jobs, folder, n, pages):
 
 
 def _error(job, folder, pages):
-    """Execute a NotebookJob; returns the CmlibError that it raised, or None.
+    """Execute a NotebookJob, and return the CmlibError that it raised, or None.
 
     `pages` are names of notebooks with a page.
     """
