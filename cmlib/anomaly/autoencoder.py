@@ -187,7 +187,7 @@ class Autoencoder(BaseEstimator):
         return self
 
     def squared_errors(self, X: ArrayLike) -> np.ndarray:
-        """Squared difference of each counter from its reconstruction, in units of its scaled range.
+        """Compute the squared difference of each counter from its reconstruction, in units of its scaled range.
 
         Parameters
         ----------
@@ -218,7 +218,7 @@ class Autoencoder(BaseEstimator):
         return (decoded - 0.1) / 0.8 * self.range_ + self.low_
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
-        """Minus the reconstruction error: higher is more normal, as scikit-learn has it.
+        """Return the negative reconstruction error of each sample: higher is more normal, as in scikit-learn.
 
         Parameters
         ----------
@@ -231,7 +231,7 @@ class Autoencoder(BaseEstimator):
         return -self.squared_errors(X).sum(axis=1)
 
     def length_change(self, X: ArrayLike) -> np.ndarray:
-        """By which share the length of each scaled sample changes when it is reconstructed (§5.7).
+        """Compute by which share the length of each scaled sample changes in the reconstruction (§5.7).
 
         Parameters
         ----------
@@ -264,8 +264,10 @@ class Autoencoder(BaseEstimator):
         return models
 
     def _checked_topologies(self):
-        """List of the topologies to try; a ValueError if one is not strictly falling from below the number of
-        counters."""
+        """Return the topologies to try.
+
+        Raises a ValueError if the widths of one do not fall strictly from below the number of counters.
+        """
         space = search_space(self.n_features_in_)
         topologies = space if self.topologies is None else list(map(tuple, self.topologies))
         for topology in topologies:
@@ -332,7 +334,10 @@ class PrincipalComponents(BaseEstimator):
         return self
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
-        """Minus the reconstruction error of each row of X: ndarray, shape (n_samples,); higher is more normal."""
+        """Return the negative reconstruction error of each row of X: ndarray, shape (n_samples,).
+
+        Higher is more normal, as in scikit-learn.
+        """
         check_is_fitted(self)
         x = (validate_data(self, X, dtype=np.float64, reset=False) - self.low_) / self.range_
         return -((x - self.pca_.inverse_transform(self.pca_.transform(x))) ** 2).sum(axis=1)

@@ -108,7 +108,7 @@ class FittedCluster:
 
 
 def fit_clusters(samples, clusters, model):
-    """List of a FittedCluster for each cluster: clones of `model` fitted to the samples of its functions.
+    """Fit a clone of `model` to the samples of each cluster's functions; return a list of FittedCluster.
 
     `samples` is a DataFrame, a column per counter, indexed by run and function; `clusters` a dict from function to
     number; `model` an unfitted Autoencoder, or another model with `fit` and `score_samples` (minus the reconstruction
@@ -125,12 +125,15 @@ def fit_clusters(samples, clusters, model):
 
 
 def cross_val_distances(samples, clusters, models, model, *, folds):
-    """Distance of each sample by models that were trained on the runs of the other folds only: ndarray, (n_samples,).
+    """Compute the distance of each sample by models that were trained on other runs: ndarray, shape (n_samples,).
 
-    It is the root of the reconstruction error over the threshold; above 1 a sample is anomalous. `samples` is a
-    DataFrame, a column per counter, indexed by run and function; `clusters` a dict from function to number; `models`
-    are the FittedClusters of all runs, whose topologies and thresholds the new ones have; `model` is the unfitted
-    Autoencoder. `folds` is the number of folds, at most one a run.
+    The runs are divided into `folds` folds, at most one per run; the models that score a fold are trained on the
+    other folds. The distance is the root of the reconstruction error over the threshold; above 1 a sample is
+    anomalous.
+
+    `samples` is a DataFrame, a column per counter, indexed by run and function. `clusters` is a dict from function
+    to number. `models` are the FittedClusters of all runs; the new models take over their topologies and
+    thresholds. `model` is the unfitted Autoencoder.
     """
     runs = samples.index.get_level_values("run")
     fold = runs % min(folds, runs.max() + 1)
@@ -146,10 +149,11 @@ def cross_val_distances(samples, clusters, models, model, *, folds):
 
 
 def distances(samples, clusters, models):
-    """Distance of each sample from its cluster's model: ndarray, root of the reconstruction error over the threshold.
+    """Compute the distance of each sample from its cluster's model: ndarray, shape (n_samples,).
 
+    The distance is the root of the reconstruction error over the threshold; above 1 a sample is anomalous.
     `samples` is a DataFrame indexed by run and function, `clusters` a dict from function to number, `models` a list
-    of FittedClusters (autoencoder and threshold). Above 1 a sample is anomalous.
+    of FittedClusters (autoencoder and threshold).
     """
     scaled, places = np.empty(len(samples)), _places(samples, clusters)
     for number, model in enumerate(models):
@@ -161,17 +165,17 @@ def distances(samples, clusters, models):
 
 
 def _of_topology(model, final):
-    """An unfitted clone of `model` with the topology of a FittedCluster, if it is an Autoencoder."""
+    """Return an unfitted clone of `model`; an Autoencoder gets the topology of the FittedCluster `final`."""
     topology = {"topologies": [final.autoencoder.topology_]} if isinstance(model, Autoencoder) else {}
     return clone(model).set_params(**topology)
 
 
 def _by_cluster(samples, clusters):
-    """List of the samples of each cluster."""
+    """Split the samples by cluster: a list of DataFrames."""
     places = _places(samples, clusters)
     return [samples[places == number] for number in range(max(clusters.values()) + 1)]
 
 
 def _places(samples, clusters):
-    """Number of each sample's cluster."""
+    """Return the cluster number of each sample."""
     return samples.index.get_level_values("function").map(clusters).to_numpy()

@@ -26,10 +26,10 @@ from cmlib.locations import LOCATION_COLUMNS
 
 
 def p_value_of_distance(distance, good):
-    """p-value (0-1) of a distance (float) that a run has, from the distances of good runs (array-like, not empty).
+    """Compute the p-value (0-1) of a run's distance (float) from the distances of good runs (array-like, not empty).
 
-    1 up to their median. Above it, excesses are taken as exponential with an unknown scale, which the good runs above
-    the median estimate.
+    Up to the median of the good runs it is 1. Above the median, the excess over it is assumed to be exponentially
+    distributed; its scale is estimated from the good runs above the median.
     """
     good = np.asarray(good, dtype=float)
     median = np.median(good)
@@ -290,7 +290,7 @@ class AutoPerf(BaseEstimator):
             raise InputError(f"rule {self.rule!r}: it can be 'distance' or 'any'")
 
     def _model(self, runs):
-        """The unfitted autoencoder to be cloned for each cluster, with seed and smallest range set."""
+        """Return the unfitted autoencoder that is cloned for each cluster, with its seed and smallest range set."""
         model = clone(Autoencoder() if self.autoencoder is None else self.autoencoder)
         model.set_params(random_state=self._seed)
         if model.get_params().get("smallest_range", 0) is None:
@@ -298,7 +298,7 @@ class AutoPerf(BaseEstimator):
         return model
 
     def _known(self, runs):
-        """Samples of runs as of :func:`gather`; a ValueError if a function was not in the good runs."""
+        """Gather the samples of runs; raise a ValueError if a function was not in the good runs."""
         check_is_fitted(self)
         samples = gather(runs, self.counters_)
         if unknown := set(samples.index.get_level_values("function")) - set(self.clusters_):
@@ -310,9 +310,9 @@ class AutoPerf(BaseEstimator):
 
 
 def vote(rankings):
-    """Numbers of the counters (array), sorted by how many samples rank them first, then second, and so on.
+    """Sort the counters (array of numbers) by how many samples rank them first, then second, and so on.
 
-    `rankings` is an array with a row per sample: numbers of the counters, the one with the largest part of the sample's
+    `rankings` has a row per sample: the numbers of the counters, the one with the largest part of the sample's
     error first.
     """
     n_counters = rankings.shape[1]

@@ -61,7 +61,7 @@ def reconstruct(layers, x):
 
 
 def _start(widths, seed):
-    """A model with zero biases and random weights: Glorot-uniform, four times as wide, as usual for sigmoids."""
+    """Make a model with zero biases and random weights: Glorot's uniform range times four, as is usual for sigmoids."""
     rng, parts = np.random.default_rng(seed), []
     for n_in, n_out in zip(widths, widths[1:], strict=False):
         limit = 4 * np.sqrt(6 / (n_in + n_out))
@@ -70,7 +70,7 @@ def _start(widths, seed):
 
 
 def _layers(model, widths):
-    """A model as a list of layers, as of :func:`reconstruct`."""
+    """Split a model into the list of layers that :func:`reconstruct` takes."""
     layers, first = [], 0
     for n_in, n_out in zip(widths, widths[1:], strict=False):
         weight, bias, back_bias, _ = np.split(model[first:], np.cumsum([n_in * n_out, n_out, n_in]))
@@ -81,7 +81,7 @@ def _layers(model, widths):
 
 @_compiled
 def _allocate_buffers(widths, batch_size):
-    """Arrays for the activations of encoder and decoder, (n_layers, n_features, batch_size), and for two gradients."""
+    """Allocate the activations of encoder and decoder, (n_layers, n_features, batch_size), and two gradients."""
     shape = (len(widths), widths[0], batch_size)
     activations = np.empty(shape, np.float32), np.empty(shape, np.float32)
     return *activations, np.empty(shape[1:], np.float32), np.empty(shape[1:], np.float32)
@@ -113,7 +113,7 @@ def _train_epochs(model, widths, x, orders, batch_size, learning_rate):
 
 @_compiled
 def _gradient(model, widths, count, encoded, decoded, grad, grad_next, gradient):
-    """Summed loss of the batch in `encoded[0]`; writes the derivative of its mean by the model to `gradient`."""
+    """Write the derivative of the mean loss by the model to `gradient`; return the summed loss of `encoded[0]`."""
     depth = len(widths) - 1
     starts = np.zeros(depth + 1, np.int64)
     for layer in range(depth):
@@ -154,8 +154,9 @@ def _gradient(model, widths, count, encoded, decoded, grad, grad_next, gradient)
 
 @_compiled
 def _product(weight, n_from, n_to, from_step, to_step, x, z, count):
-    """Write ``z[j] = sum over i of weight[i * from_step + j * to_step] * x[i]``: a product by a matrix or its
-    transpose.
+    """Write ``z[j] = sum over i of weight[i * from_step + j * to_step] * x[i]``.
+
+    This is a product by a matrix or by its transpose, depending on the steps.
     """
     for j in range(n_to):
         for s in range(count):
@@ -179,8 +180,10 @@ def _add_products(x, n_x, y, n_y, gradient, count):
 
 @_compiled
 def _sigmoid_backward(grad, activation, gradient, n, count):
-    """Convert `grad`, by a sigmoid's output, to that by its input, in place; write its sums to `gradient` of the
-    biases.
+    """Propagate a gradient back through a sigmoid, in place.
+
+    On entry `grad` is the derivative by the sigmoid's output, on exit that by its input. Its sums over the samples
+    are written to `gradient`, the derivative by the biases.
     """
     for i in range(n):
         total = np.float32(0)

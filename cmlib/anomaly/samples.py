@@ -40,10 +40,11 @@ def smallest_range(samples: pd.DataFrame) -> float:
 
 
 def usual_range(X, smallest_range):
-    """Usual range of each counter: its 5 % quantile, and the range from there to its 95 % quantile.
+    """Compute the usual range of each counter: from its 5 % quantile to its 95 % quantile.
 
-    `X` is an array of shape (n_samples, n_counters). Returns two arrays of shape (n_counters,), in the unit of X.
-    The range is at least `smallest_range`; at least 1e-6 if that is None, and above 0 anyway.
+    `X` is an array of shape (n_samples, n_counters). Returns two arrays of shape (n_counters,), in the unit of X:
+    the 5 % quantile and the width of the range. The width is at least `smallest_range`, or 1e-6 if that is None,
+    and always above 0.
     """
     low, high = np.quantile(X, [0.05, 0.95], axis=0)
     least = _PER_INSTRUCTION if smallest_range is None else smallest_range

@@ -190,7 +190,7 @@ class Reference:
 
 
 def _multiplexed(ocoe_runs, mlpx_runs):
-    """List of the events that a multiplexed run did not count all the time, and that two OCOE runs or more counted."""
+    """List the events that a multiplexed run did not count all the time, and that at least two OCOE runs counted."""
     counted = ((run, event) for run in mlpx_runs for event in run.counts if run.counts[event].notna().any())
     multiplexed = dict.fromkeys(event for run, event in counted if not run.running[event].ge(1).all())
     events = [event for event in multiplexed if len(_with(event, ocoe_runs)) > 1]
@@ -203,24 +203,24 @@ def _multiplexed(ocoe_runs, mlpx_runs):
 
 
 def _with(event, runs):
-    """List of the runs that counted an event."""
+    """List the runs that counted an event."""
     return [run for run in runs if event in run.counts and run.counts[event].notna().any()]
 
 
 def _ocoe_series(run, event):
-    """Series of an event in an OCOE run, with late readings divided in proportion to instructions."""
+    """Return the series of an event in an OCOE run; late readings are divided in proportion to instructions."""
     by = run.counts.get("instructions")
     return redistribute_delayed_counts(run.counts[[event]], run.running[[event]], by=by)[event]
 
 
 def _whole(series):
-    """A series of float64 without NaN and without a last interval that was cut short."""
+    """Return a series as float64, without NaN and without a last interval that was cut short."""
     whole = whole_intervals(lengths_by_ends(series.index))
     return series[whole].dropna().astype(np.float64)
 
 
 def _ratio(part, whole, nothing=0.0):
-    """part / whole; if the whole is 0, infinity, or `nothing` if both are 0."""
+    """Return part / whole; if the whole is 0, return infinity, or `nothing` if the part is 0 as well."""
     if whole == 0:
         return nothing if part == 0 else math.inf
     return float(part / whole)

@@ -105,7 +105,10 @@ def folded_error(dist_ref: float, dist_mea: float) -> float:
 
 
 def _series(values, which):
-    """Values as a contiguous array of float64; a ValueError on the `which` series if they are no finite series."""
+    """Return values as a contiguous array of float64; raise a ValueError if they are not a series of finite numbers.
+
+    `which` names the series in the message.
+    """
     values = np.ascontiguousarray(values, dtype=np.float64)
     if values.ndim != 1 or not len(values):
         raise InputError(f"the {which} series has shape {values.shape}; dtw needs a row of samples")
@@ -120,9 +123,9 @@ def _series(values, which):
 
 @numba.njit(cache=True)
 def _least_sum(a, b):
-    """Least sum of absolute differences over all warping paths, len(a) <= len(b).
+    """Find the least sum of absolute differences over all warping paths; len(a) <= len(b).
 
-    The table of partial sums is computed diagonal by diagonal, as the cells of one diagonal do not need each other.
+    The table of partial sums is computed diagonal by diagonal, because the cells of one diagonal are independent.
     """
     n, m = len(a), len(b)
     reversed_b = b[::-1].copy()

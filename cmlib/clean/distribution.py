@@ -29,9 +29,10 @@ def is_gaussian(values: np.ndarray) -> bool:
 
 
 def gaussian_statistic(values):
-    """Anderson-Darling statistic (float) of samples against a Gaussian of their own mean and standard deviation.
+    """Compute the Anderson-Darling statistic (float) of samples against a Gaussian with their mean and deviation.
 
-    `values` is an array, not empty, all finite; 0 if all are equal. Corrected for their number.
+    `values` is a finite, nonempty array; the statistic is 0 if all values are equal. It is corrected for the number
+    of values.
     """
     n, ordered = len(values), np.sort(values)
     if ordered[0] == ordered[-1]:

@@ -52,7 +52,7 @@ class Method:
 
 
 def _interpolate(values, running):
-    """Linear interpolation; without running shares, an interval was either counted all the time or not at all."""
+    """Interpolate linearly; without running shares, an interval counts as fully counted or not counted at all."""
     return interpolate(values, np.isfinite(values).astype(float) if running is None else running)
 
 
@@ -89,10 +89,10 @@ def clean_counterminer(values, running, *, n_gaussian=3.0, n_long_tail=5.0, k=5,
 
 
 def clean_as_printed(values, running, **options):
-    """CounterMiner's cleaning of one series without its running shares, which the paper does not use; returns an array.
+    """Clean one series as CounterMiner's paper does, without its running shares; return an array.
 
-    `values` is an array of counts (NaN where nothing was counted), all of whose zeros are taken as missing unless
-    it is below `true_zero_max` everywhere; `running` is ignored, `options` are those of :func:`clean_counterminer`.
+    `values` is an array of counts, NaN where nothing was counted. Zeros count as missing, unless all values are
+    below `true_zero_max`. `running` is ignored; `options` are those of :func:`clean_counterminer`.
     """
     return clean_counterminer(values, None, **options)
 
@@ -117,9 +117,9 @@ DISTINCT_METHODS = tuple(name for name, method in REGISTERED.items() if not meth
 
 
 def options_for(method, options):
-    """Of a dict of options, those (dict) that the method named `method` takes.
+    """Select from a dict of options those that the method named `method` takes (dict).
 
-    A TypeError for an option that no method takes, a KeyError if there is no such method.
+    Raises a TypeError for an option that no method takes, and a KeyError if there is no such method.
     """
     known = {option for registered in REGISTERED.values() for option in registered.options}
     if unknown := options.keys() - known:

@@ -104,7 +104,11 @@ def clean_series(
 
 
 def _checked(values, running, name):
-    """Running shares as an array, 0 where nothing was counted, or None if not known; raises errors of both inputs."""
+    """Check the values and running shares of one event, and return the shares.
+
+    Returns an array, 0 where nothing was counted; None if the running shares are not known. Raises the errors of
+    :func:`clean_series` for both inputs.
+    """
     finite = np.isfinite(values)
     if finite.sum() < FEWEST_SAMPLES:
         raise UnfitRecordingError(

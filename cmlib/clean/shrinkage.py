@@ -152,7 +152,11 @@ def estimate_counts(
 
 
 def _drop_impossible_counts(counts, running):
-    """Counts with late readings divided and impossible ones NaN, and running shares, 0 where nothing was counted."""
+    """Divide late readings among their intervals and drop impossible counts.
+
+    Returns two DataFrames: the counts, NaN where they are impossible, and the running shares, 0 where nothing was
+    counted.
+    """
     always = counts.columns[running.ge(1).mean() > 0.5]
     by = counts["instructions"] if "instructions" in always else None
     estimates = redistribute_delayed_counts(counts.astype(float), running, by=by)
@@ -163,11 +167,11 @@ def _drop_impossible_counts(counts, running):
 
 
 def _complete(values, share, filled, carriers, by_others, shared):
-    """One event's estimates and the variance of their errors, arrays of n_intervals.
+    """Estimate the counts of one event, and the variance of their errors: two arrays of shape (n_intervals,).
 
-    `values` are the counts and `filled` the same without NaN; `share` the running shares; `carriers` counts of events
-    that were counted all the time; `by_others` the prediction by events of other slots, or None; `shared` the share
-    (0-1) of the differences that those have in common.
+    `values` are the counts, and `filled` are the same without NaN; `share` are the running shares. `carriers` are
+    the counts of events that were counted all the time. `by_others` is the prediction by events of other slots, or
+    None; `shared` is the share (0-1) of the differences that they have in common.
     """
     unknown, seen = np.isnan(share).any(), np.isfinite(values)
     share = np.nan_to_num(share, nan=_UNKNOWN)
@@ -189,7 +193,11 @@ def _complete(values, share, filled, carriers, by_others, shared):
 
 
 def _level(values, carriers, by_others):
-    """Squared mean distance of the values from the nearest of several levels (means of neighbours), and this level."""
+    """Find the level (mean of neighbours) nearest to the values; return its squared mean distance, and the level.
+
+    The candidates are the neighbours of the counts, and those of the ratios to each carrier and to the prediction
+    by other events.
+    """
     levels = [_neighbours(values, _NEAR)]
     levels += [carrier * _neighbours(values / carrier, _NEAR) for carrier in carriers]
     levels += [] if by_others is None else [by_others * _neighbours(values / by_others, _AROUND)]
@@ -199,7 +207,7 @@ def _level(values, carriers, by_others):
 
 
 def _neighbours(values, reach):
-    """Mean of the `reach` samples on either side of each, without itself; the series is mirrored at its ends."""
+    """Average the `reach` samples on either side of each sample, without itself; mirror the series at its ends."""
     reach = min(reach, len(values) - 1)
     kernel = np.full(2 * reach + 1, 1 / (2 * reach))
     kernel[reach] = 0
@@ -207,16 +215,20 @@ def _neighbours(values, reach):
 
 
 def _noise(values, errors):
-    """Nugget of the variogram of mean absolute differences, squared, less `errors` standard errors; at least 0."""
+    """Estimate the nugget of a variogram: half the squared difference of values at distance 0.
+
+    Differences are absolute means, squared. The result is reduced by `errors` standard errors, and at least 0.
+    """
     lags = range(1, min(_LAGS, len(values) // 2) + 1)
     half = [np.abs(values[lag:] - values[:-lag]).mean() ** 2 / 2 for lag in lags]
     return max(min(2 * half[0] - half[1], *half) - errors * half[0] / np.sqrt(len(values)), 0.0)
 
 
 def _shared_with_other_slots(filled, slots, always):
-    """Dict from event to the largest correlation of its differences from neighbours with those of another slot's event.
+    """Measure how much of each event's changes is shared with events of other slots: a dict by event.
 
-    Squared for events that were counted all the time; 0 if there is no other slot.
+    The measure is the largest correlation of the differences from the mean of the neighbours; squared for events
+    that were counted all the time; 0 if there is no other slot.
     """
     apart = filled.apply(lambda event: event - _neighbours(event.to_numpy(), _NEAR))
     size = apart.abs().mean() * _MOST_RESIDUAL
@@ -228,9 +240,9 @@ def _shared_with_other_slots(filled, slots, always):
 
 
 def _variance(values, share, cut):
-    """Variance of the errors of each interval, from changes of the counts around it.
+    """Estimate the variance of the errors of each interval from changes of the counts around it.
 
-    `cut` is True if many intervals have no count; in these the variance is larger the farther the next count is.
+    `cut` is True if many intervals have no count. Their variance grows with the distance to the next count.
     """
     at, hidden = np.flatnonzero(share > 0), np.flatnonzero(share == 0)
     around = np.maximum(np.searchsorted(at, hidden), 1)
@@ -245,7 +257,7 @@ def _variance(values, share, cut):
 
 
 def _changes(values, lag):
-    """Half the squared change over a lag, to and from each sample, mean over the sample and its neighbours."""
+    """Average half the squared change over a lag, to and from each sample, over the sample and its neighbours."""
     half = (values[lag:] - values[:-lag]) ** 2 / 2
     window = np.ones(2 * _REACH + 1)
 
@@ -256,9 +268,10 @@ def _changes(values, lag):
 
 
 def _predict(logs, events, others):
-    """Dict from event to its counts as predicted by other events: ridge regression of `logs`, log1p of the counts.
+    """Predict the counts of events from other events: a dict by event.
 
-    The penalty is the one with the least leave-one-out error. Empty if there are too few intervals.
+    A ridge regression of `logs`, log1p of the counts, whose penalty has the least leave-one-out error. The dict is
+    empty if there are too few intervals.
     """
     events = [event for event in events if event in logs]
     if not events or len(logs) < _FEWEST:

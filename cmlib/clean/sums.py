@@ -36,7 +36,7 @@ def reconcile_sums(counts, variance, sums):
 
 
 def _project(estimates, variance, signs):
-    """Estimates (n_intervals, n_events) moved until ``signs @ estimates`` is 0; those that fall below 0 are set to 0.
+    """Move estimates (n_intervals, n_events) until ``signs @ estimates`` is 0; set those that fall below 0 to 0.
 
     `signs` has a row per sum: 1 for the whole, -1 for its parts.
     """
@@ -51,7 +51,10 @@ def _project(estimates, variance, signs):
 
 
 def _corrections(estimates, variance, signs):
-    """What to subtract in each interval (n_intervals, n_events) so that the sums hold, by weighted least squares."""
+    """Compute what to subtract from each estimate (n_intervals, n_events) so that the sums hold.
+
+    The corrections solve a least-squares problem that is weighted by the variances.
+    """
     spread = np.sqrt(np.einsum("se,te->ts", signs**2, variance))
     scaled = signs / np.where(spread > 0, spread, np.inf)[:, :, None]
     gaps = np.einsum("tse,te->ts", scaled, estimates)

@@ -41,11 +41,11 @@ class _Commands(click.Group):
     """
 
     def list_commands(self, ctx):
-        """Names of all commands (list of str), sorted."""
+        """List the names of all commands, sorted."""
         return sorted({*super().list_commands(ctx), *plugins.commands()})
 
     def get_command(self, ctx, cmd_name):
-        """The click command named `cmd_name`; None if there is none of that name."""
+        """Return the click command named `cmd_name`; None if there is none."""
         return super().get_command(ctx, cmd_name) or plugins.load_command(cmd_name)
 
     def format_commands(self, ctx, formatter):
@@ -88,9 +88,9 @@ class _Commands(click.Group):
 
 @contextlib.contextmanager
 def _ended_as_by_ctrl_c():
-    """During a ``with`` block, let SIGTERM and SIGHUP end this process as Ctrl-C does, so that it leaves nothing half.
+    """Let SIGTERM and SIGHUP end this process as Ctrl-C does, during a ``with`` block.
 
-    Ctrl-C is KeyboardInterrupt, for which files are removed and programs are ended. Signals that are ignored, as
+    Ctrl-C raises KeyboardInterrupt, on which files are removed and programs are ended. Signals that are ignored, as
     SIGHUP is under nohup, stay ignored.
     """
     numbers = []
@@ -107,13 +107,13 @@ def _ended_as_by_ctrl_c():
 
 
 def _first_sentence(command):
-    """The first paragraph (str) of a command's help, up to its first full stop, however long it is."""
+    """Return the first sentence (str) of a command's help, however long it is."""
     paragraph = " ".join(command.help.split("\n\n")[0].split())
     return paragraph.partition(". ")[0].removesuffix(".") + "."
 
 
 def _module(frame):
-    """Name of the module whose code a frame of a traceback runs."""
+    """Return the name of the module whose code a frame of a traceback runs."""
     return frame.f_globals.get("__name__", "?")
 
 
@@ -136,7 +136,7 @@ def _show(error):
 
 
 def _describe_bug(error):
-    """Text for the report of an unexpected error: the error, the modules and lines that it passed, and the command."""
+    """Describe an unexpected error for a report: the error, the modules and lines that it passed, and the command."""
     reached = [(_module(frame), line) for frame, line in traceback.walk_tb(error.__traceback__)]
     inside = [place for place in reached if place[0].startswith(_OURS)]
     lines = dict.fromkeys(f"{module}:{line}" for module, line in (*inside[-3:], reached[-1]))
@@ -172,4 +172,4 @@ def _drop_unwritten():
 )
 @click.version_option(package_name="cmlib")
 def main():
-    """Answers from hardware performance counters: record, clean, rank, explain."""
+    """Answer questions with hardware performance counters: record, clean, rank, explain."""

@@ -114,8 +114,9 @@ def _simulated(command, recorded, keep, *, every_blocks, caches, html, as_json):
 
 
 def _show(answer, as_json, html, page):
-    """Print an answer (dict) as text or JSON, and write the HTML that `page()` returns to the file `html`, if one is
-    named.
+    """Print an answer (dict) as text or JSON, and write its page as HTML.
+
+    `page()` returns the HTML, which is written to the file `html` if one is named.
     """
     from cmlib.io.archive import write_whole
 

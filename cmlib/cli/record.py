@@ -19,16 +19,19 @@ _SOURCES = (COUNTED, _SAMPLED, SIMULATED, _RUNNING)
 
 
 def _key_values(context, option, pairs):
-    """A click callback for texts KEY=VALUE (`pairs`): a dict of them; click.UsageError if one has no ``=``."""
+    """Parse texts KEY=VALUE (`pairs`) into a dict; a click callback.
+
+    Raises click.UsageError if one has no ``=``.
+    """
     if any("=" not in pair for pair in pairs):
         raise click.UsageError("--option takes KEY=VALUE.")
     return dict(pair.split("=", 1) for pair in pairs)
 
 
 def _numbers(context, option, pids):
-    """A click callback: numbers of processes with commas between (str or None) as a list of int; None if not given.
+    """Parse process numbers with commas between into a list of int, None if not given; a click callback.
 
-    click.UsageError if the text is something else.
+    Raises click.UsageError if the text is something else.
     """
     if pids is not None and not re.fullmatch(r"[1-9][0-9]{0,8}(,[1-9][0-9]{0,8})*", pids):
         raise click.UsageError(
@@ -147,7 +150,7 @@ def _count(name, recorded, *, note, wait, **settings):
 
 
 def _request(settings):
-    """The Request (what to count, and how) that the options (dict) make."""
+    """Make a Request (what to count, and how) from the options (dict)."""
     from cmlib.collect.record import Request
 
     keys = ("mode", "events", "passes", "interval_ms", "modifier", "set_name")
@@ -206,9 +209,9 @@ def _simulate(name, command, *, caches, **settings):
 
 
 def _program(name, command, *, program, scale, options, **_):
-    """The name to record under, and what to run: a command (list of str), or a Program of cmlib's.
+    """Return the name to record under, and what to run: a command (list of str), or a Program of cmlib's.
 
-    click.UsageError if there is neither or both, or options of a program come with a command.
+    Raises click.UsageError if there is neither or both, or if options of a program come with a command.
     """
     if program is None:
         if name is None or not command:

@@ -14,7 +14,7 @@ from cmlib.terminal import say, say_left_out
 
 
 def _find_processor(_context, _option, text):
-    """The name (str) of the processor that a value of `--processor` means; click.BadParameter if none is known."""
+    """Find the name of the processor that `--processor` asks for; raise click.BadParameter if it is not known."""
     from cmlib import processors
 
     try:
@@ -31,7 +31,7 @@ processor_option = click.option(
 
 
 def _find_format(_context, _option, name):
-    """The name (str) of a format of files; click.BadParameter if none is known by it."""
+    """Find the name of a file format; raise click.BadParameter if it is not known."""
     from cmlib.io.formats.registry import formats
 
     if name is not None and name not in formats():
@@ -121,7 +121,7 @@ def import_(name, files, about, counts, levels, processor, **known):
 
 
 def _recognised_tables(metas):
-    """A sentence on the event tables that name the events of runs whose processor is not known; "" if none does.
+    """Name the event tables of the runs whose processor is not known, in one sentence; "" if there are none.
 
     `metas` are the runs' metadata (dicts).
     """
@@ -134,8 +134,9 @@ def _recognised_tables(metas):
 
 
 def read_machine(file):
-    """The dict in a file that `cmlib doctor --json` wrote; click.BadParameter if the file is not JSON with an
-    object.
+    """Read a file that `cmlib doctor --json` wrote (dict).
+
+    Raises click.BadParameter if the file is not JSON with an object.
     """
     from cmlib.io.archive import ArchiveError, read_object
 
@@ -191,13 +192,13 @@ def fetch(name, listed, wanted):
 
 
 def _files(n):
-    """A number of files as words: "1 file", "2 files"."""
+    """Write a number of files as words: "1 file", "2 files"."""
     return "1 file" if n == 1 else f"{n} files"
 
 
 @click.group()
 def store():
-    """The database that is made from the recordings."""
+    """Manage the database that is made from the recordings."""
 
 
 @store.command(epilog="Example: cmlib store rebuild --url postgresql+psycopg://me@127.0.0.1/counters")

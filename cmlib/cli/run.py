@@ -54,9 +54,9 @@ def run(profile, notebooks, assignments, jobs, processor, as_json):
 
 
 def _parameter(text):
-    """Name and value of a notebook's parameter from NAME=VALUE, the value read as YAML: a tuple.
+    """Split NAME=VALUE into the name of a notebook's parameter and its value, which is read as YAML.
 
-    click.BadParameter if the text is something else.
+    Raises click.BadParameter if the text is something else.
     """
     name, equals, value = text.partition("=")
     if not (name and equals):

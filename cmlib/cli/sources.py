@@ -31,8 +31,10 @@ class BySource(click.Command):
         self.sources = sources
 
     def format_options(self, ctx, formatter):
-        """Write the options into the help, in a section for each source, one for those of several, and one for all
-        others.
+        """Write the options into the help, in sections.
+
+        Each source has a section for the options that go with it alone, options of several sources have one, and
+        all others have one.
         """
         sections = {"Options": [], "Options of several": []}
         for option in (param for param in self.get_params(ctx) if isinstance(param, click.Option)):
@@ -53,8 +55,9 @@ class _SourceOption(click.Option):
         self.sources = sources
 
     def get_help_record(self, ctx):
-        """The option's names and help (two str); of an option of several sources the help names the sources that
-        lack it.
+        """Return the option's names and help (two str).
+
+        The help of an option of several sources names the sources that do not take it.
         """
         names, text = super().get_help_record(ctx)
         others = [source for source in ctx.command.sources if source not in self.sources]
@@ -62,7 +65,7 @@ class _SourceOption(click.Option):
 
 
 def option(*names, sources, **settings):
-    """A decorator as :func:`click.option`, for an option that goes only with `sources` (tuple of str).
+    """Make a decorator like :func:`click.option` for an option that goes only with `sources` (tuple of str).
 
     `names` and `settings` are the arguments of click.option.
     """
@@ -70,10 +73,10 @@ def option(*names, sources, **settings):
 
 
 def choose_source(context, asked):
-    """The source (str) that the options given on the command line ask for, :data:`COUNTED` if none does.
+    """Return the source (str) that the options on the command line ask for; :data:`COUNTED` if none does.
 
-    `context` is click's, `asked` a dict of each source but COUNTED to whether its option was given. click.UsageError
-    if two were given, or an option that does not go with the source.
+    `context` is click's. `asked` maps each source but COUNTED to whether its option was given. Raises
+    click.UsageError if two were given, or an option that does not go with the source.
     """
     source, *others = [option for option, is_asked in asked.items() if is_asked] + [COUNTED]
     if len(others) > 1:
@@ -87,8 +90,7 @@ def choose_source(context, asked):
 
 
 def simulating_options(command):
-    """Decorate a function, before it becomes a click command, with the options of simulation: --simulate and the
-    caches'.
+    """Add the options of simulation (--simulate and the caches) to a function that becomes a click command.
 
     The function gets the argument `simulated`: None without --simulate, else a dict of Valgrind's names of caches
     (I1, D1, L2, LL) to ``SIZE,WAYS,LINE`` (None for this machine's).

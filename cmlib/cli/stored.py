@@ -13,19 +13,19 @@ from cmlib.terminal import one_line, say
 
 
 def recorded_names(ctx, param, incomplete):
-    """Names of the programs recorded that begin with `incomplete`, sorted (list of str)."""
+    """List the names of the recorded programs that begin with `incomplete`, sorted."""
     folders = sorted(places.recordings_dir().glob("*"))
     return [f.name for f in folders if f.name.startswith(incomplete) and any(f.glob("*.json"))]
 
 
 def profile_names(ctx, param, incomplete):
-    """Names of the profiles of notebooks that begin with `incomplete`, sorted (list of str)."""
+    """List the names of the notebooks' profiles that begin with `incomplete`, sorted."""
     folders = [folder.name for folder in places.params_dir().iterdir() if folder.is_dir()]
     return sorted(name for name in {*folders, "paper", "live"} if name.startswith(incomplete))
 
 
 def set_names(ctx, param, incomplete):
-    """Names of the public sets of recordings that begin with `incomplete` (list of str)."""
+    """List the names of the public sets of recordings that begin with `incomplete`."""
     from cmlib.io.public import sets
 
     return [name for name in sets().index if name.startswith(incomplete)]

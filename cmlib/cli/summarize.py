@@ -69,7 +69,7 @@ def summarize(recording, about, processor, interval_ms, counts, levels, format, 
 
 @contextlib.contextmanager
 def _progress(what):
-    """During a ``with`` block, show `what` and its time so far on stderr, once two seconds have passed."""
+    """Show `what` and the time so far on stderr during a ``with`` block, once two seconds have passed."""
     done = threading.Event()
 
     def show():
@@ -129,7 +129,7 @@ def read_programs(recording, machine, options=None, format=None, place=""):
 
 
 def _text(answer):
-    """A summary (dict of :func:`cmlib.topdown.summarize`) as text."""
+    """Render a summary (dict of :func:`cmlib.topdown.summarize`) as text."""
     import pandas as pd
 
     from cmlib.templates import template
@@ -146,15 +146,15 @@ def _text(answer):
 
 
 def _bar(row):
-    """A bar (str): full up to the lower bound of a share (dict of low and high [%]), hatched up to the upper one."""
+    """Draw a share (dict of low and high [%]) as a bar (str): full up to the lower bound, hatched to the upper."""
     least, most = (round(_WIDTH * row[end] / 100) for end in ("low", "high"))
     return "█" * least + "░" * (most - least)
 
 
 def _bars(categories):
-    """The categories (dicts) of top-down analysis with an indented name and a bar (str) that stands for all slots.
+    """Give each category (dict) of the top-down analysis an indented name and a bar (str) of all slots.
 
-    The bar is full as far as the category's lower bound, and hatched up to its upper bound.
+    The bar is full up to the category's lower bound, and hatched up to its upper bound.
     """
     depths = {"": -1}
     rows = []

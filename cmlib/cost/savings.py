@@ -88,9 +88,10 @@ def savings_without_misses(
 
 
 def _combined(name, by_event, n_runs, shares):
-    """The entry of one cache: medians over the runs for its best event, limited to the bounds in `shares` if given.
+    """Return the entry of one cache: medians over the runs for its best event, limited to the bounds in `shares`.
 
-    `by_event` has for each event what :func:`_estimate_from_run` returned of each run, with the running share.
+    `by_event` has for each event what :func:`_estimate_from_run` returned for each run, with the running share.
+    `shares` may be None.
     """
 
     def quality(event):

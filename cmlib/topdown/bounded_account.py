@@ -152,8 +152,19 @@ def bounds(
 
 
 class _Counted(NamedTuple):
-    """Categories that tables compute from the counts: their bounds, whether all of level 1 was counted, by how much its
-    sum differs from 1, and the error of that."""
+    """What the tables of categories give from the counts.
+
+    Attributes
+    ----------
+    bounds : list of Bound
+        Bounds of the categories that could be computed.
+    exact : bool
+        True if all of level 1 was counted.
+    gap : float
+        By how much the sum of level 1 differs from 1.
+    error : float
+        Error of that sum.
+    """
 
     bounds: list
     exact: bool
@@ -176,7 +187,7 @@ def _state(totals, costs, savings, ghz):
 
 
 def _missing(level, printed):
-    """What the printed shares of level 1 lack of all slots (float), or have too much (below 0); 0 if they add up."""
+    """Return what the printed shares of level 1 lack of all slots; below 0 if they exceed them, 0 if they add up."""
     missing = 1 - sum(level.values())
     is_whole = len(level) == 1 + len(LOSSES)
     is_short = is_whole and missing - printed.get(SIBLING, 0.0) >= _LIKE
@@ -184,7 +195,7 @@ def _missing(level, printed):
 
 
 def _bounds_by_tool(shares, level, stated, doubtful):
-    """The bounds where the tool printed shares: these shares with their rounding, and what the counts say."""
+    """Bound the categories by the shares that the tool printed, with their rounding, and by the counts."""
     is_whole = len(level) == 1 + len(LOSSES)
     gap = sum(level.values()) - 1 if is_whole else _LIKE  # what was not printed is not all that is left
     are_whole_percent = all(abs(100 * share - round(100 * share)) < 1e-6 for share in shares.values())
@@ -205,7 +216,7 @@ def _bounds_by_tool(shares, level, stated, doubtful):
 
 
 def _frame(low, high, stated):
-    """Bounds by category (dicts) as a DataFrame with each category's parent and the events that bound it directly."""
+    """Put bounds by category (dicts) into a DataFrame, with each category's parent and the events that bound it."""
     parents = _parents()
     events = {name: () for name in parents}
     for bound in stated:
@@ -217,7 +228,7 @@ def _frame(low, high, stated):
 
 
 def _beyond_errors(gap, error):
-    """The gap of level 1, or 0 if it is within the errors of the counts."""
+    """Return the gap of level 1, or 0 if it is within the errors of the counts."""
     return 0.0 if abs(gap) <= max(_LIKE, error) else gap
 
 
@@ -232,23 +243,23 @@ def _restarts(totals, costs):
 
 
 def _disputed(printed, low, high):
-    """Those of some printed shares that lie outside the bounds by the counts (all dicts by category)."""
+    """Select the printed shares that lie outside the bounds by the counts (all dicts by category)."""
     ends = {name: (low[name] - _LIKE, high[name] + _LIKE) for name in printed}
     return {name: share for name, share in printed.items() if not ends[name][0] <= share <= ends[name][1]}
 
 
 def _core_cycles(rates):
-    """Cycles of a core (0.5–1) in one of its threads', which share its slots while both run."""
+    """Return the core's cycles (0.5–1) per cycle of one of its two threads, which share its slots while both run."""
     counted = {spelling(event.rpartition(".")[2]): rate for event, rate in rates.items()}
     alone = counted.get("onethreadactive", np.nan) / (counted.get("refxclk") or np.nan)
     return 0.5 + 0.5 * min(alone, 1.0) if alone >= 0 else 1.0
 
 
 def surely_saved(savings):
-    """List of pairs: event of cache misses, and least share of the cycles (0–1) that is surely saved without them.
+    """List the events of cache misses with the least share of the cycles (0–1) that is surely saved without them.
 
-    `savings` is a list of dicts as :func:`cmlib.cost.savings_without_misses` returns it; rows that overstate or
-    give a reason against themselves, and those below 1 %, are left out.
+    `savings` is a list of dicts as :func:`cmlib.cost.savings_without_misses` returns it. Estimates that are too
+    high or have a reason against them are left out, as are those below 1 %. Returns a list of pairs (event, share).
     """
     sure = (row for row in savings if not row["overstates"] and not row["reason"] and row["low"] >= 1)
     return [(row["event"], row["low"] / 100) for row in sure]
@@ -261,11 +272,14 @@ _WITHOUT_STALLED = ("amd_zen2", "amd_zen3", "amd_zen4", "amd_zen5")
 
 
 def _doubtful(totals, costs):
-    """Tuple of the events that don't count what they are named after, which the bounds leave out.
+    """List the events that do not count what their names say; the bounds leave them out.
 
-    These are misses of the last level that are hardly any beside those that another event counts; perf's generic
-    stalled cycles on Zen 2 and later, if both were counted; and misses of L2 and L3 if there are many misses of the
-    L1D and hardly any of them is one of the L2, as where such events are not implemented.
+    These are:
+
+    - misses of the last level, if another event counts many times as many;
+    - perf's generic stalled cycles on Zen 2 and later, if both were counted;
+    - misses of L2 and L3, if there are many misses of the L1D and hardly any of the L2, which means that these events
+      are not implemented.
     """
     rates = {kind: {} for kind in ("L1D miss", "L2 miss", "L3 miss")}
     for event, rate in totals["rate"].items():
@@ -311,11 +325,11 @@ def _counted(totals, costs):
 
 
 def _with_slots_of_sum(steps):
-    """Rates (a row per step) with the sum of Linux's four top-down events as slots, by which Intel and perf divide
-    these.
+    """Replace the slots in rates (a row per step) by the sum of Linux's four top-down events.
 
-    Only where the sum is near the slots: as near as errors of the counts, or the tolerance of any sum, explain. The
-    processor itself rounds the four to 1/255 of the slots whenever they are read.
+    Intel and perf divide the four events by this sum. It replaces the slots only if it is near them: as near as
+    errors of the counts, or the tolerance of any sum, explain. The processor itself rounds the four to 1/255 of the
+    slots whenever they are read.
     """
     for table in linux_tables(steps):
         sums = account(steps, table).level().sum(axis=1)
@@ -326,9 +340,9 @@ def _with_slots_of_sum(steps):
 
 
 def _known_shares(computed, rates):
-    """Bounds by category, for those that were computed from counted events and not from cycles alone.
+    """Bound the categories that were computed from counted events, not from cycles alone: a dict by category.
 
-    The first row of `computed` has the shares, and each further row those with one event raised by its error.
+    The first row of `computed` has the shares; each further row has the shares with one event raised by its error.
     """
     at = computed.shares.iloc[0]
     error = np.sqrt(((computed.shares - at) ** 2).sum())
@@ -342,9 +356,9 @@ def _known_shares(computed, rates):
 
 
 def _instructions(totals, costs):
-    """List of one bound, of retired slots by the count of instructions; empty if they weren't counted.
+    """Bound the retired slots by the count of instructions: a list of one bound, empty without that count.
 
-    At least one op an instruction, but for those fused with a branch; at most two.
+    An instruction takes one or two slots, except that one fused with a branch takes none.
     """
     if "instructions" not in totals.index:
         return []
@@ -372,7 +386,7 @@ def _costs(totals, costs, ghz):
 
 
 def _parents():
-    """Dict from every category to its parent; "" for those of level 1."""
+    """Map every category to its parent; "" for those of level 1."""
     parts = common()["parts"] | common()["more"]
     return {part: "" if name == "all" else name for name, inside in parts.items() for part in inside}
 
@@ -414,9 +428,10 @@ def _tighten(stated, gap):
 
 
 def _range(form, name, low, high, least, most):
-    """Range (low, high) of one category by ``least <= sum of factor * category <= most``, given the others' ranges.
+    """Compute the range (low, high) of one category from a sum with other categories.
 
-    `form` has the factors, 1 or -1, by category.
+    The sum is ``least <= sum of factor * category <= most``; the others have the ranges `low` to `high`. `form` has
+    the factors, 1 or -1, by category.
     """
     sign = form[name]
     others = [(part, by) for part, by in form.items() if part != name]

@@ -80,7 +80,7 @@ class TopdownTable:
     widths: tuple[float, ...] = ()
 
     def parts(self, parent=""):
-        """List of each :class:`Category` that is a part of the category `parent` (name); of level 1 by default."""
+        """List each :class:`Category` that is a part of the category `parent` (name); by default those of level 1."""
         return [category for category in self.categories if category.parent == parent]
 
     @property
@@ -94,12 +94,12 @@ class TopdownTable:
         return {category.name: category.parent for category in self.categories if category.parent}
 
     def takes(self, events):
-        """List of those `events` (str) that a formula of the table names, in any spelling, with cycles and slots."""
+        """Select the `events` that a formula of the table names, in any spelling; cycles and slots among them."""
         named = set(map(spelling, [*self.events(), "topdown.slots", "cycles"]))
         return [event for event in events if spelling(event) in named]
 
     def events(self):
-        """Names (list of str) of all events in the formulas, each once."""
+        """List the names of all events in the formulas, each once."""
         formulas = [*self.slots, *(text for category in self.categories for text in category.formulas)]
         named = dict.fromkeys(name for text in formulas for name in names_in(text))
         return [name for name in named if name not in ("parent", "slots")]
@@ -151,7 +151,7 @@ def read_table(name: str) -> TopdownTable:
 
 
 def _from_file(name):
-    """The table out of a file under data/processors, which tools/make_processor_tables.py writes."""
+    """Make the table from a file under data/processors, which tools/make_processor_tables.py writes."""
     about = processors.read(name)
     categories = tuple(
         Category(row["name"], row["parent"], tuple(row["formulas"]), row["about"], row["advice"])
@@ -172,7 +172,7 @@ def _categories(described, parent, table):
 
 
 def _listed(formula):
-    """A tuple of the formulas of one or of a list."""
+    """Return a formula, or a list of formulas, as a tuple."""
     return tuple(formula) if isinstance(formula, list) else (formula,)
 
 
@@ -247,7 +247,7 @@ def evaluate(formula, values):
 
 
 def _value(node, values, formula):
-    """The value of a node of the formula's syntax tree, by `values` of its names; `formula` is for messages."""
+    """Compute a node of the formula's syntax tree from the `values` of its names; `formula` is for messages."""
     match node:
         case ast.Name(id=name) if name in values:
             return values[name]

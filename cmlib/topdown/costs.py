@@ -61,9 +61,9 @@ class Costs:
     metrics: dict
 
     def kind(self, event):
-        """Kind (str) of an event (name), such as ``L2 miss``; None if not known.
+        """Return the kind (str) of an event, such as ``L2 miss``; None if it is not known.
 
-        It is found by the event's name, or by the first pattern that matches it.
+        The kind is found by the event's name, or by the first pattern that matches it.
         """
         name = spelling(event)
         if name in self.kinds:
@@ -71,10 +71,11 @@ class Costs:
         return next((kind for pattern, kind in self.kinds.items() if fnmatchcase(name, pattern)), None)
 
     def cycles(self, text, ghz=None):
-        """Least and most cycles (two floats) of a cost as the files write it.
+        """Convert a cost to its least and most cycles (two floats).
 
-        `text` is a number, a formula of latencies' names and ``slot``, or ``any``, which has no limit (both are
-        infinite). `ghz` is the clock [GHz], by which nanoseconds become cycles; by default the processor's fastest.
+        `text` is the cost as the files write it: a number, a formula of latencies' names and ``slot``, or ``any``,
+        which has no limit (both results are infinite). `ghz` is the clock [GHz] that converts nanoseconds to
+        cycles; by default the processor's fastest.
         """
         values = {name: least + ns * (ghz or self.ghz) for name, (least, ns) in self.latency.items()}
         values["any"] = float("inf")
@@ -82,12 +83,12 @@ class Costs:
         return tuple(float(evaluate(str(text), values | {"slot": slot})) for slot in (min(slots), max(slots)))
 
     def charges(self, event):
-        """True if the kind of an event (name) costs cycles; on an unknown processor also if its kind is not known."""
+        """Return True if the kind of an event costs cycles; on an unknown processor also if its kind is not known."""
         kind = self.kind(event)
         return bool(common()["kinds"].get(kind)) or (kind is None and self.name == UNKNOWN)
 
     def most(self, event, ghz=None):
-        """The most cycles (float) that one event can cost; NaN if that is not known or has no limit.
+        """Return the most cycles (float) that one event can cost; NaN if that is not known or has no limit.
 
         `event` is its name, `ghz` the clock [GHz], by which nanoseconds become cycles; by default the processor's
         fastest.
@@ -98,13 +99,13 @@ class Costs:
 
 
 def known_costs():
-    """Sorted names (list of str) of the processors whose costs are known."""
+    """List the names of the processors whose costs are known, sorted."""
     names = {file.stem for file in (places.shipped("topdown") / "costs").glob("*.yaml")}
     return sorted(names - {"common", UNKNOWN} | {name for name in processors.known() if _costs_of(name)})
 
 
 def _costs_of(name):
-    """Costs in the file of a processor under data/processors; None if there are none."""
+    """Return the costs in the file of a processor under data/processors; None if there are none."""
     return processors.read(name)["costs"] if name in processors.known() else None
 
 
@@ -150,18 +151,22 @@ def _restart_of(name):
 
 @cache
 def common():
-    """Contents (dict) of data/topdown/costs/common.yaml, which hold for all processors.
+    """Read data/topdown/costs/common.yaml (dict), which holds for all processors.
 
-    Keys: parts and more (by category its parts), kinds (by kind of event, what it costs which categories), events
-    (kinds of perf's own events by name or pattern), restart (cycles that a misprediction costs, by the beginning of a
-    processor's name), kernel (microseconds that a fault or a switch takes) and rare (the most that categories take
-    where nothing bounds them).
+    Its keys:
+
+    - parts and more: the parts of each category;
+    - kinds: for each kind of event, what it costs which categories;
+    - events: kinds of perf's own events, by name or pattern;
+    - restart: cycles that a misprediction costs, by the beginning of a processor's name;
+    - kernel: microseconds that a fault or a switch takes;
+    - rare: the most that categories take where nothing bounds them.
     """
     return _read("common")
 
 
 def _read(name):
-    """Costs as a dict, out of a processor's file or else of data/topdown/costs."""
+    """Read costs as a dict, from a processor's file or else from data/topdown/costs."""
     if costs := _costs_of(name):
         return costs | {"table": name if processors.read(name)["categories"] else ""}
     return places.read_yaml(places.shipped("topdown") / "costs" / f"{name}.yaml")

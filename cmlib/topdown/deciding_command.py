@@ -8,10 +8,10 @@ from cmlib.shell import command_line, perf_stat, recorded_words
 
 
 def command_to_decide(verdict, metrics, are_listed, modifier, interval_ms, core):
-    """The command line of perf whose recording would decide what limits the program; "" if there is nothing to decide.
+    """Write the perf command whose recording would show what limits the program; "" if nothing is open.
 
-    It names the events that `verdict` lacks; or a metric group, from which perf computes level 1, if `are_listed` (the
-    recording machine's perf has it) or if no deciding events are known.
+    The command names the events that `verdict` lacks. It names a metric group, from which perf computes level 1, if
+    `are_listed` (the recording machine's perf has the group) or if no deciding events are known.
     """
     if verdict.decide and not are_listed:
         spelled = [_spelled(event, modifier, core) for event in ("instructions", "cycles", *verdict.decide)]
@@ -57,7 +57,7 @@ def command_to_separate(verdict, metrics, recording):
 
 
 def _spelled(event, modifier, core):
-    """An event as ``perf stat -e`` takes it: a name, or a dict of ``code`` and ``name`` where perf lacks the name."""
+    """Write an event (name, or dict of ``code`` and ``name``) as ``perf stat -e`` takes it."""
     if isinstance(event, str) and core:
         return f"{core}/{event}/{modifier}"
     if isinstance(event, str):

@@ -235,18 +235,18 @@ def _answer_without_cycles(utilization, words, lacks_cycles):
 
 
 def _utilization_details(utilization):
-    """Sentences on the kernel's share and its costs, where these are notable."""
+    """Describe the kernel's share and its costs, where these are notable (list of sentences)."""
     sentence = utilization.describe()
     return [*filter(None, [sentence]), *utilization.describe_costs()]
 
 
 def _known_costs(cycles):
-    """One sentence on each kind of event with a known cost."""
+    """Describe each kind of event with a known cost, in one sentence each."""
     return [event.describe() for share in cycles for event in share.events if event.high >= _NOTABLE]
 
 
 def _advise_on_costs(known, texts, bounded):
-    """Advice on known costs that are not surely small, the largest upper bound first.
+    """Advise on known costs that are not surely small, the largest upper bound first.
 
     `bounded` are entries of the account's advice, which name other losses with an upper bound.
     """
@@ -258,7 +258,7 @@ def _advise_on_costs(known, texts, bounded):
 
 
 def _advise(category, texts, at_most, cause=""):
-    """One entry of advice on a category, with the most that it can bring."""
+    """Make one entry of advice on a category, with the most that it can bring."""
     text = texts[category]
     action = text[0].lower() + text[1:].rstrip(".")
     sentence = f"{cause or category}: {action}"
@@ -269,7 +269,7 @@ def _advise(category, texts, at_most, cause=""):
 
 
 def _advise_separation(names, separate):
-    """Advice to run the command that separates losses; empty if there is none."""
+    """Advise to run the command that separates losses (list of one entry); empty if there is none."""
     if not separate:
         return []
     action = f"separate {names}"

@@ -64,14 +64,17 @@ def compare_phases(rows, run, costs, ghz):
 
 
 def _totals_by_phase(rows, counts, running):
-    """List of the totals over each phase's intervals, a frame each; empty if no cycles were counted."""
+    """Total the counts of each phase: a list of DataFrames; empty if no cycles were counted."""
     spans = rows[["start", "end"]].itertuples(index=False) if "cycles" in counts else ()
     inside = [(counts.index > start + _INSTANT) & (counts.index < end + _INSTANT) for start, end in spans]
     return [totals([(counts[within], running[within])]) for within in inside]
 
 
 def _changed_events(phase, reference):
-    """Events whose rates per cycle differ most between two phases, by more than their errors: dicts of event, times."""
+    """Find the events whose rates per cycle differ most between two phases, by more than their errors.
+
+    Returns a list of dicts of event and times (the ratio of the rates).
+    """
     rates, errors = (pd.DataFrame({"phase": phase[key], "of": reference[key]}) for key in ("rate", "error"))
     rates = rates[(rates > 0).all(axis=1) & (rates.max(axis=1) > _RARE)].drop(_CLOCKS, errors="ignore")
     times = rates["phase"] / rates["of"]

@@ -35,7 +35,7 @@ def describe_doubts(runs, hidden, uncounted, core, is_user, processor, level, ac
 
 
 def _others_table(runs, processor):
-    """Name of the processor whose table fits the counts, if it is another one than `processor`, or else ""."""
+    """Return the name of another processor than `processor` whose table fits the counts; "" if there is none."""
     if processor not in tables():
         return ""
     rates = totals(runs)["rate"]

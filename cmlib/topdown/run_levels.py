@@ -92,16 +92,16 @@ def levels(counts: pd.DataFrame, *, timed: bool = True) -> dict[str, float]:
 
 
 def _known_lengths(counts, timed):
-    """Lengths of the intervals [s]; NaN if the index is no time."""
+    """Return the lengths of the intervals [s]; NaN if the index is no time."""
     return interval_lengths(counts) if timed else np.full(len(counts), np.nan)
 
 
 def levels_of_runs(runs, printed, written, *, whole_runs):
-    """Medians over some runs, which are shown together: three dicts, of levels, miss ratios and all counts.
+    """Compute the medians over several runs: three dicts, of levels, miss ratios and all counts.
 
-    `runs` are counts and running shares of each (pairs of DataFrames), `printed` what the recording tool printed
-    (dict), taken where it can't be computed. `written` is that of :func:`miss_ratios`; with `whole_runs` a row is a
-    run, of which the time is known if ``duration_time`` was counted.
+    `runs` are the counts and running shares of each run (pairs of DataFrames). `printed` (dict) is what the
+    recording tool printed; it replaces or completes what the counts give. `written` is that of :func:`miss_ratios`.
+    With `whole_runs` a row is a run; its time is known if ``duration_time`` was counted.
     """
     timed = not whole_runs or all("duration_time" in counts for counts, _ in runs)
     each = [row for counts, _ in runs for row in (_rows(counts) if whole_runs else [counts])]
@@ -120,7 +120,7 @@ def _rows(counts):
 
 
 def _medians(by_run):
-    """Medians over the runs of what is known of each (dicts), as a dict; what is not finite is left out."""
+    """Compute the medians over the runs (dicts) of each quantity (dict); leave out what is not finite."""
     medians = pd.DataFrame([*by_run]).median().astype(float)
     return medians[np.isfinite(medians)].to_dict()
 
@@ -181,17 +181,17 @@ def series_phases(series: pd.Series) -> pd.DataFrame:
 
 
 def _bundles(n_rows):
-    """The number of the bundle that each row is in, of neighbouring rows that are cut together."""
+    """Number the bundles of neighboring rows that are cut together; return the bundle's number of each row."""
     return np.arange(n_rows) // max(1, -(-n_rows // _POINTS))
 
 
 def _first_rows(X, bundle):
-    """Numbers of the rows at which a phase starts; X has a row per bundle, and columns whose mean is 0."""
+    """Find the rows at which a phase starts (numbers); X has a row per bundle, and columns whose mean is 0."""
     return np.searchsorted(bundle, _phase_starts(X) if X.any() else [0])
 
 
 def _phase_starts(X):
-    """Numbers of the rows of X at which a phase starts, 0 first.
+    """Find the rows of X at which a phase starts (numbers), 0 first.
 
     Each cut removes more of the variation than noise would; rows within a phase may be correlated.
     """
@@ -207,9 +207,9 @@ def _phase_starts(X):
 
 
 def _long_run_variance(X, starts):
-    """Sum over X's columns of the variance within phases times (1 + r) / (1 - r), r the correlation of neighbours.
+    """Sum over X's columns the variance within phases times (1 + r) / (1 - r).
 
-    It stands for the noise of independent rows whose means vary as much (AR(1)).
+    r is the correlation of neighbors. The sum is the noise of independent rows whose means vary as much (AR(1)).
     """
     parts = [part - part.mean(axis=0) for part in np.split(X, starts[1:])]
     freedom = len(X) - len(parts)
@@ -221,9 +221,10 @@ def _long_run_variance(X, starts):
 
 
 def _total(values, cycles, share, cycles_error):
-    """An event's total in one run: (weighted sum of counts, of cycles, relative error, impossible intervals dropped).
+    """Total an event over one run, weighted by the running share.
 
-    Sums are weighted by the running share; (NaN, 0, 0, 0) if the event was never counted.
+    Returns a tuple: sum of the counts, sum of the cycles, relative error, and number of impossible intervals, which
+    are dropped; (NaN, 0, 0, 0) if the event was never counted.
     """
     possible = ~(values > MOST_PER_CYCLE * cycles)
     seen = np.isfinite(values) & np.isfinite(cycles) & possible & ~(share == 0)
@@ -239,9 +240,10 @@ def _total(values, cycles, share, cycles_error):
 
 
 def _noise(values, share, whole=None):
-    """Twice the relative standard error of the sum of an event's intervals, each counted for a share of its time.
+    """Estimate the error of the sum of intervals that were each counted for a share of the time.
 
-    By differences of neighbours: `values` are counts, or their residuals if `whole`, the sum of the counts, is given.
+    Returns twice the relative standard error, estimated from differences of neighbors. `values` are counts, or
+    their residuals if `whole`, the sum of the counts, is given.
     """
     missing = 1 - np.nanmean(share) if np.isfinite(share).any() else 1.0
     whole = np.nansum(values) if whole is None else whole
@@ -255,7 +257,7 @@ def _noise(values, share, whole=None):
 
 
 def _pooled(parts):
-    """Dict of rate, error and dropped of one event, from what :func:`_total` gives of each run."""
+    """Combine the totals of one event over the runs, from :func:`_total`: a dict of rate, error and dropped."""
     parts = [part for part in parts if np.isfinite(part[0])]
     above, below = sum(part[0] for part in parts), sum(part[1] for part in parts)
     if not below:
@@ -298,17 +300,18 @@ _MISSES_OF = {
 
 
 def _are_shares(counts):
-    """Whether counts are percent of the cycles, as some tools print them."""
+    """Return True if counts are percent of the cycles, as some tools print them."""
     shares = counts.drop(columns="duration_time", errors="ignore")
     are_all = "cycles" in counts and (counts["cycles"] == 100).all() and not (shares > 100).any(axis=None)
     return are_all and "instructions" not in counts
 
 
 def miss_ratios(counts, written):
-    """Misses in percent of what can miss: a dict by what that is, of counts (DataFrame) with the same scope.
+    """Compute the misses in percent of the accesses that can miss: a dict by kind of access.
 
-    `written` is a dict from columns to the names as in the file, which tell kinds of core and modes. Left out is what
-    was counted twice with different results.
+    `counts` is a DataFrame. `written` maps its columns to the names in the file, which include kinds of core and
+    modes; only counts with the same kind and mode are divided. A ratio is left out if it was counted twice with
+    different results.
     """
     series = {}
     for event, values in counts.items():
@@ -327,7 +330,7 @@ def miss_ratios(counts, written):
 
 
 def _all_counts(counts, *, timed):
-    """Totals of a run's counts (DataFrame), without time and second readings; a dict by event.
+    """Total a run's counts (DataFrame), without time and second readings: a dict by event.
 
     If an event was counted in some intervals only, its total is its rate times the seconds.
     """
@@ -339,10 +342,11 @@ def _all_counts(counts, *, timed):
 
 
 def counts_besides(counts, level, ratios, *, is_bounded):
-    """Those of some counts that levels and miss ratios don't tell, the largest first: a dict by event.
+    """Select the counts that neither levels nor miss ratios contain, the largest first: a dict by event.
 
-    All are dicts by name. With `is_bounded` there are shares of the slots, which tell what events of slots and stalls
-    count. Empty where these are more than can be shown, and anything else is known.
+    All arguments are dicts by name. With `is_bounded`, events of slots and stalls are left out, because the shares
+    of the slots contain them. The dict is empty if there are more counts than can be shown and anything else is
+    known.
     """
     known = {*level, "task-clock", "cpu-clock", "user_time", "system_time"}
     known |= {event for name, events in _A_SECOND.items() if name in level for event in events}
@@ -383,7 +387,7 @@ class _PartSums:
         self._n_parts = np.max(part, initial=0) + 1
 
     def total(self, values):
-        """Sum what was counted in each part; NaN where nothing was."""
+        """Sum the counts of each part; NaN where nothing was counted."""
         seen = ~np.isnan(values)
         n_seen = np.bincount(self._part[seen], minlength=self._n_parts)
         sums = np.bincount(self._part[seen], values[seen], self._n_parts)
@@ -403,11 +407,12 @@ class _PartSums:
 
 
 def _levels(counts, lengths, part):
-    """Levels as :func:`levels` names them, a DataFrame with a row per part of the run; NaN where they are not known.
+    """Compute the levels that :func:`levels` names, for parts of a run: a DataFrame with a row per part.
 
-    `lengths` are those of the intervals [s], NaN if not known; `part` is the number of the part each is in, in order.
-    A ratio takes the intervals in which both its events were counted. A total of an event that was counted in some
-    intervals only is its rate times the seconds, so that total and rate agree.
+    `lengths` are the lengths of the intervals [s], NaN if not known; `part` has the number of each interval's part,
+    in order. A ratio takes the intervals in which both its events were counted. A total of an event that was
+    counted in some intervals only is its rate times the seconds, so that total and rate agree. Levels that are not
+    known are NaN.
     """
     sums = _PartSums(part, lengths)
     total, quotient, whole = sums.total, sums.quotient, sums.whole
@@ -437,10 +442,10 @@ def _levels(counts, lengths, part):
 
 
 def _by_mode(counted, quotient):
-    """Kernel's share of the cycles [%] and instructions a cycle of kernel and user mode, as a dict of levels.
+    """Compute the kernel's share of the cycles [%], and instructions a cycle of kernel and user mode (dict).
 
-    Empty unless cycles were counted both in all and with a modifier; `counted` has the counts by event, `quotient`
-    divides them.
+    The dict is empty unless cycles were counted both in all modes and with a modifier. `counted` has the counts by
+    event, `quotient` divides them.
     """
     kernel = {}
     for event, values in counted.items():

@@ -15,10 +15,11 @@ _NO_PROGRAM = r"-|[0-9][-,.:0-9a-fx]*[smhd]?$|\w+="
 
 
 def runtime_of(command):
-    """Name of the runtime that a command line (str) starts: ``JVM``, ``Python`` or ``compiled code``; "" if not known.
+    """Return the runtime that a command line starts: ``JVM``, ``Python`` or ``compiled code``; "" if not known.
 
-    The program is the first word that is no option, number, assignment of a variable or launcher (such as ``sudo``).
-    ``compiled code`` are well-known programs such as gcc; of any other, such as ``./a.out``, the language is not known.
+    The program is the first word that is not an option, a number, an assignment of a variable or a launcher (such
+    as ``sudo``). ``compiled code`` are well-known programs such as gcc; of any other, such as ``./a.out``, the
+    language is not known.
     """
     words = (word.rpartition("/")[2] for word in command.split() if not re.match(_NO_PROGRAM, word))
     program = next((word for word in words if word not in _READ["launchers"]), "")
@@ -29,9 +30,9 @@ def runtime_of(command):
 
 
 def advice_for(runtime):
-    """Dict from top-down category to advice (str, Markdown), for categories in which a runtime has advice of its own.
+    """Return a runtime's own advice: a dict from top-down category to Markdown.
 
     `runtime` is what :func:`runtime_of` returns. For other categories the advice of the processor's top-down table
-    holds; empty for an unknown runtime.
+    holds. The dict is empty for an unknown runtime.
     """
     return _READ["runtimes"].get(runtime, {}).get("advice", {})

@@ -47,7 +47,7 @@ class Account:
     slots: pd.Series
 
     def level(self, parent=""):
-        """Shares of the computed parts of a category, by default of level 1: a DataFrame, a row per step.
+        """Return the shares of the computed parts of the category `parent` (level 1 by default): a DataFrame.
 
         `parent` is the category's name.
         """
@@ -55,7 +55,7 @@ class Account:
         return self.shares[names]
 
     def is_tested(self):
-        """True if the sum of level 1 tests the counts: all of it was counted, and no category is what others leave."""
+        """Return True if the sum of level 1 tests the counts: all of it was counted, and nothing is a remainder."""
         return self.table.closes and not {part.name for part in self.table.parts()} & self.missing.keys()
 
 
@@ -95,10 +95,10 @@ def account(rates: pd.DataFrame, table: TopdownTable) -> Account:
 
 
 def sum_gap(computed):
-    """Sum of the four shares of level 1 of an Account, minus 1 (float): how far they are from adding up.
+    """Compute by how much the four shares of level 1 exceed 1 in sum, in the first step of an :class:`Account`.
 
-    `computed` is of :func:`account`; its first step (row) is taken. 0 if a category could not be computed, or if
-    one was computed as what the others leave, so that they add up anyway.
+    Returns 0 if a category could not be computed, or if one was computed as what the others leave: then they add up
+    in any case.
     """
     level = computed.level()
     complete = {part.name for part in computed.table.parts()} <= set(level)
@@ -128,7 +128,7 @@ def _add_parts(parts, values, slots, shares, formulas, missing):
 
 
 def _first(formulas, values):
-    """The first of the formulas whose names all have a value: (its values, the formula), or (None, "") if none."""
+    """Compute the first formula whose names all have a value: (values, formula), or (None, "") if there is none."""
     for formula in formulas:
         if not _lacking(formula, values):
             taken = {name: values[_key(name, values)] for name in names_in(formula)}
@@ -137,11 +137,11 @@ def _first(formulas, values):
 
 
 def _lacking(formula, values):
-    """List of the names in a formula that have no value."""
+    """List the names in a formula that have no value."""
     return [name for name in names_in(formula) if _key(name, values) not in values]
 
 
 def _key(name, values):
-    """Key of a formula's name in `values`; ``slots`` is the event of that name until the number of slots is known."""
+    """Return the key of a formula's name in `values`; ``slots`` is an event until the number of slots is known."""
     word = {"slots": _SLOTS, "parent": _PARENT}.get(name)
     return word if word in values else spelling(name)

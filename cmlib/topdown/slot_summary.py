@@ -157,7 +157,10 @@ def _read_texts(recording, costs):
 
 
 def _metrics(recording, costs):
-    """Perf's metric groups that compute level 1, by processor: only that of the recording machine's perf, if known."""
+    """Return perf's metric groups that compute level 1, by processor.
+
+    If the recording machine's perf has such a group, only that one is returned.
+    """
     if recording.metric_group:
         return {"": recording.metric_group}
     return read_costs("intel" if recording.core else costs.name).metrics
@@ -210,7 +213,10 @@ def _command_to_count_sibling(bounded, counted, recording):
 
 
 def _shown(shares):
-    """Rows of `shares` to be shown, parents first: level 1, parts whose bounds are narrower, and the parts' parents."""
+    """Select the rows of `shares` that are shown, parents first.
+
+    These are level 1, parts whose bounds are narrower than their parent's, and the parents of such parts.
+    """
     named = set()
     for row in shares.iloc[::-1].itertuples():
         informative = row.events and row.high < _NAMED * shares["high"].get(row.parent, 0.0)
@@ -228,7 +234,7 @@ def _in_order(rows, parent=""):
 
 
 def _category(row):
-    """A row of the bounds as a dict, bounds in percent."""
+    """Return a row of the bounds as a dict, with bounds in percent."""
     entry = {"name": row.Index, "parent": row.parent, "low": percent(row.low), "high": percent(row.high)}
     return entry | {"events": list(row.events)}
 

@@ -50,7 +50,7 @@ def merge_steps(steps: Sequence[pd.DataFrame], *, adjust: bool = True) -> tuple[
 
 
 def _moved(rate, ipc, reference):
-    """A run's rate by step, moved to the reference IPC along its linear regression on the run's IPC; at least 0."""
+    """Correct a run's rate by step to the reference IPC, along its linear regression on the run's IPC; at least 0."""
     spread = ipc - ipc.mean()
     if not spread.any():
         return rate

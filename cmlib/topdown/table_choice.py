@@ -26,12 +26,13 @@ _TIE = 0.01  # misfits of two tables [share of the slots] that differ by no more
 
 
 def fitting_tables(events, machine="", rates=None):
-    """Tables that fit some events best: the machine's own if any category of its level 1 can be computed, or others.
+    """Find the tables that fit some events best: the machine's own if it fits, or else others.
 
-    A table fits if some events are enough for at least one category of its level 1, and fits best if no other table
-    has more such categories. Of an Arm machine, the generic table of Arm's slot events is preferred to its own
-    where it has more of them, and the one for cores that count a slot too many where that fits the core's width.
-    Without the machine's own, Linux's generic events are preferred to formulas of single processors.
+    A table fits if the events are enough for at least one category of its level 1. It fits best if no other table
+    has more such categories. There are three exceptions. On an Arm machine, the generic table of Arm's slot events
+    is preferred if more of its categories can be computed than of the machine's own table. The table for Arm cores
+    that count one slot too many is preferred if it fits the core's width. If the machine has no table that fits,
+    Linux's generic events are preferred to formulas of single processors.
 
     Parameters
     ----------
@@ -71,11 +72,11 @@ def fitting_tables(events, machine="", rates=None):
 
 
 def _arm_slots(scores, machine, rates):
-    """A generic table of Arm's slot events, of a machine named arm_* that has a table; None if neither applies.
+    """Find the generic table of Arm's slot events that fits a machine named arm_*; None if none does.
 
-    ``arm_slots_off_by_one``, for cores with an erratum in the count of slots, wherever it can be computed; or
-    ``arm_slots``, if more of its categories can be computed than of the machine's own table. Slots per cycle must be
-    the machine's width.
+    ``arm_slots_off_by_one`` is for cores with an erratum in the count of slots; it is taken wherever it can be
+    computed. ``arm_slots`` is taken if more of its categories can be computed than of the machine's own table. The
+    slots per cycle must agree with the machine's width.
     """
     own_score = scores.get(machine) if (machine or "").startswith("arm_") and rates is not None else None
     for name in ("arm_slots_off_by_one", "arm_slots") if own_score is not None else ():
@@ -89,12 +90,15 @@ def _arm_slots(scores, machine, rates):
 
 
 def _off_width(computed):
-    """Relative difference between slots per cycle and the nearest width of the table's processors; 0 if not known."""
+    """Compare the slots per cycle with the nearest width of the table's processors: a relative difference.
+
+    Returns 0 if the table has no widths.
+    """
     return min((abs(computed.slots.iloc[0] / width - 1) for width in computed.table.widths), default=0.0)
 
 
 def linux_tables(events):
-    """List of Linux's generic table if the `events` (names) are enough for all of its level 1; else an empty list."""
+    """Return a list of Linux's generic table if the `events` are enough for its level 1; else an empty list."""
     table = read_table(_LINUX)
     return [table] if _computable(table, set(map(spelling, events))) == len(table.parts()) else []
 
@@ -142,15 +146,15 @@ def choose_table(
 
 
 def _computable(table, spelled):
-    """Number of the table's level-1 categories that can be computed from `spelled`, a set of spelled event names.
+    """Count the table's level-1 categories that can be computed from `spelled`, a set of spelled event names.
 
-    0 if the number of slots can't be. A formula of cycles alone does not count.
+    Returns 0 if the number of slots can't be computed. A formula of cycles alone does not count.
     """
     slots = any(set(map(spelling, names_in(text))) <= spelled | {"cycles"} for text in table.slots)
     return slots * sum(any(_has(text, spelled) for text in part.formulas) for part in table.parts())
 
 
 def _has(formula, spelled):
-    """True if a formula takes events other than cycles, and all of them are in the set."""
+    """Return True if a formula takes events other than cycles, and all of them are in the set."""
     needed = set(map(spelling, set(names_in(formula)) - {"parent", "slots", "cycles"}))
     return bool(needed) and needed <= spelled

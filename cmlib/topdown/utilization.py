@@ -148,7 +148,7 @@ def _state(cpus, kernel):
 
 
 def _kernel_costs(level, cpus, cpu_seconds, kernel):
-    """What page faults and context switches take of the CPU time, at most what the kernel took of it."""
+    """Estimate the CPU time of page faults and context switches, limited to the CPU time of the kernel."""
     if not cpus:
         return ()
     is_limited = kernel is not None and cpu_seconds is not None and cpu_seconds >= _LONG_ENOUGH_S

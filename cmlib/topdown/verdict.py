@@ -83,7 +83,7 @@ def find_bottleneck(bounded, totals, costs):
 
 
 def _telling_stalls(totals, costs):
-    """Stalled cycles [share] by category, if those of one are enough to make it the likely limit; else empty."""
+    """Return the stalled cycles [share] by category, if they make one category the likely limit; else an empty dict."""
     kind_of, rates = _stall_kinds(costs), {}
     for event, rate in totals["rate"].items():
         rates.setdefault(kind_of(event), rate)
@@ -99,7 +99,7 @@ def _telling_stalls(totals, costs):
 
 
 def _stall_kinds(costs):
-    """Function that gives an event's kind; Arm's architecture defines its stall events, for all its cores."""
+    """Return the function that finds an event's kind; Arm's architecture defines its stall events for all cores."""
     return read_costs("arm").kind if costs.name.startswith("arm_") else costs.kind
 
 
@@ -115,9 +115,9 @@ _MOST_STALLED = 1.1  # share of the cycles that both kinds can have together, as
 
 
 def _deciding(possible, totals, costs):
-    """Tuple of the events that count the first two possible categories and were not recorded, as `costs` has them.
+    """List the events that count the first two possible categories and were not recorded, as `costs` has them.
 
-    Empty if nothing is lacking; with those that must be counted together with them.
+    Events that must be counted together with them are listed, too. The tuple is empty if no event is lacking.
     """
     wanted = [event for name in possible[:2] for event in costs.decide.get(name, ())]
     counted, kind_of = set(map(spelling, totals.index)), _stall_kinds(costs)
