@@ -35,7 +35,7 @@ class NothingRecordedError(CmlibError):
     """There is no recording yet of what was asked for; the message says what to run."""
 
     def _render_traceback_(self):
-        """What Jupyter shows of it: the message alone, as a notebook that is left out says no more."""
+        """Show the message alone in Jupyter, without a traceback."""
         return [f"{type(self).__name__}: {self}"]
 
 
@@ -60,23 +60,23 @@ class NotebookStopped(Exception):  # noqa: N818 - no error
     """A notebook has kept what it can say of a recording, and the cells that follow need more than was recorded."""
 
     def _render_traceback_(self):
-        """What Jupyter shows of it: the reason alone."""
+        """Show the reason alone in Jupyter, without a traceback."""
         return [str(self)]
 
 
 def message(module, key, *values):
-    """A longer text of an error (str): that of `key` in the YAML beside a module (its ``__file__``), with values in it.
+    """Read a long error message from the YAML beside a module, and fill in its values.
 
-    It is read only when it is needed.
+    `module` is the module's ``__file__``, `key` the name of the message. The YAML is read only when it is needed.
     """
     return yaml_beside(module)[key].format(*values)
 
 
 def last_lines(text):
-    """The last ten lines (a str) of a program's output (`text`, str), which tell why it failed."""
+    """Return the last ten lines of a program's output (`text`, str), which show why it failed."""
     return "\n".join(text.strip().splitlines()[-10:])
 
 
 def text_of(file):
-    """What a program wrote to a file (Path), as text without surrounding blanks (str); "" if there is no such file."""
+    """Read what a program wrote to a file (Path), without surrounding blanks; "" if there is no such file."""
     return file.read_text(encoding="utf-8", errors="replace").strip() if file.exists() else ""

@@ -16,7 +16,7 @@ MOST_PER_CYCLE = 128
 
 
 def lengths_by_ends(ends):
-    """Lengths of intervals (ndarray) from their ends (array-like, growing), in the same unit.
+    """Compute the lengths of intervals (ndarray) from their ends (array-like, growing), in the same unit.
 
     The first interval begins at 0.
     """

@@ -147,7 +147,7 @@ def _at_once(function, item):
 
 @contextlib.contextmanager
 def no_interrupts_inherited():
-    """Processes started within the ``with`` block ignore Ctrl-C (SIGINT), as their parent ends them."""
+    """Make processes that are started in the ``with`` block ignore Ctrl-C (SIGINT), as their parent ends them."""
     # loky starts both trackers with the first worker, which in many versions lets Ctrl-C through again (gh-127586).
     multiprocessing.resource_tracker.ensure_running()
     loky.backend.resource_tracker.ensure_running()
@@ -170,7 +170,7 @@ def end_with(parent):
 
 
 def _client(scheduler):
-    """A Dask client; ValueError if Dask is not installed, or no scheduler answers."""
+    """Connect a Dask client; raise a ValueError if Dask is not installed, or no scheduler answers."""
     try:
         from distributed import Client
     except ImportError:
@@ -182,8 +182,10 @@ def _client(scheduler):
 
 
 def _check_workers(client, scheduler):
-    """Raise ValueError if the cluster has no workers, or one without this version of cmlib: Dask would wait for
-    ever."""
+    """Raise a ValueError if the cluster has no workers, or one without this version of cmlib.
+
+    Dask would wait for ever.
+    """
     # A built-in function: a worker without cmlib can still run it.
     answers = client.run(eval, "__import__('cmlib').__version__", on_error="return")
     if not answers:

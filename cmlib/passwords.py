@@ -12,7 +12,7 @@ _AS_OPTION = re.compile(r"(password=)[^&\s'\"]*", re.IGNORECASE)
 
 
 def hide(text):
-    """The text (str) with `***` in place of what may be a password in a URL, also a malformed one."""
+    """Replace what may be a password in a URL by `***`, also in a malformed URL."""
     hidden = "\n".join(map(_hide_in_line, text.split("\n")))
     return _AS_OPTION.sub(r"\1***", hidden)
 

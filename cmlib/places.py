@@ -88,30 +88,30 @@ def external_data_dir() -> Path | None:
 
 
 def notebooks_dir():
-    """Folder (Path) of the notebooks."""
+    """Return the folder (Path) of the notebooks."""
     return _HOME / "notebooks"
 
 
 def docs_dir():
-    """Folder (Path) of the documents; an installed wheel has none."""
+    """Return the folder (Path) of the documents; an installed wheel has none."""
     return _HOME / "docs"
 
 
 def notebook_files():
-    """Files (dict of str to Path) of the notebooks by name: the numbered ones, then the studies, each in order."""
+    """List the notebooks' files (dict of name to Path): the numbered ones, then the studies, each in order."""
     folder = notebooks_dir()
     files = [*sorted(folder.glob("[0-9]*_*.ipynb")), *sorted(folder.glob("studies/*.ipynb"))]
     return {file.stem: file for file in files}
 
 
 def params_dir():
-    """Folder (Path) of the notebooks' parameter files, one sub-folder a profile (such as ``smoke``)."""
+    """Return the folder (Path) of the notebooks' parameter files, with a subfolder per profile (such as ``smoke``)."""
     return _HOME / "params"
 
 
 @contextlib.contextmanager
 def export_environment(results, **more):
-    """During a ``with`` block, set variables so that child processes find the same data and write to `results`.
+    """Set variables during a ``with`` block, so that child processes find the same data and write to `results`.
 
     `results` is a folder (path); `more` are further variables, by name (str). They are restored at the end.
     """
@@ -126,7 +126,7 @@ def export_environment(results, **more):
 
 @contextlib.contextmanager
 def compiling(results=None):
-    """During a ``with`` block, let Numba keep compiled code.
+    """Let Numba keep compiled code during a ``with`` block.
 
     It does so beside cmlib or in the user's home; where it can't, in the folder `results` (path, by default that of
     all results), or in a temporary one.
@@ -147,7 +147,7 @@ def compiling(results=None):
 
 @contextlib.contextmanager
 def _environment(variables):
-    """During a ``with`` block, set environment variables."""
+    """Set environment variables during a ``with`` block."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
@@ -158,7 +158,7 @@ def _environment(variables):
 
 
 def _writable(folder):
-    """True if this user may write to a folder."""
+    """Return True if this user may write to a folder."""
     return os.access(folder, os.W_OK)
 
 
@@ -199,6 +199,6 @@ def yaml_beside(module):
 
 
 def _chosen(variable):
-    """The folder that an environment variable names, as an absolute Path; None if it is not set."""
+    """Return the folder that an environment variable names, as an absolute Path; None if it is not set."""
     chosen = os.environ.get(variable)
     return Path(chosen).absolute() if chosen else None

@@ -30,13 +30,13 @@ class UnknownProcessorError(CmlibError, ValueError):
 
 @cache
 def known():
-    """Names (sorted list of str) of the processors that have a file, such as "amd_zen2"."""
+    """List the processors that have a file, such as "amd_zen2", sorted."""
     return sorted(file.name.removesuffix(_ENDING) for file in shipped("processors").glob(f"*{_ENDING}"))
 
 
 @cache
 def read(name):
-    """The content of a processor's file, by its name: a dict, as tools/make_processor_tables.py writes it.
+    """Read a processor's file by its name: a dict, as tools/make_processor_tables.py writes it.
 
     Among its keys: machines (lists of vendor, family, first and last model, PMU), names (patterns of names that
     people use), fields (names of the columns) and events (rows), categories and slots (of the top-down table),
@@ -46,7 +46,7 @@ def read(name):
 
 
 def rows(name):
-    """The events of a processor (`name`): a list of dicts of event, code, umask and more; empty if it has no file."""
+    """List the events of a processor as dicts of event, code, umask and more; empty if it has no file."""
     if name not in known():
         return []
     about = read(name)
@@ -82,7 +82,7 @@ def of_machine(machine, core=""):
 
 
 def core_pmu(name):
-    """PMU (str) of a processor's cores if it always has other kinds beside them, such as ``cpu_atom``; else "".
+    """Return the PMU of a processor's cores if it always has other kinds beside them, such as ``cpu_atom``; else "".
 
     `name` is the processor's.
     """
@@ -91,7 +91,7 @@ def core_pmu(name):
 
 
 def machine_with(name):
-    """A machine's description (dict of processor and vendor) by the processor's name; {} if the name is empty."""
+    """Describe a machine by its processor's name: a dict of processor and vendor; {} if the name is empty."""
     return {"processor": name, "vendor": _VENDORS[name.partition("_")[0]]} if name else {}
 
 
@@ -146,5 +146,5 @@ def find(text):
 
 
 def _plain(text):
-    """The text's letters and digits in lower case."""
+    """Return the text's letters and digits in lower case."""
     return re.sub(r"[^a-z0-9]", "", text.lower())

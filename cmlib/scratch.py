@@ -20,7 +20,7 @@ _NAME = re.compile(r"cmlib-[0-9a-f]{8}")
 
 @contextlib.contextmanager
 def scratch_folder():
-    """During a ``with`` block, an empty folder (Path) for temporary files; it is removed at the end."""
+    """Make an empty folder (Path) for temporary files for a ``with`` block; remove it at the end."""
     parent = Path(tempfile.gettempdir())
     _remove_abandoned(parent)
     with contextlib.ExitStack() as stack:
@@ -37,7 +37,10 @@ def scratch_folder():
 
 @functools.cache
 def lasting_folder():
-    """An empty folder (Path) for temporary files of this process, the same in each call; it is removed at its end."""
+    """Return an empty folder (Path) for temporary files of this process; it is removed when the process ends.
+
+    Each call returns the same folder.
+    """
     import atexit
 
     stack = contextlib.ExitStack()

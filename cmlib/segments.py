@@ -74,6 +74,6 @@ def intervals(lines: pd.DataFrame, timer: str, n: int) -> pd.DataFrame:
 
 
 def _read(lines, suffix, at, x):
-    """Cumulative counts at x on the lines of numbers `at`; `suffix` names the event's columns."""
+    """Compute the cumulative counts at x on the lines of numbers `at`; `suffix` names the event's columns."""
     slope, intercept = lines[f"slope{suffix}"].to_numpy(), lines[f"intercept{suffix}"].to_numpy()
     return slope[at] * x + intercept[at]

@@ -20,14 +20,14 @@ FILES = Quoted("FILE…")
 
 
 def command_line(*words):
-    """Words as one line (str) that a shell takes apart into the same words; "" if one of them is unprintable."""
+    """Join words to one line that a shell splits into the same words; "" if one of them is unprintable."""
     if not all(str(word).isprintable() for word in words):
         return ""
     return " ".join(word if isinstance(word, Quoted) else shlex.quote(str(word)) for word in words)
 
 
 def command_of_report(program, profile="live"):
-    """The command line (str) that makes the report of a program (name): ``cmlib run PROFILE -p program=NAME``.
+    """Write the command line that makes the report of a program (name): ``cmlib run PROFILE -p program=NAME``.
 
     `profile` names a folder of parameters, such as "live".
     """
@@ -41,7 +41,7 @@ def in_turn(lines):
 
 
 def recorded_words(command):
-    """Words (list of str) of the command (str) in a recording's metadata; ``["COMMAND"]`` if it is no command line."""
+    """Split the command (str) in a recording's metadata into words; ``["COMMAND"]`` if it is not a command line."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -50,12 +50,12 @@ def recorded_words(command):
 
 
 def are_plain(events):
-    """True if all events (names) can stand in a list of perf's or cmlib's without quotes."""
+    """Return True if all events (names) can stand in a list of perf's or cmlib's without quotes."""
     return all(map(_EVENT.fullmatch, events))
 
 
 def perf_stat(events, interval_ms, file="FILE"):
-    """The `perf stat` command line (str) that counts events by interval; "" for a name that would need quotes.
+    """Write the `perf stat` command line that counts events by interval; "" for a name that would need quotes.
 
     `events` are at least two names, the first two on one option; `interval_ms` is the length of an interval [ms],
     `file` what perf writes. The command to run stands as COMMAND. With Intel's slots, the other events are one
@@ -72,12 +72,12 @@ def perf_stat(events, interval_ms, file="FILE"):
 
 
 def command_code(*words):
-    """A command line of some words as Markdown's code (str)."""
+    """Write a command line of some words as Markdown's code."""
     return as_code(command_line(*words))
 
 
 def as_code(line):
-    """A line (str) as Markdown's code, between more backquotes than it holds in a row."""
+    """Write a line as Markdown's code, between more backquotes than it has in a row."""
     ticks = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
     space = " " * (len(ticks) > 1)
     return f"{ticks}{space}{line}{space}{ticks}"

@@ -21,7 +21,7 @@ NAMES = yaml.safe_load((shipped("events") / "names.yaml").read_text(encoding="ut
 
 
 def letters(name):
-    """A name's letters and digits in lower case (str), and any ``*``, which stands in patterns."""
+    """Return a name's letters and digits in lower case, and any ``*``, which stands in patterns."""
     return re.sub(r"[^a-z0-9*]", "", name.lower())
 
 
@@ -71,7 +71,10 @@ def _take_apart(event):
 
 
 def scope(event):
-    """Where an event (name as in a file) was counted, as far as it says: PMU, and modes such as ``u`` (two str)."""
+    """Return where an event (name as in a file) was counted: its PMU, and its modes such as ``u`` (two str).
+
+    Both are "" where the name does not say.
+    """
     modifier = _MODIFIER.search(event)
     modes = sorted({*modifier[0]} & {*"ukhGH"}) if modifier else ()
     return event.partition("/")[0] * ("/" in event), "".join(modes)

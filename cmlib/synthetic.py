@@ -71,21 +71,23 @@ def product_pair_data(
 
 
 def _phases(rng, n_steps, n_events):
-    """Standardized levels, (n_steps, n_events): sums of a slow and a fast part of each event, and two causes common
-    to all."""
+    """Make standardized levels of shape (n_steps, n_events).
+
+    Each is the sum of a slow and a fast part of its own, and of two causes common to all events.
+    """
     common = _slow(rng, n_steps, 2) @ rng.normal(size=(2, n_events))
     levels = 0.4 * common + 0.6 * _slow(rng, n_steps, n_events) + 0.7 * rng.normal(size=(n_steps, n_events))
     return (levels - levels.mean(axis=0)) / levels.std(axis=0)
 
 
 def _slow(rng, n_steps, n_series):
-    """Standardized random walks, shape (n_steps, n_series)."""
+    """Make standardized random walks, shape (n_steps, n_series)."""
     walk = np.cumsum(rng.normal(size=(n_steps, n_series)), axis=0)
     return (walk - walk.mean(axis=0)) / walk.std(axis=0)
 
 
 def _rates(rng, levels):
-    """Levels as rates of events (DataFrame), each event of a size of its own: 1e-6 to 0.1 per cycle."""
+    """Convert levels to rates of events (DataFrame), each event of a size of its own: 1e-6 to 0.1 per cycle."""
     n_steps, n_events = levels.shape
     sizes = 10.0 ** rng.uniform(-6, -1, size=n_events)
     progress = pd.Index((np.arange(n_steps) + 0.5) / n_steps, name="progress")
@@ -94,5 +96,5 @@ def _rates(rng, levels):
 
 
 def _ipc(rng, values, noise, index):
-    """IPC (Series) with normal noise, at least 0.1."""
+    """Return the IPC (Series) with normal noise, at least 0.1."""
     return pd.Series(np.maximum(values + rng.normal(0, noise, len(values)), 0.1), index=index, name="ipc")

@@ -27,10 +27,10 @@ class _CompiledTemplates(jinja2.FileSystemBytecodeCache):
 
 
 def template(package, name, *, autoescape=False, filters=()):
-    """A Jinja template of a package (such as "cmlib.topdown") by its file's `name`.
+    """Load a Jinja template of a package (such as "cmlib.topdown") by its file's `name`.
 
-    An error of Jinja if there is no such file. Its blocks leave neither empty lines nor indents in the output.
-    `autoescape` is for HTML; `filters` maps names to functions.
+    Its blocks leave neither empty lines nor indents in the output. `autoescape` is for HTML; `filters` maps names
+    to functions. Raises an error of Jinja if there is no such file.
     """
     settings = {"autoescape": autoescape, "trim_blocks": True, "lstrip_blocks": True}
     if _COMPILED.is_dir():

@@ -1,7 +1,7 @@
-"""Print text so that what comes from a stranger's file can't control the terminal.
+r"""Print text so that what comes from a stranger's file can't control the terminal.
 
 :func:`say` prints; :func:`printable` and :func:`one_line` take and return text. Any text is accepted: control
-characters are written as ``\\u001b``.
+characters are written as ``\u001b``.
 """
 
 import re
@@ -16,12 +16,12 @@ _ORDERS = re.compile(
 
 
 def printable(text):
-    """The text (any object, by its str), control characters but line feed and tab written as in JSON: ``\\u001b``."""
+    r"""Write control characters, except line feed and tab, as in JSON (``\u001b``); `text` may be any object."""
     return _ORDERS.sub(lambda match: f"\\u{ord(match[0]):04x}", str(text))
 
 
 def one_line(text):
-    """The text (str) as of :func:`printable` with line feeds as ``\\n``, so that no name begins a line of its own."""
+    r"""Make text printable, and write line feeds as ``\n``, so that no name begins a line of its own."""
     return printable(text).replace("\n", "\\n")
 
 
@@ -30,7 +30,7 @@ _MOST_LEFT_OUT = 20  # lines
 
 
 def abridged(text):
-    """A message (`text`, str); of a long one (over 4,000 characters) its first 3,000 and last 1,000 characters."""
+    """Shorten a message (str) of over 4,000 characters to its first 3,000 and last 1,000 characters."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1000]} … {text[-1000:]}"
 
 
@@ -68,8 +68,8 @@ def say_above_bars(text):
 
 
 def say(text="", *, err=False, nl=True, **style):
-    """Print text, on standard error if `err`; without a line feed at its end unless `nl`.
+    r"""Print text, on standard error if `err`; without a line feed at its end unless `nl`.
 
-    Control characters but line feed and tab are written as ``\\u001b``. `style` is click's, such as fg="red".
+    Control characters except line feed and tab are written as ``\u001b``. `style` is click's, such as fg="red".
     """
     click.secho(printable(text), err=err, nl=nl, **style)

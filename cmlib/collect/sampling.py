@@ -90,11 +90,24 @@ def _pieces(process):
 
 
 def read_samples(source, events=None):
-    """Cumulative counts of the samples in a file that ``perf script`` printed, plain or gzipped: a DataFrame.
+    """Read the cumulative counts of the samples in a file that ``perf script`` printed, plain or gzipped.
 
-    It has a row per sample, a column per event: how often it has happened since the start (int). `source` is the
-    file's path; `events` are names, the event that times the sampling first, by default those in the metadata
-    beside the file. SampleError if there is no such file, no event is known, or no sample is in it.
+    Parameters
+    ----------
+    source : path-like
+        The file.
+    events : sequence of str, optional
+        Names of the events, the one that times the sampling first. Default: those in the metadata beside the file.
+
+    Returns
+    -------
+    DataFrame of int, shape (n_samples, n_events)
+        How often each event has happened since the start.
+
+    Raises
+    ------
+    SampleError
+        If there is no such file, no event is known, or no sample is in it.
     """
     source = Path(source)
     if not source.exists():
@@ -122,15 +135,36 @@ def parsed(pieces, parser):
 
 
 def record_lines(command, events, period, out, *, label=None, drift=DRIFT):
-    """Sample a program, and store piecewise-linear segments in place of its samples, written as they end.
+    """Sample a program, and store piecewise-linear segments in place of its samples, as soon as they end.
 
-    `command` is a list of str. `events` are at least two names, or a mapping of their names to perf's encodings;
-    the first one is x, sampled each `period` counts, and each other one a y with its own slope and intercept.
-    Writes ``<out>.csv`` (a row per segment: x_start, x_end, slope and intercept of each y, n) and ``<out>.json``
-    (metadata), where `out` is a path without suffix. `label` is noted as the command; `drift` is the threshold of
-    :class:`cmlib.compress.OnlineRegression`. Returns the metadata (dict of command, events, period, n_samples,
-    n_lines and more). SampleError if there are fewer than two events, the program or perf fails, or no sample was
-    taken.
+    Writes ``<out>.csv``, a row per segment (x_start, x_end, slope and intercept of each y, n), and ``<out>.json``,
+    the metadata.
+
+    Parameters
+    ----------
+    command : list of str
+        The program and its arguments.
+    events : sequence of str or dict of str to str
+        At least two names, or a mapping of names to perf's encodings. The first event is x, sampled each `period`
+        counts; each other one is a y with its own slope and intercept.
+    period : int
+        Counts of x between two samples.
+    out : path-like
+        Path of the files without their suffix.
+    label : str, optional
+        Noted as the command in place of `command`.
+    drift : float
+        Threshold of :class:`cmlib.compress.OnlineRegression`.
+
+    Returns
+    -------
+    dict
+        The metadata: command, events, period, n_samples, n_lines and more.
+
+    Raises
+    ------
+    SampleError
+        If there are fewer than two events, the program or perf fails, or no sample was taken.
     """
     encodings = _encodings(events)
     regression = OnlineRegression(list(encodings)[1:], drift=drift)
@@ -147,11 +181,31 @@ def record_lines(command, events, period, out, *, label=None, drift=DRIFT):
 def record_samples(command, events, period, out, *, label=None):
     """Sample a program, and store what ``perf script`` prints of its samples, compressed.
 
-    `command` is a list of str, `events` at least two names, or a mapping of their names to perf's encodings; the
-    first one is sampled each `period` counts. Writes ``<out>.txt.gz`` and its metadata ``<out>.json``, where `out`
-    is a path without suffix; `label` is noted as the command. Returns the metadata (dict of command, events,
-    period, n_samples and more). SampleError if there are fewer than two events, the program or perf fails, or no
-    sample was taken.
+    Writes ``<out>.txt.gz`` and its metadata ``<out>.json``.
+
+    Parameters
+    ----------
+    command : list of str
+        The program and its arguments.
+    events : sequence of str or dict of str to str
+        At least two names, or a mapping of names to perf's encodings; the first one is sampled each `period`
+        counts.
+    period : int
+        Counts of the first event between two samples.
+    out : path-like
+        Path of the files without their suffix.
+    label : str, optional
+        Noted as the command in place of `command`.
+
+    Returns
+    -------
+    dict
+        The metadata: command, events, period, n_samples and more.
+
+    Raises
+    ------
+    SampleError
+        If there are fewer than two events, the program or perf fails, or no sample was taken.
     """
     encodings = _encodings(events)
     with draft(out, SAMPLES) as (file, metadata, folder):
@@ -171,8 +225,10 @@ def record_samples(command, events, period, out, *, label=None):
 
 
 def _store_lines(regression, file, metadata, blocks):
-    """Fit lines to blocks of counts (arrays), write each as a row of the CSV `file` when it ends; the number of
-    samples."""
+    """Fit lines to blocks of counts (arrays), and write each to the CSV `file` when it ends.
+
+    Returns the number of samples.
+    """
     table = csv.writer(file, lineterminator="\n")
     table.writerow(regression.finish())
     metadata["n_lines"], n_samples, so_far = 0, 0, 0
@@ -238,7 +294,7 @@ def _copied(pieces, file):
 
 
 def _encodings(events):
-    """Events as a dict of name to perf's encoding; SampleError if fewer than two."""
+    """Return the events as a dict of name to perf's encoding; raise a SampleError if there are fewer than two."""
     encodings = dict(events) if isinstance(events, Mapping) else {event: event for event in events}
     if len(encodings) < 2:
         raise SampleError(f"at least two events are needed, one for the time; got {[*encodings]}.")
@@ -248,14 +304,41 @@ def _encodings(events):
 def record_stream(
     name, command, group=HARDWARE_GROUP, *, period=1_000_000, compress=False, modifier="u", wait=False
 ):
-    """Sample a program once, and store its samples, or with `compress` only their lines, among the samples of `name`.
+    """Sample a program once, and store its samples, or with `compress` only their lines, under `name`.
 
-    `command` is a list of str or a Program (a command with its preparation). `group` are the names of the events of
-    one counter group, the first one sampled each `period` counts; `modifier` is perf's, "u" for user mode. With
-    `wait`, waits while another process uses the counters; else CountersBusy (a CmlibError). Returns a tuple of the
-    new recording's path without its suffix (such as ``…/NAME/hardware-00``), and its metadata (dict). SampleError
-    if the program fails, is a server or ends before the first sample; CmlibError if no hardware event can be
-    counted; RecordError if perf or the program is missing.
+    Parameters
+    ----------
+    name : str
+        Name of the recorded program.
+    command : list of str or Program
+        A command, or a command with its preparation.
+    group : sequence of str
+        The events of one counter group, the first one sampled each `period` counts.
+    period : int, default 1000000
+        Counts of the first event between two samples.
+    compress : bool, default False
+        True to store lines in place of samples.
+    modifier : str, default "u"
+        Perf's modifier; "u" is user mode.
+    wait : bool, default False
+        True to wait while another process uses the counters.
+
+    Returns
+    -------
+    path : Path
+        The new recording without its suffix, such as ``…/NAME/hardware-00``.
+    metadata : dict
+
+    Raises
+    ------
+    SampleError
+        If the program fails, is a server or ends before the first sample.
+    CountersBusy
+        If another process uses the counters, and `wait` is False.
+    CmlibError
+        If no hardware event can be counted.
+    RecordError
+        If perf or the program is missing.
     """
     check_names(name, "samples")
     table = machine.known_events(machine.describe())

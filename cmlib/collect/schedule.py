@@ -44,14 +44,37 @@ class Plan:
 def make_plans(
     mode, events, n_counters, *, counters_of=None, per_run=12, set_name=None, pinned=PINNED, **plan
 ):
-    """Plans that together count each event once: a list of Plans, one for each run.
+    """Plan the runs that together count each event once: a list of Plans, one for each run.
 
-    `mode` is "ocoe" (every event keeps its counter, in as many runs as that takes), "mlpx" (runs of `per_run`
-    events, whose groups take turns) or "ungrouped" (one run in which each event takes turns by itself, as in a
-    plain list for ``perf stat -e``). `events` are names; `n_counters` is the number of the machine's good counters,
-    the pinned events' among them; `counters_of` maps events that need more than one counter to how many; `set_name`
-    is the set's (by default of the mode, such as "mlpx12"); `plan` are further fields of Plan (interval_ms,
-    modifier). ValueError if there are no events, one is named twice or needs more counters than there are.
+    Parameters
+    ----------
+    mode : {"ocoe", "mlpx", "ungrouped"}
+        "ocoe": every event keeps its counter, in as many runs as that takes. "mlpx": runs of `per_run` events,
+        whose groups take turns. "ungrouped": one run in which each event takes turns by itself, as in a plain list
+        for ``perf stat -e``.
+    events : sequence of str
+        Names of the events.
+    n_counters : int
+        Number of the machine's good counters, including those of the pinned events.
+    counters_of : dict of str to int, optional
+        Number of counters of events that need more than one.
+    per_run : int, default 12
+        Events in a run of "mlpx".
+    set_name : str, optional
+        Name of the set. Default: that of the mode, such as "mlpx12".
+    pinned : sequence of str
+        Events that every run counts all the time.
+    **plan
+        Further fields of Plan (interval_ms, modifier).
+
+    Returns
+    -------
+    list of Plan
+
+    Raises
+    ------
+    ValueError
+        If there are no events, one is named twice, or one needs more counters than there are.
     """
     groups = _groups(events, n_counters, pinned, counters_of)
     if mode == "ocoe":
@@ -67,12 +90,24 @@ def make_plans(
 
 
 def with_second_reading(plan, n_counters, *, counters_of=None):
-    """A Plan in which one event of another group is counted again, as ``EVENT#2``, half a rotation apart.
+    """Add to a Plan a second reading of one event, as ``EVENT#2`` in another group, half a rotation apart.
 
-    How far the two readings of an event are apart tells how large the error of multiplexing is. `plan` is the Plan
-    (events of one run), `n_counters` the number of good counters, `counters_of` maps events that need more than one
-    counter to how many. The plan is returned unchanged if all events fit on the counters, so that nothing is
-    multiplexed, or if no event can be counted again.
+    The difference between the two readings shows how large the error of multiplexing is.
+
+    Parameters
+    ----------
+    plan : Plan
+        Events of one run.
+    n_counters : int
+        Number of good counters.
+    counters_of : dict of str to int, optional
+        Number of counters of events that need more than one.
+
+    Returns
+    -------
+    Plan
+        Unchanged if all events fit on the counters, so that nothing is multiplexed, or if no event can be counted
+        twice.
     """
     needed = {event: (counters_of or {}).get(event, 1) for event in plan.events}
     width = n_counters - sum(map(needs_counter, plan.pinned))

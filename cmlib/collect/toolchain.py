@@ -17,9 +17,9 @@ _GRACE_S = 5
 
 
 def find_compiler(variable, usual, purpose, packages):
-    """Name (str) of the compiler that the environment variable `variable` names, else `usual`.
+    """Return the compiler that the environment variable `variable` names, or else `usual`.
 
-    CmlibError if it is not installed. `purpose` (what is built) and `packages` (of Debian) are for the error's
+    Raises a CmlibError if it is not installed. `purpose` (what is built) and `packages` (of Debian) are for its
     text.
     """
     compiler = os.environ.get(variable) or usual
@@ -72,7 +72,7 @@ def run_tool(command, *, shown=None, timeout=None, **options):
 
 
 def _end_group(process):
-    """End a Popen and the processes in its group, which get a few seconds to remove their temporary files."""
+    """Terminate a Popen and the processes in its group, which get a few seconds to remove their temporary files."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)

@@ -100,7 +100,7 @@ def _advance(state, fits, walls, corners, bounds, x, y, rows):
 
 @njit(cache=True)
 def _belongs(span, fit, walls, x, y, bound):
-    """True if a line of the tube passes within the bound of (x, y), and the hulls have room for another corner."""
+    """Return True if a line of the tube passes within the bound of (x, y), and the hulls have room for a corner."""
     if span.n == 1.0:
         return True
     run, rise = x - span.x_start, y - fit.y_start
@@ -182,7 +182,7 @@ def _write(span, fits, walls, corners, row):
 
 @njit(cache=True)
 def _pull(wall, hull, slope, at_0, turn, shift, side):
-    """Share (0-1) of the way to the tube's middle that a line must be moved to be inside this wall."""
+    """Compute how far a line must be moved to be inside this wall: a share (0-1) of the way to the tube's middle."""
     over = side * (slope - wall.slope)
     pull = over / (-side * turn) if over > 0.0 else 0.0
     for corner in range(wall.n_corners):

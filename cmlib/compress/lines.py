@@ -131,5 +131,5 @@ def line_ends(lines: pd.DataFrame) -> pd.DataFrame:
 
 
 def _without_event(lines):
-    """The lines of one event, its name taken from the columns."""
+    """Return the lines of one event, with its name taken out of the columns."""
     return lines.rename(columns=lambda column: column.partition(":")[0])

@@ -76,9 +76,9 @@ def include(span, fits, x, y):
 
 @njit(cache=True, error_model="numpy")
 def include_x(span, x):
-    """Sums over x with a further sample: a tuple of factors for :func:`include_y`, and of the new sums.
+    """Add a sample to the sums over x; return a tuple of factors for :func:`include_y`, and of the new sums.
 
-    These are n, x_last, mean and scatter; `span` has the sums (a Span) without the sample.
+    The sums are n, x_last, mean and scatter; `span` (a Span) has them without the sample.
     """
     share = 1.0 / (span.n + 1.0)
     weight = span.n * share
@@ -91,9 +91,9 @@ def include_x(span, x):
 
 @njit(cache=True, error_model="numpy")
 def include_y(fit, step, y):
-    """Sums of one event with a further sample: a tuple of the new y_last, mean, joint, slope and sse.
+    """Add a sample to the sums of one event: return the new y_last, mean, joint, slope and sse.
 
-    `fit` has the sums (a Fit) without it; `step` is from :func:`include_x`, `y` the event's value.
+    `fit` (a Fit) has the sums without it; `step` is from :func:`include_x`, `y` is the event's value.
     """
     run, share, weighted, inverse, shrink = step
     rise = (y - fit.y_start) - fit.mean
@@ -104,7 +104,7 @@ def include_y(fit, step, y):
 
 @njit(cache=True, error_model="numpy")
 def sigma(span, fit):
-    """Standard deviation (float) of the line of a `span` and a `fit` (Eq. 7); 0 for fewer than three samples."""
+    """Compute the standard deviation of the line of a `span` and a `fit` (Eq. 7); 0 for fewer than three samples."""
     return np.sqrt(fit.sse / (span.n - 2.0)) if span.n > 2.0 else 0.0
 
 
@@ -155,7 +155,8 @@ class LineStream:
     def finish(self):
         """End the last line, and return it as a DataFrame of one row; the next sample starts a new stream.
 
-        Columns: x_start, x_end, slope, intercept, sigma, n, as of `extend`. Without a sample there are no rows.
+        The columns are those of `extend`: x_start, x_end, slope, intercept, sigma, n. Without a sample there are no
+        rows.
         """
         return self.as_frame(self.end())
 
@@ -181,7 +182,7 @@ class LineStream:
         return rows[: self._advance(x, table, rows)]
 
     def end(self):
-        """End the last line, as `finish` does; return it as an array of one row, or none without a sample.
+        """End the last line, as `finish` does, and return it as an array of one row, or none without a sample.
 
         Columns: x_start, x_end, n, and slope, intercept, sigma of each event.
         """
@@ -192,7 +193,7 @@ class LineStream:
         return rows
 
     def as_frame(self, rows):
-        """Lines as a DataFrame, a row per line: x_start, x_end, slope, intercept and sigma of each event, n.
+        """Convert lines to a DataFrame, a row per line: x_start, x_end, slope, intercept and sigma of each event, n.
 
         `rows` is an array from `feed` or `end`.
         """
@@ -319,7 +320,7 @@ def _advance(state, fits, x, y, alpha, n_sigma, drift, rows):
 
 @njit(cache=True)
 def _started(x, y):
-    """Span and Fit of a line with its first sample."""
+    """Start a line with its first sample; return its Span and Fit."""
     return Span(1.0, x, x, 0.0, 0.0), Fit(y, y, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -331,7 +332,7 @@ def _store(fit, values):
 
 @njit(cache=True, error_model="numpy")
 def _departs(span, fit, x, y, alpha, n_sigma, drift):
-    """True if the sample (x, y) departs from the line; and both cumulative sums of the drift test with it."""
+    """Test whether the sample (x, y) departs from the line; return the result and both sums of the drift test."""
     off = (y - fit.y_start) - fit.mean - fit.slope * ((x - span.x_start) - span.mean)
     beyond = abs(off) - _ROUNDING * abs(y - fit.y_start) - _RESOLUTION * abs(y)
     if span.n == 2.0:

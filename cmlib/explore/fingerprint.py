@@ -15,7 +15,7 @@ from cmlib.templates import template
 def fingerprint(
     profiles: dict[str, dict[float, Any]], *, program: str = "", unit: str = "s", per: str = "cycle"
 ) -> Panel:
-    """A Panel (a widget) with the classes of a program's slices over time, and the rule that gave one slice its class.
+    """Make a Panel (a widget) with the classes of a program's slices over time, and the rule behind one of them.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def fingerprint(
         return Panel.empty("cmlib record-micro")
 
     def lengths(program):
-        """Options (label, length) of the dropdown of slice lengths, for a program."""
+        """List the options (label, length) of the dropdown of slice lengths, for a program."""
         return [(f"{length:g} {unit}", length) for length in profiles[program]]
 
     first = program if program in profiles else next(iter(profiles))
@@ -55,7 +55,7 @@ def fingerprint(
         controls["number"].max = len(profiles[controls["program"].value][controls["slice_s"].value].labelled)
 
     def draw(program, slice_s, number):
-        """The figure and the HTML of a Panel, for the values of its controls."""
+        """Draw the figure and write the HTML of a Panel, for the values of its controls."""
         profile = profiles[program][slice_s]
         title = f"{program}, slices of {slice_s:g} {unit}"
         marked = profile.labelled.index[number - 1]
@@ -72,7 +72,7 @@ def fingerprint(
 
 
 def _explain_slice(profile, number, slice_s, unit, per):
-    """HTML: the class and rule of slice `number` (from 1) of a Profile, and what to do about it."""
+    """Write as HTML the class and rule of slice `number` (from 1) of a Profile, and what to do about it."""
     end, row = profile.labelled.index[number - 1], profile.labelled.iloc[number - 1]
     meaning, remedy = advice(row["label"])
     shown = {"start": end - slice_s, "end": end, "unit": unit, "per": per, "n_slices": len(profile.labelled)}

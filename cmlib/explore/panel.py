@@ -29,7 +29,7 @@ _STYLE = str(_HTML.style())
 
 
 def dropdown(label: str, options: Iterable, value: object = None) -> Dropdown:
-    """An ipywidgets Dropdown; it begins with `value` if that is one of the options, else with the first option.
+    """Make an ipywidgets Dropdown; it begins with `value` if that is one of the options, else with the first.
 
     `label` (str) stands before it; `options` is a list of values, or of pairs of a label and a value.
     """
@@ -40,9 +40,9 @@ def dropdown(label: str, options: Iterable, value: object = None) -> Dropdown:
 
 
 def slider(label: str, low: float, high: float, *, step: float = 1, value: float) -> IntSlider | FloatSlider:
-    """An ipywidgets slider for a number from `low` to `high`: an IntSlider if `step` is an int, else a FloatSlider.
+    """Make an ipywidgets slider for a number: an IntSlider if `step` is an int, else a FloatSlider.
 
-    `label` (str) stands before it, `value` is where it begins. Its value changes only when the handle is let go.
+    Its value changes only when the handle is released.
     """
     kind = widgets.IntSlider if isinstance(step, int) else widgets.FloatSlider
     width = f"{_TRACK_AND_VALUE + _LETTER * len(label):.0f}em"
@@ -109,9 +109,7 @@ class Panel(widgets.VBox):
 
     @classmethod
     def empty(cls, command: str = "cmlib record NAME -- COMMAND") -> Panel:
-        """A Panel without controls that shows a message: nothing is recorded yet, and `command` would record
-        something.
-        """
+        """Make a Panel without controls that says that nothing is recorded yet, and that `command` would record."""
 
         def draw():
             """Raise NothingRecordedError, whose message the Panel shows."""
@@ -125,11 +123,11 @@ class Panel(widgets.VBox):
         return self._text.value.removeprefix(_STYLE)
 
     def figure(self) -> Figure:
-        """The matplotlib Figure for the present values of the controls; errors of `draw` are raised."""
+        """Draw the matplotlib Figure for the present values of the controls; errors of `draw` are raised."""
         return self._draw(**self._values())[0]
 
     def _values(self):
-        """The controls' values by name."""
+        """Return the controls' values by name."""
         return {name: control.value for name, control in self.controls.items()}
 
     def _moved(self, name, value):
@@ -158,7 +156,7 @@ class Panel(widgets.VBox):
         self._text.value = f"{_STYLE}<div role='status'>{text}</div>"
 
     def _alt(self, figure):
-        """The alternative text of the figure (str): its titles, and the controls' labels and values."""
+        """Write the alternative text of the figure: its titles, and the controls' labels and values."""
         titles = [ax.get_title(loc) for ax in figure.axes for loc in ("left", "center")]
         shown = ", ".join(dict.fromkeys(title for title in titles if title))
         chosen = (f"{at.description}: {getattr(at, 'label', at.value)}" for at in self.controls.values())
@@ -173,7 +171,10 @@ class Panel(widgets.VBox):
 
 
 def _png(figure):
-    """A figure as PNG (bytes), in half the time of `savefig`, which draws the figure once more to lay it out."""
+    """Render a figure as PNG (bytes).
+
+    This takes half the time of `savefig`, which draws the figure once more to lay it out.
+    """
     figure.set_dpi(_DPI)
     file = io.BytesIO()
     FigureCanvasAgg(figure).print_png(file, pil_kwargs={"compress_level": 3})
@@ -181,8 +182,6 @@ def _png(figure):
 
 
 def _image(png, figure, alt):
-    """HTML of an image that has its final size from the beginning, so that the page does not move when it is
-    exchanged.
-    """
+    """Write the HTML of an image with its final size, so that the page does not move when the image is exchanged."""
     width, height = (round(_DPI * inches) for inches in figure.get_size_inches())
     return str(_HTML.image(base64.b64encode(png).decode(), alt, width, height))

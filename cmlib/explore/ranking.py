@@ -21,7 +21,7 @@ _CHOSEN = 0  # in place of a number of events: the model that the refinement kep
 
 
 def ranking(refined: dict[str, Refinement], draws: dict[str, pd.DataFrame], *, top: int = 10) -> Panel:
-    """A Panel (a widget) with the most important events of a program, alone or beside another program's.
+    """Make a Panel (a widget) with the most important events of a program, alone or beside another program's.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def ranking(refined: dict[str, Refinement], draws: dict[str, pd.DataFrame], *, t
         return Panel.empty()
 
     def draw(program, other, n_events, top, seeds):
-        """The figure and the HTML of a Panel, for the values of its controls."""
+        """Draw the figure and write the HTML of a Panel, for the values of its controls."""
         programs = [each for each in (program, other) if each]
         steps = {each: _step(refined[each], n_events) for each in programs}
         drawn = seeds if n_events == _CHOSEN else 0
@@ -89,17 +89,17 @@ def ranking(refined: dict[str, Refinement], draws: dict[str, pd.DataFrame], *, t
 
 
 def _step(refined, n_events):
-    """Row of a Refinement's history whose number of events is nearest to `n_events`; that of the model chosen for 0."""
+    """Find the row of a Refinement's history with about `n_events` events; for 0, that of the chosen model."""
     if n_events == _CHOSEN:
         return refined.chosen
     return int((refined.history["n_events"] - n_events).abs().argmin())
 
 
 def _importances(refined, drawn, step):
-    """Importances of a program's events [%]: a DataFrame by event with the column mean, the most important first.
+    """Return the importances of a program's events [%]: a DataFrame by event, the most important first.
 
-    Averaged over the rows of `drawn` if there are any, with the further columns of
-    :func:`stability.importance_spread`; else those of the one model at `step`.
+    The column mean is averaged over the rows of `drawn` if there are any, and the columns of
+    :func:`stability.importance_spread` are added; else mean is the importance in the one model at `step`.
     """
     if len(drawn):
         return stability.importance_spread(drawn)
@@ -107,9 +107,10 @@ def _importances(refined, drawn, step):
 
 
 def _compare(frames, first, n_common):
-    """How far the rankings of two programs agree, a dict for the template.
+    """Measure how far the rankings of two programs agree: a dict for the template.
 
-    `frames` has all importances by program, `first` the rows that are drawn, `n_common` of whose events are in both.
+    `frames` has all importances by program; `first` has the rows that are drawn, of which `n_common` events are in
+    both.
     """
     either = list(dict.fromkeys(event for rows in first.values() for event in rows["event"]))
     means = {each: frame["mean"].reindex(either, fill_value=0.0) for each, frame in frames.items()}
@@ -118,7 +119,7 @@ def _compare(frames, first, n_common):
 
 
 def _list(frames, events):
-    """HTML table of the events drawn of the first program, with their importance in every program shown."""
+    """Write an HTML table of the first program's drawn events, with their importance in every program shown."""
     shown = pd.DataFrame({f"{each} [%]": frame["mean"].reindex(events) for each, frame in frames.items()})
     first = next(iter(frames.values())).reindex(events)
     if "rank_low" in first:
@@ -129,11 +130,11 @@ def _list(frames, events):
 
 
 def _others(program, programs):
-    """Options (label, name) of a dropdown: no program, or one of `programs` other than `program`."""
+    """List the options (label, name) of a dropdown: no program, or one of `programs` other than `program`."""
     return [("no other program", ""), *((name, name) for name in programs if name != program)]
 
 
 def _sizes(refined):
-    """Options (label, number) for the number of events: 0 for the model chosen, then every step of the refinement."""
+    """List the options (label, number) for the number of events: 0 for the chosen model, then every refinement step."""
     n_chosen = int(refined.errors["n_events"])
     return [(f"{n_chosen}: the refined model", _CHOSEN), *((str(n), n) for n in refined.history["n_events"])]

@@ -164,12 +164,12 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         return nodes[0]
 
     def _name(self, feature):
-        """Name of a column, or x and its number."""
+        """Return the name of a column, or x and its number."""
         return str(self.feature_names_in_[feature]) if hasattr(self, "feature_names_in_") else f"x{feature}"
 
 
 def _interval(name, low, high):
-    """A condition on one attribute as text, such as ``2 < x <= 3``."""
+    """Write a condition on one attribute as text, such as ``2 < x <= 3``."""
     if np.isinf(low):
         return f"{name} <= {high:.6g}"
     if np.isinf(high):

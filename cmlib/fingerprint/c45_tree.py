@@ -41,7 +41,7 @@ class Node:
         return int(self.counts.sum() - self.counts.max())
 
     def below(self):
-        """List of the node and all nodes below it, in preorder."""
+        """List the node and all nodes below it, in preorder."""
         return [self, *(node for son in self.sons for node in son.below())]
 
     def split(self, rows, X):
@@ -173,9 +173,9 @@ def _prune(node, X, codes, confidence):
 
 
 def pessimistic_errors(counts, confidence):
-    """Upper confidence limit (float) of the number of errors of a leaf with these counts by class (array of int).
+    """Compute the upper confidence limit (float) of the number of errors of a leaf.
 
-    `confidence` (0-0.5) is the probability of more errors.
+    `counts` are the leaf's rows by class (array of int); `confidence` (0-0.5) is the probability of more errors.
     """
     n = int(counts.sum())
     wrong = n - int(counts.max())
@@ -200,7 +200,7 @@ def _collapse(node):
 
 
 def _errors_of(node, rows, X, codes, confidence):
-    """Pessimistic errors of a subtree if these rows reached it."""
+    """Compute the pessimistic errors of a subtree if these rows reached it."""
     if node.sons:
         parts = zip(node.sons, node.split(rows, X), strict=True)
         return sum(_errors_of(son, part, X, codes, confidence) for son, part in parts)

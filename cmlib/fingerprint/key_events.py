@@ -136,8 +136,9 @@ def discretize(X: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def _cuts(values, indicator):
-    """List of the thresholds at which sorted values are cut; `indicator` has a row per value, 1 in the column of its
-    class.
+    """List the thresholds at which sorted values are cut.
+
+    `indicator` has a row per value, with 1 in the column of its class.
     """
     n, gaps = len(values), values[:-1] < values[1:]
     if not gaps.any():
@@ -161,12 +162,12 @@ def _cuts(values, indicator):
 
 
 def _entropy(counts):
-    """Entropy of counts along the last axis [bits]."""
+    """Compute the entropy of counts along the last axis [bits]."""
     return entr(counts / counts.sum(axis=-1, keepdims=True)).sum(axis=-1) / np.log(2)
 
 
 def gain_ratio(information):
-    """Gain ratio (0-1) of every attribute about the class: an array.
+    """Compute the gain ratio (0-1) of every attribute about the class: an array.
 
     `information` is what :func:`mutual_information` returns.
     """
@@ -175,9 +176,10 @@ def gain_ratio(information):
 
 
 def symmetric_uncertainty(information):
-    """Twice the mutual information of two attributes over the sum of both entropies (0-1): an array, as `information`.
+    """Compute the symmetric uncertainty (0-1) of two attributes each: a matrix like `information`.
 
-    That is the matrix of :func:`mutual_information`.
+    It is twice their mutual information over the sum of both entropies. `information` is what
+    :func:`mutual_information` returns.
     """
     entropies = np.diag(information)
     sums = entropies[:, None] + entropies
@@ -185,10 +187,10 @@ def symmetric_uncertainty(information):
 
 
 def mutual_information(intervals, codes):
-    """Mutual information [bits] of every two discrete attributes and of each with the class: a square array.
+    """Compute the mutual information [bits] of every two discrete attributes, and of each with the class.
 
-    `intervals` are the attributes' values as numbers from 0, (n_samples, n_features), `codes` the classes. The
-    class is the last row and column; the diagonal has the entropies.
+    `intervals` are the attributes' values as numbers from 0, shape (n_samples, n_features); `codes` are the
+    classes. Returns a square array. Its last row and column are the class; its diagonal has the entropies.
     """
     columns, n = np.c_[intervals, codes], len(codes)
     sizes = columns.max(axis=0) + 1

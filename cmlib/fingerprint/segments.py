@@ -70,7 +70,7 @@ def segment_starts(X, *, weights=None, penalty=None, shortest=1):
 
 
 def _default_penalty(X):
-    """Price of a segment by the median difference of neighbouring samples."""
+    """Compute the penalty per segment from the median difference of neighboring samples."""
     differences = np.abs(np.diff(X, axis=0))
     std = 1.4826 * np.median(differences, axis=0) / np.sqrt(2) if len(X) > 1 else np.zeros(X.shape[1])
     return _PENALTY * np.log(max(len(X), 2)) * (np.maximum(std, _LEAST_STD) ** 2).sum()

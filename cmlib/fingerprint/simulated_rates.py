@@ -22,13 +22,26 @@ EXACT_RATES = ("sim.loads", "sim.stores", "sim.conditional_branches", "sim.indir
 
 
 def simulated_counts(counts, weights):
-    """Counts of a simulated run in the form that :func:`cmlib.fingerprint.slices.slice_rates` takes.
+    """Convert the counts of a simulated run to the form that :func:`cmlib.fingerprint.slices.slice_rates` takes.
 
-    `counts` is a DataFrame of Callgrind's events, a row per interval; `weights` a Series from event to the cycles that
-    the estimate charges for it. Returns a DataFrame, a row per interval. Columns: sums of misses by cache level, and of
-    mispredictions (names of `MODELLED_RATES`; one whose events were not all simulated is left out); ``instructions``
-    and the exact counts of `EXACT_RATES`; and ``cycles``, thousands of estimated cycles (the weighted sum of the
-    counts). A KeyError if `counts` lacks an exact count or one that has a weight.
+    Parameters
+    ----------
+    counts : DataFrame
+        Callgrind's events, a row per interval.
+    weights : Series
+        Cycles that the estimate charges for each event.
+
+    Returns
+    -------
+    DataFrame
+        A row per interval. Columns: sums of misses by cache level, and of mispredictions (names of
+        `MODELLED_RATES`; one whose events were not all simulated is left out); ``instructions`` and the exact
+        counts of `EXACT_RATES`; and ``cycles``, thousands of estimated cycles (the weighted sum of the counts).
+
+    Raises
+    ------
+    KeyError
+        If `counts` lacks an exact count or one that has a weight.
     """
     sums = {
         name: counts[list(summed)].sum(axis=1)

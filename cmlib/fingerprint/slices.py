@@ -14,13 +14,27 @@ _LENGTH_TOLERANCE = 0.1  # of a slice, relative, as a multiple of the intervals
 
 
 def slice_rates(counts, running=None, *, slice_s=0.4):
-    """Cut a run into slices of `slice_s` seconds: a DataFrame of events per cycle, a row per slice (index: its end
-    [s]).
+    """Cut a run into slices of `slice_s` seconds, and compute events per cycle in each.
 
-    `counts` (index: ends of intervals [s]; NaN where not counted) and `running` shares (0-1; by default 1) are
-    DataFrames, a row per interval, a column per event. The last slice, slices that lack an event and events that were
-    never counted are left out. A ValueError if no slice is left, there is no column cycles, or `slice_s` is no
-    multiple of the interval.
+    Parameters
+    ----------
+    counts : DataFrame, shape (n_intervals, n_events)
+        Counts, NaN where not counted; index: end of the interval [s].
+    running : DataFrame, same shape, optional
+        Running shares (0-1). Default: 1.
+    slice_s : float, default 0.4
+        Length of a slice [s].
+
+    Returns
+    -------
+    DataFrame, shape (n_slices, n_events)
+        Events per cycle; index: end of the slice [s]. The last slice, slices that lack an event, and events that
+        were never counted are left out.
+
+    Raises
+    ------
+    ValueError
+        If no slice is left, there is no column cycles, or `slice_s` is not a multiple of the interval.
     """
     if "cycles" not in counts:
         raise InputError(f"slice_rates: no 'cycles' among {counts.shape[1]} events; pin it when recording.")
@@ -39,7 +53,7 @@ def slice_rates(counts, running=None, *, slice_s=0.4):
 
 
 def _intervals_a_slice(times, slice_s):
-    """Number of intervals in a slice, by the ends of the intervals [s]."""
+    """Compute the number of intervals in a slice from the ends of the intervals [s]."""
     if len(times) < 2:
         raise InputError(f"slice_rates: {len(times)} intervals; slicing needs at least 2.")
     interval = float(np.median(np.diff(times)))
@@ -53,8 +67,7 @@ def _intervals_a_slice(times, slice_s):
 
 
 def _rates(counts, running, length):
-    """Events per cycle of slices of `length` intervals, without the last one and those in which no cycle was
-    counted."""
+    """Compute events per cycle in slices of `length` intervals, without the last one and those without cycles."""
     n_slices = max(-(-len(counts) // length) - 1, 0)
     used = slice(0, n_slices * length)
 

@@ -100,7 +100,7 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         return self
 
     def distance(self, X: ArrayLike) -> np.ndarray:
-        """Distance of each slice (row of X) to its nearest reference [standard deviations]: ndarray, (n_slices,).
+        """Compute the distance of each slice (row of X) to its nearest reference [standard deviations].
 
         A ValueError if a rate is below 0 or X has other columns than in training.
         """
@@ -113,25 +113,25 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         return self.distance(X) > self.threshold_
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Class of each slice (row of X), or "unknown": ndarray of object (str), shape (n_slices,)."""
+        """Predict the class of each slice (row of X), or "unknown": ndarray of object (str), shape (n_slices,)."""
         labels = self.classifier_.predict(X).astype(object)
         labels[self.is_unknown(X)] = _UNKNOWN
         return labels
 
     def _standardise(self, rates):
-        """Logarithms of rates, standardised as in training."""
+        """Standardize the logarithms of rates as in training."""
         return (np.log(rates + self.floor_) - self.mean_) / self.std_
 
 
 def _non_negative(rates):
-    """The rates themselves; a ValueError if one is below 0."""
+    """Return the rates; raise a ValueError if one is below 0."""
     if rates.min(initial=0.0) < 0:
         raise InputError(f"UnknownRejector: a rate of {rates.min():g} a cycle; rates are never below 0.")
     return rates
 
 
 def _spread(y, groups):
-    """Row numbers of the reference slices: about as many of each class and group, evenly spaced."""
+    """Select the row numbers of the reference slices: about as many of each class and group, evenly spaced."""
     cells = pd.Series(range(len(y))).groupby([y, groups]).apply(np.array)
     share = max(1, _REFERENCES // len(cells))
     taken = [rows[np.linspace(0, len(rows) - 1, min(share, len(rows))).astype(int)] for rows in cells]

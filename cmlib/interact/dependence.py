@@ -124,7 +124,7 @@ def positions_on_surface(X: pd.DataFrame, surface: pd.DataFrame) -> pd.DataFrame
 
 
 def _held(values, places, points):
-    """Copies of all rows, one copy for each point with the columns `places` set to its values."""
+    """Copy all rows once for each point, with the columns `places` set to the point's values."""
     rows = np.tile(values, (len(points), 1))
     rows[:, places] = np.repeat(points, len(values), axis=0)
     return rows

@@ -143,7 +143,7 @@ def _residual_variances(fitted, X, pairs):
 
 
 def _beyond_plane(pair, values):
-    """Sum of the squared residuals of a plane fitted to `values` over a pair of events, array (n_rows, 2)."""
+    """Sum the squared residuals of a plane fitted to `values` over a pair of events, array (n_rows, 2)."""
     # Centred and scaled, because events differ in size (1e-6 … 1), which makes the fit ill-conditioned.
     centred = pair - pair.mean(axis=0)
     spread = centred.std(axis=0)
@@ -167,20 +167,23 @@ def _h_statistics(fitted, X, pairs):
 
 
 def _places(X, several):
-    """Column numbers of each of several tuples of events, arrays; by a dict, as the index is slow for many pairs."""
+    """Find the column numbers of several tuples of events, as arrays.
+
+    A dict is used because the index is slow for many pairs.
+    """
     position = {event: place for place, event in enumerate(X.columns)}
     return [np.array([position[event] for event in events]) for events in several]
 
 
 def _sample(X, n_points, seed):
-    """Rows of X drawn at random, in their order; all of them if there are no more than n_points."""
+    """Draw rows of X at random, in their order; return all of them if there are no more than n_points."""
     if n_points >= len(X):
         return X
     return X.iloc[np.sort(np.random.default_rng(seed).choice(len(X), n_points, replace=False))]
 
 
 def _ranked(pairs, rows, negligible):
-    """The table that :func:`rank_pairs` returns, from each pair's dict of measures."""
+    """Make the table that :func:`rank_pairs` returns from each pair's dict of measures."""
     pairs = pd.DataFrame(pairs, columns=["event_a", "event_b"])
     pairs.insert(0, "pair", pairs["event_a"] + " × " + pairs["event_b"])
     measures = pd.DataFrame(list(rows))

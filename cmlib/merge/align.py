@@ -201,7 +201,10 @@ def align_passes(runs, passes, **options):
 
 
 def _checked(runs):
-    """The runs without events that they did not count and intervals in which the program did not run; or an error."""
+    """Return the runs without events that they did not count and intervals in which the program did not run.
+
+    Raises the errors of the inputs.
+    """
     runs = [_checked_run(run, f"run {number}") for number, run in enumerate(runs)]
     if not runs:
         raise UnfitRecordingError("no runs to merge.")
@@ -209,7 +212,7 @@ def _checked(runs):
 
 
 def _checked_run(run, label):
-    """One run as :func:`_checked` returns it; `label` names it in messages."""
+    """Check and return one run as :func:`_checked` does; `label` names it in messages."""
     require_ipc(run, label)
     # An interval without instructions or cycles has no IPC and no rates: the program did not run.
     at_work = (run["instructions"] > 0) & (run["cycles"] > 0)
@@ -238,7 +241,7 @@ def _require_same_work(runs):
 
 
 def _by_progress(run, n_steps):
-    """Counts of a run in n steps of equal instructions, by linear interpolation of its cumulative counts."""
+    """Interpolate a run's cumulative counts linearly, and return its counts in n steps of equal instructions."""
     counted = np.vstack([np.zeros(run.shape[1]), np.cumsum(run.to_numpy(), axis=0)])
     retired = counted[:, run.columns.get_loc("instructions")]
     share = retired / retired[-1]
@@ -249,7 +252,7 @@ def _by_progress(run, n_steps):
 
 
 def _rates(run, per, leave_out):
-    """The events of a run without leaks, divided by the column `per` if it is given."""
+    """Return the events of a run without leaks, divided by the column `per` if it is given."""
     if per is not None and per not in run:
         raise InputError(f'per is {per!r}; it is "cycles", "instructions", None or a column of every run.')
     chosen = [event for event in run if not is_named_leak(event) and event not in leave_out]

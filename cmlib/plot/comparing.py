@@ -34,12 +34,32 @@ def dots_by_program(
     paper: dict[str, float] | None = None,
     grey: Collection[str] = (),
 ) -> tuple[Figure, Axes]:
-    """A line for each value of the column "program", on it a dot for each row, coloured by the column `hue`:
-    (Figure, Axes).
+    """Draw a line for each value of the column "program", and on it a dot for each row, colored by the column `hue`.
 
-    `value` is the column drawn along the horizontal axis, which `xlabel` names. `grey` (collection of values of
-    `hue`) are baselines, drawn in grey; `paper` (dict of program to value) are published numbers, drawn as crosses.
-    Its programs must be in the frame (ValueError).
+    Parameters
+    ----------
+    frame : DataFrame
+        The rows to draw, with the columns "program", `value` and `hue`.
+    value : str
+        Column drawn along the horizontal axis.
+    hue : str
+        Column that colors the dots.
+    xlabel : str
+        Text at the horizontal axis.
+    paper : dict of str to float, optional
+        Published numbers by program, drawn as crosses.
+    grey : collection of str, optional
+        Values of `hue` that are baselines, drawn in grey.
+
+    Returns
+    -------
+    figure : Figure
+    axes : Axes
+
+    Raises
+    ------
+    ValueError
+        If a program of `paper` is not in the frame.
     """
     programs, hues = list(dict.fromkeys(frame["program"])), list(dict.fromkeys(frame[hue]))
     slots = len(hues) + bool(paper)
@@ -66,11 +86,21 @@ def dots_by_program(
 
 @styled
 def heat(frame: pd.DataFrame, *, label: str, centre: float | None = None) -> tuple[Figure, Axes]:
-    """A table of numbers (`frame`) as a heat map, rows down and columns across, each written in its cell: (Figure,
-    Axes).
+    """Draw a table of numbers as a heat map, rows down and columns across, each number written in its cell.
 
-    `label` is the text at the colour bar, whose ends are the 2nd and 98th percentile of the numbers. With `centre`
-    (float), colours diverge from that value. Cells of NaN stay empty.
+    Parameters
+    ----------
+    frame : DataFrame
+        The numbers; cells of NaN stay empty.
+    label : str
+        Text at the color bar, whose ends are the 2nd and 98th percentile of the numbers.
+    centre : float, optional
+        Value from which colors diverge.
+
+    Returns
+    -------
+    figure : Figure
+    axes : Axes
     """
     figure, ax = single(0.6 + 0.3 * len(frame))
     cmap = "vlag" if centre is not None else "crest"
@@ -85,9 +115,19 @@ def heat(frame: pd.DataFrame, *, label: str, centre: float | None = None) -> tup
 
 @styled
 def counts(frame: pd.DataFrame, *, ylabel: str) -> tuple[Figure, Axes]:
-    """Stacked bars of a table of counts, one bar per row (named by the index), one color per column: (Figure, Axes).
+    """Draw stacked bars of a table of counts, one bar per row (named by the index), one color per column.
 
-    `frame` is the table (DataFrame), `ylabel` the text at the vertical axis.
+    Parameters
+    ----------
+    frame : DataFrame
+        The counts.
+    ylabel : str
+        Text at the vertical axis.
+
+    Returns
+    -------
+    figure : Figure
+    axes : Axes
     """
     figure, ax = single(3.0)
     frame.plot.bar(stacked=True, ax=ax, color=palette(frame.shape[1]), width=0.7, rot=0)
@@ -153,11 +193,25 @@ def grouped_bars(
 def points(
     frames: dict[str, pd.DataFrame], *, x: str, y: str, xlabel: str, ylabel: str, size: float = 3
 ) -> tuple[Figure, np.ndarray]:
-    """Scatter plots of the columns `x` and `y`, a panel for each of `frames` (dict of title to DataFrame).
+    """Draw scatter plots of the columns `x` and `y`, a panel for each of `frames`.
 
-    `xlabel` and `ylabel` are the texts at the axes; `size` is that of a point [points²]: from 10 on, points are less
-    transparent. Points are drawn as pixels even in vector graphics, as there are many. Returns (Figure, array of
-    Axes).
+    Points are drawn as pixels even in vector graphics, as there are many.
+
+    Parameters
+    ----------
+    frames : dict of str to DataFrame
+        Frames by title.
+    x, y : str
+        Names of the columns.
+    xlabel, ylabel : str
+        Texts at the axes.
+    size : float, default 3
+        Size of a point [points²]; from 10 on, points are less transparent.
+
+    Returns
+    -------
+    figure : Figure
+    axes : ndarray of Axes
     """
     figure, axes = panels(list(frames), height=2.7)
     for ax, (name, frame) in zip(axes, frames.items(), strict=True):
@@ -187,11 +241,23 @@ def run_times(frame: pd.DataFrame, *, ylabel: str) -> tuple[Figure, Axes]:
 def by_case(
     frame: pd.DataFrame, *, ylabel: str, levels: dict[str, float] | None = None, log: bool = True
 ) -> tuple[Figure, Axes]:
-    """A mark for each number of a table: rows are cases, from left to right, and columns differ by colour and mark.
+    """Draw a mark for each number of a table: rows are cases, from left to right; columns differ by color and mark.
 
-    `frame` is the table (DataFrame; its index names the cases), `ylabel` the text at the vertical axis; `levels`
-    (dict of label to height) are lines across; `log` says whether the vertical axis is logarithmic, else it begins at
-    0. Returns (Figure, Axes).
+    Parameters
+    ----------
+    frame : DataFrame
+        The numbers; the index names the cases.
+    ylabel : str
+        Text at the vertical axis.
+    levels : dict of str to float, optional
+        Heights of lines across, by label.
+    log : bool, default True
+        True for a logarithmic vertical axis; else it begins at 0.
+
+    Returns
+    -------
+    figure : Figure
+    axes : Axes
     """
     figure, ax = single(3.4)
     places = range(len(frame))

@@ -122,8 +122,7 @@ def class_tiles(frames: dict[str, pd.DataFrame]) -> tuple[Figure, np.ndarray]:
 def phase_timeline(
     labelled: pd.DataFrame, pace: pd.Series, *, title: str = "", marked: float | None = None
 ) -> tuple[Figure, tuple[Axes, ...]]:
-    """Bands that show the class of each slice of a run, each class's share of the slices, and below a line such as
-    IPC.
+    """Draw the class of each slice of a run as bands, the classes' shares of the slices, and a line such as IPC.
 
     Parameters
     ----------
@@ -185,10 +184,25 @@ def accuracy_curve(
     lines: dict[str, float] | None = None,
     log: bool = False,
 ) -> tuple[Figure, Axes]:
-    """Accuracy of classification against the column `x`, a line for each of `curves` (dict of label to DataFrame).
+    """Draw the accuracy of classification against the column `x`, a line for each of `curves`.
 
-    The frames have the columns `x` and accuracy [%]; `xlabel` is the text at the horizontal axis; `lines` (dict of
-    label to a value of `x`) are vertical lines; `log` makes the horizontal axis logarithmic. Returns (Figure, Axes).
+    Parameters
+    ----------
+    curves : dict of str to DataFrame
+        Frames by label, with the columns `x` and accuracy [%].
+    x : str
+        Name of the column.
+    xlabel : str
+        Text at the horizontal axis.
+    lines : dict of str to float, optional
+        Values of `x`, by label, at which vertical lines are drawn.
+    log : bool, default False
+        True for a logarithmic horizontal axis.
+
+    Returns
+    -------
+    figure : Figure
+    axes : Axes
     """
     figure, ax = single(3.0)
     markers = cycle("os^D")
@@ -219,6 +233,6 @@ def _outline(node, level=0, parent=None, answer=""):
 
 
 def _ink(fill):
-    """White or black, whichever can be read on a colour ``#rrggbb``."""
+    """Return white or black, whichever can be read on a color ``#rrggbb``."""
     red, green, blue = (int(fill[i : i + 2], 16) for i in (1, 3, 5))
     return "#ffffff" if 0.3 * red + 0.59 * green + 0.11 * blue < 140 else "#1d2126"

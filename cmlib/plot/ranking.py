@@ -32,8 +32,7 @@ def refinement(
     paper: dict[str, dict] | None = None,
     colors: dict[str, Any] | None = None,
 ) -> tuple[Figure, np.ndarray]:
-    """Error [%] of models against the number of events left, a panel for each of `histories` (dict of program to
-    DataFrame).
+    """Draw the error [%] of models against the number of events left, a panel for each of `histories`.
 
     Parameters
     ----------
@@ -92,7 +91,7 @@ def ranking(
     hue: str | None = None,
     colors: dict[str, Any] | None = None,
 ) -> tuple[Figure, np.ndarray]:
-    """Horizontal bars, the first row at the top, a panel for each of `frames` (dict of title to DataFrame).
+    """Draw horizontal bars, the first row at the top, a panel for each of `frames` (dict of title to DataFrame).
 
     Parameters
     ----------

@@ -63,12 +63,25 @@ def series_by_program(
     xlabel: str = "time [s]",
     colors: dict[str, Any] | None = None,
 ) -> tuple[Figure, np.ndarray]:
-    """Lines of several runs, a panel for each of `runs` (dict of program, at least one, to a dict of label to
-    Series).
+    """Draw lines of several runs, a panel for each program.
 
-    The Series are indexed by what `xlabel` names, `ylabel` names their values; the panels have one legend, whose
-    labels are those of the first program. `colors` is a dict from label to color; by default, lines are
-    colored in turn. Returns (Figure, array of Axes).
+    The panels have one legend, whose labels are those of the first program.
+
+    Parameters
+    ----------
+    runs : dict of str to dict of str to Series
+        Program (at least one), then label, to a Series that is indexed by what `xlabel` names.
+    ylabel : str
+        Text at the vertical axes.
+    xlabel : str, default "time [s]"
+        Text at the horizontal axis.
+    colors : dict of str to color, optional
+        Colors by label. Default: lines are colored in turn.
+
+    Returns
+    -------
+    figure : Figure
+    axes : ndarray of Axes
     """
     figure, axes = panels(list(runs))
     for ax, (program, lines) in zip(axes, runs.items(), strict=True):

@@ -29,7 +29,7 @@ def styled(draw: Callable) -> Callable:
 
     @functools.wraps(draw)
     def in_style(*args, **kwargs):
-        """What `draw` returns, drawn in the style of this package."""
+        """Return what `draw` returns, drawn in the style of this package."""
         with matplotlib.rc_context({**sns.axes_style("ticks"), **_STYLE}):
             figure, axes = draw(*args, **kwargs)
             _write_powers(figure)
@@ -39,24 +39,55 @@ def styled(draw: Callable) -> Callable:
 
 
 def palette(n: int) -> list[tuple[float, float, float]]:
-    """A list of `n` colours (RGB tuples) that people with colour blindness can tell apart; from the 11th on they
-    repeat.
+    """Return `n` colors (RGB tuples) that people with color blindness can distinguish; from the 11th on they repeat.
+
+    Parameters
+    ----------
+    n : int
+        Number of colors.
+
+    Returns
+    -------
+    list of tuple of float
     """
     return sns.color_palette("colorblind", n)
 
 
 @styled
 def blank(height: float, *, rows: int = 1, columns: int = 1, **sharing: Any) -> tuple[Figure, np.ndarray]:
-    """A figure 9 inches wide and `height` inches high, and its empty Axes as an array of shape (rows, columns).
+    """Make a figure 9 inches wide and `height` inches high, with rows and columns of empty Axes.
 
-    `sharing` are options of ``plt.subplots``, such as ``sharex=True``.
+    Parameters
+    ----------
+    height : float
+        Height [inches].
+    rows, columns : int, default 1
+        Numbers of Axes.
+    **sharing
+        Options of ``plt.subplots``, such as ``sharex=True``.
+
+    Returns
+    -------
+    figure : Figure
+    axes : ndarray of Axes, shape (rows, columns)
     """
     figure = Figure(figsize=(_WIDTH, height), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **sharing)
 
 
 def single(height: float) -> tuple[Figure, Axes]:
-    """A figure 9 inches wide and `height` inches high with one empty Axes: (Figure, Axes)."""
+    """Make a figure 9 inches wide and `height` inches high, with one empty Axes.
+
+    Parameters
+    ----------
+    height : float
+        Height [inches].
+
+    Returns
+    -------
+    figure : Figure
+    axes : Axes
+    """
     figure, axes = blank(height)
     return figure, axes[0, 0]
 
@@ -87,11 +118,23 @@ def legend_below(figure: Figure, ax: Axes, n_columns: int) -> None:
 def panels(
     names: Sequence[str], *, columns: int = 2, height: float = 2.3, **sharing: Any
 ) -> tuple[Figure, np.ndarray]:
-    """A figure with an empty small Axes for each of `names`, row by row, and these Axes as an array of one
-    dimension.
+    """Make a figure with a small empty Axes for each of `names`, row by row.
 
-    There are at most `columns` in a row; `height` is that of a row [inches]; `sharing` are options of
-    ``plt.subplots``.
+    Parameters
+    ----------
+    names : sequence of str
+        Titles of the Axes.
+    columns : int, default 2
+        Most Axes in a row.
+    height : float, default 2.3
+        Height of a row [inches].
+    **sharing
+        Options of ``plt.subplots``.
+
+    Returns
+    -------
+    figure : Figure
+    axes : ndarray of Axes, shape (n_names,)
     """
     columns = min(columns, max(1, len(names)))
     rows = math.ceil(len(names) / columns)

@@ -122,9 +122,9 @@ def predict_held_out(
 
 
 class _Regressor(RegressorMixin, BaseEstimator):
-    """LightGBM's boosting as a scikit-learn regressor of DataFrames; on few rows twice as fast as LightGBM's own one.
+    r"""LightGBM's boosting as a scikit-learn regressor of DataFrames; on few rows twice as fast as LightGBM's own one.
 
-    Events may have any name: characters that LightGBM refuses or does not escape, such as `:` and `\\`, are encoded.
+    Events may have any name: characters that LightGBM refuses or does not escape, such as `:` and `\`, are encoded.
     """
 
     def __init__(self, settings, random_state=0):
@@ -144,17 +144,17 @@ class _Regressor(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X, *, pred_leaf=False):
-        """Predictions of the rows of X (array); with `pred_leaf` the number of each row's leaf in each tree instead."""
+        """Predict the rows of X (array); with `pred_leaf` return the number of each row's leaf in each tree instead."""
         return self.booster_.predict(_numbers(X), pred_leaf=pred_leaf, num_threads=1)
 
 
 def _numbers(values):
-    """Values of a frame or series as an array of float64."""
+    """Return the values of a frame or series as an array of float64."""
     return values.to_numpy(dtype=np.float64)
 
 
 def _lightgbm(settings, seed):
-    """LightGBM's parameters, as a dict."""
+    """Translate the settings to LightGBM's parameters (dict)."""
     return yaml_beside(__file__) | {
         "learning_rate": settings.learning_rate,
         "num_leaves": settings.leaves,

@@ -113,24 +113,27 @@ class ClusterRegression(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X: pd.DataFrame) -> pd.Series:
-        """Prediction for each row of X: mean of y and the contributions of all clusters; Series [unit of y]."""
+        """Predict each row of X as the mean of y plus the contributions of all clusters; Series [unit of y]."""
         return self.level_ + self.contributions(X).sum(axis=1)
 
     def event_contributions(self, X: pd.DataFrame) -> pd.DataFrame:
-        """What each event adds to the mean of y in each row of X: DataFrame (n_rows, n_events) [unit of y]."""
+        """Compute what each event adds to the mean of y in each row of X: DataFrame (n_rows, n_events) [unit of y]."""
         return (self._standardized(X) - self.centre_) * self.slopes_
 
     def contributions(self, X: pd.DataFrame) -> pd.DataFrame:
-        """What each cluster adds to the mean of y in each row of X: DataFrame (n_rows, n_clusters) [unit of y]."""
+        """Compute what each cluster adds to the mean of y in each row of X [unit of y].
+
+        Returns a DataFrame of shape (n_rows, n_clusters).
+        """
         return by_cluster(self.event_contributions(X), self.clusters)
 
     def _standardized(self, X):
-        """The clusters' events, standardized as in training and clipped: DataFrame (n_rows, n_events)."""
+        """Standardize the clusters' events as in training, and clip them: DataFrame (n_rows, n_events)."""
         return ((X[self.clusters.index] - self.mean_) / self.scale_).clip(-self.clip, self.clip)
 
 
 def _best_penalty(Z, y, groups):
-    """The one of `PENALTIES` with the least error on held-out groups (float): that of RidgeCV, by one SVD a group."""
+    """Find the one of `PENALTIES` with the least error on held-out groups, that of RidgeCV, by one SVD per group."""
     errors = []
     for seen, unseen in GroupKFold(len(np.unique(groups))).split(Z, groups=groups):
         centre, level = Z[seen].mean(axis=0), y[seen].mean()

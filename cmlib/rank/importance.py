@@ -84,7 +84,10 @@ def influence(model: BaseEstimator, *, method: str = "friedman", X: pd.DataFrame
 
 
 def _as_printed(model, X):
-    """CounterMiner's Eq. 11 of each event, not normalized: Series. A ValueError if the model is not LightGBM's."""
+    """Compute CounterMiner's Eq. 11 of each event, not normalized: Series.
+
+    Raises a ValueError if the model is not LightGBM's.
+    """
     if not hasattr(model, "booster_"):
         raise InputError(f"the trees of {type(model).__name__} can't be read; use a model of LightGBM.")
     trees = list(_trees(model, X))
@@ -103,9 +106,10 @@ def _as_printed(model, X):
 
 
 def _squared_change(values, predicted, left, right):
-    """P²(k) of one split, mean over all rows; a node adds the mean of its rows' leaf values to what was predicted.
+    """Compute P²(k) of one split, as a mean over all rows.
 
-    `values` are those of the tree by row, `predicted` the prediction before the tree, `left` and `right` masks of rows.
+    A node adds the mean of its rows' leaf values to the prediction. `values` are those of the tree by row,
+    `predicted` is the prediction before the tree, `left` and `right` are masks of rows.
     """
     node = left | right
     before = values[node].mean()

@@ -46,9 +46,10 @@ def is_named_leak(event: str) -> bool:
 
 
 def is_simulated_leak(event, target):
-    """True if a simulated event is a part of the target, as leaks.yaml has it, or another part of the same whole.
+    """Return True if a simulated event is a part of the target, or another part of the same whole.
 
-    `event` and `target` are names of events of a simulation (such as ``sim.loads``).
+    The parts are listed in leaks.yaml. `event` and `target` are names of events of a simulation (such as
+    ``sim.loads``).
     """
     of_event = {whole: parts for whole, parts in _NAMES["parts"].items() if _matches(event, parts)}
     return any(target == whole or _matches(target, parts) for whole, parts in of_event.items())
@@ -140,7 +141,10 @@ def find_proportional(X, ipc):
 
 
 def _ticks(event, rows):
-    """True if an event comes at a constant rate; `rows` has its counts as n, and seconds, base and maybe cycles."""
+    """Return True if an event comes at a constant rate.
+
+    `rows` has the event's counts as n, and seconds, base and maybe cycles.
+    """
     clocks = [clock for clock in ("seconds", "cycles") if clock in rows]
     cost = rows["cycles"].sum() / rows["n"].sum() if "cycles" in rows else np.inf
     for clock in clocks:
@@ -157,7 +161,7 @@ def _ticks(event, rows):
 
 
 def _elasticity(rate, time):
-    """Slope of a rate (divided by its mean) on the logarithm of a time, and its standard error; both arrays."""
+    """Fit the slope of a rate (divided by its mean) on the logarithm of a time; return it and its standard error."""
     if np.ptp(time) < 1e-9:
         return 0.0, np.inf
     blocks = np.arange(len(time)) * _N_BLOCKS // len(time)
@@ -179,5 +183,5 @@ def require_ipc(run, label):
 
 
 def _matches(event, patterns):
-    """True if an event's name matches one of the patterns."""
+    """Return True if an event's name matches one of the patterns."""
     return any(fnmatch(event, pattern) for pattern in patterns)

@@ -216,7 +216,7 @@ def refine(
     blank = regressor(model, boosting=boosting, seed=seed)
 
     def path(rows):
-        """What :func:`drop_least` yields on some rows, by their numbers."""
+        """Yield the steps of :func:`drop_least` on some rows, given by their numbers."""
         # LightGBM tries every event at every split in a fixed order, so that the model stays the same if events without
         # a split are dropped; scikit-learn tries them in random order, which decides ties.
         return drop_least(blank, X.iloc[rows], y.iloc[rows], step=step, reusable=model is None)
@@ -269,7 +269,7 @@ def error_of_mean(measured, predicted, *, mean):
 
 
 def best_event(X, y):
-    """Name of the column of X (DataFrame) that correlates best with y (Series), by Pearson's r without its sign."""
+    """Find the column of X (DataFrame) that correlates best with y (Series), by Pearson's r without its sign."""
     centered = (X - X.mean()).to_numpy()
     spread = np.sqrt((centered**2).sum(axis=0))
     covariance = np.abs(centered.T @ (y - y.mean()).to_numpy())
@@ -350,7 +350,10 @@ def blocks(index: pd.Index, n_blocks: int) -> np.ndarray:
 
 
 def _checked(X, y, name, leaks_target, positive, columns=None):
-    """X with its columns sorted (or those of `columns`), and y; raises the errors of :func:`refine`, on X as `name`."""
+    """Check X and y as :func:`refine` does, and return them; X has its columns sorted, or those of `columns`.
+
+    `name` is X's name in messages.
+    """
     columns = sorted(X.columns) if columns is None else columns
     if missing := [event for event in columns if event not in X]:
         raise InputError(
@@ -380,7 +383,7 @@ def _checked(X, y, name, leaks_target, positive, columns=None):
 
 
 def _random_split(n_rows, share, seed):
-    """Sorted row numbers of the training rows and of a random share for the test."""
+    """Draw a random share of the rows for the test; return the sorted numbers of training and test rows."""
     order = np.random.default_rng(seed).permutation(n_rows)
     n_test = max(1, round(n_rows * share))
     return np.sort(order[n_test:]), np.sort(order[:n_test])
@@ -425,16 +428,19 @@ def drop_least(
 
 
 def _errors(steps, X, y, error):
-    """Errors on X and y of the models of each step, as a list."""
+    """Compute the errors on X and y of the models of each step (list)."""
     return [error(y, fitted.predict(X[fitted.feature_names_in_])) for fitted, _ in steps]
 
 
 def _on_blocks(path, X, y, fold, n_events, error):
-    """Errors of blocked cross-validation at every step (array), and of nested cross-validation (DataFrame `nested`)."""
+    """Cross-validate every step on blocks of rows.
+
+    Returns an array of errors, and the DataFrame `nested` of nested cross-validation.
+    """
     folds = np.unique(fold)
 
     def errors_on(rows, steps):
-        """Errors of the models of each step on some rows (mask)."""
+        """Compute the errors of the models of each step on some rows (mask)."""
         return _errors(steps, X[rows], y[rows], error)
 
     outer = {held: errors_on(fold == held, path(np.flatnonzero(fold != held))) for held in folds}
@@ -447,10 +453,10 @@ def _on_blocks(path, X, y, fold, n_events, error):
 
 
 def _nested(y, fold, outer, inner, n_events, error):
-    """The table ``nested`` of :class:`Refinement`: each fold's error at the step that the other folds choose.
+    """Make the table ``nested`` of :class:`Refinement`: each fold's error at the step that the other folds choose.
 
-    `outer` has the errors of every step by fold; `inner`, by fold left out, those of each other fold, predicted by
-    refinements without both.
+    `outer` has the errors of every step by fold. `inner` has, by fold left out, the errors of each other fold,
+    predicted by refinements without both.
     """
     steps = []
     for held, errors in inner.items():
@@ -463,18 +469,18 @@ def _nested(y, fold, outer, inner, n_events, error):
 
 
 def _mean_over_rows(errors, fold):
-    """Mean of several folds' errors at each step, weighted by their numbers of rows."""
+    """Average several folds' errors at each step, weighted by their numbers of rows."""
     rows = [(fold == tested).sum() for tested in errors]
     return np.average(list(errors.values()), axis=0, weights=rows)
 
 
 def _best(errors):
-    """Step of the smallest error; the last of several, which has the fewest events."""
+    """Find the step of the smallest error; the last of several, which has the fewest events."""
     return int(np.flatnonzero(errors == errors.min())[-1])
 
 
 def _baselines(X, y, train, test, fold, holdout, error):
-    """Errors of predictions by one event or none, as the Series ``baselines`` of :class:`Refinement`."""
+    """Compute the errors of predictions by one event or none: the Series ``baselines`` of :class:`Refinement`."""
     values = y.to_numpy()
     mean = values[train].mean()
     errors = {

@@ -92,7 +92,7 @@ def importance_spread(draws: pd.DataFrame, *, coverage: float = 0.9) -> pd.DataF
 
 
 def leading_agreement(draws: pd.DataFrame, numbers: Sequence[int] = (1, 2, 3)) -> pd.Series:
-    """Share of the draws whose first events are the first events of the mean, in any order.
+    """Compute the share of the draws whose first events are the first events of the mean, in any order.
 
     Parameters
     ----------
@@ -164,7 +164,10 @@ def rank_agreement(
 
 
 def _agreement(means_a, means_b):
-    """Kendall's tau-b, Spearman's rho, and the share of the first ten in common, of importances of the same events."""
+    """Compare two importances of the same events.
+
+    Returns Kendall's tau-b, Spearman's rho, and the share of the first ten events that they have in common.
+    """
     n_first = min(10, len(means_a))
     first = [set(np.argsort(-values, kind="stable")[:n_first]) for values in (means_a, means_b)]
     means = pd.DataFrame({"a": means_a, "b": means_b})

@@ -181,7 +181,7 @@ def series_phases(series: pd.Series) -> pd.DataFrame:
 
 
 def _bundles(n_rows):
-    """Number the bundles of neighboring rows that are cut together; return the bundle's number of each row."""
+    """Return for each row the number of its bundle; neighboring rows in a bundle are cut together."""
     return np.arange(n_rows) // max(1, -(-n_rows // _POINTS))
 
 

@@ -74,7 +74,10 @@ def compare_levels(levels: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
 
 
 def _complete_passes(parameter, runs):
-    """Times of the complete passes (n_passes, n_runs), and whether a run is at a level (n_runs, n_levels)."""
+    """Select the passes with a run at every level.
+
+    Returns their times (n_passes, n_runs), and whether a run is at a level (n_runs, n_levels).
+    """
     passes = [rows.sort_values("level", kind="stable") for _, rows in runs.groupby("pass")]
     levels = max(passes, key=len)["level"].tolist()
     times = np.array([rows["seconds"].to_numpy(float) for rows in passes if rows["level"].tolist() == levels])

@@ -59,7 +59,7 @@ class Runs:
         return pd.concat([self.rates, self.parameters], axis=1)
 
     def take(self, rows: ArrayLike) -> Runs:
-        """Some of the runs alone, as another :class:`Runs`; `rows` are their positions (list or array of int)."""
+        """Select some of the runs, as another :class:`Runs`; `rows` are their positions (list or array of int)."""
         names = self.seconds.index[rows]
         return Runs(**{name: table.loc[names] for name, table in vars(self).items()})
 

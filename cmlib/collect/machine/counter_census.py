@@ -57,7 +57,7 @@ class Census:
         return {"offered": self.offered, "good": self.good}
 
     def checked(self, advice="`cmlib doctor` tells why."):
-        """This Census itself; or a CmlibError, whose text ends with `advice`, if no hardware event was counted."""
+        """Return the Census if a hardware event was counted; else raise a CmlibError whose text ends with `advice`."""
         if not self.offered:
             raise CmlibError(f"no hardware event can be counted here: {self.complaint}. {advice}")
         return self
@@ -83,7 +83,7 @@ def census(*, events=_EVENTS):
 
 
 def supported(encodings):
-    """Names of those events that this machine can count, in order; all of them if perf is missing or says nothing.
+    """List the events that this machine can count, in order; all of them if perf is missing or says nothing.
 
     `encodings` maps names to what perf is given for them.
     """
@@ -100,7 +100,7 @@ def supported(encodings):
 
 
 def _census_of(event):
-    """A Census by copies of one event."""
+    """Take a Census by copies of one event."""
     groups, complaint = [], ""
     for n_copies in range(1, _MOST + 1):
         for _ in range(_REPEATS):
@@ -114,10 +114,10 @@ def _census_of(event):
 
 
 def check_census(groups):
-    """Census (its offered, good and copies) from readings of groups of copies of one event.
+    """Take a Census (its offered, good and copies) from readings of groups of copies of one event.
 
-    `groups` are lists of (count, running share 0 to 1), one pair a copy, of groups that were counted together while
-    the same work ran; an empty list where perf refused the group.
+    `groups` has a list for each group: pairs of (count, running share 0 to 1), one per copy, or an empty list where
+    perf refused the group. All groups were counted together while the same work ran.
     """
     sizes = range(1, 1 + max(map(len, groups), default=0))
     offered = max((len(group) for group in groups if _ran(group)), default=0)
@@ -128,19 +128,22 @@ def check_census(groups):
 
 
 def _ran(group):
-    """Whether each copy of a group was counted for some time."""
+    """Return for each copy of a group whether it was counted for some time (list of bool)."""
     return len(group) > 0 and all(share > 0 and not math.isnan(count) for count, share in group)
 
 
 def _agree(group):
-    """Whether each copy was counted all the time, and all counts are within 1 % of the largest."""
+    """Return True if each copy was counted all the time, and all counts are within 1 % of the largest."""
     counts = [count for count, _ in group]
     ran_throughout = _ran(group) and min(share for _, share in group) > 1 - _TOLERANCE
     return ran_throughout and max(counts) > 0 and min(counts) >= (1 - _TOLERANCE) * max(counts)
 
 
 def _count_copies(event, n_copies):
-    """A list of (count, running share), one pair a copy, empty if perf refuses; and perf's first lines of stderr."""
+    """Count copies of an event: a list of (count, running share), one per copy, and perf's first lines of stderr.
+
+    The list is empty if perf refuses.
+    """
     text, error = _perf_stat(["-e", "{" + ",".join([event] * n_copies) + "}"], _SPIN)
     if not text.strip():
         return [], error
@@ -149,9 +152,9 @@ def _count_copies(event, n_copies):
 
 
 def _perf_stat(selected, command):
-    """perf's counts of a command as CSV text, empty if perf refuses; and its first two lines of stderr.
+    """Count a command with perf; return the counts as CSV text, and the first two lines of stderr.
 
-    `selected` are perf's options that name the events.
+    The text is empty if perf refuses. `selected` are perf's options that name the events.
     """
     with scratch_folder() as folder:
         output = Path(folder) / "counts.csv"

@@ -87,12 +87,20 @@ def examine(root: str | Path = "/") -> Examination:
 
 
 def find(facts):
-    """Findings on a machine, with their texts from doctor.yaml: a list of Finding (id, severity, text).
+    """List the findings on a machine, with their texts from doctor.yaml.
 
-    `facts` is a dict of what :func:`examine` asks of the host: machine (dict), perf_complaint (str), pmus, others
-    (tuples of names), paranoid (level, or None), privileged, watchdog (bool), names (number that perf knows), table
-    (name of the event table, or None), census (a :class:`cmlib.collect.machine.counter_census.Census`) and busy
-    (str, "" if the counters were free).
+    Parameters
+    ----------
+    facts : dict
+        What :func:`examine` asks of the host: machine (dict), perf_complaint (str), pmus, others (tuples of names),
+        paranoid (level, or None), privileged, watchdog (bool), names (number that perf knows), table (name of the
+        event table, or None), census (a :class:`cmlib.collect.machine.counter_census.Census`) and busy (str, "" if
+        the counters were free).
+
+    Returns
+    -------
+    list of Finding
+        Each has id, severity and text.
     """
     texts = yaml_beside(__file__)
     values = facts | facts["machine"] | _words(facts)
@@ -103,7 +111,7 @@ def find(facts):
 
 
 def _cases(facts):
-    """For each finding's id, the key of the text in doctor.yaml that fits this machine."""
+    """Select for each finding's id the key of the text in doctor.yaml that fits this machine."""
     keys = ("mux_interval_ms", "load_1min", "processors")
     interval, load, processors = map(facts["machine"].get, keys)
     return {
@@ -121,7 +129,7 @@ def _cases(facts):
 
 
 def _permission(facts):
-    """Whether this user may count: a key of the finding's texts."""
+    """Select the text on whether this user may count: a key of the finding's texts."""
     if facts["paranoid"] is None:
         return "no_events"
     if facts["privileged"]:
@@ -130,7 +138,7 @@ def _permission(facts):
 
 
 def _counters(facts):
-    """Whether the counters count right: a key of the finding's texts."""
+    """Select the text on whether the counters count correctly: a key of the finding's texts."""
     if facts["busy"]:
         return "busy"
     if not facts["census"].offered:
@@ -139,7 +147,7 @@ def _counters(facts):
 
 
 def _words(facts):
-    """Phrases that the texts in doctor.yaml are filled in with."""
+    """Make the phrases that the texts in doctor.yaml are filled in with (dict)."""
     census = facts["census"]
     broken = next((group for group in census.copies if len(group) > census.good), ())
     shares = ", ".join(f"{count / max(max(broken), 1):.3f}" for count in broken)
@@ -154,7 +162,7 @@ def _words(facts):
 
 
 def _count_names(listed):
-    """How many events `perf list` knows, from its output (str)."""
+    """Count the events in the output (str) of `perf list`."""
     try:
         return len(events.from_perf_list(listed))
     except events.EventError:

@@ -17,13 +17,21 @@ from cmlib.io.events.naming import DEFAULT_SOFTWARE, GENERAL, HARDWARE, SOFTWARE
 
 
 def known_events(about):
-    """The event table of a processor, from perf's list and the table in data/events: a DataFrame indexed by event.
+    """Make the event table of a processor from perf's list and the table in data/events.
 
-    `about` is the machine's description (dict), as of :func:`cmlib.collect.machine.describe`. Columns are those of
-    :func:`cmlib.io.events.table`: code, umask, counters (how many it takes), description and more; no rows if
-    nothing is known. Where both know an event, perf's row is taken, unless the table is one that was written by
-    hand in data/events. On processors of other vendors than Intel and AMD only perf's list and tables written by
-    hand count.
+    Where both know an event, perf's row is taken, unless the table in data/events was written by hand. On
+    processors of other vendors than Intel and AMD, only perf's list and tables written by hand are used.
+
+    Parameters
+    ----------
+    about : dict
+        The machine's description, from :func:`cmlib.collect.machine.describe`.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by event, with the columns of :func:`cmlib.io.events.table`: code, umask, counters (how many it
+        takes), description and more; no rows if nothing is known.
     """
     table = events.table_of(about)
     by_code = about.get("vendor") in ("GenuineIntel", "AuthenticAMD")  # elsewhere the PMU is not called cpu
@@ -43,16 +51,16 @@ def known_events(about):
 
 
 def all_events(known):
-    """Names (list of str) of the events in a table, each event once.
+    """List the names of the events in a table, each event once.
 
     `known` is the DataFrame of :func:`known_events`. perf gives many events two names; the table's column `named`
-    tells which of them to leave out.
+    says which of them to leave out.
     """
     return known.index[known["named"] == known["named"].min()].to_list()
 
 
 def software_events():
-    """Names (list of str) of the software events and tracepoints that can be counted here.
+    """List the software events and tracepoints that can be counted here.
 
     Software events can be counted on any machine; tracepoints may need privileges.
     """
@@ -60,10 +68,10 @@ def software_events():
 
 
 def default_events(known, modifier="u"):
-    """Names (list of str) of the hardware events to record where a user names none.
+    """List the hardware events to record where a user names none.
 
-    They are those that the table `known` (of :func:`known_events`) marks as core set, else the general events that
-    this machine counts, with perf's `modifier`; CmlibError if there are none.
+    They are the events that the table `known` (of :func:`known_events`) marks as its core set, or else the general
+    events that this machine counts with perf's `modifier`. Raises a CmlibError if there are none.
     """
     general = {name: events.encode(name, known, modifier) for name in GENERAL}
     chosen = events.core_events(known) or supported(general)
@@ -114,7 +122,7 @@ def countable(text, table=None):
 
 
 def _read_event(item, table):
-    """The Countable of a name or ``NAME=CODE``; CmlibError if it is unknown."""
+    """Return the Countable of a name or ``NAME=CODE``; raise a CmlibError if it is unknown."""
     name, equals, config = item.partition("=")
     if equals:
         return Countable(name, config, _encoding_of_code(name, config, item))
@@ -123,7 +131,7 @@ def _read_event(item, table):
 
 
 def _config(name, table):
-    """perf_event_open's number of a named event, as text; CmlibError if the name is unknown."""
+    """Return perf_event_open's number of a named event, as text; raise a CmlibError if the name is unknown."""
     for kind, names in _KINDS.items():
         if name in names:
             return f"{kind}:{names.index(name)}"
@@ -150,7 +158,7 @@ def _config(name, table):
 
 
 def _encoding_of_code(name, config, item):
-    """perf's way to write an event that is given as ``NAME=CODE`` (`item`); CmlibError if the code is none."""
+    """Encode an event that is given as ``NAME=CODE`` (`item`) for perf; raise a CmlibError if the code is malformed."""
     try:
         kind, number = _numbers(config)
     except ValueError as error:
@@ -168,8 +176,10 @@ def _encoding_of_code(name, config, item):
 
 
 def _numbers(config):
-    """perf_event_open's type and code, from ``TYPE:CODE`` or ``CODE`` (type 4, raw); ValueError if they are no
-    numbers."""
+    """Split ``TYPE:CODE`` or ``CODE`` (type 4, raw) into perf_event_open's type and code (two int).
+
+    Raises a ValueError if they are not numbers.
+    """
     kind, number = ([4, *(int(part, 0) for part in config.split(":"))])[-2:]
     if number < 0:
         raise InputError(config)

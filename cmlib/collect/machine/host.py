@@ -64,16 +64,16 @@ def describe(root="/"):
 
 
 def load_1min(root="/"):
-    """Number (float) of processes that ran or waited to run, mean of the last minute; None if the host doesn't say.
+    """Return the mean number of processes that ran or waited to run in the last minute; None if it is not known.
 
-    `root` is the folder that holds proc.
+    `root` is the folder that contains proc.
     """
     load = _read(Path(root) / "proc/loadavg")
     return float(load.split()[0]) if load else None
 
 
 def perf_version():
-    """Version of the installed perf: a tuple of it (str) and ""; or of None and the reason (str) why there is none."""
+    """Return the version of the installed perf and ""; or None and the reason (str) why there is none."""
     if shutil.which("perf") is None:
         return None, "no perf on the PATH"
     done = subprocess.run(["perf", "version"], capture_output=True, text=True)
@@ -84,7 +84,7 @@ def perf_version():
 
 
 def perf_list():
-    """What ``perf list`` prints (str), as JSON or, from an older perf, as text; "" without perf."""
+    """Return the output of ``perf list`` as JSON or, from an older perf, as text; "" without perf."""
     if shutil.which("perf") is None:
         return ""
     for form in ("--json", "--details"):
@@ -101,15 +101,15 @@ _LEVEL_1 = re.compile(
 
 
 def metric_group():
-    """Name (str) of perf's metric group for top-down level 1 here, such as ``TopdownL1``; None if it has none."""
+    """Return the name of perf's metric group for top-down level 1 here, such as ``TopdownL1``; None if it has none."""
     match = _LEVEL_1.search(perf_list())
     return match and (match[1] or match[2])
 
 
 def core_pmus(root="/"):
-    """Names (sorted list of str) of the PMUs of the processor's cores: ``cpu``, ``cpu_core``, ``armv8_pmuv3_0``.
+    """List the PMUs of the processor's cores, such as ``cpu``, ``cpu_core`` and ``armv8_pmuv3_0``, sorted.
 
-    `root` is the folder that holds sys; empty if there is none.
+    `root` is the folder that contains sys; the list is empty if there is none.
     """
     devices = Path(root) / "sys/bus/event_source/devices"
     named = ("cpu", "cpu_core", "cpu_atom")
@@ -123,9 +123,9 @@ def core_pmus(root="/"):
 
 
 def raw_config(code, umask, root="/"):
-    """perf_event_open's number (int) for a raw event of a core, from its code and umask (int).
+    """Encode a raw event of a core, from its code and umask (int), as perf_event_open's number (int).
 
-    The bits go where /sys (below `root`) says; CmlibError if the machine's format has no place for them.
+    The bits go where /sys (below `root`) says. Raises a CmlibError if the machine's format has no room for them.
     """
     folders = [Path(root) / "sys/bus/event_source/devices" / name / "format" for name in core_pmus(root)]
     parts = {"event": (code, "config:0-7,32-35"), "umask": (umask, "config:8-15")}
@@ -136,7 +136,7 @@ def raw_config(code, umask, root="/"):
 
 
 def _placed(value, layout):
-    """A value's bits at the positions that a format such as ``config:0-7,32-35`` names, the lowest first."""
+    """Place a value's bits at the positions that a format such as ``config:0-7,32-35`` names, the lowest first."""
     config = 0
     for low, high in re.findall(r"(\d+)(?:-(\d+))?", layout.partition(":")[2]):
         width = int(high or low) - int(low) + 1
@@ -148,9 +148,9 @@ def _placed(value, layout):
 
 
 def tracepoint_id(name, root="/"):
-    """The kernel's number (int) of a tracepoint; None if it is unknown or hidden.
+    """Return the kernel's number (int) of a tracepoint; None if it is unknown or hidden.
 
-    `name` is such as ``sched:sched_wakeup``; `root` is the folder that holds sys.
+    `name` is such as ``sched:sched_wakeup``; `root` is the folder that contains sys.
     """
     folders = [Path(root) / "sys/kernel" / place / "events" for place in ("tracing", "debug/tracing")]
     known = (_integer(_read(folder.joinpath(*name.split(":")) / "id")) for folder in folders)
@@ -158,17 +158,17 @@ def tracepoint_id(name, root="/"):
 
 
 def paranoid_level(root="/"):
-    """The kernel's setting perf_event_paranoid (int); None if the kernel has no perf events at all.
+    """Read the kernel's setting perf_event_paranoid (int); None if the kernel has no perf events at all.
 
-    `root` is the folder that holds proc.
+    `root` is the folder that contains proc.
     """
     return _integer(_read(Path(root) / "proc/sys/kernel/perf_event_paranoid"))
 
 
 def is_privileged(root="/"):
-    """True if this process may count at any paranoid level (it has CAP_PERFMON or CAP_SYS_ADMIN).
+    """Return True if this process may count at any paranoid level (it has CAP_PERFMON or CAP_SYS_ADMIN).
 
-    `root` is the folder that holds proc.
+    `root` is the folder that contains proc.
     """
     status = _read(Path(root) / "proc/self/status") or ""
     match = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.M)
@@ -177,7 +177,7 @@ def is_privileged(root="/"):
 
 
 def has_watchdog(root="/"):
-    """True if the NMI watchdog is on, which keeps one counter for itself; `root` is the folder that holds proc."""
+    """Return True if the NMI watchdog is on, which takes one counter; `root` is the folder that contains proc."""
     return _read(Path(root) / "proc/sys/kernel/nmi_watchdog") == "1"
 
 
@@ -195,7 +195,7 @@ def counting_processes(root="/"):
 
 
 def _holds_perf_events(folder):
-    """Whether one of a process's open files is a perf event; `folder` is its /proc/PID/fd."""
+    """Return True if one of a process's open files is a perf event; `folder` is its /proc/PID/fd."""
     with contextlib.suppress(OSError):
         for file in folder.iterdir():
             with contextlib.suppress(OSError):  # closed meanwhile
@@ -205,7 +205,7 @@ def _holds_perf_events(folder):
 
 
 def _microarchitecture(vendor, family, model):
-    """AMD's name, such as zen5, else ``VENDOR-FAMILY-MODEL``; None if a number is missing."""
+    """Return AMD's name, such as zen5, or else ``VENDOR-FAMILY-MODEL``; None if a number is missing."""
     if None in (vendor, family, model):
         return None
     if vendor == "AuthenticAMD" and family in _NAMES["amd"]:
@@ -214,7 +214,7 @@ def _microarchitecture(vendor, family, model):
 
 
 def _hypervisor(root, cpu):
-    """Name of the hypervisor; None on bare hardware, "unknown" if there is one without a name."""
+    """Return the name of the hypervisor; None on bare hardware, "unknown" if it has no name."""
     flags = cpu.get("flags")
     if flags is not None and "hypervisor" not in flags.split():
         return None
@@ -229,23 +229,31 @@ def _hypervisor(root, cpu):
 
 
 def _read(file):
-    """A file's text without surrounding blanks; None if it can't be read."""
+    """Read a file's text, without surrounding blanks; return None if it can't be read."""
     with contextlib.suppress(OSError):
         return file.read_text(encoding="utf-8", errors="replace").strip()
     return None
 
 
 def _integer(text):
-    """The text as an int; None if it is None or no whole number."""
+    """Convert text to an int; return None if it is None or not a whole number."""
     return int(text) if text is not None and re.fullmatch(r"-?\d+", text) else None
 
 
 def describe_arm(cpu):
-    """An ARM processor's part of :func:`describe`: a dict, empty for any other processor.
+    """Describe an ARM processor, as a part of :func:`describe`; {} for any other processor.
 
-    Its keys: vendor (str, of the field CPU implementer), model_name (str, or None if not known), family (int, CPU
-    architecture; 8 if that is no number), model (int, CPU part) and microarchitecture (str, vendor-family-model, the
-    model in hexadecimal). `cpu` is a dict of the fields (str) of one processor in /proc/cpuinfo.
+    Parameters
+    ----------
+    cpu : dict of str to str
+        Fields of one processor in /proc/cpuinfo.
+
+    Returns
+    -------
+    dict
+        vendor (str, from the field CPU implementer), model_name (str, or None if not known), family (int, CPU
+        architecture; 8 if it is not a number), model (int, CPU part) and microarchitecture (str,
+        vendor-family-model, the model in hexadecimal).
     """
     try:
         implementer, part = (int(cpu[f"CPU {key}"], 16) for key in ("implementer", "part"))

@@ -50,7 +50,7 @@ def counters_lock(purpose, *, wait=False, held=None):
 
 
 def lock_file():
-    """Path of the lock's file: in the folder CMLIB_LOCKS (environment), or in the first that all users may write to."""
+    """Return the lock's file: in the folder CMLIB_LOCKS (environment), or in the first that all users may write to."""
     chosen = os.environ.get("CMLIB_LOCKS")
     there = filter(os.path.isdir, _SHARED)
     shared = (folder for folder in there if os.stat(folder).st_mode & stat.S_IWOTH)
@@ -58,8 +58,10 @@ def lock_file():
 
 
 def _open(file):
-    """A descriptor of the lock's file, which is made if it is missing; CmlibError if it is a link or no regular
-    file."""
+    """Open the lock's file, and make it if it is missing; return its descriptor.
+
+    Raises a CmlibError if it is a link or not a regular file.
+    """
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         with contextlib.suppress(FileExistsError):

@@ -54,9 +54,9 @@ class AttachTarget:
 
 
 def processes(pids):
-    """Name some processes, with all their threads, to be counted: an AttachTarget, for :func:`record_attached`.
+    """Choose processes, with all their threads, to be counted by :func:`record_attached`: an AttachTarget.
 
-    `pids` are their numbers (iterable of int). A RecordError if one does not run.
+    `pids` are their numbers (iterable of int). Raises a RecordError if one does not run.
     """
     counted = []
     for pid in dict.fromkeys(pids):
@@ -74,10 +74,10 @@ def processes(pids):
 
 
 def cgroup(path, root="/"):
-    """Name all processes that are or come into a cgroup to be counted: an AttachTarget.
+    """Choose all processes that are in a cgroup, or come into it, to be counted: an AttachTarget.
 
-    `path` (str) is the cgroup's path in its file system, with or without the mount point; `root` the folder that
-    ``proc`` is in, for tests. A RecordError if there is no such cgroup.
+    `path` (str) is the cgroup's path in its file system, with or without the mount point; `root` is the folder that
+    contains ``proc``, for tests. Raises a RecordError if there is no such cgroup.
     """
     fields = map(str.split, (Path(root) / "proc/mounts").read_text(encoding="utf-8").splitlines())
     mounts = [field[1] for field in fields if field[2] == "cgroup2"]
@@ -92,12 +92,12 @@ def cgroup(path, root="/"):
 
 
 def system():
-    """Name everything that runs on this machine to be counted: an AttachTarget, for :func:`record_attached`."""
+    """Choose everything that runs on this machine to be counted by :func:`record_attached`: an AttachTarget."""
     return AttachTarget(("-a",), "whole system (running)", {"system": True})
 
 
 def _runs(pid):
-    """Whether a process (number) is there and no zombie."""
+    """Return True if a process (number) exists and is not a zombie."""
     try:
         return psutil.Process(pid).status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
     except psutil.NoSuchProcess:
@@ -105,8 +105,7 @@ def _runs(pid):
 
 
 def _attend(command, output, running, lock):
-    """Run perf until it ends, a signal comes or all counted processes have ended; a PerfOutcome of what it
-    counted."""
+    """Run perf until it ends, a signal comes or all counted processes have ended; return its PerfOutcome."""
     stopped, errors = [], output.with_name("perf.stderr")
     with (
         errors.open("wb") as stderr,
@@ -122,7 +121,7 @@ def _attend(command, output, running, lock):
 
 
 def _has_ended(running):
-    """Whether processes are counted, and all of them have ended."""
+    """Return True if processes are counted, and all of them have ended."""
     return running.pids and not any(map(_runs, running.pids))
 
 
@@ -197,7 +196,7 @@ def record_attached(
 
 
 def _planned(name, running, request, existing):
-    """The Plan of the one run, and its metadata; RecordError if it can't be compared with those in `existing`."""
+    """Return the Plan and the metadata of the run; raise a RecordError if `existing` runs can't be compared with it."""
     table = machine.known_events(about := machine.describe())
     request, counters = fit_to_counters(request, existing)
     codes = encodings(request.events or "core", table, request.modifier)
@@ -240,12 +239,12 @@ def _record(target, plan, meta, running, seconds, lock, notify):
 
 
 def _ends(running):
-    """A phrase by each way in which a recording can end early."""
+    """Describe in a phrase each way in which a recording can end early."""
     return {"stopped": "stopped", "process": f"{_named(running)} ended", "perf": "perf ended by itself"}
 
 
 def _checked(done, plan, running):
-    """The counts (DataFrame) of what perf wrote; RecordError if perf refused, or nothing was counted."""
+    """Return the counts (DataFrame) that perf wrote; raise a RecordError if perf refused, or nothing was counted."""
     frame = _read(done)
     counted = ", ".join([*plan.pinned, *plan.events])
     if frame.empty and done.ended == "perf":
@@ -275,13 +274,15 @@ def _ran(done):
 
 
 def _read(done):
-    """perf's output as a DataFrame, a row per interval and event."""
+    """Read perf's output as a DataFrame, a row per interval and event."""
     return perf.parse_stat(done.raw.decode(errors="replace"))
 
 
 def _placed(meta, existing):
-    """The metadata with set, pass, part and name of the run, the next one in its set; the set's name may be
-    missing."""
+    """Add set, pass, part and name to the metadata of a run, as the next one in its set.
+
+    The set's name may be missing.
+    """
     n = len(meta["encodings"]) - len(events.second_readings(meta["encodings"]))
     usual = f"mlpx{n}" if meta["mode"] == "mlpx" else "ocoe"
     place, _ = programs.next_place(meta["program"], meta["set"] or usual, events_of(meta), existing)
@@ -289,6 +290,6 @@ def _placed(meta, existing):
 
 
 def _named(running):
-    """Name of what is counted, with the numbers of its processes, for messages."""
+    """Name what is counted, with the numbers of its processes, for messages."""
     numbers = f" (process {', '.join(map(str, running.pids))})" if running.pids else ""
     return running.command.removesuffix(" (running)") + numbers

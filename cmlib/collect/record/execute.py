@@ -73,9 +73,9 @@ class PerfOutcome:
 
 
 def as_program(command):
-    """A Program of a command (list of str), or the Program itself; RecordError if perf or the program is missing.
+    """Make a Program from a command (list of str); return a Program itself.
 
-    Also a RecordError if the command is empty or is not UTF-8.
+    Raises a RecordError if perf or the program is missing, or if the command is empty or not UTF-8.
     """
     program = command
     if not isinstance(command, Program):
@@ -86,7 +86,7 @@ def as_program(command):
 
 
 def noted(command):
-    """A command (list of str) as text for metadata; RecordError if it holds bytes that are not UTF-8."""
+    """Write a command (list of str) as text for metadata; raise a RecordError if it has bytes that are not UTF-8."""
     if not all(map(is_text, command)):
         raise RecordError(
             f"the command {shlex.join(command)!r} holds bytes that are not UTF-8, and can't be stored "
@@ -96,7 +96,7 @@ def noted(command):
 
 
 def find_program(command):
-    """The command (list of str) with its program found as a shell does; RecordError if it is missing."""
+    """Find a command's program as a shell does; return the command (list of str), or raise a RecordError."""
     if not command:
         raise RecordError("no command to record: give one after --, as in `cmlib record NAME -- ./program`.")
     program = shutil.which(command[0])
@@ -170,15 +170,14 @@ def check_outcome(outcome, plan, command):
 
 
 def ending(code):
-    """How a program ended (str), such as ``exit code 139 (signal 11)``; `code` (int) is as a shell gives it."""
+    """Describe how a program ended, such as ``exit code 139 (signal 11)``; `code` (int) is as a shell gives it."""
     return f"exit code {code}" + (f" (signal {code - 128})" if code > 128 else "")
 
 
 def failure(command, code, stderr, where=""):
-    """A sentence (str) that a command failed, with the end of its standard error.
+    """Describe in a sentence that a command failed, with the end of its standard error.
 
-    `command` and `stderr` are text, `code` is the exit code; `where` (str) is put in behind it, such as " under
-    Valgrind".
+    `command` and `stderr` are text, `code` is the exit code; `where` (str) is added, such as " under Valgrind".
     """
     lines = last_lines(stderr) or "(nothing)"
     return f"`{command}` failed with {ending(code)}{where}. The end of its standard error:\n{lines}"
@@ -216,9 +215,9 @@ def run_supervised(command, *, lock=None, environment=(), inherited=os.environ, 
 
 @contextlib.contextmanager
 def signals_handled(numbers, handler):
-    """During a ``with`` block, let `handler` handle these signals; afterwards what did so before.
+    """Let `handler` handle some signals during a ``with`` block; restore the previous handlers afterwards.
 
-    `numbers` are those of the signals, `handler` a callable that gets a signal's number and the interrupted frame.
+    `numbers` are those of the signals; `handler` is called with a signal's number and the interrupted frame.
     """
     before = {number: signal.signal(number, handler) for number in numbers}
     try:
@@ -259,7 +258,7 @@ def run_timed(argv, *, environment, timeout=None):
 
 
 def _processor_s():
-    """User and system time [s] of all children that have ended."""
+    """Return the user and system time [s] of all children that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -277,10 +276,10 @@ def run_perf(command, errors, lock=None, environment=()):
 
 
 def stat_command(plan, encodings, output, *, options=(), command=()):
-    """The ``perf stat`` command (list of str) that counts a plan's events, in intervals, into the file `output`.
+    """Write the ``perf stat`` command (list of str) that counts a plan's events by interval into the file `output`.
 
-    `command` is what it runs; without one it counts what `options` name until it is stopped. `encodings` maps events
-    to what perf is given for them. ValueError if the plan has no events.
+    It runs `command`; without one it counts what `options` name until it is stopped. `encodings` maps events to
+    what perf is given for them. Raises a ValueError if the plan has no events.
     """
     pinned = [_encoded(event, plan.modifier, encodings, pinned=True) for event in plan.pinned]
     groups = [
@@ -295,7 +294,7 @@ def stat_command(plan, encodings, output, *, options=(), command=()):
 
 
 def _encoded(event, modifier, encodings, *, pinned=False):
-    """What perf is given for an event; a pinned one gets the modifier D, so that it is never multiplexed."""
+    """Return what perf is given for an event; a pinned one gets the modifier D, so that it is never multiplexed."""
     encoding = encodings.get(event, f"{event}:{modifier}" if modifier else event)
     if not pinned:
         return encoding

@@ -96,7 +96,7 @@ def record_program(
 
 
 def _wanted(request):
-    """A list of (name, mode, events) of the sets to record."""
+    """List the sets to record, each as (name, mode, events)."""
     chosen = request.events or "core"
     modes = [request.mode] if request.mode else ["mlpx"] if chosen == "all" else ["ocoe", "mlpx"]
     wanted = [(mode, chosen) for mode in modes]
@@ -110,9 +110,9 @@ def _wanted(request):
 
 
 def counted_in_probe(folder):
-    """Names (list) of the events that counted at least once in a program's probe, runs that only find that out.
+    """List the events that counted at least once in a program's probe: runs that are made only to find that out.
 
-    `folder` (path) is that of the program's recordings. RecordError if there is none.
+    `folder` (path) is that of the program's recordings. Raises a RecordError if there is none.
     """
     counting = []
     for run, meta in existing_runs(folder).items():
@@ -126,11 +126,21 @@ def counted_in_probe(folder):
 
 
 def plan_options(request, counters, table):
-    """Options for planning runs: two dicts of keyword arguments of :func:`cmlib.collect.schedule.make_plans`.
+    """Make the options for planning runs: keyword arguments of :func:`cmlib.collect.schedule.make_plans`.
 
-    `request` is a Request (what is to be recorded), `counters` a dict of offered and good, `table` the event table
-    of this machine (DataFrame of :func:`cmlib.collect.machine.known_events`). The first dict has n_counters and
-    counters_of, the second pinned, interval_ms and modifier.
+    Parameters
+    ----------
+    request : Request
+        What is to be recorded.
+    counters : dict
+        Numbers of offered and good counters.
+    table : DataFrame
+        The event table of this machine, from :func:`cmlib.collect.machine.known_events`.
+
+    Returns
+    -------
+    tuple of two dicts
+        The first has n_counters and counters_of, the second pinned, interval_ms and modifier.
     """
     available = {"n_counters": counters["good"], "counters_of": table["counters"].to_dict()}
     settings = {"pinned": request.pinned, "interval_ms": request.interval_ms, "modifier": request.modifier}
@@ -138,11 +148,11 @@ def plan_options(request, counters, table):
 
 
 def encodings(chosen, table, modifier):
-    """What perf is given for each event: a dict of str by event.
+    """Choose what perf is given for each event: a dict of str by event.
 
-    `chosen` is "all", "core" or names with commas between; `table` is the event table of this machine (DataFrame of
-    :func:`cmlib.collect.machine.known_events`), `modifier` perf's (str, such as "u"). RecordError if "all" or
-    "core" has no events on this machine.
+    `chosen` is "all", "core" or names with commas between. `table` is the event table of this machine (DataFrame of
+    :func:`cmlib.collect.machine.known_events`), `modifier` perf's (str, such as "u"). Raises a RecordError if "all"
+    or "core" has no events on this machine.
     """
     if chosen == "all":
         names = machine.all_events(table)
@@ -159,16 +169,16 @@ def encodings(chosen, table, modifier):
 
 
 def _split(names):
-    """Names between commas, as a list; a comma within ``cpu/…/`` does not divide."""
+    """Split names at commas (list); a comma within ``cpu/…/`` does not divide."""
     return [name.strip() for name in re.findall(r"(?:[^,/]|/[^/]*/)+", names)]
 
 
 def fit_to_counters(request, existing, counters=None):
-    """The Request that this machine can count, and its counters: a tuple (Request, dict of offered and good).
+    """Fit a Request to what this machine can count; return it with the counters (dict of offered and good).
 
-    Without hardware counters a request that names no events becomes one of software events; RecordError if it names
-    hardware events. Counters are those of runs in `existing` (dict from run's name to metadata), else `counters`,
-    else those of a census; both 0 if only software events are asked for.
+    Without hardware counters, a request that names no events becomes one of software events; one that names
+    hardware events raises a RecordError. The counters are those of runs in `existing` (dict from run's name to
+    metadata), or else `counters`, or else those of a census. Both are 0 if only software events are asked for.
     """
     if not any(map(events.needs_counter, [*request.pinned, *_split(request.events or "core")])):
         return request, _NO_COUNTERS

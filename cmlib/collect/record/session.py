@@ -64,7 +64,7 @@ def validate_run(frame, plan):
 
 
 def _left_the_counters(counts, running):
-    """Why these were not one counter, one event: some event was not counted all the time; "" if all were."""
+    """Explain why a run did not have one counter per event: an event was not counted all the time; "" if all were."""
     counted = counts.notna()
     lowest = running.where(counted).min()
     if lowest.min() < 1:
@@ -121,8 +121,7 @@ def record(
 
 
 def _record_one(plan, meta, run_once, notify):
-    """The metadata (dict) and raw output (bytes) of a run that is repeated until it is as planned, three times at
-    most."""
+    """Make a run, and repeat it up to three times until it is as planned; return metadata (dict) and raw output."""
     rejected = []
     for _ in range(_ATTEMPTS):
         started = beginning(meta)
@@ -144,15 +143,15 @@ def _record_one(plan, meta, run_once, notify):
 
 
 def beginning(meta):
-    """A copy of a run's metadata (`meta`, dict) with the present time and load of the machine."""
+    """Copy a run's metadata (`meta`, dict), and add the present time and load of the machine."""
     return meta | {"date": now(), "machine": meta["machine"] | {"load_1min": machine.load_1min()}}
 
 
 def outcome_metadata(frame, outcome):
-    """What a run's metadata tell of its outcome: a dict of duration_s, exit_code and warnings (perf's lines).
+    """Return the metadata of a run's outcome: a dict of duration_s, exit_code and warnings (perf's lines).
 
-    `frame` is perf's output (DataFrame of :func:`cmlib.io.perf.parse_stat`, a row per interval and event), `outcome`
-    the PerfOutcome (what perf and the program wrote).
+    `frame` is perf's output (DataFrame of :func:`cmlib.io.perf.parse_stat`, a row per interval and event),
+    `outcome` the PerfOutcome (what perf and the program wrote).
     """
     return {
         "duration_s": float(frame["time_s"].max()),
@@ -180,7 +179,7 @@ def check_room(folder):
 
 
 def planned_metadata(plan, pass_number, encodings, about):
-    """The metadata (dict) of a run that are known before it is made: `about` (dict), and what its Plan (`plan`) says.
+    """Return the metadata (dict) of a run that are known before it is made: `about` (dict), and those of its `plan`.
 
     `pass_number` is the run's (int), `encodings` a dict from event to what perf is given for it.
     """

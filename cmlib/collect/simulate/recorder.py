@@ -132,7 +132,7 @@ def record_simulated(
 
 
 def _simulated(place, command, every, options, blocks):
-    """A list of Simulations of one run, one for each list of Valgrind's options."""
+    """Simulate a run once with each list of Valgrind's options; return a list of Simulations."""
     outcomes = []
     for number, simulation in enumerate(options, start=1):
         title = f"{place.name}, {number} of {len(options)}"
@@ -149,7 +149,10 @@ def _simulated(place, command, every, options, blocks):
 
 
 def _checked(outcomes):
-    """The simulations that agree in instructions, so that their counts can be joined, and a sentence about them."""
+    """Select the simulations that agree in instructions, so that their counts can be joined.
+
+    Returns the simulations, and a message on how far they agree.
+    """
     texts = [outcome.raw.decode(errors="replace") for outcome in outcomes]
     last, not_kept = as_events(read_parts(texts[0]).totals), "Misses of the second-level cache are not kept"
     if len(texts) == 1:
@@ -165,7 +168,7 @@ def _checked(outcomes):
 
 
 def _finished(meta, every, outcomes, raw):
-    """The metadata of a simulated run, from those planned and its outcome."""
+    """Complete the planned metadata of a simulated run with its outcome."""
     text = raw.decode(errors="replace")
     counts, _ = read_series(text)
     caches, second = read_parts(text).caches, read_second_level(text)
@@ -178,8 +181,10 @@ def _finished(meta, every, outcomes, raw):
 
 
 def _planned(set_name, number, options, about):
-    """The metadata of a simulated run before it is made; `options` has one or two lists, the second for the second
-    level."""
+    """Return the metadata of a simulated run before it is made.
+
+    `options` has one or two lists, the second for the second-level cache.
+    """
     first, second = [*options, None][:2]
     table = simulated_events(levels=3 if second else 2)
     pinned, *others = table.index

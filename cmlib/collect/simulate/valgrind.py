@@ -59,21 +59,21 @@ _NAMES_FOR_PERF = Path("/tmp")  # where Python writes its functions' names for p
 
 
 def cache_options(caches, *, prefetch=False, root="/"):
-    """Valgrind's options (list of str) for the caches of the first level and the last level.
+    """Make Valgrind's options (list of str) for the caches of the first level and the last level.
 
-    `caches` maps Valgrind's names (I1, D1, LL) to text ``SIZE,WAYS,LINE``; those not named are this machine's (of
-    /sys below `root`), as far as Valgrind can simulate them. With `prefetch` a prefetcher of streams is simulated,
-    too. CmlibError for a shape that can't be simulated.
+    `caches` maps Valgrind's names (I1, D1, LL) to text ``SIZE,WAYS,LINE``. Caches that are not named are this
+    machine's (from /sys below `root`), as far as Valgrind can simulate them. With `prefetch` a prefetcher of
+    streams is simulated, too. Raises a CmlibError for a shape that can't be simulated.
     """
     return _options(_chosen(caches, root), _LAST, prefetch)
 
 
 def second_level_options(caches, *, prefetch=False, root="/"):
-    """Valgrind's options (list of str) for a simulation with the second-level cache in the place of the last one.
+    """Make Valgrind's options (list of str) for a simulation of the second-level cache in place of the last one.
 
-    `caches` maps I1, D1, L2 and LL to text ``SIZE,WAYS,LINE``; those not named are this machine's (of /sys below
-    `root`). With `prefetch` a prefetcher of streams is simulated, too. Empty if there is no second-level cache
-    smaller than LL; CmlibError for a shape that can't be simulated.
+    `caches` maps I1, D1, L2 and LL to text ``SIZE,WAYS,LINE``. Caches that are not named are this machine's (from
+    /sys below `root`). With `prefetch` a prefetcher of streams is simulated, too. The list is empty if there is no
+    second-level cache smaller than LL. Raises a CmlibError for a shape that can't be simulated.
     """
     chosen = _chosen(caches, root)
     # Without an option Valgrind rounds the machine's last level to one that it can simulate: its true size is compared.
@@ -83,9 +83,9 @@ def second_level_options(caches, *, prefetch=False, root="/"):
 
 
 def machine_caches(root="/"):
-    """This machine's caches, as /sys tells: a dict from I1, D1, L2 and LL to (size [bytes], ways, line [bytes]).
+    """Read this machine's caches from /sys: a dict from I1, D1, L2 and LL to (size [bytes], ways, line [bytes]).
 
-    Caches that /sys (below `root`) does not tell are absent.
+    Caches that /sys (below `root`) does not describe are absent.
     """
     shapes, last = {}, 0
     for place in sorted(Path(root, "sys/devices/system/cpu/cpu0/cache").glob("index*")):
@@ -102,14 +102,16 @@ def machine_caches(root="/"):
 
 
 def _chosen(caches, root):
-    """(size, ways, line) by cache: those that a user named (text), else this machine's where they can be
-    simulated."""
+    """Choose the shape (size, ways, line) of each cache (dict).
+
+    A cache has the shape that the user wrote, or else that of this machine's cache if it can be simulated.
+    """
     here = {name: shape for name, shape in machine_caches(root).items() if _can_be_simulated(*shape)}
     return here | {name: _parse(name, text) for name, text in caches.items() if text}
 
 
 def _options(chosen, last, prefetch):
-    """Valgrind's options for I1, D1, and the cache `last` in the place of its last level."""
+    """Write Valgrind's options for I1, D1, and for the cache `last` in place of its last level."""
     shapes = {name: chosen[name] for name in _FIRST if name in chosen}
     if last in chosen:
         size, ways, line = chosen[last]
@@ -120,13 +122,13 @@ def _options(chosen, last, prefetch):
 
 
 def _can_be_simulated(size, ways, line):
-    """Whether the number of sets is whole, and a power of two."""
+    """Return True if the number of sets is whole, and a power of two."""
     sets = size // (ways * line) if ways > 0 and line > 0 else 0
     return sets > 0 and sets * ways * line == size and sets & (sets - 1) == 0
 
 
 def _parse(name, text):
-    """(size, ways, line) of ``SIZE,WAYS,LINE``; CmlibError if they can't be simulated."""
+    """Parse ``SIZE,WAYS,LINE`` into three int; raise a CmlibError if they can't be simulated."""
     parts = text.split(",")
     try:
         size = _bytes(parts[0])
@@ -142,7 +144,7 @@ def _parse(name, text):
 
 
 def _bytes(text):
-    """Bytes (int) of ``32K``; ValueError if it is no size."""
+    """Convert a size such as ``32K`` to bytes (int); raise a ValueError if it is not a size."""
     match = re.fullmatch(r"([0-9]+)([KM]?)", text.strip())
     if match is None:
         raise InputError(text)
@@ -163,7 +165,7 @@ class Simulation:
 
 
 def check_valgrind():
-    """Valgrind's version (str), such as ``3.19.0``; RecordError if it is not installed."""
+    """Return Valgrind's version (str), such as ``3.19.0``; raise a RecordError if it is not installed."""
     if shutil.which("valgrind") is None:
         raise RecordError(
             "Valgrind is not installed, and a simulation needs it. On Debian: apt-get install valgrind; on Fedora: dnf "
@@ -211,8 +213,10 @@ def count_blocks(command, folder, *, limit_s):
 
 
 def _named(file):
-    """Callgrind's file of a process (bytes), its functions of the interpreter renamed to those of Python (3.12 or
-    later)."""
+    """Return Callgrind's file of a process (bytes), with Python's functions in place of the interpreter's.
+
+    This takes Python 3.12 or later.
+    """
     raw, names = file.read_bytes(), _NAMES_FOR_PERF / f"perf-{file.stem}.map"
     pattern = rb"%s'(?:2')?(?:0x0*([0-9a-f]+)')?\S*" % _PYTHON_LOOP.encode()
     functions = {}
@@ -247,8 +251,7 @@ def _run(command, folder, options, *, meanwhile=None, env=(), limit_s=None):
 
 
 def _wait(process, command, meanwhile, limit_s):
-    """Exit code of the process, whose wait is broken off for `meanwhile` to be called; TooLongError after
-    `limit_s`."""
+    """Wait for a process, calling `meanwhile` again and again; return its exit code, or raise TooLongError."""
     end = time.monotonic() + (limit_s or math.inf)
     while True:
         try:
@@ -261,7 +264,7 @@ def _wait(process, command, meanwhile, limit_s):
 
 
 def _failure(command, code, log, program_stderr):
-    """Why a command failed under Valgrind: what Valgrind can't do, or the command's own error."""
+    """Explain why a command failed under Valgrind: what Valgrind can't do, or the command's own error."""
     reasons = [line for line in [*program_stderr.splitlines(), *log.splitlines()] if _REFUSED.search(line)]
     if reasons:
         shown = last_lines("\n".join(reasons))
@@ -278,17 +281,17 @@ def _failure(command, code, log, program_stderr):
 
 
 def _escaped(path):
-    """A path as Valgrind's options take it, where % has a meaning."""
+    """Write a path as Valgrind's options take it, where % has a meaning."""
     return str(path).replace("%", "%%")
 
 
 def blocks_so_far(folder):
-    """Number (int) of basic blocks that Callgrind has executed by now, by all processes' files in `folder` (Path)."""
+    """Count the basic blocks that Callgrind has executed so far, from all processes' files in `folder` (Path)."""
     return sum(map(_last_block, folder.glob("*.out")))
 
 
 def _last_block(file):
-    """Number of the last basic block in a Callgrind file; only its end is read, as it may be long."""
+    """Return the number of the last basic block in a Callgrind file; only its end is read, as it may be long."""
     size, looked = file.stat().st_size, 1 << 16
     while True:
         with file.open("rb") as opened:
