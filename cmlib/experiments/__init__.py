@@ -1,9 +1,9 @@
 """Analyses of recordings that several notebooks share: matrices, targets and diagnoses of a program.
 
-`programs` lists what is recorded; `recorded_matrix` gives a program's events and its IPC (instructions per cycle)
-as a Matrix; `refine` ranks the events of one. Names are imported when they are first used, so that a user of one
-does not load the models of all. A NothingRecordedError if nothing is recorded of what
-is asked for, an UnfitRecordingError if what is recorded is not enough.
+`programs` lists the recorded programs. `recorded_matrix` returns a program's events and its IPC (instructions per
+cycle) as a Matrix, and `refine` ranks the events of a Matrix. Names are imported when they are first used, so that the
+use of one does not load the models of all. NothingRecordedError if a program is not recorded, UnfitRecordingError if
+its recordings are not enough for the analysis.
 """
 
 import lazy_loader

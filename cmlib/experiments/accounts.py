@@ -1,8 +1,8 @@
-"""Prepare accounts of the pipeline's slots of recorded programs: the formulas that fit, and runs cut into steps.
+"""Prepare accounts of the pipeline's slots of recorded programs: choose the formulas, and cut runs into steps.
 
-A slot is a place for one operation that the processor can begin in a cycle; the account says what became of them, by
-the formulas of a top-down table. A program is named by the URL of its store (a database) and its name. What was not
-counted is left out.
+A slot is a place for one operation that the processor can begin in a cycle. An account says how the slots were used,
+by the formulas of a top-down table. Programs are identified by the URL of their store (a database) and their name.
+Events that were not counted are left out.
 """
 
 from __future__ import annotations
@@ -29,13 +29,28 @@ CATEGORIES = ["retired", "bad speculation", "front end", "back end"]
 
 
 def topdown_tables(url: str, programs: Iterable[str], processor: str = "") -> dict[str, TopdownTable]:
-    """The top-down tables that fit what was counted of programs in the store at `url`: a dict by program, of those that
-    have one.
+    """Find the top-down table that fits the counted events of each program.
 
-    `processor` (str, such as "amd_zen5") names the programs' processor where their recordings do not.
-    NothingRecordedError if no table fits any.
+    Parameters
+    ----------
+    url : str
+        URL of the store.
+    programs : iterable of str
+        Names of programs in it.
+    processor : str, default ""
+        Name of their processor, such as ``"amd_zen5"``, for recordings that do not name it.
+
+    Returns
+    -------
+    dict of str to TopdownTable
+        The table by program; programs without a table are left out.
+
+    Raises
+    ------
+    NothingRecordedError
+        If no program has a table.
     """
-    tables = {name: _fitting(url, name, processor) for name in programs}
+    tables = {name: _find_table(url, name, processor) for name in programs}
     if not any(tables.values()):
         raise NothingRecordedError(
             "this takes cycles and a processor's events for slots, and they were not counted of "
@@ -44,8 +59,8 @@ def topdown_tables(url: str, programs: Iterable[str], processor: str = "") -> di
     return {name: table for name, table in tables.items() if table}
 
 
-def _fitting(url, program, processor):
-    """The top-down table that fits what was counted of a program; None if none does."""
+def _find_table(url, program, processor):
+    """Find the top-down table that fits the counted events of a program; None if none does."""
     runs = [store.load(url, run_id).whole() for run_id in interval_runs(url, [program])["run_id"]]
     rates = topdown.totals(runs)["rate"]
     return topdown.choose_table(rates.index, table_name(url, program, processor), rates)
@@ -54,11 +69,33 @@ def _fitting(url, program, processor):
 def cleaned_steps(
     url: str, program: str, wanted: set[str], *, method: str = "shrinkage", workers: Workers | None = None
 ) -> list[pd.DataFrame]:
-    """All runs of a program in the store at `url`, cleaned, in steps of equal instructions: a list of DataFrames.
+    """Clean all runs of a program, and cut them into steps of equal instructions.
 
-    A frame has the counts of one run: one row per step, as many in each frame, and one column for each of the `wanted`
-    events (set of names, instructions and cycles among them) that the run counted. Missing counts are interpolated.
-    `method` and `workers` are those of :func:`cmlib.experiments.data.cleaned_runs`.
+    Parameters
+    ----------
+    url : str
+        URL of the store.
+    program : str
+        Name of a program in it.
+    wanted : set of str
+        Names of the events to return, instructions and cycles among them.
+    method : str, default "shrinkage"
+        Method of cleaning, one of :data:`cmlib.clean.METHODS`.
+    workers : cmlib.parallel.Workers, optional
+        Where the runs are cleaned. Default: one process per processor.
+
+    Returns
+    -------
+    list of DataFrame
+        Counts of each run [events per step]: one row per step, the same number in all runs, and one column for each
+        wanted event that the run counted. Missing counts are interpolated.
+
+    Raises
+    ------
+    UnfitRecordingError
+        If the program has only totals of whole runs.
+    NothingRecordedError
+        If it has no runs.
     """
     sets = sorted(set(timed_runs(url, [program])["set"]))
     cleaned = cleaned_runs(url, program, sets, method=method, workers=workers)["counts"]
@@ -115,7 +152,18 @@ def frame_of_advice(summary: dict) -> pd.DataFrame:
 
 
 def have_steps(recordings: Sequence[Recording]) -> bool:
-    """Return True if the runs of a program can be cut into steps: intervals in time, with instructions and cycles."""
+    """Return True if the runs of a program can be cut into steps.
+
+    Parameters
+    ----------
+    recordings : sequence of cmlib.io.recording.Recording
+        Runs of one program.
+
+    Returns
+    -------
+    bool
+        True if each run has at least 20 intervals in time, and counted instructions and cycles.
+    """
     return all(
         knows_ipc(recording.counts)
         and not recording.holds_totals

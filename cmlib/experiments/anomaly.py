@@ -1,10 +1,10 @@
 """Train detectors of anomalies on good runs of a program, and compare rules that call runs anomalous.
 
-A run is a DataFrame, a row per sample: normalized counts of a passage through a region of code; columns function,
-location, and one for each counter. :func:`train_detector` takes a program's recordings, and gives a
-:class:`TrainedDetector`, which :func:`compare_rules`, :func:`errors_by_run` and :func:`most_frequent_cause` take;
-:func:`error_variance_by_run` gives the errors after 1, 2, … runs (DataFrame). A ValueError if runs differ in their
-counters or hold values that are not finite.
+A run is a DataFrame with one row per sample. A sample has the normalized counts of one passage through a region of
+code; the columns are function, location, and one per counter. :func:`train_detector` takes a program's recordings and
+returns a :class:`TrainedDetector`, from which :func:`compare_rules`, :func:`errors_by_run` and
+:func:`most_frequent_cause` compute tables. ValueError if runs differ in their counters or contain values that are not
+finite.
 """
 
 from __future__ import annotations
@@ -52,29 +52,58 @@ _FEWEST_OTHERS = 10
 
 
 def slow_runs(learned: Sequence[pd.DataFrame], *others: Sequence[pd.DataFrame]) -> list[np.ndarray] | None:
-    """Find the runs that are slower than all runs that a detector learned: a list of masks (arrays of bool).
+    """Find the runs that are slower than all runs that a detector learned.
 
-    The list has a mask, one value per run, for each of `others`; `learned` and each of `others` are lists of runs
-    (DataFrames of samples). A run is slow if the median of its cycles, or of its time where cycles were not
-    counted, exceeds that of every learned run. None if neither was counted.
+    A run is slow if the median of its cycles, or of its time if cycles were not counted, exceeds that of every
+    learned run.
+
+    Parameters
+    ----------
+    learned : sequence of DataFrame
+        Runs that the detector learned.
+    *others : sequence of DataFrame
+        One or more groups of runs to judge.
+
+    Returns
+    -------
+    list of ndarray of bool, or None
+        For each group of `others` an array of shape (n_runs,), True for slow runs. None if neither cycles nor time
+        was counted.
     """
-    times = _medians(learned, *others)
-    return times and [medians > times[0].max() for medians in times[1:]]
+    times = _compute_medians(learned, *others)
+    if times is None:
+        return None
+    slowest_learned = times[0].max()
+    return [medians > slowest_learned for medians in times[1:]]
 
 
 def slowdown(good: Sequence[pd.DataFrame], bad: Sequence[pd.DataFrame]) -> float:
-    """Cycles or time of the median bad run as a multiple of the median good one's: a float, NaN if neither was counted.
+    """Compute how many times longer the median bad run takes than the median good run.
 
-    `good` and `bad` are lists of runs (DataFrames of samples).
+    Parameters
+    ----------
+    good, bad : sequence of DataFrame
+        Runs, one row per sample.
+
+    Returns
+    -------
+    float
+        Ratio of the cycles, or of the times if cycles were not counted; NaN if neither was.
     """
-    times = _medians(good, bad)
-    return np.median(times[1]) / np.median(times[0]) if times else np.nan
+    times = _compute_medians(good, bad)
+    if times is None:
+        return np.nan
+    good_medians, bad_medians = times
+    return np.median(bad_medians) / np.median(good_medians)
 
 
-def _medians(*groups):
-    """Median cycles, or time, of each run: an array for each of several lists of runs; None if neither was counted."""
-    counted = counters_with_role(CYCLES, groups[0][0])
-    return [np.array([run[counted[0]].median() for run in runs]) for runs in groups] if counted else None
+def _compute_medians(*groups):
+    """Return an array of the runs' median cycles, or times, for each group of runs; None if neither was counted."""
+    clocks = counters_with_role(CYCLES, groups[0][0])
+    if not clocks:
+        return None
+    clock = clocks[0]
+    return [np.array([run[clock].median() for run in runs]) for runs in groups]
 
 
 @dataclass
@@ -84,9 +113,9 @@ class TrainedDetector:
     Attributes
     ----------
     program : object
-        The program's recordings, as :func:`train_detector` was given them.
+        The program's recordings, as passed to :func:`train_detector`.
     detector : AutoPerf
-        Fitted.
+        The fitted detector.
     learned : list of DataFrame
         Runs that the autoencoder learned.
     others : list of DataFrame
@@ -103,18 +132,33 @@ class TrainedDetector:
 
 
 def train_detector(recorded: Any, *, max_runs: int = 100, seed: int = 0) -> TrainedDetector:
-    """Train a detector on as many good runs as Algorithm 1 of AutoPerf says, or on all where it never stops.
+    """Train a detector on as many good runs as Algorithm 1 of AutoPerf asks for, or on all if it never stops.
 
-    `recorded` is a program's recordings, such as a :class:`cmlib.experiments.kernels.recordings.ProgramRuns`, of
-    which `training` and `again` (lists of good runs) are used; `max_runs` the most runs to learn, `seed` that of
-    all random choices. Returns a TrainedDetector (`detector` fitted, and the runs that it learned).
+    Parameters
+    ----------
+    recorded : cmlib.experiments.kernels.recordings.ProgramRuns
+        A program's recordings; any object with the lists of good runs `training` and `again`.
+    max_runs : int, default 100
+        Maximum number of runs to learn.
+    seed : int, default 0
+        Seed of all random choices.
+
+    Returns
+    -------
+    TrainedDetector
+        The fitted detector and the runs that it learned.
+
+    Raises
+    ------
+    ValueError
+        If runs differ in their counters or contain values that are not finite.
     """
     runs = [*recorded.training, *recorded.again][:max_runs]
     variance = error_variance_by_run(runs, seed=seed)["variance"]
     eps = _EPS_SHARE * variance.expanding().mean()
     stop = stopping_run(variance, eps=eps, goal=1, max_runs=len(runs))
-    rest = recorded.training[stop:]  # good runs that are not learned; no test run is among them
-    others = rest if len(rest) >= _FEWEST_OTHERS else []
+    not_learned = recorded.training[stop:]  # good runs; no test run is among them
+    others = not_learned if len(not_learned) >= _FEWEST_OTHERS else []
     detector = AutoPerf(random_state=seed).fit(runs[:stop], others=others)
     return TrainedDetector(recorded, detector, runs[:stop], others, stop < len(runs))
 
@@ -261,11 +305,22 @@ def most_frequent_cause(detector: AutoPerf, runs: Sequence[pd.DataFrame]) -> str
 
 
 def error_variance_by_run(runs: Sequence[pd.DataFrame], *, seed: int = 0) -> pd.DataFrame:
-    """Reconstruction errors after training on the first 1, 2, … of the `runs` (list of DataFrames of samples).
+    """Compute the reconstruction errors after training on the first 1, 2, … runs.
 
-    The autoencoder has one hidden layer, half as wide as its input, and one start; `seed` is its random state. Returns
-    a DataFrame, a row for each number of runs (index: runs), with the columns variance and mean of the training
-    samples' squared errors.
+    The autoencoder has one hidden layer, half as wide as its input, and one start.
+
+    Parameters
+    ----------
+    runs : sequence of DataFrame
+        Runs, one row per sample.
+    seed : int, default 0
+        Random state of the autoencoder.
+
+    Returns
+    -------
+    DataFrame
+        One row for each number of runs (index ``runs``, from 1); columns ``variance`` and ``mean`` of the training
+        samples' squared errors.
     """
     values = [run.drop(columns=list(LOCATION_COLUMNS)) for run in runs]
     samples, ends = pd.concat(values), np.cumsum([len(counts) for counts in values])

@@ -31,10 +31,10 @@ _LIBRARIES = ("numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numba")
 def cached(inputs, compute):
     """Return ``compute()``, a dict of DataFrames, from the cache if it was computed for these inputs before.
 
-    `inputs` is an iterable that must determine the result. Frames and series are hashed by their values; all others by
-    their repr, which must be complete and the same in every process: an array is to be passed as a Series, as NumPy
-    shortens the repr of long ones. `compute` takes no argument; its keys become the names of files, and from the cache
-    come sorted. If nothing can be written, or the disk is full, the result is computed and not stored.
+    `inputs` is an iterable that must determine the result. Frames and series are hashed by their values, all others by
+    their repr, which must be complete and the same in every process. Pass an array as a Series, because NumPy shortens
+    the repr of long arrays. `compute` takes no argument; the keys of its result become names of files, so that a cached
+    result has them sorted. If nothing can be written, or the disk is full, the result is computed and not stored.
     """
     try:
         folder = _folder(compute.__module__)
@@ -42,7 +42,7 @@ def cached(inputs, compute):
         return compute()
     place = folder / _digest(inputs)
     with _locked(folder, place.name):
-        # If it is not there, or was cut short by a power failure, it is computed again.
+        # If a file is missing, or was cut short by a power failure, the result is computed again.
         with contextlib.suppress(OSError, ValueError):
             return {file.stem: pd.read_parquet(file) for file in sorted(place.iterdir())}
         frames = compute()
@@ -56,7 +56,7 @@ def cached(inputs, compute):
 
 
 def _folder(module):
-    """Folder of the results of a module (name) by its present source; those of its other sources are removed."""
+    """Return the folder for the results of a module's (name) present source; remove those of its older sources."""
     parent = places.results_dir() / FOLDER
     folder = parent / f"{module}-{_hash_source(module)}"
     if not folder.is_dir():
@@ -69,7 +69,7 @@ def _folder(module):
 
 @functools.cache
 def _hash_source(module):
-    """Hash (str) of a module's (name) source, of what it imports of cmlib, and of the versions of libraries."""
+    """Hash (str) a module's (name) source, the sources it imports from cmlib, and the versions of libraries."""
     digest = hashlib.sha256()
     for file in sorted(find_sources(Path(sys.modules[module].__file__))):
         digest.update(dump_code(file).encode())
@@ -109,10 +109,10 @@ def _is_for_hints(statement):
 
 
 def find_sources(file):
-    """The source files on which a module depends: a set of Paths, of itself and of what it imports of cmlib.
+    """Find the source files on which a module depends: a set of Paths, its own and those of its imports from cmlib.
 
-    `file` is the module's Path. Imports are followed through other modules, also those within functions, and the names
-    that a package loads when they are asked for (its ``__init__.pyi``).
+    `file` is the module's Path. Imports are followed through other modules, also imports within functions, and names
+    that a package loads lazily (its ``__init__.pyi``).
     """
     found, waiting = set(), {file}
     while waiting:
@@ -124,7 +124,7 @@ def find_sources(file):
 
 
 def _imported_names(file):
-    """Names (set of str) of modules that a source file imports, and of what it takes from them."""
+    """List the modules that a source file imports, and the names that it imports from them (set of str)."""
     names = set()
     for node in ast.walk(_parse_without_hints(file)):
         if isinstance(node, ast.Import):
@@ -140,7 +140,7 @@ def _imported_names(file):
 
 
 def _files_of_module(name):
-    """Source files (set of Path) of a module of cmlib; empty for other names."""
+    """Find the source files (set of Path) of a module of cmlib; empty for other names."""
     first, *parts = name.split(".")
     if first != _PACKAGE.name:
         return set()
@@ -150,7 +150,7 @@ def _files_of_module(name):
 
 
 def _digest(inputs):
-    """Hash (str) of all inputs, in their order."""
+    """Hash (str) all inputs in their order."""
     digest = hashlib.sha256()
     for item in inputs:
         if isinstance(item, pd.DataFrame | pd.Series):

@@ -33,6 +33,10 @@ _REPEATABLE = 1e-6  # share of the count by hand within which counts of equal ru
 def describe_machines(recordings: Iterable[Recording]) -> pd.DataFrame:
     """List the machines and counters behind recordings, as their metadata name them.
 
+    Parameters
+    ----------
+    recordings : iterable of cmlib.io.recording.Recording
+
     Returns
     -------
     DataFrame
@@ -66,6 +70,10 @@ def describe_machines(recordings: Iterable[Recording]) -> pd.DataFrame:
 
 def describe_sets(recordings: Iterable[Recording]) -> pd.DataFrame:
     """Summarize the runs of each program and set (a plan of the events to count).
+
+    Parameters
+    ----------
+    recordings : iterable of cmlib.io.recording.Recording
 
     Returns
     -------
@@ -116,6 +124,10 @@ def impossible_counts(run: Recording) -> pd.DataFrame:
 def list_impossible(recordings: Iterable[Recording]) -> pd.DataFrame:
     """List the counts of more than a thousand occurrences per cycle.
 
+    Parameters
+    ----------
+    recordings : iterable of cmlib.io.recording.Recording
+
     Returns
     -------
     DataFrame
@@ -133,6 +145,10 @@ def list_impossible(recordings: Iterable[Recording]) -> pd.DataFrame:
 
 def total_counts(recordings: Iterable[Recording]) -> pd.DataFrame:
     """Compute the total of each event in each run, without impossible counts.
+
+    Parameters
+    ----------
+    recordings : iterable of cmlib.io.recording.Recording
 
     Returns
     -------
@@ -201,6 +217,10 @@ def check_sums(recordings: Iterable[Recording]) -> pd.DataFrame:
     """Compare the total of an event in each run with the sum of the events that are its parts.
 
     Intervals with an impossible count are left out.
+
+    Parameters
+    ----------
+    recordings : iterable of cmlib.io.recording.Recording
 
     Returns
     -------

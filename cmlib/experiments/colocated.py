@@ -108,6 +108,7 @@ def list_recordings() -> pd.DataFrame:
 
 
 def _describe_file(file):
+    """Return a row (dict) of :func:`list_recordings`, from the name of a file such as ``pair/canneal+SP.SP.csv``."""
     folder, name = file.split("/")[1:]
     name = name.removesuffix(".csv")
     row = {"file": file, "neighbor": "", "other_socket": ""}
@@ -126,7 +127,7 @@ def _describe_file(file):
 
 
 def _without_sizes(programs):
-    """Names as in file names: MG.D, a larger MG, is called MG there."""
+    """Return the programs' names as file names have them: MG.D, a larger MG, is called MG there."""
     return [re.sub(r"\.[A-Z]$", "", program) for program in programs]
 
 
@@ -172,7 +173,7 @@ def list_impossible() -> pd.DataFrame:
 
 
 def _read_intervals():
-    """All files of the set as they were published; {} if the set is not here."""
+    """Read all files of the set as they were published: a dict of DataFrames, empty if the set is not here."""
     contents = {file: public.read(file) for file in public.files(SET)["file"]}
     absent = [file for file, content in contents.items() if content is None]
     if len(absent) == len(contents):
@@ -224,12 +225,38 @@ def total_counts(run: pd.DataFrame) -> pd.Series:
 
 
 def cut_to_time(run: pd.DataFrame, seconds: float) -> pd.DataFrame:
-    """Return the intervals of a run that end within the first `seconds`."""
+    """Return the intervals of a run that end within its first seconds.
+
+    Parameters
+    ----------
+    run : DataFrame
+        Intervals from :func:`read_runs`.
+    seconds : float
+        Time since the start of the run [s].
+
+    Returns
+    -------
+    DataFrame
+        The first rows of `run`.
+    """
     return run[run["wall_cycles"].cumsum() <= seconds * REFERENCE_HZ]
 
 
 def cut_to_work(run: pd.DataFrame, first: float, last: float) -> pd.DataFrame:
-    """Return the intervals of a run that end between its instructions number `first` and `last`."""
+    """Return the intervals of a run that end between two of its instructions.
+
+    Parameters
+    ----------
+    run : DataFrame
+        Intervals from :func:`read_runs`.
+    first, last : float
+        Numbers of instructions since the start of the run.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `run` at whose end more than `first` and at most `last` instructions had been executed.
+    """
     done = run["instructions"].cumsum()
     return run[(done > first) & (done <= last)]
 
@@ -269,10 +296,10 @@ def match_mixes(
 ) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
     """Cut mixes to work that a program did beside its neighbor in one, and after its neighbor's end in another.
 
-    No program of a mix was recorded alone with the same setup. But where the neighbor on the same socket ends early,
-    the program runs on alone on its socket. Such a rest of one mix is compared with the same instructions of another
-    mix of the same program, in which the neighbor still ran. All programs of a mix are assumed to start at the same
-    time. Recordings without a common stretch of ``LEAST_WORK`` of the program's instructions are left out.
+    No program of a mix was recorded alone with the same setup. But if the neighbor on the same socket ends early, the
+    program continues alone on its socket. That last part of one mix is compared with the same instructions in another
+    mix of the same program, in which the neighbor was still running. All programs of a mix are assumed to start at the
+    same time. Recordings without a common stretch of ``LEAST_WORK`` of the program's instructions are left out.
 
     Parameters
     ----------
@@ -282,8 +309,8 @@ def match_mixes(
     Returns
     -------
     together, quiet : dict of str to DataFrame
-        Intervals by the name of the recording beside a neighbor; `quiet` holds those of all mixes in which the
-        neighbor had ended, one after the other.
+        Intervals by the name of the recording beside a neighbor; `quiet` contains the intervals of all mixes in which
+        the neighbor had ended, one mix after the other.
     """
     listed = list_recordings()
     together, quiet = {}, {}
@@ -305,21 +332,22 @@ def match_mixes(
 
 
 def _file_of_neighbor(listed, row):
-    """File of the neighbor of a row of :func:`list_recordings`."""
+    """Return the file of the neighbor of a row of :func:`list_recordings`."""
     is_neighbor = (listed["recording"] == row.recording) & (listed["program"] == row.neighbor)
     (file,) = listed.loc[is_neighbor, "file"]
     return file
 
 
 def _seconds(run):
+    """Return the length of a run [s]."""
     return run["wall_cycles"].sum() / REFERENCE_HZ
 
 
 def interval_rates(run: pd.DataFrame, *, most_rows: int = MOST_ROWS) -> tuple[pd.DataFrame, pd.Series]:
     """Make the matrix for a ranking: events per cycle, and IPC.
 
-    The first and the last interval and those with hardly any cycles are left out. Of more than `most_rows` intervals,
-    neighboring ones are added up.
+    The first and the last interval, and intervals with hardly any cycles, are left out. If more than `most_rows`
+    intervals are left, neighboring ones are added up.
 
     Parameters
     ----------
@@ -388,7 +416,8 @@ def predict_quiet(
 ) -> pd.DataFrame:
     """Predict cycles per instruction (CPI) on a quiet machine from one recording beside a neighbor.
 
-    Three candidates, which learn from recordings alone only. The recording of the same program alone is left out.
+    There are three candidates. They learn only from recordings of programs alone, without the recording of the same
+    program alone.
 
     - ``model``: boosted trees predict CPI from what a neighbor on the socket can hardly change: misses of the private
       L2, coherence events on the socket, and busy (not stalled) cycles, per instruction.
@@ -473,7 +502,7 @@ def _learn_candidates(alone, left_out, seed):
 
 
 def _invariant_rates(run):
-    """Features that a neighbor hardly changes, CPI and instructions of each row."""
+    """Return features that a neighbor hardly changes, CPI and instructions of each row."""
     rows = _add_neighbors(run, MOST_TRAINING_ROWS)
     instructions = rows["instructions"]
     features = {
@@ -485,6 +514,7 @@ def _invariant_rates(run):
 
 
 def _cpi(run):
+    """Return the cycles per instruction of a run."""
     return run["cycles"].sum() / run["instructions"].sum()
 
 

@@ -15,10 +15,10 @@ _OTHER_TOOL = re.compile(r"^[A-Z0-9]+(?:_[A-Z0-9]+)+$|\s")
 
 
 def command_again(meta, *options):
-    """Command line (str) that records a program as in the metadata (`meta`, dict) of one of its runs.
+    """Return the command line (str) that records a program as in the metadata (`meta`, dict) of one of its runs.
 
-    `options` are further words of the command. Where the run was attached to processes, a control group or the
-    whole system, so is the new one, for as many seconds. "" if a word can't be printed.
+    `options` are further words of the command. If the run was attached to processes, a control group or the whole
+    system, the command attaches to the same for as many seconds. "" if a word can't be printed.
     """
     record = ["cmlib", "record", meta["program"]]
     if attached := meta.get("attached"):
@@ -29,13 +29,13 @@ def command_again(meta, *options):
 
 
 def command_to_count(meta, groups, pinned=(), table=None):
-    """Command lines (str, joined by ``&&``) that count groups of events, each without multiplexing.
+    """Return the command lines (str, joined by ``&&``) that count groups of events without multiplexing.
 
-    `meta` is the metadata (dict) of a run of the program, `groups` lists of names of events that fit on the
-    counters together. For an imported program they are ``perf stat``'s, and that of the import: there `pinned`
-    (names, such as cycles) are counted with every group, and events get their codes from the event table of the
-    name `table` (None: no codes), as perf may not know their names. For other programs, `pinned` and `table` are
-    not used. "" if a name can't be given to perf.
+    `meta` is the metadata (dict) of a run of the program, `groups` lists of names of events that fit on the counters
+    together. For an imported program, the commands are ``perf stat`` and ``cmlib import``. They count the events
+    `pinned` (names, such as cycles) with every group, and write the codes of events from the event table named `table`
+    (None: no codes), because perf may not know their names. For other programs, `pinned` and `table` are not used. ""
+    if a name can't be given to perf.
     """
     if not are_plain(itertools.chain(*groups)):
         return ""
@@ -47,7 +47,7 @@ def command_to_count(meta, groups, pinned=(), table=None):
 
 
 def _with_perf(meta, groups, pinned, table):
-    """Command lines of ``perf stat`` that count each group, and of the import of what they write."""
+    """Return command lines of ``perf stat`` that count each group, and one that imports the files they write."""
     written, modifier = meta["encodings"], meta.get("modifier") or ""
     if any(_OTHER_TOOL.search(written.get(event, event)) for event in itertools.chain(*groups)):
         return ""
@@ -64,7 +64,7 @@ def _with_perf(meta, groups, pinned, table):
 
 
 def _running(attached):
-    """Options of ``cmlib record`` that attach to the same again; processes by their names, as their ids change."""
+    """Return the options of ``cmlib record`` that attach to the same; processes by name, because their ids change."""
     if "cgroup" in attached:
         return ["--cgroup", attached["cgroup"]]
     if "processes" not in attached:

@@ -1,12 +1,11 @@
-"""Find the recordings of programs in the store, check what they have, and clean their counts.
+"""Find the recordings of programs in the store, check whether they are sufficient, and clean their counts.
 
-The store is a database made of the recordings, named by its URL (`url`). A run is one execution of a program; a set
-is a named plan of the events to count, and one pass of it the runs that together count all its events once. A run's
-mode is ``ocoe`` (one counter, one event: each event is counted all the time), ``mlpx`` (multiplexing: events take
-turns on the counters) or ``lines`` (samples, stored as piecewise-linear segments). :func:`programs` lists names of
-programs, :func:`interval_runs` their runs, and :func:`cleaned_runs` gives the cleaned counts of one program, a
-DataFrame for each run. A NothingRecordedError if a program is not recorded, an UnfitRecordingError if its recording
-is not enough.
+The store is a database made of the recordings, identified by its URL (`url`). A run is one execution of a program. A
+set is a named plan of the events to count; one pass of a set is the runs that together count all its events once. A
+run's mode is ``ocoe`` (one counter, one event: each event is counted all the time), ``mlpx`` (multiplexing: events
+take turns on the counters) or ``lines`` (samples, stored as piecewise-linear segments). :func:`programs` lists the
+names of programs, :func:`interval_runs` their runs, and :func:`cleaned_runs` returns the cleaned counts of one
+program. NothingRecordedError if a program is not recorded, UnfitRecordingError if its recording is not sufficient.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ def programs(url: str, wanted: str = "all", *, modes: Sequence[str] = ()) -> lis
 
 
 def _all_usable(runs, problems, modes):
-    """Names of the programs that were counted and have no problem; imported ones only if there are no others."""
+    """Return the measured programs without a problem; imported ones only if there are no others."""
     simulated = _select_programs(runs, runs["source"] == VALGRIND)
     usable = [name for name, problem in problems.items() if not problem and name not in simulated]
     if not usable:
@@ -99,12 +98,12 @@ def _all_usable(runs, problems, modes):
 
 
 def _select_programs(runs, mask):
-    """Names (set) of the programs of the runs (rows) that a mask selects."""
+    """Return the names (set) of the programs of the runs (rows) that a mask selects."""
     return set(runs.loc[mask.astype(bool), "program"])
 
 
 def _hint_for_unknown(url, wanted, recorded):
-    """How to record the first of the wanted names that is not recorded, and why its files were left out."""
+    """Describe how to record the first wanted name that is not recorded, and why its files were left out."""
     unknown = [name for name in split_names(wanted) if name not in recorded]
     if not unknown:
         return ""
@@ -147,15 +146,26 @@ def find_problem(runs, modes):
 
 
 def knows_ipc(events: Collection[str]) -> bool:
-    """True if instructions and cycles are among the events (names), so that IPC can be computed."""
+    """Return True if IPC can be computed from counts of some events.
+
+    Parameters
+    ----------
+    events : collection of str
+        Names of the counted events.
+
+    Returns
+    -------
+    bool
+        True if instructions and cycles are among them.
+    """
     return set(PINNED) <= set(events)
 
 
 def how_to_record(name):
-    """Commands (str, Markdown code) that record the program `name`.
+    """Return the commands (str, Markdown code) that record the program `name`.
 
-    ``cmlib record --program`` for a program of a known suite, which cmlib can start by itself; else commands to record
-    or import any.
+    For a program of a known suite, which cmlib can start by itself, it is ``cmlib record --program``; for others, the
+    commands that record or import any program.
     """
     if name in program_tables.suites():
         return command_code("cmlib", "record", "--program", name)
@@ -164,11 +174,21 @@ def how_to_record(name):
 
 
 def interval_runs(url: str, programs: Iterable[str]) -> pd.DataFrame:
-    """Runs of some programs, without those compressed to lines: a DataFrame, a row per run, empty if there are none.
+    """List the runs of some programs, without those compressed to lines.
 
-    `programs` is a list of names in the store at `url`. Columns are those of :func:`cmlib.io.store.runs`, among
-    them run_id, program, set, mode, pass, source ("perf" or "valgrind"), axis ("time", or "runs" where an interval
-    is a whole run), n_intervals and events (a tuple of names).
+    Parameters
+    ----------
+    url : str
+        URL of the store.
+    programs : iterable of str
+        Names of programs in it.
+
+    Returns
+    -------
+    DataFrame
+        One row per run, with the columns of :func:`cmlib.io.store.runs`, among them run_id, program, set, mode, pass,
+        source ("perf" or "valgrind"), axis ("time", or "runs" if each interval is a whole run), n_intervals and events
+        (tuple of names). Empty if there are no runs.
     """
     return _in_intervals(store.runs(url)).query("program in @programs").reset_index(drop=True)
 
@@ -204,12 +224,24 @@ def load_both_modes(url: str, program: str) -> tuple[list[Recording], list[Recor
 
 
 def timed_runs(url: str, programs: Iterable[str]) -> pd.DataFrame:
-    """Runs of some programs whose intervals are stretches of time: a DataFrame, a row per run.
+    """List the runs of some programs that have intervals in time, without totals of whole runs.
 
-    `programs` is a list of names in the store at `url`; columns are those of :func:`interval_runs`, such as run_id,
-    program, set, pass, n_intervals and events. Left out are
-    totals of whole runs (recordings in which an interval is a run). Raises an UnfitRecordingError if the programs
-    have only such totals; the result is empty if they have no runs.
+    Parameters
+    ----------
+    url : str
+        URL of the store.
+    programs : iterable of str
+        Names of programs in it.
+
+    Returns
+    -------
+    DataFrame
+        One row per run, with the columns of :func:`interval_runs`; empty if there are no runs.
+
+    Raises
+    ------
+    UnfitRecordingError
+        If the programs have only totals of whole runs.
     """
     runs = interval_runs(url, programs)
     timed = runs[runs["axis"] == TIME].reset_index(drop=True)
@@ -219,14 +251,24 @@ def timed_runs(url: str, programs: Iterable[str]) -> pd.DataFrame:
 
 
 def is_simulated(url, programs):
-    """True if some programs (list of names in the store at `url`) are simulated; all are, or all are measured."""
+    """Return True if programs (list of names in the store at `url`) are simulated: either all of them, or none."""
     return VALGRIND in set(interval_runs(url, programs)["source"])
 
 
 def describe_source(url: str, programs: Iterable[str]) -> str:
-    """A sentence (Markdown) for captions that the counts of some programs are simulated, and by what; "" if measured.
+    """Write a sentence for captions that the counts of some programs are simulated.
 
-    `programs` is a list of names in the store at `url`.
+    Parameters
+    ----------
+    url : str
+        URL of the store.
+    programs : iterable of str
+        Names of programs in it, all of them simulated or all of them measured.
+
+    Returns
+    -------
+    str
+        Markdown, with the version of the simulator; "" if the programs were measured.
     """
     if not is_simulated(url, programs):
         return ""
@@ -235,42 +277,70 @@ def describe_source(url: str, programs: Iterable[str]) -> str:
 
 
 def describe_data(url: str, programs: Iterable[str]) -> str:
-    """Markdown paragraph (str) on the runs of some programs: commands, machines, and whether they are the paper's data.
+    """Describe the runs of some programs: their commands and machines, and whether they are the paper's data.
 
-    `programs` is a list of names in the store at `url`, at least one with a run.
+    Parameters
+    ----------
+    url : str
+        URL of the store.
+    programs : iterable of str
+        Names of programs in it, at least one of which has a run.
+
+    Returns
+    -------
+    str
+        A paragraph in Markdown.
     """
     runs = interval_runs(url, programs)
-    first = runs.groupby("program")["run_id"].first()
-    first = {name: store.load(url, run_id) for name, run_id in first.items()}
+    first_ids = runs.groupby("program")["run_id"].first()
+    first_runs = {name: store.load(url, run_id) for name, run_id in first_ids.items()}
     facts = {
         "n_runs": len(runs),
-        "first": first,
+        "first": first_runs,
         "simulated": describe_source(url, programs),
-        "machines": dict.fromkeys(map(_describe_machine, first.values())),
+        "machines": dict.fromkeys(map(_describe_machine, first_runs.values())),
         "theirs": of_suites(programs, ["HiBench", "CloudSuite 3.0"]),
-        "ours": program_tables.suites().keys() & first.keys(),
+        "ours": program_tables.suites().keys() & first_runs.keys(),
     }
     return template("cmlib.experiments", "data.j2", filters={"as_code": as_code}).render(facts)
 
 
 def _describe_machine(run):
-    """Processor, virtual machine and privilege level of one run, as far as they are known."""
-    known = run.machine
-    kind = (known.get("microarchitecture") or "").replace("amd_zen", "Zen ").replace("_", " ")
-    processor = (known.get("model_name") or "a processor that is not known") + f" ({kind})" * bool(kind)
-    virtual = f", in a virtual machine ({known['virtual']})" if known.get("virtual") else ""
-    return as_words(processor + virtual) + ", user mode only" * (run.meta.get("modifier") == "u")
+    """Describe the processor, virtual machine and privilege level of one run, as far as they are known."""
+    machine = run.machine
+    processor = machine.get("model_name") or "a processor that is not known"
+    microarchitecture = (machine.get("microarchitecture") or "").replace("amd_zen", "Zen ").replace("_", " ")
+    if microarchitecture:
+        processor += f" ({microarchitecture})"
+    if machine.get("virtual"):
+        processor += f", in a virtual machine ({machine['virtual']})"
+    description = as_words(processor)
+    if run.meta.get("modifier") == "u":
+        description += ", user mode only"
+    return description
 
 
 def as_words(text):
-    """Foreign text (str) escaped for Markdown, in one line: no markup, formulas or HTML of it have an effect."""
+    """Escape a foreign text (str) for Markdown, in one line, so that its markup, formulas and HTML have no effect."""
     return re.sub(r"[\\`*_$&<>\[\]]", lambda match: f"&#{ord(match[0])};", " ".join(text.split()))
 
 
 def refuse_simulated(url: str, programs: Iterable[str], why: str) -> None:
-    """Raise an UnfitRecordingError if the programs are simulated.
+    """Raise an error if programs are simulated.
 
-    `why` is the reason, a sentence that ends the error's text; `programs` is a list of names in the store at `url`.
+    Parameters
+    ----------
+    url : str
+        URL of the store.
+    programs : iterable of str
+        Names of programs in it.
+    why : str
+        The reason, a sentence that ends the message.
+
+    Raises
+    ------
+    UnfitRecordingError
+        If the programs are simulated.
     """
     if is_simulated(url, programs):
         raise UnfitRecordingError(f"{', '.join(programs)} is simulated, not measured: {why}")
@@ -284,16 +354,36 @@ def cleaned_runs(
     method: str = "shrinkage",
     workers: Workers | None = None,
 ) -> pd.DataFrame:
-    """Cleaned runs of some sets of a program in the store at `url`: a DataFrame, a row per run.
+    """Clean the runs of some sets of a program.
 
-    `sets` is a list of names of plans of events, such as "ocoe"; `method` is one of :data:`cmlib.clean.METHODS`;
-    `workers` is a Workers (by default one process for each processor). Columns: set; pass (int, number of the
-    repetition of the set); counts (a DataFrame, a row per interval, a column per event; index as in the recording,
-    usually the end of the interval [s]); seconds (a Series, length of each interval [s]).
+    Simulated counts are returned unchanged. Measured counts of an event with fewer than three samples become NaN. If
+    the running shares (the share of each interval in which an event was counted) are not known, and for totals of whole
+    runs, gaps are interpolated and `method` is not used.
 
-    Simulated counts are returned as they are. Of measured ones, an event with fewer than three samples is NaN
-    everywhere; without running shares (share of each interval in which an event was counted), and for totals of
-    whole runs, gaps are interpolated instead of `method`. A NothingRecordedError if there is no run of these sets.
+    Parameters
+    ----------
+    url : str
+        URL of the store.
+    program : str
+        Name of a program in it.
+    sets : collection of str
+        Names of sets (plans of events), such as ``"ocoe"``.
+    method : str, default "shrinkage"
+        Method of cleaning, one of :data:`cmlib.clean.METHODS`.
+    workers : cmlib.parallel.Workers, optional
+        Where the runs are cleaned. Default: one process per processor.
+
+    Returns
+    -------
+    DataFrame
+        One row per run. Columns: ``set``; ``pass`` (int, number of the repetition of the set); ``counts`` (DataFrame,
+        one row per interval, one column per event; index as in the recording, usually the end of the interval [s]);
+        ``seconds`` (Series, length of each interval [s]).
+
+    Raises
+    ------
+    NothingRecordedError
+        If there is no run of these sets.
     """
     runs = store.runs(url, program=program).query("set in @sets")
     if runs.empty:
@@ -305,26 +395,26 @@ def cleaned_runs(
         )
     for provenance in store.provenances(url, runs["run_id"]):  # worker processes read the runs
         note_read(provenance)
-    job = functools.partial(_cleaned, url, method=method)
+    job = functools.partial(_clean_run, url, method=method)
     counts, seconds = zip(*parallel_map(job, runs["run_id"], workers), strict=True)
     return runs[["set", "pass"]].assign(counts=list(counts), seconds=list(seconds))
 
 
 def _in_intervals(runs):
-    """Rows of the frame `runs` whose counts are by interval, not compressed to lines."""
+    """Return the rows of the frame `runs` with counts by interval, not compressed to lines."""
     return runs[runs["mode"] != "lines"]
 
 
-def _cleaned(url, run_id, *, method):
-    """Cleaned counts of a run and the length of each interval [s]; simulated counts as they are."""
+def _clean_run(url, run_id, *, method):
+    """Clean the counts of a run unless they are simulated; return them and the length of each interval [s]."""
     run = store.load(url, run_id)
     counts, running = run.whole()
     if run.simulated:
         return counts, run.interval_s[counts.index]
     if not run.knows_shares or run.holds_totals:  # gaps are filled, and there is nothing to clean by
         method, running = "interpolate", None
-    hardly = counts.columns[counts.notna().sum() < FEWEST_SAMPLES]
-    counts = counts.assign(**dict.fromkeys(hardly, float("nan")))
+    seldom_counted = counts.columns[counts.notna().sum() < FEWEST_SAMPLES]
+    counts = counts.assign(**dict.fromkeys(seldom_counted, float("nan")))
     sums = known_sums(run)
 
     def compute():
@@ -336,23 +426,53 @@ def _cleaned(url, run_id, *, method):
 
 
 def suites(programs: Iterable[str]) -> dict[str, str]:
-    """Suites of programs: a dict from each of the `programs` (names) to its suite, such as "HiBench".
+    """Find the suite of each program.
 
-    It is "own" for programs of no known suite.
+    Parameters
+    ----------
+    programs : iterable of str
+        Names.
+
+    Returns
+    -------
+    dict of str to str
+        Suite by program, such as ``"HiBench"``; ``"own"`` for programs of no known suite.
     """
-    known = program_tables.suites()
-    return {name: known.get(name, "own") for name in programs}
+    suite_by_program = program_tables.suites()
+    return {name: suite_by_program.get(name, "own") for name in programs}
 
 
 def of_suites(programs: Iterable[str], wanted: Collection[str]) -> list[str]:
-    """List of those `programs` (names, str) that belong to one of the suites `wanted` (names, as of :func:`suites`)."""
+    """Select the programs that belong to some suites.
+
+    Parameters
+    ----------
+    programs : iterable of str
+        Names.
+    wanted : collection of str
+        Names of suites, as :func:`suites` returns them.
+
+    Returns
+    -------
+    list of str
+    """
     return [name for name, suite in suites(programs).items() if suite in wanted]
 
 
 def paper_figures(programs: Iterable[str], numbers: dict[str, str]) -> str:
-    """Label of CounterMiner's figures that show some of these programs, such as "CounterMiner, Fig. 6"; else "Figure".
+    """Label a figure with the numbers of CounterMiner's figures that show the same suites.
 
-    `numbers` is a dict from suite to the number of the paper's figure.
+    Parameters
+    ----------
+    programs : iterable of str
+        Names of the programs in the figure.
+    numbers : dict of str to str
+        Number of the paper's figure by suite.
+
+    Returns
+    -------
+    str
+        Such as ``"CounterMiner, Fig. 6"``; ``"Figure"`` if no program belongs to these suites.
     """
     figures = [number for suite, number in numbers.items() if of_suites(programs, [suite])]
     return f"CounterMiner, Fig. {' and '.join(figures)}" if figures else "Figure"

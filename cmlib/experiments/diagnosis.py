@@ -1,10 +1,10 @@
-"""Diagnose a program's bottlenecks: of a measured run by classes of time slices, of a simulated one by phases.
+"""Diagnose a program's bottlenecks: in a measured run by classes of time slices, in a simulated run by phases.
 
-A class is what a decision tree that was trained on micro-benchmarks predicts: a kind of bottleneck (names beginning
-with P, such as P_CPU) or none (N). A phase is a stretch of the run that is of one class. :func:`profile` takes a
-fitted tree and a measured run, and gives a :class:`Profile`; :func:`simulated_profile` takes Callgrind's output, of
-:func:`simulate_once` or of a recording (:func:`simulated_text`), and gives a :class:`SimulatedProfile`. A
-ValueError if a run lacks key events or slices; a CallgrindError for text that is not Callgrind's.
+A decision tree that was trained on micro-benchmarks predicts the class of a slice: a kind of bottleneck (names that
+begin with P, such as P_CPU) or none (N). A phase is a stretch of the run with one class. :func:`profile` takes a fitted
+tree and a measured run, and returns a :class:`Profile`. :func:`simulated_profile` takes Callgrind's output, from
+:func:`simulate_once` or from a recording (:func:`simulated_text`), and returns a :class:`SimulatedProfile`. ValueError
+if a run lacks key events or slices; CallgrindError for text that is not Callgrind's output.
 """
 
 from __future__ import annotations
@@ -64,10 +64,18 @@ _OF_CLASS = {"P_CPU": "mispredictions"}
 class Profile:
     """Classes of a measured run's slices.
 
-    `labelled` is a DataFrame, a row per slice (index: its end [s]), with columns label (its class) and rule (the
-    branch of the tree that gave it); `pace` is the slices' IPC (Series); `phases` has neighbouring slices of one
-    label and rule as one row: start_s, end_s, n_slices, label, rule; `shares` is the percent of slices by label
-    (Series), largest first.
+    Attributes
+    ----------
+    labelled : DataFrame
+        One row per slice (index: its end [s]); columns label (its class) and rule (the branch of the tree that
+        predicted it).
+    pace : Series
+        IPC of the slices.
+    phases : DataFrame
+        One row for each stretch of neighboring slices with the same label and rule: start_s, end_s, n_slices, label,
+        rule.
+    shares : Series
+        Share of the slices [%] by label, largest first.
     """
 
     labelled: pd.DataFrame
@@ -80,13 +88,22 @@ class Profile:
 class SimulatedProfile:
     """Phases of a simulated run.
 
-    `counts` is a DataFrame of Callgrind's events, a row per interval (index: its end [10⁹ instructions]). `phases`
-    has a row per phase: start and end [10⁹ instructions], first and last (number of interval), estimate (cycles per
-    instruction), share (of the estimated cycles, 0-1), label (what cycles are charged for most), class (by the
-    tree; "" if unknown), main (function with most cycles) and functions (text of the three largest). `kinds` has
-    phases of the same class, label and main function as one row, `classes` those of the same class (or label, if
-    there is no class; column name), with start, end, n_phases, share and functions, largest share first. `about` is
-    sentences on the simulation.
+    Attributes
+    ----------
+    counts : DataFrame
+        Counts of Callgrind's events, one row per interval (index: its end [10⁹ instructions]).
+    phases : DataFrame
+        One row per phase: start and end [10⁹ instructions], first and last (numbers of intervals), estimate (cycles per
+        instruction), share (of the estimated cycles, 0-1), label (the largest cause of its cycles), class (by the tree;
+        "" if unknown), main (function with most cycles) and functions (text of the three largest).
+    kinds : DataFrame
+        One row for all phases with the same class, label and main function: these, and start, end, n_phases, share
+        and functions, largest share first.
+    classes : DataFrame
+        One row for all phases with the same class, or label if there is no class (column name); the other columns as
+        in `kinds`.
+    about : str
+        Sentences on the simulation.
     """
 
     counts: pd.DataFrame
@@ -97,11 +114,11 @@ class SimulatedProfile:
 
 
 def profile(model, series, *, slice_s=SLICE_S):
-    """Profile (class of each slice, and phases) of one measured run by a fitted classifier.
+    """Classify the slices of one measured run with a fitted classifier, and join them to phases: a Profile.
 
     `model` is a fitted classifier of :mod:`cmlib.fingerprint` (C45Classifier, or an UnknownRejector around it),
-    `series` the run (not pandas' Series, but that of :mod:`cmlib.experiments.micro.recordings`), `slice_s` the length
-    of a slice [s]. A ValueError if the run has no slice, or did not count the model's key events.
+    `series` the run (a Series of :mod:`cmlib.experiments.micro.recordings`, not of pandas), and `slice_s` the length of
+    a slice [s]. ValueError if the run has no slice, or did not count the model's key events.
     """
     rates = series.rates(slice_s)
     missing = [event for event in model.feature_names_in_ if event not in rates]
@@ -118,20 +135,43 @@ def profile(model, series, *, slice_s=SLICE_S):
 def profiles(
     model: ClassifierMixin, series: Sequence[Series], *, slice_s: float = SLICE_S
 ) -> dict[str, Profile]:
-    """Profiles of measured runs by a fitted classifier: a dict from program (name) to the Profile of its first pass.
+    """Classify the slices of the first pass of each program with a fitted classifier.
 
-    `model` is a fitted classifier of :mod:`cmlib.fingerprint` (C45Classifier, or an UnknownRejector around it),
-    `series` a list of runs (not pandas' Series, but those of :mod:`cmlib.experiments.micro.recordings`), `slice_s`
-    the length of a slice [s]. A ValueError if a run has no slice, or did not count the model's key events.
+    Parameters
+    ----------
+    model : classifier
+        Fitted C45Classifier of :mod:`cmlib.fingerprint`, or an UnknownRejector around it.
+    series : sequence of cmlib.experiments.micro.recordings.Series
+        Recorded runs, in the order of their passes.
+    slice_s : float, default 0.4
+        Length of a slice [s].
+
+    Returns
+    -------
+    dict of str to Profile
+        By program, sorted by name.
+
+    Raises
+    ------
+    ValueError
+        If a run has no slice, or did not count the model's key events.
     """
-    first = {run.program: run for run in reversed(series)}
-    return {name: profile(model, run, slice_s=slice_s) for name, run in sorted(first.items())}
+    first_passes = {run.program: run for run in reversed(series)}
+    return {name: profile(model, run, slice_s=slice_s) for name, run in sorted(first_passes.items())}
 
 
 def explain(profile: Profile) -> pd.DataFrame:
-    """Explain the phases of a measured run (a Profile): a DataFrame of its `phases` with columns meaning and remedy.
+    """Explain the phases of a measured run.
 
-    The two are text on each phase's class; the column n_slices is left out.
+    Parameters
+    ----------
+    profile : Profile
+
+    Returns
+    -------
+    DataFrame
+        The `phases` of the profile without the column n_slices, and with the columns meaning and remedy: texts on the
+        class of each phase.
     """
     explained = profile.phases.drop(columns="n_slices")
     advised = [advice(label) for label in explained["label"]]
@@ -139,18 +179,18 @@ def explain(profile: Profile) -> pd.DataFrame:
 
 
 def answer_measured(name, profile, caveat=""):
-    """Answer on a measured run for terminal, pages and JSON: a dict.
+    """Collect the diagnosis of a measured run in a dict for terminal, pages and JSON.
 
-    `name` is the program's, `profile` its Profile, `caveat` a sentence in Markdown. Keys: schema, name, simulated
+    `name` is the program's name, `profile` its Profile, `caveat` a sentence in Markdown. Keys: schema, name, simulated
     (False), caveat, slices (their number), classes (dicts of name, percent, meaning, remedy, rules), phases (dicts of
     start_s, end_s, label, rule).
     """
     explained = explain(profile)
     classes = []
     for label, percent in profile.shares.items():
-        of_class = explained[explained["label"] == label]
-        row = {"name": label, "percent": percent, **of_class[["meaning", "remedy"]].iloc[0]}
-        classes.append(row | {"rules": of_class["rule"].unique().tolist()})
+        class_phases = explained[explained["label"] == label]
+        row = {"name": label, "percent": percent, **class_phases[["meaning", "remedy"]].iloc[0]}
+        classes.append(row | {"rules": class_phases["rule"].unique().tolist()})
     return {
         "schema": 1,
         "name": name,
@@ -163,30 +203,39 @@ def answer_measured(name, profile, caveat=""):
 
 
 def refuse_simulated_program(program: str) -> None:
-    """Raise an UnfitRecordingError if a program (name) has a simulated run among the recordings.
+    """Raise an error if a program has a simulated run among the recordings, which notebook 00 shows.
 
-    Notebook 00 shows those.
+    Parameters
+    ----------
+    program : str
+        Name of the program.
+
+    Raises
+    ------
+    UnfitRecordingError
+        If it has a simulated run.
     """
     if first_simulated(program):
         raise UnfitRecordingError(f"{program} is simulated: its phases are in notebook 00.")
 
 
 def first_simulated(name):
-    """First simulated run of a program (name) in the order of their names; None if there is none.
+    """Find the first simulated run of a program (name), in the order of the runs' names; None if there is none.
 
-    A tuple of the run's name (such as ``ocoe-p0-00``) and its metadata (dict).
+    Return a tuple of the run's name (such as ``ocoe-p0-00``) and its metadata (dict).
     """
     runs = readable_runs(places.recordings_dir() / name).items()
     return next(((run, meta) for run, meta in runs if source_of(meta) == VALGRIND), None)
 
 
 def simulated_text(name):
-    """Callgrind's output of the first simulated run of a program (name), as recorded.
+    """Read Callgrind's output of the first simulated run of a program (name).
 
-    A tuple of the text, True if prefetching of streams was simulated, and the number of cache lines that were read in
-    order (None if not known). A NothingRecordedError if there is none.
+    Return a tuple of the text, True if prefetching of streams was simulated, and the number of cache lines that were
+    read in order (None if not known). NothingRecordedError if there is no simulated run.
     """
-    if not (first := first_simulated(name)):
+    first = first_simulated(name)
+    if first is None:
         raise NothingRecordedError(
             f"no simulated run of {name!r} is recorded: run "
             f"{command_code('cmlib', 'record', name, '--simulate', '--', 'COMMAND')}."
@@ -200,11 +249,10 @@ def simulate_once(command, *, caches=None, every_blocks=EVERY_BLOCKS, progress=l
     """Simulate one run of a command (list of str) under Callgrind, with prefetching of streams of cache lines.
 
     `caches` maps Valgrind's names of caches (I1, D1, LL) to text ``SIZE,WAYS,LINE``, by default this machine's
-    caches; `every_blocks` is the length of an interval [basic blocks], by default 500,000; `progress` is called
-    with the number of basic blocks so far. Returns a tuple of Callgrind's output (str), True (prefetched), and the
-    number of cache lines read in order (int): the arguments of
-    :func:`simulated_profile`. A RecordError if Valgrind is missing or the command
-    fails, a CmlibError if a cache can't be simulated.
+    caches; `every_blocks` is the length of an interval [basic blocks]; `progress` is called with the number of basic
+    blocks so far. Return the first arguments of :func:`simulated_profile`: Callgrind's output (str), True (prefetching
+    was simulated), and the number of cache lines read in order (int). RecordError if Valgrind is missing or the command
+    fails, CmlibError if a cache can't be simulated.
     """
     with scratch_folder() as folder:
         options = cache_options(caches or {}, prefetch=True)
@@ -214,35 +262,51 @@ def simulate_once(command, *, caches=None, every_blocks=EVERY_BLOCKS, progress=l
 
 
 def simulated_profile(text, prefetched=False, in_order=None, *, classify=None):
-    """SimulatedProfile of Callgrind's output (str).
+    """Find the phases of a simulated run in Callgrind's output (str), and their causes of cycles: a SimulatedProfile.
 
-    `prefetched` is True if it was simulated with prefetching, without which there are no classes; `in_order` is the
-    number of cache lines that were read in order (None: not known): misses on these are no problem, as a processor
-    prefetches them. `classify` is a function that gives the class of each row of a DataFrame of counts, or "" where
-    nobody trained it. A CallgrindError if the text can't be read.
+    `prefetched` is True if prefetching was simulated; without it, phases get no classes. `in_order` is the number of
+    cache lines that were read in order (None: not known): misses on these are no problem, because a processor
+    prefetches them. `classify` is a function that returns the class of each row of a DataFrame of counts; without it,
+    phases get no classes. CallgrindError if the text can't be read.
     """
     counts, functions = read_intervals(text)
-    table = simulated_phases(counts, simulated_events()["weight"])
-    of_phase = np.repeat(np.arange(len(table)), table["last"] - table["first"] + 1)
-    by_phase = counts.groupby(of_phase).sum()
-    names = map(display_name, *map(functions.index.get_level_values, ("function", "object")))
-    placed = [of_phase[functions.index.get_level_values("interval")], list(names)]
-    cycles = cycle_estimate(functions).groupby(placed).sum().unstack(fill_value=0.0)
+    phases = simulated_phases(counts, simulated_events()["weight"])
+    phase_by_interval = np.repeat(np.arange(len(phases)), phases["last"] - phases["first"] + 1)
+    counts_by_phase = counts.groupby(phase_by_interval).sum()
+    cycles = _sum_cycles(functions, phase_by_interval)
     parts = read_parts(text)
-    table = table.assign(functions=_functions(cycles), main=cycles.idxmax(axis=1))
-    table["class"] = classify(by_phase) if prefetched and classify else ""
+    phases = phases.assign(functions=_name_functions(cycles), main=cycles.idxmax(axis=1))
+    phases["class"] = classify(counts_by_phase) if prefetched and classify else ""
     if prefetched and in_order:
         lines = in_order * _line(parts.caches, "LL") / _line(parts.caches, "D1")
-        misses = by_phase[["sim.l1d_load_misses", "sim.l1d_store_misses"]].sum(axis=1)
-        table = _without_streams(table, misses, lines)
-    table = _label_emulation(table, cycles)
-    kinds = _together(table, cycles, ["class", "label", "main"])
-    named = table.assign(name=table["class"].where(table["class"] != "", table["label"]))
-    classes = _together(named, cycles, ["name"])
-    executed, interpreter = counts["sim.instructions"].sum(), find_interpreter(functions)
+        misses = counts_by_phase[["sim.l1d_load_misses", "sim.l1d_store_misses"]].sum(axis=1)
+        phases = _relabel_streams(phases, misses, lines)
+    phases = _label_emulation(phases, cycles)
+    kinds = _join_phases(phases, cycles, ["class", "label", "main"])
+    named = phases.assign(name=phases["class"].where(phases["class"] != "", phases["label"]))
+    classes = _join_phases(named, cycles, ["name"])
+    about = _describe_simulation(parts, counts, functions, prefetched)
+    return SimulatedProfile(counts, phases, kinds, classes, about)
+
+
+def _sum_cycles(functions, phase_by_interval):
+    """Sum the estimated cycles by phase (row) and function (column): DataFrame.
+
+    `functions` has the counts by interval, function and object; `phase_by_interval` the number of each interval's
+    phase (array).
+    """
+    index = functions.index
+    names = map(display_name, index.get_level_values("function"), index.get_level_values("object"))
+    phase_and_name = [phase_by_interval[index.get_level_values("interval")], list(names)]
+    return cycle_estimate(functions).groupby(phase_and_name).sum().unstack(fill_value=0.0)
+
+
+def _describe_simulation(parts, counts, functions, prefetched):
+    """Return sentences (str) on a simulation: what was executed, and what its counts do not show."""
+    executed = counts["sim.instructions"].sum()
+    interpreter = find_interpreter(functions)
     sentences = template("cmlib.experiments", "simulated.j2").module
-    about = sentences.about(parts, executed, len(counts), prefetched, interpreter, names_python(functions))
-    return SimulatedProfile(counts, table, kinds, classes, about)
+    return sentences.about(parts, executed, len(counts), prefetched, interpreter, names_python(functions))
 
 
 def _label_emulation(table, cycles):
@@ -262,18 +326,18 @@ def _label_emulation(table, cycles):
 def explain_simulated(names):
     """Explain names of classes or labels of simulated phases: a list of dicts of name, meaning, remedy.
 
-    The healthy class (N) is explained by what a simulation does not show. A ValueError for an unknown name.
+    The text on the healthy class (N) says what a simulation does not show. ValueError for an unknown name.
     """
     texts = {name: advice(_OF_CLASS.get(name, name)) for name in names}
     return [{"name": name, "meaning": meaning, "remedy": remedy} for name, (meaning, remedy) in texts.items()]
 
 
 def answer_simulated(name, profile):
-    """Answer on a simulated run for terminal, pages and JSON: a dict.
+    """Collect the diagnosis of a simulated run in a dict for terminal, pages and JSON.
 
-    `name` is the program's, `profile` its SimulatedProfile. Keys: schema, name, simulated (True), about, caveat,
-    limited_by (what most cycles are charged for), split (percent of the estimated cycles by cause), classes (dicts
-    of name, percent, functions), phases (dicts), advice (dicts of name, meaning, remedy), text (sentences in
+    `name` is the program's name, `profile` its SimulatedProfile. Keys: schema, name, simulated (True), about, caveat,
+    limited_by (the largest cause of the estimated cycles), split (percent of the estimated cycles by cause), classes
+    (dicts of name, percent, functions), phases (dicts), advice (dicts of name, meaning, remedy), text (sentences in
     Markdown).
     """
     shares = 100 * added_shares(profile.counts.sum().to_frame().T, simulated_events()["weight"]).iloc[0]
@@ -300,32 +364,33 @@ def answer_simulated(name, profile):
 
 
 def _line(caches, name):
-    """Line length of a cache [bytes] from Callgrind's description; a CallgrindError if it has none."""
+    """Return the line length of a cache [bytes] from Callgrind's description; CallgrindError if it has none."""
     shape = caches.get(name, "nothing")
     if not (match := _LINE.search(shape)):
         raise CallgrindError(f"Callgrind's output tells no length of {name}'s lines, but {shape[:60]!r}.")
     return int(match[1])
 
 
-def _without_streams(table, misses, lines):
-    """Phases without those cache problems that are streams, which a processor prefetches.
+def _relabel_streams(table, misses, lines):
+    """Relabel the phases with cache misses that are mostly streams, which a processor prefetches.
 
-    `misses` are first-level misses by phase, `lines` how many of the run's were in order. A phase of such a class is
-    made healthy if at least half of the misses of its kind must have been in order, wherever the others were.
+    `misses` are first-level misses by phase, `lines` is how many of the run's misses were in order. A phase with cache
+    misses becomes healthy if at least half of the misses of its kind must have been in order, even if all misses out of
+    order were of this kind.
     """
     kind = [table["class"], table["label"], table["main"]]
     first_level = misses.groupby(kind).transform("sum")
     unclassed = (table["class"] == "") & (table["label"] == FIRST_LEVEL)
-    mostly_in_order = first_level - (misses.sum() - lines) >= first_level / 2
+    not_in_order = misses.sum() - lines
+    mostly_in_order = first_level - not_in_order >= first_level / 2
     streams = ((table["class"] == _CACHED) | unclassed) & mostly_in_order
     named = table.assign(label=table["label"].mask(streams, _IN_ORDER))
     named["class"] = table["class"].mask(streams & ~unclassed, HEALTHY)
     return named
 
 
-def _together(table, cycles, by):
-    """Join phases with the same values in the columns `by` to one row, with their main functions; largest share
-    first."""
+def _join_phases(table, cycles, by):
+    """Join phases with the same values in the columns `by` to one row, largest share first."""
     number = table.groupby(by, sort=False).ngroup()
     rows = table.groupby(number).agg(
         **{name: (name, "first") for name in by},
@@ -334,12 +399,12 @@ def _together(table, cycles, by):
         n_phases=("start", "size"),
         share=("share", "sum"),
     )
-    rows["functions"] = _functions(cycles.groupby(number).sum())
+    rows["functions"] = _name_functions(cycles.groupby(number).sum())
     return rows.sort_values("share", ascending=False)
 
 
-def _functions(cycles):
-    """List of a text for each row of `cycles`: its three largest functions with their shares of estimated cycles."""
+def _name_functions(cycles):
+    """Return a text for each row of `cycles`: its three largest functions with their shares of estimated cycles."""
     shares = cycles.div(cycles.sum(axis=1), axis=0)
     largest = (row.nlargest(_FUNCTIONS_NAMED) for _, row in shares.iterrows())
     named = (row[row >= _LEAST_SHARE] for row in largest)

@@ -1,9 +1,9 @@
 """Find the event tables of recorded programs, by their machine or by the names of their events.
 
-An event table lists the events of a processor: a DataFrame, a row per event, with columns code, umask, abbr (short
-name), unit (part of the processor), description and more, as :func:`cmlib.io.events.table` reads it.
-:func:`event_table` gives one for all programs, :func:`table_name` a program's. Programs are in the store, a
-database named by its URL (`url`). What is not known is None, or empty; StoreError if there is no store.
+An event table lists the events of a processor: a DataFrame with one row per event and the columns code, umask, abbr
+(short name), unit (part of the processor), description and more, as :func:`cmlib.io.events.table` reads it.
+:func:`event_table` returns one for all programs, :func:`table_name` the name of a program's table. Programs are in the
+store, a database identified by its URL (`url`). StoreError if there is no store.
 """
 
 from __future__ import annotations
@@ -23,33 +23,53 @@ __all__ = ["known_sums", "table_name"]
 
 
 def event_table(url: str) -> pd.DataFrame:
-    """One event table for all programs in the store at `url`: a DataFrame, a row per event.
+    """Join the event tables of all programs in a store into one.
 
-    The columns are those of :func:`cmlib.io.events.table`, such as code, umask, unit, abbr and description. It has
-    all events of the processors' tables of which some event was recorded, and those recorded events that all
-    processors have (software events, perf's general names, simulated ones). Of an event in several tables the row
-    is from the one with most recorded events; abbreviations (column abbr) that are not unique are empty.
+    Parameters
+    ----------
+    url : str
+        URL of the store.
+
+    Returns
+    -------
+    DataFrame
+        One row per event (index: its name), with the columns of :func:`cmlib.io.events.table`, such as code, umask,
+        unit, abbr and description. It contains all events of the processors' tables of which at least one event was
+        recorded, and the recorded events that all processors have (software events, perf's general names, simulated
+        events). If several tables have an event, its row is from the table with most recorded events. Abbreviations
+        (column abbr) that are not unique are empty.
     """
     recorded = {}
     for _, names, table in _programs(url):
         recorded.setdefault(table, set()).update(names)
     everything = set().union(*recorded.values())
-    tables = [(events.table(name), seen) for name, seen in recorded.items() if name]
-    by_use = sorted(tables, key=lambda both: -both[0].index.isin(both[1]).sum())
+    tables = [(events.table(name), names) for name, names in recorded.items() if name]
+    by_use = sorted(tables, key=_count_recorded, reverse=True)
     general = events.general_events()
     general = pd.concat([general, _simulated()[general.columns]])
-    of_processors = [table for table, seen in by_use if table.index.isin(seen).any()]
+    of_processors = [table for table, names in by_use if table.index.isin(names).any()]
     joined = pd.concat([*of_processors, general[general.index.isin(everything)]])
     joined = joined[~joined.index.duplicated()]
     return joined.assign(abbr=joined["abbr"].mask(joined["abbr"].duplicated(), ""))
 
 
 def table_name(url: str, program: str, processor: str = "") -> str | None:
-    """Name (str) of the event table of a program in the store at `url`, such as "amd_zen5"; None if there is none.
+    """Find the name of the event table of a program.
 
-    It is that of `processor` (str, such as "intel_skylake") where this is not empty; else that of the machine in
-    the metadata of the program's runs; else, if the machine is not known, the one that fits the names of its
-    events.
+    Parameters
+    ----------
+    url : str
+        URL of the store.
+    program : str
+        Name of a program in it.
+    processor : str, default ""
+        Name of its processor, such as ``"intel_skylake"``. Default: the machine in the metadata of the program's runs,
+        or, if these do not name it, the processor that fits the names of its events.
+
+    Returns
+    -------
+    str or None
+        Such as ``"amd_zen5"``; None if there is no table.
     """
     if processor:
         return events.table_for(processors.machine_with(processor))
@@ -57,31 +77,48 @@ def table_name(url: str, program: str, processor: str = "") -> str | None:
 
 
 def known_sums(run: Recording) -> list[tuple[str, tuple[str, ...]]]:
-    """Sums between events that hold on the processor of a run: a list of (whole, parts), names of events.
+    """List the sums between events that are valid on the processor of a run.
 
-    `run` is a :class:`cmlib.io.recording.Recording`. The count of `whole` is the sum of those of `parts`. Where the
-    processor is not known, those that hold in all event tables that the names of the events fit; empty if there are
-    none.
+    Parameters
+    ----------
+    run : cmlib.io.recording.Recording
+
+    Returns
+    -------
+    list of (str, tuple of str)
+        An event (the whole) and the events (its parts) whose counts add up to its count. If the processor is not
+        known, the sums that are in all event tables that fit the names of the run's events.
     """
     is_known = run.machine.get("vendor") is not None
     names = [events.table_for(run.machine)] if is_known else events.recognise(run.counts.columns).tables
     sums = [_sums(name) if name else [] for name in names]
-    return [known for known in sums[0] if all(known in others for others in sums)] if sums else []
+    if not sums:
+        return []
+    return [one for one in sums[0] if all(one in of_table for of_table in sums)]
+
+
+def _count_recorded(table_and_names):
+    """Return how many events of a table (DataFrame) are among the recorded names (set)."""
+    table, names = table_and_names
+    return table.index.isin(names).sum()
 
 
 def _programs(url):
     """Yield for every program and event table (program, set of its events, name of the table or None)."""
-    machines, seen = store.machines(url), {}
+    machines = store.machines(url)
+    events_by_program = {}  # by program and name of the table, "" where the machine is not known
     for run in store.runs(url).itertuples():
         machine = machines[run.run_id]
-        known = "" if machine.get("vendor") is None else events.table_for(machine)
-        seen.setdefault((run.program, known), set()).update(run.events)
-    for (program, known), names in seen.items():
-        yield program, names, next(iter(events.recognise(names).tables), None) if known == "" else known
+        table = "" if machine.get("vendor") is None else events.table_for(machine)
+        events_by_program.setdefault((run.program, table), set()).update(run.events)
+    for (program, table), names in events_by_program.items():
+        if table == "":
+            table = next(iter(events.recognise(names).tables), None)
+        yield program, names, table
 
 
 def _simulated():
-    """Table of simulated events with the columns of an event table."""
+    """Return the table of simulated events with the columns of an event table."""
     table = events.simulated_events(levels=3)
     marked = (table.index + " (modelled)").where(table["kind"] == events.MODELLED, "")
     usual = dict.fromkeys(["code", "umask", "bits", "counters", "core"], 0) | {"named": False, "whole": False}
@@ -90,5 +127,5 @@ def _simulated():
 
 @functools.cache
 def _sums(name):
-    """Sums between events, a list of (whole, parts), of the event table of this name."""
+    """List the sums between events, (whole, parts), of the event table `name`."""
     return events.umask_sums(events.table(name))

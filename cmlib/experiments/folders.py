@@ -1,4 +1,4 @@
-"""Folders of the campaign's recordings: those of hardware events are kept apart from those of software events."""
+"""Find the folder of the campaign's recordings, which keeps hardware events and software events separate."""
 
 from pathlib import Path
 

@@ -1,7 +1,8 @@
-"""Read the programs that a file or the folder of recordings holds, with their metadata, counts and running shares.
+"""Read the programs in a file or in the folder of recordings, with their metadata, counts and running shares.
 
-Both functions give (name, list of metadata, list of (counts, running shares)), one for each program: a dict per run,
-and two DataFrames with a row per interval (index time_s [s]) and a column per event. CmlibError for what can't be read.
+Both functions return one tuple per program: its name, a list of metadata (one dict per run), and a list of (counts,
+running shares), two DataFrames per run with one row per interval (index time_s [s]) and one column per event.
+CmlibError if something can't be read.
 """
 
 from pathlib import Path
@@ -26,7 +27,7 @@ def read_file(file, machine, options=None, format=None, place=""):
     machine : dict
         Description of the machine; may be empty.
     options : ReadOptions, optional
-        What the user says about the file.
+        Facts on the file that the user states.
     format : str, optional
         Name of the file's format. Default: the only one that recognizes it.
     place : str, default ""
@@ -35,7 +36,7 @@ def read_file(file, machine, options=None, format=None, place=""):
     Returns
     -------
     list of tuple
-        See the module.
+        One per program, as the module describes it.
     """
     by_name = {}
     for source in read_recordings([str(file)], machine, format=format, options=options, place=place):
@@ -49,7 +50,7 @@ def read_file(file, machine, options=None, format=None, place=""):
 
 
 def read_recorded(name):
-    """Read the recorded program `name`; returns a list of one tuple, as the module says.
+    """Read the recorded program `name`: a list of one tuple, as the module describes it.
 
     CmlibError if it is simulated, or has no run that can be read.
     """

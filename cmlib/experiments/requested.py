@@ -1,7 +1,7 @@
 """Check the names of programs in a notebook's parameter against those that are recorded.
 
-:func:`resolve_names` takes a text, "all" or names separated by commas, and gives the list of names. A ValueError if
-it holds no name, a NothingRecordedError for an unknown one.
+:func:`resolve_names` takes "all" or names separated by commas, and returns the list of names. ValueError if the text
+contains no name, NothingRecordedError for an unknown name.
 """
 
 import difflib
@@ -16,11 +16,30 @@ _MOST_SHOWN = 5
 
 
 def resolve_names(wanted: str, known: Iterable[str], *, about: str, todo: str) -> list[str]:
-    """List of the names (str) in `wanted` (str): "all", which stands for all of `known`, or names separated by commas.
+    """Split a parameter into names, and check that they are known.
 
-    A ValueError if there are no names. A NothingRecordedError for one that is not among `known` (names): its message
-    says that it is not among `about` (a noun phrase, such as "the programs recorded"), names the nearest ones, and ends
-    with `todo`, sentences on what to do, in which NAME is replaced by the name.
+    Parameters
+    ----------
+    wanted : str
+        Names separated by commas, or ``"all"``.
+    known : iterable of str
+        Known names.
+    about : str
+        What the known names are, for the message: a noun phrase, such as ``"the programs recorded"``.
+    todo : str
+        What to do about an unknown name: sentences that end the message, with NAME in place of the name.
+
+    Returns
+    -------
+    list of str
+        All known names if `wanted` is ``"all"``.
+
+    Raises
+    ------
+    ValueError
+        If `wanted` contains no name.
+    NothingRecordedError
+        If a name is not known; the message lists the nearest known ones.
     """
     known = list(known)
     if wanted == "all":
@@ -51,7 +70,7 @@ def split_names(text: str) -> list[str]:
 
 
 def _nearest(name, known):
-    """Text for messages: all known names, or, if there are many, similar ones or the first."""
+    """Return a text for messages: all known names, or, if there are many, similar ones or the first."""
     if len(known) <= _MOST_SHOWN:
         return ", ".join(known) or "none"
     near = difflib.get_close_matches(name, known)
