@@ -8,7 +8,7 @@ import difflib
 import itertools
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 
 import pandas as pd
 
@@ -70,6 +70,7 @@ def encode(event, table, modifier="u"):
     return f"{name}:{modifier}" if modifier else name
 
 
+@lru_cache(maxsize=4096)
 def base_name(event):
     """An event's name without modifier (str): ``cycles`` of ``cycles:u``; that after ``name=`` where it is given by
     its code.

@@ -15,13 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cmlib.io.formats.perf_runs import (
+    Columns,
     Part,
     leave_out_unnamed_kinds,
     make_programs,
     quote_line,
     replace_surrogates,
+    select_rows,
 )
-from cmlib.io.formats.readings import FormatError, Readings, Run, categorical, make_metrics
+from cmlib.io.formats.readings import FormatError, Readings, Run, categorical
 
 STARTED = "# started on "
 NOT_COUNTED = "<not counted>"
@@ -46,7 +48,6 @@ _SCHEMA = pa.schema(
         "metric_name": _DICTIONARY,
     }
 )
-_NO_METRICS = make_metrics({"value": [], "name": []}).assign(line=0, cgroup=pd.Categorical([]))
 
 
 @dataclass
@@ -73,7 +74,7 @@ class OtherLines:
         """Read a blank line or a comment, which may say when a run started; return True if the line is one."""
         if line.startswith(STARTED):
             self.starts[number] = line.removeprefix(STARTED)
-        return line.startswith("#") or not line or line.isspace()
+        return _is_comment(line)
 
     def refuse_row(self, number: int, line: str, is_cut_off: bool, what: str) -> None:
         """Raise FormatError for a damaged row; leave out the last line of a text if it is cut off.
@@ -93,6 +94,11 @@ class OtherLines:
         if not is_cut_off:
             raise_damaged(number, line, what)
         self.notes.append(f"The last line is cut off and was left out: {quote_line(line)}.")
+
+
+def _is_comment(line: str) -> bool:
+    """Return True for a comment or a blank line."""
+    return line.startswith("#") or not line or line.isspace()
 
 
 def line_around(text: str, position: int) -> tuple[int, int]:
@@ -133,12 +139,13 @@ def read_lines(
     ------
     FormatError
     """
-    frame, varies = _read_frame(text, patterns, read_other)
-    metrics = _make_metrics(frame, others.metrics)
+    counts, varies = _read_columns(text, patterns, read_other)
+    metrics = _make_metrics(counts, others.metrics)
     notes = list(others.notes)
-    if frame["metric"].isna().all() and any(frame["metric_name"].cat.categories):
+    values, names = counts.pop("metric"), counts.pop("metric_name")
+    if np.isnan(values).all() and any(names.categories):
         notes.append("Metrics were left out: perf cuts their decimals off in this locale.")
-    counts, metrics, parts, run_notes = _split_runs(text, frame, metrics, others.starts, varies)
+    counts, metrics, parts, run_notes = _split_runs(text, counts, metrics, others.starts, varies)
     counts, kind_notes = leave_out_unnamed_kinds(counts)
     programs, program_notes = make_programs(parts, counts, metrics)
     if others.n_passed == 1:
@@ -148,11 +155,11 @@ def read_lines(
     return Readings(programs, notes=(*notes, *run_notes, *kind_notes, *program_notes))
 
 
-def _read_frame(
+def _read_columns(
     text: str, patterns: Sequence[str], read_other: Callable[[int, str, bool], None]
-) -> tuple[pd.DataFrame, bool]:
-    """Return a frame of all lines with counts, in order, and whether they are means of several runs."""
-    tables, varies = [_SCHEMA.empty_table()], False
+) -> tuple[Columns, bool]:
+    """Return the columns of all lines with counts, in order, and whether they are means of several runs."""
+    tables, varies = [], False
     start, number, is_sorted = 0, 1, True
     while start < len(text):
         end = text.find("\n", start + _CHUNK)
@@ -162,6 +169,9 @@ def _read_frame(
         number += len(lines)
         n_tables = len(tables)
         for pattern in patterns:
+            # The first pattern usually leaves nothing else, and to compile another one takes long.
+            if len(tables) > n_tables and all(map(_is_comment, lines.to_pylist())):
+                break
             fields = pc.extract_regex(lines, pattern)
             matched = fields.is_valid().to_numpy(zero_copy_only=False)
             if matched.any():
@@ -174,15 +184,16 @@ def _read_frame(
             is_cut_off = end == len(text) and line_number == number - 1
             read_other(line_number, line, is_cut_off)
         start = end + 1
-    table = pa.concat_tables(tables).unify_dictionaries()
+    table = pa.concat_tables(tables or [_SCHEMA.empty_table()]).unify_dictionaries()
     del tables
     if not is_sorted:
         table = table.sort_by("line")
+    arrays = dict(zip(_SCHEMA.names, table.columns, strict=True))
+    del table
     columns = {}
-    for name in _SCHEMA.names:  # one by one, so that table and frame are never in memory as a whole
-        columns[name] = _to_array(table[name].combine_chunks())
-        table = table.drop_columns([name])
-    return pd.DataFrame(columns, copy=False), varies
+    for name in _SCHEMA.names:  # one by one, so that table and columns are never in memory as a whole
+        columns[name] = _to_array(arrays.pop(name).combine_chunks())
+    return columns, varies
 
 
 def _to_array(column: pa.Array) -> np.ndarray | pd.Categorical:
@@ -242,39 +253,44 @@ def _to_numbers(column: pa.Array) -> pa.Array:
     return pc.cast(pc.if_else(pc.equal(written, ""), "nan", written), pa.float64())
 
 
-def _make_metrics(frame: pd.DataFrame, on_own_lines: list[dict[str, object]]) -> pd.DataFrame:
+def _make_metrics(counts: Columns, on_own_lines: list[dict[str, object]]) -> Columns:
     """Join the metrics beside counts and those on lines of their own, in the file's order, with a column ``line``."""
-    is_metric = (frame["metric"].notna() & (frame["metric_name"] != "")).to_numpy()
-    if not on_own_lines and not is_metric.any():
-        return _NO_METRICS
+    names = counts["metric_name"]
+    has_text = np.array([bool(name) for name in names.categories], bool)
+    is_metric = has_text[names.codes] & ~np.isnan(counts["metric"])
     columns = {name: name for name in ("line", "time_s", "place", "event", "running", "cgroup")}
     columns |= {"value": "metric", "name": "metric_name"}
-    beside = pd.DataFrame({name: frame[column].array[is_metric] for name, column in columns.items()})
+    beside = {name: counts[column][is_metric] for name, column in columns.items()}
     if not on_own_lines:
         return beside
     own = pd.DataFrame(on_own_lines)
-    above = np.searchsorted(frame["line"].to_numpy(), own["line"].to_numpy()) - 1
-    rows = frame[["event", "cgroup", "running"]].reindex(above).reset_index(drop=True)  # none above: missing
+    above = np.searchsorted(counts["line"], own["line"].to_numpy()) - 1
+    rows = pd.DataFrame({name: counts[name] for name in ("event", "cgroup", "running")})
+    rows = rows.reindex(above).reset_index(drop=True)  # none above: missing
     own["event"] = own["event"].fillna(rows["event"].astype(object)).fillna("")
     own["running"] = own["running"].fillna(rows["running"])
     own["cgroup"] = rows["cgroup"].astype(object).fillna("")
-    for name in ("place", "event", "name", "cgroup"):
-        beside[name] = beside[name].astype(object)
-    joined = pd.concat([beside, own], ignore_index=True) if len(beside) else own
+    texts = ("place", "event", "name", "cgroup")
+    joined = own
+    if is_metric.any():
+        joined = pd.concat(
+            [pd.DataFrame(beside).astype(dict.fromkeys(texts, object)), own], ignore_index=True
+        )
     joined = joined.sort_values("line", kind="stable", ignore_index=True)
-    return joined.astype(dict.fromkeys(("place", "event", "name", "cgroup"), "category"))
+    joined = joined.astype(dict.fromkeys(texts, "category"))
+    return {name: joined[name].array if name in texts else joined[name].to_numpy() for name in beside}
 
 
 def _split_runs(
-    text: str, counts: pd.DataFrame, metrics: pd.DataFrame, starts: dict[int, str], varies: bool
-) -> tuple[pd.DataFrame, pd.DataFrame, list[Part], list[str]]:
+    text: str, counts: Columns, metrics: Columns, starts: dict[int, str], varies: bool
+) -> tuple[Columns, Columns, list[Part], list[str]]:
     """Number the parts of a text: runs of perf, and cgroups in them.
 
     A run begins at perf's heading, where times begin anew, or where a list of events without times is repeated.
     Totals in a run with intervals are left out.
     """
     run = _number_runs(counts, starts)
-    timed = counts["time_s"].notna().to_numpy()
+    timed = ~np.isnan(counts["time_s"])
     notes = []
     if not timed.all():
         has_times = np.zeros(run[-1] + 1, bool)
@@ -282,33 +298,29 @@ def _split_runs(
         is_summary = ~timed & has_times[run]
         if is_summary.any():
             notes.append("Totals that perf printed beside the intervals were left out.")
-            counts, run = counts[~is_summary], run[~is_summary]
+            counts, run = select_rows(counts, ~is_summary), run[~is_summary]
         run = run + _number_repeats(counts, run, has_times)
-    lines = counts["line"].to_numpy()
+    lines = counts["line"]
     first_rows = np.flatnonzero(np.append(True, run[1:] != run[:-1])) if len(run) else run[:0]
-    run_of_metric = _find_runs(metrics["line"].to_numpy(), lines[first_rows])
-    is_kept = metrics["time_s"].notna().to_numpy()
-    if len(counts):
-        is_kept = is_kept | ~_have_times(counts, first_rows)[run_of_metric]
+    run_of_metric = _find_runs(metrics["line"], lines[first_rows])
+    is_kept = ~np.isnan(metrics["time_s"])
+    if len(run):
+        have_times = ~np.isnan(counts["time_s"][first_rows])
+        is_kept = is_kept | ~have_times[run_of_metric]
     elif not is_kept.any():
         is_kept = ~is_kept
-    metrics = metrics.assign(run=run_of_metric)
+    metrics = {**metrics, "run": run_of_metric}
     if not is_kept.all():
-        metrics = metrics[is_kept]
+        metrics = select_rows(metrics, is_kept)
     run = np.repeat(np.arange(len(first_rows), dtype=np.int32), np.diff(first_rows, append=len(run)))
-    counts = counts.assign(run=run)
+    counts = {**counts, "run": run}
     return (*_number_parts(text, counts, metrics, lines[first_rows], starts, varies), notes)
 
 
-def _have_times(counts: pd.DataFrame, first_rows: np.ndarray) -> np.ndarray:
-    """Return whether each run has times, by its first row, shape (n_runs,)."""
-    return counts["time_s"].notna().to_numpy()[first_rows]
-
-
-def _number_runs(counts: pd.DataFrame, starts: dict[int, str]) -> np.ndarray:
+def _number_runs(counts: Columns, starts: dict[int, str]) -> np.ndarray:
     """Return the number of each row's run, from 0, by headings and by times that begin anew."""
-    lines, times = counts["line"].to_numpy(), counts["time_s"].to_numpy()
-    begins = np.zeros(len(counts) + 1, bool)
+    lines, times = counts["line"], counts["time_s"]
+    begins = np.zeros(len(lines) + 1, bool)
     begins[np.searchsorted(lines, list(starts))] = True
     timed = np.flatnonzero(np.isfinite(times)).astype(np.int32)
     known = times if len(timed) == len(times) else times[timed]
@@ -325,10 +337,12 @@ def _number_runs(counts: pd.DataFrame, starts: dict[int, str]) -> np.ndarray:
     return np.cumsum(begins[:-1], dtype=np.int32)
 
 
-def _number_repeats(counts: pd.DataFrame, run: np.ndarray, has_times: np.ndarray) -> np.ndarray:
+def _number_repeats(counts: Columns, run: np.ndarray, has_times: np.ndarray) -> np.ndarray:
     """Return what to add to the numbers of runs where lists of events without times are repeated."""
-    added = np.zeros(len(counts), np.int64)
-    keys = counts.groupby(["place", "cgroup", "event"], sort=False, observed=True).ngroup().to_numpy()
+    added = np.zeros(len(run), np.int64)
+    names = ["place", "cgroup", "event"]
+    rows = pd.DataFrame({name: counts[name] for name in names}, copy=False)
+    keys = rows.groupby(names, sort=False, observed=True).ngroup().to_numpy()
     n_before = 0
     bounds = np.searchsorted(run, np.arange(len(has_times) + 1))
     for number, (begin, end) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
@@ -355,24 +369,26 @@ def _find_runs(lines: np.ndarray, first_lines: np.ndarray) -> np.ndarray:
 
 def _number_parts(
     text: str,
-    counts: pd.DataFrame,
-    metrics: pd.DataFrame,
+    counts: Columns,
+    metrics: Columns,
     first_lines: np.ndarray,
     starts: dict[int, str],
     varies: bool,
-) -> tuple[pd.DataFrame, pd.DataFrame, list[Part]]:
+) -> tuple[Columns, Columns, list[Part]]:
     """Number runs and cgroups together, and describe each."""
     cgroups = list(dict.fromkeys(_list_used(counts["cgroup"]) + _list_used(metrics["cgroup"]))) or [""]
     n_runs = max(len(first_lines), 1)
     offsets = _find_spans(text, first_lines) if n_runs > 1 else [(0, len(text))]
     started = _find_starts(first_lines, starts) if len(first_lines) else [next(iter(starts.values()), "")]
-    repeats = 0 if varies and counts["time_s"].isna().any() else 1
+    repeats = 0 if varies and np.isnan(counts["time_s"]).any() else 1
     parts = []
     for cgroup in cgroups:
         for run in range(n_runs):
             parts.append(Part(cgroup, Run(started=started[run]), repeats, offsets[run]))
     counts = _assign_parts(counts, cgroups, n_runs)
     metrics = _assign_parts(metrics, cgroups, n_runs)
+    if len(parts) == 1 and len(counts["part"]) + len(metrics["part"]) > 0:
+        return counts, metrics, parts
     used = np.union1d(counts["part"], metrics["part"]).astype(int)
     if len(used) < len(parts):
         new_number = np.zeros(len(parts), np.int64)
@@ -382,21 +398,21 @@ def _number_parts(
     return counts, metrics, parts
 
 
-def _list_used(column: pd.Series) -> list[str]:
+def _list_used(column: pd.Categorical) -> list[str]:
     """List the texts of a categorical column in order of appearance."""
-    categories = column.cat.categories
-    return [categories[code] for code in pd.unique(column.cat.codes)]
+    return [column.categories[code] for code in dict.fromkeys(column.codes.tolist())]
 
 
-def _assign_parts(frame: pd.DataFrame, cgroups: list[str], n_runs: int) -> pd.DataFrame:
+def _assign_parts(columns: Columns, cgroups: list[str], n_runs: int) -> Columns:
     """Add the column ``part``, which numbers runs and cgroups together, and sort the rows by it."""
-    part = frame["run"].to_numpy()
+    part = columns["run"]
     if len(cgroups) == 1:
-        return frame.assign(part=part)
+        return {**columns, "part": part}
     number_of_cgroup = {cgroup: number for number, cgroup in enumerate(cgroups)}
-    part = part + n_runs * frame["cgroup"].map(number_of_cgroup).to_numpy(np.int64)
-    order = np.argsort(part, kind="stable")
-    return frame.iloc[order].assign(part=part[order])
+    cgroup = columns["cgroup"]
+    numbers = np.array([number_of_cgroup.get(name, 0) for name in cgroup.categories], np.int64)
+    part = part + n_runs * numbers[cgroup.codes]
+    return select_rows({**columns, "part": part}, np.argsort(part, kind="stable"))
 
 
 def _find_spans(text: str, first_lines: np.ndarray) -> list[tuple[int, int]]:

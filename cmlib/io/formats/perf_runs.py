@@ -1,7 +1,8 @@
 """Join what `perf stat` wrote to runs and programs; shared by the readers of its formats.
 
 A part is what one `perf stat` wrote about one program: a table, or the lines below a heading. All parts of a text are
-in one frame of counts and one of metrics, each with a column ``part``, because a file can hold thousands of them.
+in one table of counts and one of metrics, each with a column ``part``, because a file can hold thousands of them. These
+tables are dicts of arrays: most files are small, and to make a DataFrame of each takes longer than to read it.
 """
 
 import re
@@ -19,6 +20,7 @@ from cmlib.io.formats.readings import (
     Run,
     make_counts,
     make_metrics,
+    remove_unused,
 )
 
 LARGEST_RATIO = 1.25  # of counts or times of two runs of the same work
@@ -31,6 +33,10 @@ _WORK = re.compile(
     r"(?:[^/:]{1,80}/)?(?:(?P<cycles>cycles|cpu-cycles)|instructions)(?:[:/][A-Za-z:/]{0,16})?"
 )
 _PMU = re.compile(r"(?P<pmu>[^/:]{1,80})/(?P<event>[^/]{1,400})/[A-Za-z]{0,16}")
+
+
+# Columns of equal length by their name; texts are categorical.
+Columns = dict[str, np.ndarray | pd.Categorical]
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,7 @@ class Part:
 
 
 def make_programs(
-    parts: list[Part], counts: pd.DataFrame, metrics: pd.DataFrame
+    parts: list[Part], counts: Columns, metrics: Columns
 ) -> tuple[tuple[Program, ...], tuple[str, ...]]:
     """Join parts of one name and one list of events to programs with runs.
 
@@ -65,7 +71,7 @@ def make_programs(
     Parameters
     ----------
     parts : list of Part
-    counts, metrics : DataFrame
+    counts, metrics : Columns
         As in `Program`, with a further column ``part``: the position of a row's part in `parts`, in ascending order.
         Other columns are ignored.
 
@@ -101,7 +107,12 @@ def make_programs(
     return tuple(programs), notes
 
 
-def leave_out_unnamed_kinds(counts: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def select_rows(columns: Columns, rows: np.ndarray) -> Columns:
+    """Return some rows, given by their numbers or by a bool for each."""
+    return {name: values[rows] for name, values in columns.items()}
+
+
+def leave_out_unnamed_kinds(counts: Columns) -> tuple[Columns, tuple[str, ...]]:
     """Leave out events that perf prints once per kind of core without naming the kind.
 
     On hybrid processors, ``perf stat -ddd`` prints ``L1-dcache-loads`` twice beside ``cpu_core/cycles/`` and
@@ -109,29 +120,32 @@ def leave_out_unnamed_kinds(counts: pd.DataFrame) -> tuple[pd.DataFrame, tuple[s
 
     Parameters
     ----------
-    counts : DataFrame
+    counts : Columns
         With the columns of `Program.counts`, and perhaps ``part``.
 
     Returns
     -------
-    counts : DataFrame
+    counts : Columns
     notes : tuple of str
     """
-    events = counts["event"].cat.categories
+    events = counts["event"].categories
     pmus: dict[str, set[str]] = {}
     for event in events:
         if match := _PMU.fullmatch(event):
             pmus.setdefault(match["event"], set()).add(match["pmu"])
     if all(len(of_event) < 2 for of_event in pmus.values()):
         return counts, ()
-    unnamed = counts[~counts["event"].isin([event for event in events if "/" in event])]
-    keys = [key for key in ("part", "run", "time_s", "place", "event") if key in unnamed]
-    repeated = unnamed[unnamed.duplicated(keys, keep=False)]
+    names_no_kind = ~counts["event"].isin([event for event in events if "/" in event])
+    keys = {key: counts[key] for key in ("part", "run", "time_s", "place", "event") if key in counts}
+    unnamed = pd.DataFrame(keys)[names_no_kind]
+    repeated = unnamed[unnamed.duplicated(keep=False)]
     if repeated.empty:
         return counts, ()
     names = ", ".join(repeated["event"].unique())
     note = f"Counts that do not name their kind of core were left out: {names}."
-    return counts.drop(repeated.index), (note,)
+    is_kept = np.ones(len(counts["event"]), bool)
+    is_kept[repeated.index] = False
+    return select_rows(counts, is_kept), (note,)
 
 
 def quote_line(line: str) -> str:
@@ -145,7 +159,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def _group_parts(
-    parts: list[Part], counts: pd.DataFrame, metrics: pd.DataFrame
+    parts: list[Part], counts: Columns, metrics: Columns
 ) -> tuple[list[list[int]], tuple[str, ...]]:
     """Return lists of the positions of parts that are runs of one program, and notes."""
     if len(parts) == 1:
@@ -167,18 +181,14 @@ def _group_parts(
     return sorted(groups), tuple(notes)
 
 
-def _list_events(
-    n_parts: int, counts: pd.DataFrame, metrics: pd.DataFrame
-) -> list[tuple[bool, bytes, bytes]]:
+def _list_events(n_parts: int, counts: Columns, metrics: Columns) -> list[tuple[bool, bytes, bytes]]:
     """Return what the parts list, for comparisons: whether by interval, and the places and names in their order."""
     listed = []
     columns = []
-    for frame, name in ((counts, "event"), (metrics, "name")):
-        codes = frame["place"].cat.codes.to_numpy(np.int64) * len(frame[name].cat.categories)
-        codes += frame[name].cat.codes.to_numpy(np.int64)
-        times = frame["time_s"].to_numpy()
-        starts = np.searchsorted(frame["part"].to_numpy(), np.arange(n_parts + 1))
-        columns.append((codes, times, starts))
+    for table, name in ((counts, "event"), (metrics, "name")):
+        codes = table["place"].codes.astype(np.int64) * len(table[name].categories) + table[name].codes
+        starts = np.searchsorted(table["part"], np.arange(n_parts + 1))
+        columns.append((codes, table["time_s"], starts))
     for number in range(n_parts):
         is_timed, lists = False, []
         for codes, times, starts in columns:
@@ -192,19 +202,19 @@ def _list_events(
     return listed
 
 
-def _measure_work(parts: list[Part], counts: pd.DataFrame) -> np.ndarray:
+def _measure_work(parts: list[Part], counts: Columns) -> np.ndarray:
     """Return instructions, cycles and seconds of each part; NaN where unknown, shape (n_parts, 3)."""
     work = np.full((len(parts), 3), np.nan)
     work[:, 2] = [part.run.seconds for part in parts]
-    events = counts["event"].cat.categories
+    events = counts["event"].categories
     matches = {event: match for event in events if (match := _WORK.fullmatch(event))}
     of_kind = [
         [event for event, match in matches.items() if not match["cycles"]],
         [event for event, match in matches.items() if match["cycles"]],
     ]
     for column, some in enumerate(of_kind):
-        rows = counts[counts["event"].isin(some) & counts["value"].notna()]
-        sums = rows.groupby("part")["value"].sum()
+        is_counted = counts["event"].isin(some) & ~np.isnan(counts["value"])
+        sums = pd.Series(counts["value"][is_counted]).groupby(counts["part"][is_counted]).sum()
         work[sums.index.to_numpy(int), column] = sums
     return work
 
@@ -229,19 +239,19 @@ def _number_names(names: list[str]) -> list[str]:
 
 
 def _select_parts(
-    frame: pd.DataFrame, names: Sequence[str], numbers: list[int], n_parts: int
+    table: Columns, names: Sequence[str], numbers: list[int], n_parts: int
 ) -> dict[str, object]:
     """Return some columns of the rows of some parts, with ``run`` numbered from 1 in the order of the parts."""
     run = 1
     if n_parts > 1:
         run_of_part = np.zeros(n_parts, np.int64)
         run_of_part[numbers] = np.arange(1, len(numbers) + 1)
-        run = run_of_part[frame["part"].to_numpy()]
+        run = run_of_part[table["part"]]
+    columns = {name: table[name] for name in names if name in table}
     if len(numbers) < n_parts:
-        frame, run = frame[run > 0], run[run > 0]
-    columns = {name: frame[name].array for name in names if name in frame}
+        columns, run = select_rows(columns, run > 0), run[run > 0]
     for name, values in columns.items():
         if isinstance(values, pd.Categorical):
-            columns[name] = values.remove_unused_categories()
+            columns[name] = remove_unused(values)
     columns["run"] = run
     return columns

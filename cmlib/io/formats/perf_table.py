@@ -12,6 +12,7 @@ import pandas as pd
 from cmlib.io.formats.perf_lines import NOT_COUNTED, NOT_SUPPORTED, STARTED
 from cmlib.io.formats.perf_locale import Locale, find_locale
 from cmlib.io.formats.perf_runs import (
+    Columns,
     Part,
     leave_out_unnamed_kinds,
     make_programs,
@@ -565,8 +566,8 @@ def _make_readings(lines: list[str], tables: list[_Table], notes: list[str]) -> 
             for metric in table.metrics:
                 if metric["cgroup"] == cgroup or len(cgroups) == 1:
                     metric_rows.append(_convert_metric(metric, locale, number))
-    counts = _make_frame(count_rows, make_counts, _COUNT_COLUMNS)
-    metrics = _make_frame(metric_rows, make_metrics, _METRIC_COLUMNS)
+    counts = _make_columns(count_rows, make_counts, _COUNT_COLUMNS)
+    metrics = _make_columns(metric_rows, make_metrics, _METRIC_COLUMNS)
     counts, kind_notes = leave_out_unnamed_kinds(counts)
     programs, run_notes = make_programs(parts, counts, metrics)
     n_outside = _count_lines_outside(lines, tables)
@@ -624,10 +625,15 @@ def _convert_metric(metric: dict[str, object], locale: Locale, part: int) -> dic
     }
 
 
-def _make_frame(
+def _make_columns(
     rows: list[dict[str, object]], make: Callable[[dict[str, object]], pd.DataFrame], columns: Sequence[str]
-) -> pd.DataFrame:
-    """Make a frame of counts or metrics with a column ``part``."""
+) -> Columns:
+    """Make columns of counts or metrics, with a column ``part``."""
     frame = pd.DataFrame(rows, columns=[*columns, "part"])
     part = frame.pop("part").to_numpy(int)
-    return make(dict(frame.items())).assign(part=part)
+    made = make(dict(frame.items()))
+    are_texts = {name: isinstance(dtype, pd.CategoricalDtype) for name, dtype in made.dtypes.items()}
+    arrays = {
+        name: made[name].array if is_text else made[name].to_numpy() for name, is_text in are_texts.items()
+    }
+    return {**arrays, "part": part}

@@ -90,9 +90,9 @@ def find_mode(event: str) -> Modes | None:
 
 def normalize_events(counts: pd.DataFrame) -> pd.DataFrame:
     """Return rows (`Program.counts`) with events written as :func:`normalize_event` does; `counts` is unchanged."""
-    categories = counts["event"].cat.categories
-    names = [normalize_event(event) for event in categories]
-    if names == list(categories):
+    written = counts["event"].array.categories.tolist()
+    names = [normalize_event(event) for event in written]
+    if names == written:
         return counts
     if len(set(names)) == len(names):
         return counts.assign(event=counts["event"].cat.rename_categories(names))
@@ -101,5 +101,6 @@ def normalize_events(counts: pd.DataFrame) -> pd.DataFrame:
 
 def map_events(events: pd.Series, function: Callable[[str], object]) -> np.ndarray:
     """Apply a function to each event of a categorical column; call it once for each category."""
-    results = np.array([function(event) for event in events.cat.categories])
-    return results[events.cat.codes.to_numpy()] if len(results) else np.array([])
+    values = events.array
+    results = np.array([function(event) for event in values.categories.tolist()])
+    return results[values.codes] if len(results) else np.array([])

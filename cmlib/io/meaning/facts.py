@@ -107,7 +107,8 @@ def measure_cpus(counts: pd.DataFrame) -> float | None:
     """
     is_pinned = map_events(counts["event"], _is_cycles_or_instructions).astype(bool)
     times, on_counter_s = counts["time_s"].to_numpy(), counts["on_counter_s"].to_numpy()
-    is_always = (counts["running"] == 1).to_numpy() & (counts["place"] == "").to_numpy()
+    is_of_all = map_events(counts["place"], lambda place: place == "").astype(bool)
+    is_always = (counts["running"].to_numpy() == 1) & is_of_all
     is_chosen = is_pinned & is_always & ~np.isnan(times) & ~np.isnan(on_counter_s)
     if not is_chosen.any():
         return None

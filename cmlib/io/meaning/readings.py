@@ -11,7 +11,7 @@ import pandas as pd
 
 from cmlib.intervals import lengths_by_ends
 from cmlib.io.events.naming import base_name
-from cmlib.io.formats.readings import FormatError, Program
+from cmlib.io.formats.readings import FormatError, Program, remove_unused
 from cmlib.io.meaning.event_names import is_latency, map_events
 from cmlib.io.meaning.series import number_equal
 
@@ -86,7 +86,8 @@ def make_table(program: Program, levels: frozenset[str] = frozenset()) -> Table:
         notes.append(f"Counts are those of {places[0]}.")
     elif places:
         notes.append(f"Counts of {len(places)} places, {places[0]} to {places[-1]}, are added up.")
-    rows = counts[_COLUMNS]
+    # For small files, this takes half of the time of counts[_COLUMNS].
+    rows = pd.DataFrame({name: counts[name].array for name in _COLUMNS}, copy=False)
     are_lengths_known = not of_whole_runs or (len(lengths) > 0 and bool(np.all(lengths > 0)))
     if of_whole_runs:
         rows = rows.sort_values("time_s", kind="stable", ignore_index=True)
@@ -94,7 +95,7 @@ def make_table(program: Program, levels: frozenset[str] = frozenset()) -> Table:
         rows = _with_lengths(rows, lengths)
     if levels:
         rows = _multiply_levels(rows, levels)
-    return Table(rows.reset_index(drop=True), of_whole_runs, are_lengths_known, tuple(notes))
+    return Table(rows, of_whole_runs, are_lengths_known, tuple(notes))
 
 
 def without_wrapped(counts: pd.DataFrame) -> tuple[pd.DataFrame, int]:
@@ -132,18 +133,18 @@ def sum_places(counts: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     places : list of str
         Places that were added up, or the only one; empty if rows name none.
     """
-    places = counts["place"].cat.remove_unused_categories()
-    if list(places.cat.categories) in ([], [""]):
+    places = remove_unused(counts["place"].array)
+    if list(places.categories) in ([], [""]):
         return counts, []
     # Counters of a place, as in `Core 3/PMC0`, are not named.
     named = list(dict.fromkeys(place.partition("/")[0] for place in places.unique() if place))
-    if len(places.cat.categories) == 1:
+    if len(places.categories) == 1:
         return counts, named
     time, _ = pd.factorize(counts["time_s"], use_na_sentinel=False)
     event = counts["event"].cat.codes.to_numpy().astype(np.int64)
     n_events = len(counts["event"].cat.categories)
     group = time * n_events + event
-    copy = number_equal(group * len(places.cat.categories) + places.cat.codes.to_numpy())
+    copy = number_equal(group * len(places.categories) + places.codes)
     value = counts["value"].to_numpy(float)
     supported = counts["supported"].to_numpy(bool)
     frame = pd.DataFrame(

@@ -57,6 +57,11 @@ def series(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     [0.23, 0.24, 0.27]
     """
     frame, _ = without_copies(frame)
+    return lay_out(frame)
+
+
+def lay_out(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Convert a table of readings without copies to one series for each event, as :func:`series` does."""
     interval, codes, events, copy = _number_rows(frame)
     column, names = _name_columns(codes, copy, events)
     starts = np.flatnonzero(np.diff(interval, prepend=-1))
@@ -66,7 +71,8 @@ def series(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     running = np.zeros_like(counts)
     counts[interval, column] = frame["value"]
     running[interval, column] = frame["running"]
-    return pd.DataFrame(counts, index, names), pd.DataFrame(running, index, names)
+    columns = pd.Index(names)
+    return pd.DataFrame(counts, index, columns), pd.DataFrame(running, index, columns)
 
 
 def without_copies(frame: pd.DataFrame) -> tuple[pd.DataFrame, int]:

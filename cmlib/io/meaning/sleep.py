@@ -27,10 +27,10 @@ def fill_slept(counts: pd.DataFrame) -> pd.DataFrame:
     """
     supported = counts["supported"].to_numpy(bool)
     never_enabled = (
-        counts["value"].isna().to_numpy()
+        np.isnan(counts["value"].to_numpy())
         & supported
-        & (counts["running"] == 1).to_numpy()
-        & (counts["on_counter_s"] == 0).to_numpy()
+        & (counts["running"].to_numpy() == 1)
+        & (counts["on_counter_s"].to_numpy() == 0)
     )
     if not never_enabled.any():
         return counts

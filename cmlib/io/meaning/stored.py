@@ -14,7 +14,7 @@ from cmlib.io.formats.registry import formats, read_counts
 from cmlib.io.meaning.facts import add_modes, measure_cpus
 from cmlib.io.meaning.readings import Table, make_table
 from cmlib.io.meaning.selection import select, selection_of
-from cmlib.io.meaning.series import series, without_copies
+from cmlib.io.meaning.series import lay_out, without_copies
 from cmlib.io.meaning.tool_metrics import SHARE_EVENTS, collect_metrics, find_category
 
 _RECORDED_FORMAT = "perf-csv"  # of runs that `cmlib record` made
@@ -63,10 +63,12 @@ def derive_series(program: Program, levels: frozenset[str] = frozenset()) -> Der
         program = replace(program, counts=_shares_as_counts(program.metrics))
     table = make_table(program, levels)
     rows, n_copies = without_copies(table.rows)
-    counts, running = series(rows)
-    shown = counts
+    counts, running = lay_out(rows)
+    with_zeros = counts
     counts, running = without_uncounted_zeros(counts, running)
-    hidden = shown.columns[(counts.isna() & shown.notna()).any()].tolist()
+    hidden = []
+    if counts is not with_zeros:
+        hidden = counts.columns[(counts.isna() & with_zeros.notna()).any()].tolist()
     counts, running = add_modes(counts, running)
     return Derived(table._replace(rows=rows), counts, running, n_copies, hidden)
 
@@ -76,7 +78,8 @@ def without_uncounted_zeros(counts: pd.DataFrame, running: pd.DataFrame) -> tupl
 
     Only zeros whose share is not known (NaN) are changed, as :func:`cmlib.intervals.zeros_without_turn` finds them.
     """
-    if not (counts == 0).any(axis=None):  # a check that is ten times as fast
+    has_unknown_share = np.isnan(running.to_numpy(float))
+    if not (has_unknown_share & (counts.to_numpy(float) == 0)).any():
         return counts, running
     hidden = zeros_without_turn(counts, running)
     return counts.mask(hidden), running.mask(hidden, 0.0)

@@ -161,10 +161,10 @@ def read_run(file, meta):
             run = StoredRun(*read_series(content.decode(errors="replace")), None)
         else:
             run = read_stored(content, meta)
-    counts = run.counts
-    if not ((counts.isna() | (counts >= 0)) & np.isfinite(counts.fillna(0))).all(axis=None):
+    values = run.counts.to_numpy(float)
+    if (values < 0).any() or np.isinf(values).any():
         raise StoreError(f"{raw} can't be stored: it has counts below zero or without end.")
-    n_events = counts.shape[1]
+    n_events = values.shape[1]
     if not 0 < n_events <= runs.MOST_EVENTS:
         raise StoreError(
             f"{raw} holds {n_events} events; a run has 1 to {runs.MOST_EVENTS}. Spread them over runs."
