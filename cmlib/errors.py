@@ -59,10 +59,6 @@ class InterpreterError(CmlibError):
 class NotebookStopped(Exception):  # noqa: N818 - no error
     """A notebook has kept what it can say of a recording, and the cells that follow need more than was recorded."""
 
-    def _render_traceback_(self):
-        """Show the reason alone in Jupyter, without a traceback."""
-        return [str(self)]
-
 
 def message(module, key, *values):
     """Read a long error message from the YAML beside a module, and fill in its values.

@@ -5,6 +5,8 @@ from pathlib import Path
 import nbformat
 from papermill.exceptions import PapermillExecutionError
 
+from cmlib.errors import NotebookStopped, UnfitRecordingError
+
 _PARAMETERS = (
     'n_steps: int = 20  # steps\njobs: int = -1  # processes\nprofile: str = ""  # name\n'
     'results_folder: str = ""  # where results go\n'
@@ -29,6 +31,12 @@ def execute_here(notebook, draft, parameters, **_):
     for number, cell in enumerate(cell for cell in book.cells if cell.cell_type == "code"):
         try:
             exec(cell.source, names)
+        except (NotebookStopped, UnfitRecordingError) as error:
+            cell.outputs = [
+                nbformat.v4.new_output("error", ename="SystemExit", evalue="", traceback=[str(error)])
+            ]
+            nbformat.write(book, draft)
+            return
         except Exception as error:
             told = type(error).__name__, str(error)
             raise PapermillExecutionError(number, number, cell.source, *told, []) from error

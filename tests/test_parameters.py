@@ -21,6 +21,7 @@ from cmlib.cli import main
 from cmlib.places import notebook_files
 from cmlib.report.notebook import begin
 from cmlib.report.parameters import parse_parameters, read_cells
+from tests import small_notebooks
 
 PARAMETERS = """\
 program: str = "all"  # programs to study, separated by commas
@@ -340,3 +341,26 @@ def test_results_of_plain_papermill_do_not_replace_those_of_a_profile(tmp_path, 
     begin("03_ranking", {}, program="kmeans").results.save()
     assert (tmp_path / "paper/03_ranking/manifest.json").stat().st_mtime_ns == before
     assert (tmp_path / "papermill/03_ranking/manifest.json").is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ["notebook.stop", "raise UnfitRecordingError"])
+def test_plain_papermill_ends_well_where_a_notebook_says_what_it_lacks(ending, tmp_path, monkeypatch):
+    monkeypatch.setenv("CMLIB_RESULTS", str(tmp_path / "results"))
+    begun = (
+        "from cmlib.errors import UnfitRecordingError\nfrom cmlib.report.notebook import begin\n"
+        "notebook = begin('06_anomaly_detection', {})"
+    )
+    cells = [begun, f"{ending}('It needs cycles.')", "reached = True"]
+    file = small_notebooks.write_notebook(
+        tmp_path / "x.ipynb", *cells, parameters="program: str = 'all'  # name"
+    )
+    executed = papermill.execute_notebook(
+        file, tmp_path / "out.ipynb", {"program": "gcc"}, progress_bar=False
+    )
+    *_, stopped, following = executed.cells
+    assert [output.traceback for output in stopped.outputs if output.output_type == "error"] == [
+        ["It needs cycles."]
+    ]
+    assert following.execution_count is None
+    assert (tmp_path / "results/papermill/06_anomaly_detection").is_dir() == (ending == "notebook.stop")

@@ -14,10 +14,9 @@ from jupyter_client.kernelspec import NoSuchKernel
 from jupyter_core.utils import ensure_event_loop
 from nbconvert.preprocessors import TagRemovePreprocessor
 from papermill.exceptions import PapermillExecutionError
-from papermill.execute import remove_error_markers
 from traitlets.config import Config
 
-from cmlib.errors import NotebookError, NotebookStopped, NothingRecordedError, UnfitRecordingError
+from cmlib.errors import NotebookError, NothingRecordedError
 from cmlib.io.archive import atomic_replace
 from cmlib.report.manifests import BY_PROGRAM, failed_notebook, remove_drafts
 from cmlib.report.notebook_page import write_page
@@ -26,8 +25,6 @@ from cmlib.scratch import scratch_folder
 
 # Papermill's own messages on kernels are left out, as execute() raises an error for them.
 logging.getLogger("papermill").setLevel(logging.CRITICAL)
-# Errors that mean: nothing is recorded for this notebook, and so it is left out.
-_LEAVES_OUT = {error.__name__ for error in (NothingRecordedError, UnfitRecordingError)}
 
 
 def execute(notebook, parameters, folder, pages):
@@ -58,18 +55,17 @@ def execute(notebook, parameters, folder, pages):
     try:
         # Papermill would wait for the reader of a FIFO in the draft's place.
         remove_drafts(folder, notebook.stem)
-        try:
-            _execute_with_kernel(notebook, draft, for_papermill(notebook, parameters), folder)
-        except PapermillExecutionError as error:
-            if error.ename != NotebookStopped.__name__:
-                raise
-            _keep_executed(draft)
+        _execute_with_kernel(notebook, draft, for_papermill(notebook, parameters), folder)
+        reason = _keep_executed(draft)
+        if reason and (folder / f"{notebook.stem}.partial").is_dir():  # it ended before it saved its results
+            remove_drafts(folder, notebook.stem)
+            raise NothingRecordedError(reason)
         if parameters.get("profile", "").partition("/")[0] == BY_PROGRAM:
             remove_answer(draft)
         _settle_with_page(notebook, draft, folder, pages)
         unfinished.unlink(missing_ok=True)
     except PapermillExecutionError as error:
-        if error.ename in _LEAVES_OUT:
+        if error.ename == NothingRecordedError.__name__:
             remove_drafts(folder, notebook.stem)
             raise NothingRecordedError(error.evalue) from None
         atomic_replace(draft, unfinished)
@@ -93,13 +89,18 @@ def remove_answer(notebook):
 
 
 def _keep_executed(notebook):
-    """Keep the cells of a notebook's file (path) up to the one that stopped it, without Papermill's marks of errors."""
-    node = remove_error_markers(nbformat.read(notebook, as_version=4))
+    """Keep the cells of a notebook's file (path) up to the one that ended it early.
+
+    Return the line (str) that says why it ended there; "" if all cells were executed.
+    """
+    node = nbformat.read(notebook, as_version=4)
     for number, cell in enumerate(node.cells):
-        if any(output.output_type == "error" for output in cell.get("outputs", [])):
-            node.cells = node.cells[: number + 1]
-            break
-    nbformat.write(node, notebook)
+        for output in cell.get("outputs", []):
+            if output.output_type == "error":
+                node.cells = node.cells[: number + 1]
+                nbformat.write(node, notebook)
+                return "\n".join(output.traceback)
+    return ""
 
 
 def _settle_with_page(notebook, draft, folder, pages):

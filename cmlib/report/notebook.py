@@ -14,7 +14,7 @@ import pandas as pd
 from IPython import get_ipython
 
 from cmlib import places, processors
-from cmlib.errors import NotebookStopped
+from cmlib.errors import NotebookStopped, UnfitRecordingError
 from cmlib.io.provenance import forget_read
 from cmlib.parallel import Workers
 from cmlib.report import Results, check_parameters
@@ -84,7 +84,7 @@ class Notebook:
         Raises
         ------
         NotebookStopped
-            Always; ``cmlib run`` takes the notebook as complete.
+            Always; ``cmlib run`` and Papermill take the notebook as complete.
         """
         self.results.finding(reason)
         self.results.note_stop(reason)
@@ -143,6 +143,18 @@ def begin(name: str, settings: dict, **parameters: object) -> Notebook:
     settings = {**{name: setting.default for name, setting in SHARED.items()}, **settings}
     workers = Workers(settings["jobs"], settings["executor"], settings["scheduler"])
     forget_read()
+    shell = get_ipython()
+    if shell is not None:
+        shell.set_custom_exc((NotebookStopped, UnfitRecordingError), _end_early)
     profile, folder = settings["profile"], settings["results_folder"] or None
     results = Results(name, title=title, question=question, profile=profile, folder=folder)
     return Notebook(results, workers, settings)
+
+
+def _end_early(shell, error_type, error, traceback, tb_offset=None):
+    """Show one line in place of an error that says what a notebook lacks, and end the notebook.
+
+    IPython's handler of exceptions. Papermill takes an output with the name SystemExit and no value for a notebook that
+    ended as it should.
+    """
+    shell._showtraceback(SystemExit, "", [str(error)])
