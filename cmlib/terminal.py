@@ -5,6 +5,7 @@ characters are written as ``\u001b``.
 """
 
 import re
+import sys
 
 import click
 
@@ -60,11 +61,11 @@ def progress_bar(iterable=None, **settings):
     return tqdm(iterable, **{"disable": None} | settings)
 
 
-def say_above_bars(text):
-    """Print text as :func:`say` does, above tqdm's progress bars."""
+def say_above_bars(text, *, err=False):
+    """Print text as :func:`say` does, on standard error if `err`, above tqdm's progress bars."""
     from tqdm import tqdm
 
-    tqdm.write(printable(text))
+    tqdm.write(printable(text), file=sys.stderr if err else sys.stdout)
 
 
 def say(text="", *, err=False, nl=True, **style):

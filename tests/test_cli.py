@@ -144,7 +144,7 @@ def test_output_that_cannot_be_written_ends_with_2_and_no_traceback(arguments, o
     ],
 )
 def test_exit_code_1_is_left_to_what_a_command_found(monkeypatch, error, told):
-    def fail(*_):
+    def fail(*_, **__):
         raise error
 
     monkeypatch.setattr(report, "run_profile", fail)
@@ -154,7 +154,7 @@ def test_exit_code_1_is_left_to_what_a_command_found(monkeypatch, error, told):
 
 def test_a_bug_says_where_it_is_and_hides_passwords(monkeypatch):
     """A library's ValueError is none of the user's, and cmlib's InputError is."""
-    monkeypatch.setattr(report, "run_profile", lambda *_: np.zeros(3).reshape(2, 2))
+    monkeypatch.setattr(report, "run_profile", lambda *_, **__: np.zeros(3).reshape(2, 2))
     monkeypatch.setattr(
         sys, "argv", ["cmlib", "run", "smoke", "-p", "database=postgresql://me:secret@there/x"]
     )
@@ -289,10 +289,25 @@ def test_the_machine_of_an_import_is_what_the_doctor_said_there(fake_perf, data,
 def test_a_profile_is_run_with_what_was_given(monkeypatch, tmp_path):
     asked = []
     (tmp_path / "answers.json").write_text('{"programs": {}}')
-    monkeypatch.setattr(report, "run_profile", lambda *args: asked.append(args) or tmp_path / "index.html")
+    monkeypatch.setattr(
+        report, "run_profile", lambda *args, **_: asked.append(args) or tmp_path / "index.html"
+    )
     done = cmlib("run", "live", "02", "03", "-p", "program=myapp", "-p", "n_steps=50", "--jobs", "1")
     assert done.exit_code == 0 and done.stdout.strip() == str(tmp_path / "index.html")
     assert asked == [("live", ("02", "03"), {"program": "myapp", "n_steps": 50, "jobs": 1})]
+
+
+def test_the_page_of_a_program_is_named_once_before_its_notebooks_run(monkeypatch, tmp_path):
+    (tmp_path / "answers.json").write_text('{"programs": {}}')
+    page = tmp_path / "index.html"
+
+    def run(*_, on_first_page):
+        on_first_page(page)
+        return page
+
+    monkeypatch.setattr(report, "run_profile", run)
+    assert cmlib("run", "live").stdout == f"{page}\n"
+    assert cmlib("run", "live", "--json").stdout == '{"programs": {}}'
 
 
 def test_the_summary_of_a_single_program_is_plain_text(monkeypatch, tmp_path):
@@ -303,7 +318,7 @@ def test_the_summary_of_a_single_program_is_plain_text(monkeypatch, tmp_path):
     }
     summary = {"name": "app", "first": first, "untold_text": ""}
     (tmp_path / "answers.json").write_text(json.dumps({"programs": {"app": summary}}))
-    monkeypatch.setattr(report, "run_profile", lambda *args: tmp_path / "index.html")
+    monkeypatch.setattr(report, "run_profile", lambda *_, **__: tmp_path / "index.html")
     done = cmlib("run", "live")
     assert done.exit_code == 0, done.output
     assert done.stderr.splitlines() == [
@@ -318,7 +333,7 @@ def test_a_profile_that_does_not_exist_is_told():
 
 
 def test_a_failing_notebook_is_told(monkeypatch):
-    def fail(*_):
+    def fail(*_, **__):
         raise report.NotebookError("01_small.ipynb, cell 3: ZeroDivisionError")
 
     monkeypatch.setattr(report, "run_profile", fail)

@@ -339,7 +339,11 @@ def test_a_notebook_without_recordings_is_left_out_and_the_page_says_so(no_kerne
     profile(cells | {"06_tests": NOTHING.format("06_tests")})
     capfd.readouterr()
     page = report.run_profile("tiny", results=out).read_text()
-    assert capfd.readouterr().err.splitlines()[-1].startswith("left out: 06_tests;")
+    lines = capfd.readouterr().err.splitlines()
+    assert lines[-1].startswith("left out: 06_tests;")
+    ended = [re.sub(r"\d+ s", "… s", line) for line in lines if re.search(r"\d+ of 3$", line)]
+    assert ended[-1] == "10_summary took … s, 3 of 3"
+    assert any(line.startswith("06_tests was left out after … s") for line in ended)
     assert "Not run" in page and "06_tests/06_tests.html" in page
     assert "<code>cmlib sample NAME</code>" in page
     assert (out / "tiny/06_tests/manifest.json").read_bytes() == earlier

@@ -1,7 +1,7 @@
 """`cmlib run`: run the notebooks of a profile (a set of values for their parameters), and make their report.
 
-Prints the path of the report's HTML page, or with --json what was found; on standard error what it says of a program,
-if it is about one.
+Prints the path of the report's HTML page, or with --json what was found; on standard error how long each notebook took,
+and what the page says of a program, if it is about one.
 """
 
 import json
@@ -33,7 +33,8 @@ _LONGEST = 400  # characters of a line about the result
 def run(profile, notebooks, assignments, jobs, processor, as_json):
     """Run the notebooks of PROFILE (smoke, paper or live), all or those named, and make their report.
 
-    Prints the path of the report's page. Notebooks for which nothing is recorded are left out, unless they are named.
+    Prints the path of the report's page, for live before the notebooks run. Notebooks for which nothing is recorded are
+    left out, unless they are named.
     """
     from cmlib.report import run_profile
     from cmlib.report.inline import strip_markup
@@ -45,12 +46,22 @@ def run(profile, notebooks, assignments, jobs, processor, as_json):
         parameters["processor"] = processor
     # asyncio would add a traceback to the message that a cell was interrupted.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
-    page = run_profile(profile, notebooks, parameters)
+    shown = []
+
+    def show_page(page):
+        """Print the path of the page, once."""
+        if not (as_json or shown):
+            say(page)
+            shown.append(page)
+
+    page = run_profile(profile, notebooks, parameters, on_first_page=show_page)
+    show_page(page)
     answers = (page.parent / ANSWERS).read_text(encoding="utf-8")
     lines = template("cmlib.cli", "run.txt.j2").render(json.loads(answers), longest=_LONGEST).rstrip()
     if lines and not as_json:
         say(strip_markup(lines), err=True)
-    say(answers if as_json else page, nl=not as_json)
+    if as_json:
+        say(answers, nl=False)
 
 
 def _parameter(text):

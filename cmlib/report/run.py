@@ -10,7 +10,7 @@ import fcntl
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from itertools import zip_longest
@@ -37,7 +37,7 @@ from cmlib.report.overview import build_index
 from cmlib.report.parameters import SHARED
 from cmlib.report.planning import plan
 from cmlib.report.program import summarize_stored, write_summaries
-from cmlib.terminal import one_line, progress_bar, say
+from cmlib.terminal import one_line, progress_bar, say, say_above_bars
 
 
 class ResultsBusyError(CmlibError):
@@ -55,11 +55,13 @@ def run_profile(
     parameters: dict | None = None,
     *,
     results: str | Path | None = None,
+    on_first_page: Callable[[Path], None] | None = None,
 ) -> Path:
     """Regenerate a profile's results, and the page that shows them.
 
     All names and values are checked before the first notebook starts. Two notebooks run at a time if there are enough
-    processors; those that read the results of others run last. The page is written again whenever a notebook ends.
+    processors; those that read the results of others run last. Whenever a notebook ends, the page is written again, and its name and
+    the time that it took are printed on standard error.
 
     A notebook for which nothing is recorded yet, or nothing that it can use, is left out unless it was named. The page
     and the last lines on standard error say so. The results of its earlier runs stay in its folder, and are not shown
@@ -79,6 +81,8 @@ def run_profile(
     results : path, optional
         Folder for all that is made, the store included, instead of the
         parameter `results_folder`, or `data/results`.
+    on_first_page : callable, optional
+        In profile ``live``, called with the path of the page as soon as it is there, before the first notebook starts.
 
     Returns
     -------
@@ -133,7 +137,9 @@ def run_profile(
                 for reason in store.refused(store.refresh(url=url))["reason"]:
                     say(f"left out: {one_line(reason)}", err=True)
         if place_of(profile, parameters).startswith(f"{BY_PROGRAM}/"):
-            _write_first_page(jobs, folder, parameters)
+            first_page = _write_first_page(jobs, folder, parameters)
+            if first_page and on_first_page:
+                on_first_page(first_page)
         kernels.prepare()
         return _run(jobs, folder, n, may_lack=not notebooks)
 
@@ -141,7 +147,8 @@ def run_profile(
 def _write_first_page(jobs, folder, parameters):
     """Write the page of a user's programs before the first notebook starts, with the titles of those to come.
 
-    `parameters` (dict) are those of the run. Nothing is written where nothing was measured.
+    `parameters` (dict) are those of the run. Return the path of the page; None, without a page, where nothing was
+    measured.
     """
     database = parameters.get("database")
     processor = parameters.get("processor")
@@ -150,8 +157,9 @@ def _write_first_page(jobs, folder, parameters):
         url, parameters.get("program", "all"), processors.find(processor) if processor else None
     )
     write_summaries(folder, summaries)
-    if summaries:
-        say(build_index(folder, to_come=[job.title for job in jobs]), err=True)
+    if not summaries:
+        return None
+    return build_index(folder, to_come=[job.title for job in jobs])
 
 
 def _with_share(job, share, *, always):
@@ -195,9 +203,12 @@ def _run(jobs, folder, n, *, may_lack):
     bar = progress_bar(total=len(jobs), desc=one_line(folder.name), unit="notebook")
     try:
         with ended as executed, bar:
-            for job, error in executed:
+            for job, error, seconds in executed:
                 bar.update()
                 del to_come[job.name]
+                n_ended = len(jobs) - len(to_come)
+                ended_as = _describe_end(job.name, error)
+                say_above_bars(f"{ended_as} {seconds:.0f} s, {n_ended} of {len(jobs)}", err=True)
                 if error is None:
                     finished.append(job.name)
                 elif not isinstance(error, NothingRecordedError):
@@ -228,6 +239,13 @@ def _run(jobs, folder, n, *, may_lack):
     return folder / "index.html"
 
 
+def _describe_end(name, error):
+    """Return how a notebook (name) ended, with an `error` or None, such as ``02_cleaning failed after``."""
+    if error is None:
+        return f"{name} took"
+    return f"{name} was left out after" if isinstance(error, NothingRecordedError) else f"{name} failed after"
+
+
 def _write_missing_pages(jobs, folder, pages, left_out, failed):
     """Write the pages of notebooks that were left out, and of those that failed and have none, as they are stored.
 
@@ -247,7 +265,9 @@ def _write_missing_pages(jobs, folder, pages, left_out, failed):
 
 
 def _executed(jobs, folder, n, pages):
-    """Yield (NotebookJob, error or None) as each ends, `n` at a time; `pages` are names of notebooks with a page.
+    """Yield (NotebookJob, error or None, seconds) as each ends, `n` at a time.
+
+    `pages` are names of notebooks with a page.
 
     Those that read results run at the end. The others are taken backwards, in turn from the end and from the middle,
     because the longest are near the end and neighbors compile the same functions.
@@ -262,7 +282,7 @@ def _executed(jobs, folder, n, pages):
         for group in (independent, reading_results):
             futures = {pool.submit(_error, job, folder, pages): job for job in group}
             for future in as_completed(futures):
-                yield futures[future], future.result()
+                yield futures[future], *future.result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         while any(future.running() for future in futures):
@@ -271,19 +291,21 @@ def _executed(jobs, folder, n, pages):
 
 
 def _error(job, folder, pages):
-    """Execute a NotebookJob, and return the CmlibError that it raised, or None.
+    """Execute a NotebookJob, and return the CmlibError that it raised, or None, and the time that it took [s].
 
     `pages` are names of notebooks with a page.
     """
+    start = time.monotonic()
     # Imported only now, as that takes seconds. jsonschema works without its parser of IRIs, which takes a second more.
     sys.modules.setdefault("rfc3987_syntax", None)
     from cmlib.report.execute import execute
 
+    failure = None
     try:
         execute(job.notebook, job.parameters, folder, pages)
     except CmlibError as error:
-        return error
-    return None
+        failure = error
+    return failure, time.monotonic() - start
 
 
 @contextlib.contextmanager
