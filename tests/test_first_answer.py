@@ -156,7 +156,9 @@ def test_without_cycles_a_simulation_or_another_machine_is_proposed(tmp_path):
     }
     text, answer = printed_by_perf(tmp_path, counts)
     assert answer["account"] is None and answer["first"]["kind"] == "not known"
-    assert "cmlib diagnose --simulate" in text and "hardware counters" in text
+    assert text.count("cmlib diagnose --simulate") == 1 and "hardware counters" in text
+    assert answer["first"]["separate"].startswith("cmlib diagnose --simulate")
+    assert not answer["conclusive"]
 
 
 @settings(max_examples=25, deadline=None)

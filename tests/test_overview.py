@@ -2,6 +2,7 @@
 
 import json
 import re
+from urllib.parse import unquote
 
 import matplotlib
 import numpy as np
@@ -12,7 +13,7 @@ from cmlib import places, plot, report, topdown
 from cmlib.report.manifests import note_left_out
 from cmlib.report.overview import read_answer
 from cmlib.report.page_filters import page_template
-from cmlib.report.program import CATEGORIES, describe_row
+from cmlib.report.program import ANSWERS_VERSION, CATEGORIES, describe_row
 
 SHARES = {"front end": 0.2, "back end": 0.3, "bad speculation": 0.1, "retired": 0.4}
 NUMBERED = [name for name, file in places.notebook_files().items() if file.parent.name != "studies"]
@@ -58,15 +59,26 @@ def page(folder):
 
 def test_each_program_has_a_row_with_its_shares_its_loss_and_what_to_try(page, folder):
     answers = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
-    assert answers["schema"] == 3 and list(answers["programs"]) == ["<i>app</i>", "b"]
+    assert answers["schema"] == ANSWERS_VERSION and list(answers["programs"]) == ["<i>app</i>", "b"]
     first, second = page.split("<tbody>")[1].split("</tbody>")[0].split("<tr>")[1:]
     assert "&lt;i&gt;app&lt;/i&gt;" in first and "<i>app" not in first
     bars = re.findall(r'<i class="([a-z-]+)" style="width:([\d.]+)%"', first)
     assert [name for name, _ in bars] == ["retired", "bad-speculation", "front-end", "back-end"]
     assert [float(width) for _, width in bars] == pytest.approx([40, 10, 20, 30], abs=1)
-    assert "Back end 29–31&nbsp;%" in first and "(saves at most 31&nbsp;%)" in first
+    assert "Back end 29&#8288;–&#8288;31&nbsp;%" in first and "(saves at most 31&nbsp;%)" in first
     headline = answers["programs"]["b"]["first"]["headline"]
     assert headline.replace(" %", "&nbsp;%") in second
+
+
+def test_each_program_has_a_page_whose_links_lead_somewhere(page, folder):
+    addresses = re.findall(r'<td><strong><a href="([^"]+)"', page)
+    assert len(addresses) == 2
+    for address in addresses:
+        program_page = folder / unquote(address)
+        html = program_page.read_text(encoding="utf-8")
+        assert '<p class="verdict">' in html
+        for link in re.findall(r'href="([^"#]+)"', html):
+            assert (program_page.parent / unquote(link)).is_file(), link
 
 
 def test_each_notebook_has_its_question_its_answer_and_one_picture(page):

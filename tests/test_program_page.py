@@ -1,11 +1,14 @@
 """The page of a user's program, which is made from its summary before any notebook runs."""
 
 import json
+import re
 
 import pytest
+from click.testing import CliRunner
 
 import cmlib
 from cmlib import places, report
+from cmlib.cli import main
 from cmlib.report.overview import build_index
 from cmlib.report.program import render_card, summarize_source, write_summaries
 
@@ -18,6 +21,15 @@ TABLE = """
         42,000,000      branch-misses
 
        0.611000000 seconds time elapsed
+"""
+
+SOFTWARE_EVENTS = """
+ Performance counter stats for './app':
+
+            900.00 msec task-clock                       #    0.990 CPUs utilized
+               120      page-faults
+
+       0.909000000 seconds time elapsed
 """
 
 
@@ -91,3 +103,20 @@ def test_advice_to_record_is_given_once(tmp_path):
     file.write_text(TABLE.replace("42,000,000", "42,000"))
     html = cmlib.summarize(file)._repr_html_()
     assert html.count("perf stat -M TopdownL1") == 1 and "not separated" not in html
+
+
+def test_without_cycles_the_page_has_the_command_that_simulates_and_no_row_without_a_loss(tmp_path):
+    file = tmp_path / "app.txt"
+    file.write_text(SOFTWARE_EVENTS)
+    html = cmlib.summarize(file)._repr_html_()
+    assert html.count("<code>cmlib diagnose --simulate -- COMMAND</code>") == 1
+    assert "<table" not in html
+
+
+def test_the_page_and_the_terminal_list_the_same_parts():
+    file = places.shipped("recordings") / "gcc/mlpx12-p0-00.csv.gz"
+    html = cmlib.summarize(file, processor="amd_zen5")._repr_html_()
+    text = CliRunner().invoke(main, ["summarize", str(file), "--processor", "amd_zen5"]).stdout
+    on_page = re.findall(r'<td class="depth\d">([^<]+)</td>', html)
+    in_terminal = re.findall(r"^  +(\S.*?)  +[\d.]+ % +[\d.]+ %", text, re.M)
+    assert on_page == in_terminal and "divider" in on_page

@@ -54,7 +54,7 @@ def topdown_tables(url: str, programs: Iterable[str], processor: str = "") -> di
     if not any(tables.values()):
         raise NothingRecordedError(
             "this takes cycles and a processor's events for slots, and they were not counted of "
-            f"{', '.join(programs)}. What is known of its slots is on its page."
+            f"{', '.join(programs)}."
         )
     return {name: table for name, table in tables.items() if table}
 

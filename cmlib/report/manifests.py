@@ -63,9 +63,13 @@ def place_of(profile, parameters):
     """
     if profile != BY_PROGRAM:
         return Path(profile).resolve().name  # of a folder that is elsewhere, its name alone
-    # A name that is not recorded may be any text: it must not lead out of the folder.
-    names = {re.sub(r"^\.|[^\w.-]", "_", name) for name in split_names(str(parameters.get("program", "all")))}
+    names = {safe_name(name) for name in split_names(str(parameters.get("program", "all")))}
     return f"{profile}/{','.join(sorted(names))}"
+
+
+def safe_name(program: str) -> str:
+    """Return the name of a program for a file or a folder: a name, which may be any text, leads nowhere else."""
+    return re.sub(r"^\.|[^\w.-]", "_", program)
 
 
 def command_of(place: str) -> str:

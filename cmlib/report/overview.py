@@ -1,8 +1,8 @@
 """Write the first page of a folder of results (`index.html`), and the answers beside it (`answers.json`).
 
-:func:`build_index` writes the overview of a profile: a row per program, and a question, an answer and a picture per
-notebook. In the profile ``live`` it writes the page of the user's program (:mod:`cmlib.report.program`), and the list
-of all such pages.
+:func:`build_index` writes the overview of a profile: a row and a page per program, and a question, an answer and a
+picture per notebook. In the profile ``live`` it writes the page of the user's program (:mod:`cmlib.report.program`),
+and the list of all such pages.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from cmlib.report.program import (
     read_summaries,
     write_answers,
     write_program_page,
+    write_program_pages,
 )
 from cmlib.shell import command_code
 
@@ -115,14 +116,16 @@ def _write_overview(folder, summaries, results, *, made, to_come):
     for left_out in results.left_out:
         entries.append(_describe_left_out(left_out, files))
     entries.sort(key=lambda entry: entry["name"])
-    first_look = _find_address(folder, "00_first_look")
+    addresses = write_program_pages(folder, summaries, results, made=made)
     page = page_template("overview.html.j2").render(
         profile=folder.name,
         made=made,
         to_come=list(to_come),
         categories=CATEGORIES,
         processors=sorted({summary["processor"] for summary in summaries.values()} - {None}),
-        programs=[describe_row(summary) | {"address": first_look} for summary in summaries.values()],
+        programs=[
+            describe_row(summary) | {"address": addresses[name]} for name, summary in summaries.items()
+        ],
         questions=[entry for entry in entries if not entry["is_study"]],
         studies=[entry for entry in entries if entry["is_study"]],
         damaged=results.damaged,

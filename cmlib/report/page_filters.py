@@ -12,7 +12,9 @@ from cmlib.report.inline import strip_markup, to_html
 from cmlib.templates import template
 
 _OPTION = re.compile(r"<code>(?=-[^<\s]{,35}</code>)")
-_PERCENT = re.compile("(?P<code><code>[^<]*</code>)| %")
+# Where a line must not break: before a percent sign, and within a range of numbers.
+_UNBROKEN = re.compile(r"(?P<code><code>[^<]*</code>)| %|(?<=\d)–(?=\d)")
+_JOINED = {" %": "&nbsp;%", "–": "&#8288;–&#8288;"}
 
 
 @functools.cache
@@ -33,6 +35,6 @@ def capitalize_opening(text: str) -> str:
 
 
 def _write_sentence(text):
-    """Return a sentence as HTML whose lines do not break before a percent sign or within an option."""
-    unbroken = _PERCENT.sub(lambda match: match["code"] or "&nbsp;%", to_html(text))
+    """Return a sentence as HTML whose lines do not break before a percent sign or within a range or an option."""
+    unbroken = _UNBROKEN.sub(lambda match: match["code"] or _JOINED[match[0]], to_html(text))
     return Markup(_OPTION.sub('<code class="option">', unbroken))

@@ -2,7 +2,7 @@
 
 The page and `answers.json` (docs/answers.md) are made from summaries alone, the dicts of
 :func:`cmlib.topdown.summarize` (docs/summary.md). `cmlib run live` writes the page before the first notebook starts,
-and adds a link to each notebook as it ends.
+and adds a link to each notebook as it ends. Other profiles get such a page for each program of their overview.
 """
 
 from __future__ import annotations
@@ -10,30 +10,32 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from urllib.parse import quote
 
 from markupsafe import Markup
 
 from cmlib import places
 from cmlib.errors import InputError, NothingRecordedError
 from cmlib.io.archive import write_whole
-from cmlib.report.manifests import BY_PROGRAM, Manifests, notebooks_with_pages, page_address
+from cmlib.report.manifests import BY_PROGRAM, Manifests, notebooks_with_pages, page_address, safe_name
 from cmlib.report.page_filters import page_template
-from cmlib.topdown.first_answer import NOT_SEPARATED
+from cmlib.topdown.first_answer import NOT_KNOWN, NOT_SEPARATED
 
 SUMMARIES = "programs.json"
 ANSWERS = "answers.json"
-ANSWERS_VERSION = 3  # of answers.json, as docs/answers.md describes it
+ANSWERS_VERSION = 4  # of answers.json, as docs/answers.md describes it
 CATEGORIES = ("retired", "bad speculation", "front end", "back end")  # in the order in which bars are stacked
 # Separates a piece of advice from its explanation, which a table leaves out.
 _EXPLANATION = re.compile(r"; | \(")
-# A category's two parts, which add up to it.
-_PARTS = {"front end": ("front-end latency", "front-end bandwidth"), "back end": ("memory", "core")}
-_LEVELS = ("", "front end", "back end", "memory")  # parents of the categories that the picture shows
+# Categories of advice that name no loss.
+_NO_LOSS = (NOT_SEPARATED, NOT_KNOWN)
+PROGRAM_PAGES = "programs"  # folder of the pages of programs among the results of a profile
 
 
 @dataclass(frozen=True)
@@ -151,26 +153,89 @@ def write_program_page(
     Path
         The page.
     """
-    with_page = notebooks_with_pages(folder)
-    is_alone = list(summaries) == [folder.name]  # the page has its name
-    notebooks = [
-        section | {"address": page_address(section["notebook"]) if section["notebook"] in with_page else ""}
-        for section in results.sections
-    ]
-    page = page_template("program_page.html.j2").render(
-        name=folder.name,
-        is_simulated=is_alone and summaries[folder.name]["simulated"],
-        cards=[render_card(summary, with_name=not is_alone) for summary in summaries.values()],
-        notebooks=notebooks,
+    page = _render_page(
+        folder.name,
+        summaries,
+        _list_notebooks(folder, results.sections),
+        root="",
+        home="All programs",
         left_out=results.left_out,
         damaged=results.damaged,
         failed=results.failed,
         to_come=list(to_come),
         made=made,
-        version=version("cmlib"),
     )
     write_whole(folder / "index.html", page)
     return folder / "index.html"
+
+
+def write_program_pages(
+    folder: Path, summaries: dict[str, dict], results: Manifests, *, made: str
+) -> dict[str, str]:
+    """Write a page for each program of a profile: its card, and links to the notebooks that read its recordings.
+
+    Parameters
+    ----------
+    folder : Path
+        Results of the profile.
+    summaries : dict of str to dict
+        By program.
+    results : cmlib.report.manifests.Manifests
+        Of the notebooks that have run.
+    made : str
+        When the pages are made.
+
+    Returns
+    -------
+    dict of str to str
+        Address of the page by program, relative to the folder.
+    """
+    shutil.rmtree(folder / PROGRAM_PAGES, ignore_errors=True)
+    addresses = {}
+    for name, summary in summaries.items():
+        sections = [section for section in results.sections if _reads_program(section, name)]
+        notebooks = _list_notebooks(folder, sections, root="../")
+        page = _render_page(name, {name: summary}, notebooks, root="../", home="Overview", made=made)
+        file = f"{safe_name(name)}.html"
+        (folder / PROGRAM_PAGES).mkdir(exist_ok=True)
+        write_whole(folder / PROGRAM_PAGES / file, page)
+        addresses[name] = f"{PROGRAM_PAGES}/{quote(file)}"
+    return addresses
+
+
+def _render_page(name, summaries, notebooks, **content):
+    """Render a page (str) with the cards of some programs (dict of summaries by name) and links to `notebooks`.
+
+    `name` is its heading; `content` are further values for the template.
+    """
+    is_alone = list(summaries) == [name]
+    return page_template("program_page.html.j2").render(
+        name=name,
+        is_simulated=is_alone and summaries[name]["simulated"],
+        cards=[render_card(summary, with_name=not is_alone) for summary in summaries.values()],
+        notebooks=notebooks,
+        version=version("cmlib"),
+        **content,
+    )
+
+
+def _list_notebooks(folder, sections, root=""):
+    """Return manifests of notebooks (list of dict), each with the address of its page in a folder (Path).
+
+    `root` is the path from the page with the links to the folder; the address is "" for a notebook without a page.
+    """
+    with_page = notebooks_with_pages(folder)
+    notebooks = []
+    for section in sections:
+        name = section["notebook"]
+        address = root + page_address(name) if name in with_page else ""
+        notebooks.append(section | {"address": address})
+    return notebooks
+
+
+def _reads_program(manifest, name):
+    """Return True if a notebook has read recordings of a program, by its manifest (dict)."""
+    return any(name in entry["programs"] for entry in manifest.get("data", []))
 
 
 def write_answers(folder: Path, summaries: dict[str, dict], results: Manifests) -> None:
@@ -199,8 +264,8 @@ def describe_row(summary: dict) -> dict:
         ``name``, ``simulated``, ``ipc`` (float or None), ``shares`` (list of the lower bounds of the four shares
         [% of the slots] in the order of CATEGORIES; None without an account), ``loss`` (str, Markdown: the largest
         loss, or the headline where none is known) and ``advice`` (list of dict: the first thing to try, or one for
-        each loss of about the same size; ``category``, ``action`` in Markdown, and ``at_most``, what it saves at most
-        [% of the cycles] or None).
+        each loss of about the same size; ``category``, "" if no loss is named, ``action`` in Markdown, and
+        ``at_most``, what it saves at most [% of the cycles] or None).
     """
     account = summary["account"]
     shares = None
@@ -216,7 +281,7 @@ def describe_row(summary: dict) -> dict:
         "loss": _describe_loss(summary),
         "advice": [
             {
-                "category": row["category"],
+                "category": "" if row["category"] in _NO_LOSS else row["category"],
                 "action": _EXPLANATION.split(row["action"])[0],
                 "at_most": row["at_most"],
             }
@@ -252,7 +317,7 @@ def render_card(summary: dict, *, with_name: bool = True) -> Markup:
     first = summary["first"]
     command, _, comment = first["separate"].partition("   (")
     # The command is shown above the table, so the table does not repeat it.
-    advice = [row for row in first["advice"] if not (command and row["category"] == NOT_SEPARATED)]
+    advice = [row for row in first["advice"] if not (command and row["category"] in _NO_LOSS)]
     return Markup(
         page_template("program_card.html.j2").render(
             summary=summary,
@@ -261,6 +326,7 @@ def render_card(summary: dict, *, with_name: bool = True) -> Markup:
             is_open=is_by_slots(summary) and summary["account"]["how"] == "open",
             first=first,
             advice=advice,
+            is_bounded=any(row["at_most"] is not None for row in advice),
             command=command,
             comment=comment.rstrip(")"),
             bars=bars,
@@ -273,6 +339,8 @@ def _label_command(summary):
     """Return the label above the proposed command."""
     if summary["simulated"]:
         return "To measure it, on a machine with hardware counters"
+    if summary["first"]["kind"] == NOT_KNOWN:
+        return "To find out, simulate it here, or record it on a machine with hardware counters"
     if not is_by_slots(summary):
         return "To separate the rest, record"
     # The command counts two categories. A third one may still be as large.
@@ -287,26 +355,9 @@ def _bars(summary):
     account = summary["account"]
     if not account:
         return [], ""
-    rows = _complete_parts([row for row in account["categories"] if row["parent"] in _LEVELS])
     depths = {"": -1}
     bars = []
-    for row in rows:
+    for row in account["categories"]:
         depths[row["name"]] = depths.get(row["parent"], -1) + 1
         bars.append(row | {"label": row["name"], "depth": depths[row["name"]]})
     return bars, "slots"
-
-
-def _complete_parts(rows):
-    """Return the rows of an account; where only one part of a category is bounded, the other part is added."""
-    by_name = {row["name"]: row for row in rows}
-    completed = []
-    for row in rows:
-        completed.append(row)
-        whole = by_name.get(row["parent"])
-        if whole is None or row["parent"] not in _PARTS:
-            continue
-        (other,) = set(_PARTS[row["parent"]]) - {row["name"]}
-        if other not in by_name:
-            low, high = max(0.0, whole["low"] - row["high"]), max(0.0, whole["high"] - row["low"])
-            completed.append({"name": other, "parent": row["parent"], "low": low, "high": high})
-    return completed

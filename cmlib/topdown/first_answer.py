@@ -7,7 +7,7 @@ from which the terminal, the page and `answers.json` are rendered.
 
 from dataclasses import dataclass
 
-from cmlib.shell import as_code, command_code
+from cmlib.shell import as_code, command_code, command_line
 from cmlib.topdown.utilization import IN_KERNEL, WAITS
 
 KNOWN_COST, SLOTS, USEFUL_WORK, LIKELY_BACK_END, NOT_SEPARATED, NOT_KNOWN = (
@@ -57,7 +57,8 @@ class FirstAnswer:
         What to try, the first thing first: category, action, at_most [% of the cycles, or of the time if it waits; None
         if not known] and text.
     separate : str
-        The command that separates what the counts do not; "" if nothing remains or it is not the next step.
+        The command that separates what the counts do not, or that simulates a program where cycles were not counted;
+        "" if nothing remains or it is not the next step.
     hint : str
         How to get tighter bounds; "" if there is no way.
     """
@@ -228,10 +229,10 @@ def _answer_without_cycles(utilization, words, lacks_cycles):
     headline = "Cycles were not counted, so what limits the program is not known."
     details = [*_utilization_details(utilization)]
     count = command_code("perf", "stat", "--", *words)
-    simulate = command_code("cmlib", "diagnose", "--simulate", "--", *words)
-    action = f"count on a machine with hardware counters ({count}), or simulate: {simulate}"
-    entry = {"category": "not known", "action": action, "at_most": None, "text": action}
-    return FirstAnswer(NOT_KNOWN, headline, details, [entry], "", "")
+    simulate = command_line("cmlib", "diagnose", "--simulate", "--", *words)
+    action = f"count on a machine with hardware counters ({count}), or simulate: {as_code(simulate)}"
+    entry = {"category": NOT_KNOWN, "action": action, "at_most": None, "text": action}
+    return FirstAnswer(NOT_KNOWN, headline, details, [entry], simulate, "")
 
 
 def _utilization_details(utilization):

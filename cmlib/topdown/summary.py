@@ -17,7 +17,7 @@ from cmlib.templates import template
 from cmlib.topdown.bounded_account import LOSSES, bounds
 from cmlib.topdown.costs import UNKNOWN, read_costs
 from cmlib.topdown.cycle_costs import format_number, split_cycles
-from cmlib.topdown.first_answer import FirstAnswer, find_first_answer
+from cmlib.topdown.first_answer import NOT_KNOWN, FirstAnswer, find_first_answer
 from cmlib.topdown.implausible import IPC, implausible
 from cmlib.topdown.phase_contrast import compare_phases
 from cmlib.topdown.remarks import describe_doubts
@@ -27,7 +27,7 @@ from cmlib.topdown.slot_summary import Recording, SlotSummary, percent, summariz
 from cmlib.topdown.utilization import Utilization, measure_utilization
 from cmlib.units import unit_of
 
-SCHEMA = 2
+SCHEMA = 3
 _SENTENCES = template("cmlib.topdown", "sentences.j2").module  # macros that turn numbers into sentences
 _THIN = 0.05  # mean running share below which a kind of core hardly ran
 _ALWAYS = 0.995  # running share from which an event was counted all the time
@@ -191,9 +191,13 @@ class Summary:
             "cycles": [_describe_share(share) for share in self.cycles],
             "limited_by": account["limits"][0] if is_decided else None,
             "account": account,
-            "conclusive": not (self.impossible or self.hardly_ran),
+            "conclusive": self._is_conclusive(),
             "untold_text": _SENTENCES.untold(self.hardly_ran) if limits_nothing else "",
         }
+
+    def _is_conclusive(self):
+        """Return True if the counts are possible, and show something of what limits the program."""
+        return not (self.impossible or self.hardly_ran or self.first.kind == NOT_KNOWN)
 
 
 def summarize(name: str, runs: Sequence[tuple[pd.DataFrame, pd.DataFrame]], **settings: object) -> dict:
