@@ -60,8 +60,8 @@ def run_profile(
     """Regenerate a profile's results, and the page that shows them.
 
     All names and values are checked before the first notebook starts. Two notebooks run at a time if there are enough
-    processors; those that read the results of others run last. Whenever a notebook ends, the page is written again, and its name and
-    the time that it took are printed on standard error.
+    processors; those that read the results of others run last. Whenever a notebook ends, the page is written again,
+    and the notebook's name and time are printed on standard error.
 
     A notebook for which nothing is recorded yet, or nothing that it can use, is left out unless it was named. The page
     and the last lines on standard error say so. The results of its earlier runs stay in its folder, and are not shown
