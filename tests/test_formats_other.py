@@ -259,6 +259,17 @@ def test_elapsed_is_how_long_a_run_took():
     assert readings.programs[0].counts["time_s"].isna().all()
 
 
+def test_rows_of_runs_that_timed_out_are_left_out():
+    text = "id,cycles,wall_time_s,status\n0,10,0.5,ok\n1,,,timeout\n2,20,0.6,ok\n3,30,,ok\n"
+    readings = read_text(text)
+    (program,) = readings.programs
+    assert program.counts["value"].tolist() == [10, 20, 30]
+    np.testing.assert_array_equal([run.seconds for run in program.runs], [0.5, 0.6, np.nan])
+    assert any("left out: 1" in note for note in readings.notes)
+    with pytest.raises(FormatError, match="no row"):
+        registry.read_counts("id,cycles,wall_time_s\n7,,\n8,-,-\n", "wide-table")
+
+
 def test_time_is_the_end_of_an_interval():
     counts = read_text("Time (ms),cycles\n100,1\n200,2\n300,3\n").programs[0].counts
     np.testing.assert_allclose(counts["time_s"], [0.1, 0.2, 0.3])
@@ -378,6 +389,12 @@ def test_a_row_of_likwid_without_its_heading_is_refused():
     without_heading = [line for k, line in enumerate(lines) if k != 4]
     with pytest.raises(FormatError, match="without a heading|no supported format"):
         read_text("".join(without_heading) + "".join(lines))
+
+
+def test_a_jmh_table_whose_rows_do_not_follow_its_heading_is_refused():
+    heading = "Benchmark        Mode  Cnt  Score   Error  Units\n"
+    with pytest.raises(FormatError, match="line 1 .* no row follows"):
+        read_text(f"{heading}\n# 8u191\nA.go:cycles  avgt  3  1.021 ±  0.193   #/op\n")
 
 
 def test_times_per_operation():

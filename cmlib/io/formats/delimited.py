@@ -361,6 +361,20 @@ def parse_times(cells: Sequence[str], lines: Sequence[int], name: str) -> np.nda
     return times
 
 
+def parse_durations(cells: Sequence[str], lines: Sequence[int], name: str) -> np.ndarray:
+    """Parse a column that says how long runs took [s]; NaN where a cell is missing.
+
+    Raises
+    ------
+    FormatError
+        As `parse_times`.
+    """
+    seconds = np.full(len(cells), nan)
+    known = [k for k, cell in enumerate(cells) if not is_missing(cell)]
+    seconds[known] = parse_times([cells[k] for k in known], [lines[k] for k in known], name)
+    return seconds
+
+
 def _parse_time(cell: str, line: int, name: str) -> float:
     decimals = cell.replace(",", "" if "." in cell else ".", 1)
     if _DECIMAL.fullmatch(decimals):

@@ -224,23 +224,24 @@ class JmhText:
         FormatError
             If a row is none of JMH's, or there is no table or a second one.
         """
-        scores, parameters, inside, n_tables = [], [], False, 0
+        scores, parameters, inside, heading_line = [], [], False, 0
         for number, line in enumerate(text.splitlines(), 1):
             heading = cls._HEADING.fullmatch(line)
             if heading:
-                n_tables += 1
-                if n_tables > 1:
+                if heading_line:
                     raise FormatError(
                         f"line {number} begins a second table of JMH: save each in a file of its own."
                     )
                 parameters = re.findall(r"\(([^()]+)\)", heading["parameters"])
-                inside = True
+                inside, heading_line = True, number
             elif inside and line.strip():
                 scores.append(cls._parse_row(line, number, parameters))
             else:
                 inside = False
-        if not n_tables:
+        if not heading_line:
             raise FormatError("there is no heading such as Benchmark  Mode  Cnt  Score  Error  Units.")
+        if not scores:
+            raise FormatError(f"line {heading_line} is the heading of JMH's table, and no row follows it.")
         return _make_readings(scores)
 
     @classmethod

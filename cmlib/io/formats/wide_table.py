@@ -1,7 +1,7 @@
 """Wide tables: a heading that names events, one column per event, one row per run or interval."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from math import nan
 from typing import NamedTuple
 
@@ -121,8 +121,11 @@ class _Table:
         self.is_level = np.array([options.columns.get(name) == "level" for name in self.events], dtype=bool)
         self.counts = self._parse_columns(self.count_columns)
         self.metrics = self._parse_columns(self.metric_columns)
-        self.times = self._parse_times(self.time_column)
-        self.seconds = self._parse_times(self.duration_column)
+        self.times = self._parse_with(delimited.parse_times, self.time_column)
+        self.seconds = self._parse_with(delimited.parse_durations, self.duration_column)
+        self.is_without_run = np.zeros(len(rows.lines), bool)
+        if self.seconds is not None and self.times is None:
+            self.is_without_run = np.isnan(self.seconds) & np.isnan(self.counts).all(axis=1)
         self.begin_ns = None
         if self.times is not None and (self.times >= delimited.EPOCH_S).all():
             self.begin_ns = round((self.times[0] - delimited.find_step(self.times)) * 1e9)
@@ -161,24 +164,29 @@ class _Table:
         ]
         return np.array(columns).reshape(len(numbers), len(self.rows.lines)).T
 
-    def _parse_times(self, k: int | None) -> np.ndarray | None:
+    def _parse_with(
+        self, parse: Callable[[Sequence[str], Sequence[int], str], np.ndarray], k: int | None
+    ) -> np.ndarray | None:
+        """Parse the column of times or durations, if there is one."""
         if k is None:
             return None
-        return delimited.parse_times(self.rows.columns[k], self.rows.lines, self.heading.names[k])
+        return parse(self.rows.columns[k], self.rows.lines, self.heading.names[k])
 
     def group_rows(self) -> Iterator[tuple[str, np.ndarray]]:
         """Iterate over the programs: the name and the numbers of the rows of each."""
-        n_rows = len(self.rows.lines)
+        rows = np.flatnonzero(~self.is_without_run)
+        if not len(rows):
+            raise FormatError("no row of the table has a count.")
         if not self.name_columns:
-            yield "", np.arange(n_rows)
+            yield "", rows
             return
-        cells = zip(*(self.rows.columns[k] for k in self.name_columns), strict=True)
-        codes, names = pd.factorize(np.array([" ".join(row) for row in cells], dtype=object))
+        cells = list(zip(*(self.rows.columns[k] for k in self.name_columns), strict=True))
+        codes, names = pd.factorize(np.array([" ".join(cells[row]) for row in rows], dtype=object))
         if len(names) > MOST_PROGRAMS:
             raise FormatError(
                 f"the table names {len(names):,} programs, and at most {MOST_PROGRAMS:,} are read. Split it."
             )
-        order = np.argsort(codes, kind="stable")
+        order = rows[np.argsort(codes, kind="stable")]
         ends = np.cumsum(np.bincount(codes))
         for name, begin, end in zip(names, [0, *ends[:-1]], ends, strict=True):
             yield name, order[begin:end]
@@ -314,6 +322,9 @@ class _Table:
     def list_notes(self) -> list[str]:
         """List sentences on what was left out or assumed; to be called when all programs have been read."""
         notes = list(self.rows.notes)
+        n_without_run = int(self.is_without_run.sum())
+        if n_without_run:
+            notes.append(f"Rows without counts and without a duration were left out: {n_without_run:,}.")
         if self._n_copies:
             notes.append(f"{self._n_copies} runs are copies of others and were left out.")
         if self._has_running_totals:
