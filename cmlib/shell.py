@@ -5,11 +5,41 @@
 
 import re
 import shlex
+import shutil
+import sys
+from pathlib import Path
 
 from cmlib.spelling import spelling
 
 # Names of events that may stand in a command line; with another one no line is made.
 _EVENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/=,@%+#~-]*")
+
+
+# "cmlib" where a command of it follows, such as "cmlib record"; tests/test_terminal.py lists the commands.
+_CALL = re.compile(
+    r"(?<![\w./-])cmlib(?= (?:compare|diagnose|doctor|fetch|import|list|programs|record|remove|run|store|summarize)\b)"
+)
+
+
+def spell_calls(text):
+    """Write command lines of cmlib as they can be typed here.
+
+    Where `cmlib` is not on the PATH, as in an environment that is not activated, the path with which this process was
+    started takes its place: ``.venv/bin/cmlib record NAME -- COMMAND``.
+
+    Parameters
+    ----------
+    text : object
+        Its str is taken.
+
+    Returns
+    -------
+    str
+    """
+    started = sys.argv[0] if sys.argv else ""
+    if Path(started).name != "cmlib" or shutil.which("cmlib"):
+        return str(text)
+    return _CALL.sub(lambda _: shlex.quote(started), str(text))
 
 
 class Quoted(str):

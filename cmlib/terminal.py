@@ -9,6 +9,8 @@ import sys
 
 import click
 
+from cmlib.shell import spell_calls
+
 # Characters that control a terminal, but for line feed and tab: control characters, marks of the direction of writing,
 # and surrogates. Colours are added by `say` alone.
 _ORDERS = re.compile(
@@ -71,6 +73,12 @@ def say_above_bars(text, *, err=False):
 def say(text="", *, err=False, nl=True, **style):
     r"""Print text, on standard error if `err`; without a line feed at its end unless `nl`.
 
-    Control characters except line feed and tab are written as ``\u001b``. `style` is click's, such as fg="red".
+    Control characters except line feed and tab are written as ``\u001b``, and command lines of cmlib as they can be
+    typed here. `style` is click's, such as fg="red".
     """
-    click.secho(printable(text), err=err, nl=nl, **style)
+    click.secho(printable(spell_calls(text)), err=err, nl=nl, **style)
+
+
+def say_json(text):
+    """Print JSON (str) on standard output; its command lines stay as they are."""
+    click.echo(printable(text))

@@ -307,7 +307,7 @@ def test_the_page_of_a_program_is_named_once_before_its_notebooks_run(monkeypatc
 
     monkeypatch.setattr(report, "run_profile", run)
     assert cmlib("run", "live").stdout == f"{page}\n"
-    assert cmlib("run", "live", "--json").stdout == '{"programs": {}}'
+    assert cmlib("run", "live", "--json").stdout.strip() == '{"programs": {}}'
 
 
 def test_the_summary_of_a_single_program_is_plain_text(monkeypatch, tmp_path):

@@ -5,6 +5,7 @@ import io
 import json
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 
 from cmlib.cli import main
 from cmlib.io.archive import readable
-from cmlib.terminal import abridged, printable, progress_bar
+from cmlib.shell import spell_calls
+from cmlib.terminal import abridged, printable, progress_bar, say, say_json
 from tests.small_runs import add_run
 
 CMLIB = Path(__file__).parent.parent / "cmlib"
@@ -103,3 +105,24 @@ def test_progress_bars_are_made_in_one_place():
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tqdm")
     }
     assert makers == {"terminal.py"}
+
+
+def test_calls_are_printed_as_they_can_be_typed_where_the_environment_is_not_activated(monkeypatch, capsys):
+    commands = main.list_commands(click.Context(main))
+    text = "cmlib has these: " + ", ".join(f"`cmlib {name}`" for name in commands)
+    monkeypatch.setenv("PATH", "")
+    assert spell_calls(text) == text  # pytest was not started by the name of cmlib
+    monkeypatch.setattr("sys.argv", ["my env/bin/cmlib", "run"])
+    say(text)
+    said = capsys.readouterr().out
+    assert said.count("`'my env/bin/cmlib' ") == len(commands) and said.startswith("cmlib has these: ")
+    say_json('{"command": "cmlib run live"}')
+    assert capsys.readouterr().out == '{"command": "cmlib run live"}\n'
+
+
+def test_an_activated_environment_needs_no_path(monkeypatch, tmp_path):
+    (tmp_path / "cmlib").write_text("#!/bin/sh\n")
+    (tmp_path / "cmlib").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sys.argv", ["other/cmlib"])
+    assert spell_calls("cmlib run live") == "cmlib run live"

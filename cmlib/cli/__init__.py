@@ -27,6 +27,7 @@ from cmlib.cli.stored import list_, remove
 from cmlib.cli.summarize import summarize
 from cmlib.errors import CmlibError
 from cmlib.passwords import hide
+from cmlib.shell import spell_calls
 from cmlib.terminal import abridged, printable, say
 
 _COMMANDS = doctor, record, import_, fetch, run, summarize, store, list_, remove, compare, diagnose
@@ -125,7 +126,7 @@ def _show(error):
     if isinstance(error, BrokenPipeError):
         return
     if isinstance(error, click.ClickException):
-        error.message = printable(abridged(error.message))
+        error.message = printable(spell_calls(abridged(error.message)))
         error.show()
     elif isinstance(error, OSError):
         say(f"Error: standard output: {error}", err=True)

@@ -5,12 +5,12 @@ Both functions take an answer (dict) and return nothing; a ValueError for a numb
 
 import json
 
-from cmlib.terminal import say
+from cmlib.terminal import say, say_json
 
 
 def print_json(answer):
     """Print an answer (dict) as JSON."""
-    say(json.dumps(answer, indent=1, ensure_ascii=False, allow_nan=False))
+    say_json(json.dumps(answer, indent=1, ensure_ascii=False, allow_nan=False))
 
 
 def show(answer, name, *, as_json):

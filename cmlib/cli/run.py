@@ -12,7 +12,7 @@ import click
 from cmlib.cli.recordings import processor_option
 from cmlib.cli.stored import profile_names
 from cmlib.passwords import hide
-from cmlib.terminal import say
+from cmlib.terminal import say, say_json
 
 _LONGEST = 400  # characters of a line about the result
 
@@ -61,7 +61,7 @@ def run(profile, notebooks, assignments, jobs, processor, as_json):
     if lines and not as_json:
         say(strip_markup(lines), err=True)
     if as_json:
-        say(answers, nl=False)
+        say_json(answers.rstrip("\n"))
 
 
 def _parameter(text):

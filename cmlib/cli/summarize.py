@@ -21,7 +21,7 @@ from cmlib.cli.recordings import (
     read_machine,
 )
 from cmlib.cli.stored import recorded_names
-from cmlib.terminal import one_line, progress_bar, say
+from cmlib.terminal import one_line, progress_bar, say, say_json
 
 _PATIENCE_S = 2.0  # before the time so far is shown
 _WIDTH = 40  # characters of a bar that stands for all slots
@@ -62,7 +62,7 @@ def summarize(recording, about, processor, interval_ms, counts, levels, format, 
             for name, metas, runs in read_programs(recording, machine, options, format, place)
         ]
     if as_json:
-        say(json.dumps(answers[0] if len(answers) == 1 else answers, indent=1))
+        say_json(json.dumps(answers[0] if len(answers) == 1 else answers, indent=1))
     else:
         say("\n\n".join(map(_text, answers)))
 

@@ -9,6 +9,7 @@ from jinja2 import Template
 from markupsafe import Markup
 
 from cmlib.report.inline import strip_markup, to_html
+from cmlib.shell import spell_calls
 from cmlib.templates import template
 
 _OPTION = re.compile(r"<code>(?=-[^<\s]{,35}</code>)")
@@ -21,10 +22,15 @@ _JOINED = {" %": "&nbsp;%", "–": "&#8288;–&#8288;"}
 def page_template(name: str) -> Template:
     """Return the Jinja template of this package in the file `name`.
 
-    Its filters are ``sentence`` (Markdown to HTML), ``strip_markup`` (Markdown to plain text) and ``opening``
-    (a clause with a capital at its beginning).
+    Its filters are ``sentence`` (Markdown to HTML), ``strip_markup`` (Markdown to plain text), ``opening``
+    (a clause with a capital at its beginning) and ``typed`` (a command line as it can be typed here).
     """
-    filters = {"sentence": _write_sentence, "strip_markup": strip_markup, "opening": capitalize_opening}
+    filters = {
+        "sentence": _write_sentence,
+        "strip_markup": strip_markup,
+        "opening": capitalize_opening,
+        "typed": spell_calls,
+    }
     return template("cmlib.report", name, autoescape=True, filters=filters)
 
 
@@ -36,5 +42,5 @@ def capitalize_opening(text: str) -> str:
 
 def _write_sentence(text):
     """Return a sentence as HTML whose lines do not break before a percent sign or within a range or an option."""
-    unbroken = _UNBROKEN.sub(lambda match: match["code"] or _JOINED[match[0]], to_html(text))
+    unbroken = _UNBROKEN.sub(lambda match: match["code"] or _JOINED[match[0]], to_html(spell_calls(text)))
     return Markup(_OPTION.sub('<code class="option">', unbroken))
