@@ -12,7 +12,7 @@ from cmlib.cli import main
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.experiments.tuning.labels import parse_program_label, program_label
 from cmlib.experiments.tuning.recordings import load_levels, load_tuned
-from cmlib.experiments.tuning.settings import TABLE_IV, emitted_of, quantity, settings_of
+from cmlib.experiments.tuning.settings import TABLE_IV, emitted_of, parse_quantity, settings_of
 from cmlib_workloads.tuning import at_levels, at_random, at_rates, order_runs, record_runs
 from cmlib_workloads.tuning.rates import important_rates, rates_to_emit
 from tests.notebook_functions import functions_of
@@ -25,7 +25,7 @@ OTHER = MACHINE | {"model_name": "other"}
 def test_settings_lie_within_table_iv_and_reach_its_ends():
     drawn = [settings_of(run.options) for run in at_random("sort", 300)]
     for abbr, setting in TABLE_IV.items():
-        low, high = quantity(setting.low), quantity(setting.high)
+        low, high = parse_quantity(setting.low), parse_quantity(setting.high)
         values = [settings[abbr] for settings in drawn]
         assert low * 0.99 <= min(values) and max(values) <= high * 1.01
         assert min(values) < low * (high / low) ** 0.1 and max(values) > high / (high / low) ** 0.1
@@ -71,13 +71,13 @@ def test_rates_are_drawn_by_themselves_a_third_of_them_none():
 
 @pytest.mark.parametrize(("text", "value"), [("64k", 65536), ("2g", 2 << 30), ("120s", 120), ("0.6", 0.6)])
 def test_quantities(text, value):
-    assert quantity(text) == value
+    assert parse_quantity(text) == value
 
 
 @pytest.mark.parametrize("text", ["", "k", "64kb", "-1", "1,5"])
 def test_what_is_no_quantity_is_refused(text):
     with pytest.raises(ValueError):
-        quantity(text)
+        parse_quantity(text)
 
 
 words = st.text("abcdefgh.012", min_size=1, max_size=12)

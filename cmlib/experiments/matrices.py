@@ -1,10 +1,10 @@
-"""Put a program's cleaned runs into a matrix of events and a target, a row per step of progress or an interval.
+"""Put a program's cleaned runs into a matrix of events and a target, one row per step of progress or per interval.
 
 The target is the rate that a model explains by events, usually IPC (instructions per cycle). Progress is the share
-of a run's instructions that are retired, and a step one of equal shares of it. One pass is the runs that together
-count all events of a plan once. :func:`recorded_matrix` takes the store and a program and gives a :class:`Matrix`
-of X (events) and `ipc` (target); :func:`refine` ranks its events. A NothingRecordedError if there is no run, an
-UnfitRecordingError if there are too few rows or no event that could explain the target.
+of a run's instructions that are retired; a step is one of several equal shares of it. One pass is the runs that
+together count all events of a plan once. :func:`recorded_matrix` takes the store and a program, and returns a
+:class:`Matrix` of X (events) and `ipc` (target); :func:`refine` ranks its events. NothingRecordedError if there is no
+run, UnfitRecordingError if there are too few rows or no event that could explain the target.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 __all__ = ["choose_cycles", "find_aliases", "usable_events"]
 
 _ALIGNED = ("ocoe", "sweep")  # sets whose runs count different events, and are aligned by progress
-_MOST_ROWS = 1000  # of intervals; of more, neighbours are added up
-_MOST_RUNS = 5000  # the same of totals of whole runs
+_MOST_ROWS = 1000  # of a matrix of intervals; if there are more intervals, neighboring ones are added up
+_MOST_RUNS = 5000  # of a matrix of totals of whole runs
 # Rules by which an event is IPC under another name: it counts work done or work missing, and names no reason.
 KIND_OF_INSTRUCTION = "instructions of a kind"
 OPS_OF_ALL_KINDS = "micro-ops fetched or dispatched"
@@ -60,15 +60,28 @@ _OPS = "dispatched and wrong-path ops"  # topic of events that count all ops per
 class Matrix:
     """Rates of one program's events, and the target that they explain.
 
-    `X` is a DataFrame, a row per step or interval, a column per event, counts divided by that of the target's divisor,
-    or by time [1/s] without one; `ipc` is a Series of the same rows, which is IPC or another rate, as `target`
-    says. `holdout` is such a pair (X, ipc) of a second pass over the same events, or of a second run, for tests;
-    None if there is none. `ticking` is a Series from event to rate [1/s] of the events that were left out, as they
-    happen at a constant rate in time (:func:`cmlib.rank.leaks.find_ticking`); empty if there are none. `aliases` is a
-    DataFrame with the rows of X: rates of the events that were left out, as they are the target under another name
-    (:func:`matrix` has the rule); `alias_rules` is a Series from each of these events to the rule (str) by which it was
-    left out, such as :data:`KIND_OF_INSTRUCTION`. `ends` has the numbers of rows that were left out at the start and at
-    the exit of the process (:func:`cmlib.rank.find_start_and_exit`).
+    Attributes
+    ----------
+    X : DataFrame
+        One row per step or interval, one column per event: counts divided by the count of the target's divisor, or by
+        time [1/s] if it has none.
+    ipc : Series
+        The target of the same rows: IPC, or another rate if `target` is another.
+    holdout : (DataFrame, Series) or None
+        X and ipc of a second pass over the same events, or of a second run, for tests.
+    target : cmlib.experiments.targets.Target
+        The rate that is explained.
+    ticking : Series
+        Rate [1/s] by event of the events that were left out because they happen at a constant rate in time
+        (:func:`cmlib.rank.leaks.find_ticking`).
+    aliases : DataFrame
+        Rates, in the rows of X, of the events that were left out because they are the target under another name
+        (:func:`find_aliases`).
+    alias_rules : Series
+        For each event in `aliases`, the rule (str) by which it was left out, such as :data:`KIND_OF_INSTRUCTION`.
+    ends : (int, int)
+        Numbers of rows that were left out at the start and at the exit of the process
+        (:func:`cmlib.rank.find_start_and_exit`).
     """
 
     X: pd.DataFrame
@@ -82,11 +95,22 @@ class Matrix:
 
     @property
     def all_events(self) -> pd.DataFrame:
-        """Rates of all events, also of the aliases of the target, as the papers rank them: a DataFrame like X."""
+        """Rates of all events, including the aliases of the target, as the papers rank them: a DataFrame like X."""
         return self.X.join(self.aliases) if self.aliases.shape[1] else self.X
 
     def error(self, measured: ArrayLike, predicted: ArrayLike) -> float:
-        """Error [%] of predictions: relative to the measured IPC (Eq. 14), or to the mean of another target."""
+        """Compute the error [%] of predictions.
+
+        Parameters
+        ----------
+        measured, predicted : array-like of float, shape (n_rows,)
+            Values of the target.
+
+        Returns
+        -------
+        float
+            Mean error relative to the measured IPC (CounterMiner, Eq. 14), or to the mean of another target.
+        """
         if self.target == IPC:
             return relative_error(measured, predicted)
         return error_of_mean(measured, predicted, mean=self.ipc.mean())
@@ -105,12 +129,31 @@ class Matrix:
 def recorded_matrix(
     url: str, program: str, target: Target = IPC, *, method: str = "shrinkage", workers: Workers | None = None
 ) -> Matrix:
-    """Matrix (`X`, events per cycle or other divisor of the target, and `ipc`) of a program's cleaned runs.
+    """Make the matrix of a program's cleaned runs: those of :func:`recorded_runs`, joined by :func:`matrix`.
 
-    The runs are those of :func:`recorded_runs`, joined by :func:`matrix`. `url` names the store, `program` the
-    program, `target` is a Target (the rate that is explained); `method` is one of :data:`cmlib.clean.METHODS`,
-    `workers` a Workers (by default one process). A NothingRecordedError if the program has no run that counts the
-    target in 20 intervals; an UnfitRecordingError if too few rows are left or no event could explain the target.
+    Parameters
+    ----------
+    url : str
+        URL of the store.
+    program : str
+        Name of a program in it.
+    target : cmlib.experiments.targets.Target, default IPC
+        The rate that is explained.
+    method : str, default "shrinkage"
+        Method of cleaning, one of :data:`cmlib.clean.METHODS`.
+    workers : cmlib.parallel.Workers, optional
+        Where the runs are cleaned. Default: one process.
+
+    Returns
+    -------
+    Matrix
+
+    Raises
+    ------
+    NothingRecordedError
+        If the program has no run that counts the target in 20 intervals.
+    UnfitRecordingError
+        If too few rows are left, or no event could explain the target.
     """
     runs = recorded_runs(url, program, target, method=method, workers=workers)
     return matrix(runs, target=target, table=event_table(url))
@@ -119,14 +162,34 @@ def recorded_matrix(
 def recorded_runs(
     url: str, program: str, target: Target = IPC, *, method: str = "shrinkage", workers: Workers | None = None
 ) -> pd.DataFrame:
-    """Cleaned runs of a program in the store at `url` that count the target: a DataFrame, a row per run.
+    """Clean the runs of a program that count the target.
 
-    Columns as of :func:`cmlib.experiments.data.cleaned_runs`: set, pass, counts (a DataFrame, a row per interval, a
-    column per event) and seconds (a Series, length of each interval [s]). `target` is a Target (the rate that is
-    explained), `method` the name of a cleaning method (:data:`cmlib.clean.METHODS`), `workers` a Workers (by
-    default one process). Runs of fewer than 20 intervals are left out. If there are sets whose runs can be aligned
-    by progress ("ocoe", "sweep"), only those; runs by interval rather than totals of whole runs. A
-    NothingRecordedError if there is none.
+    Runs of fewer than 20 intervals are left out, and so are totals of whole runs if there are runs by interval. If
+    there are sets whose runs can be aligned by progress ("ocoe", "sweep"), the other sets are left out.
+
+    Parameters
+    ----------
+    url : str
+        URL of the store.
+    program : str
+        Name of a program in it.
+    target : cmlib.experiments.targets.Target, default IPC
+        The rate that is explained.
+    method : str, default "shrinkage"
+        Method of cleaning, one of :data:`cmlib.clean.METHODS`.
+    workers : cmlib.parallel.Workers, optional
+        Where the runs are cleaned. Default: one process.
+
+    Returns
+    -------
+    DataFrame
+        One row per run, with the columns of :func:`cmlib.experiments.data.cleaned_runs`: set, pass, counts (DataFrame,
+        one row per interval, one column per event) and seconds (Series, length of each interval [s]).
+
+    Raises
+    ------
+    NothingRecordedError
+        If there is no such run.
     """
     runs = store.runs(url, program=program).query("mode != 'lines'")
     able = runs[target.counted_in(runs) & (runs["n_intervals"] >= FEWEST_INTERVALS)]
@@ -140,67 +203,83 @@ def recorded_runs(
 def matrix(
     runs: pd.DataFrame, *, target: Target = IPC, per: str | None = None, table: pd.DataFrame | None = None
 ) -> Matrix:
-    """Matrix of a program's cleaned runs: `X` (DataFrame of events) and `ipc` (Series), a row per step or interval.
+    """Join a program's cleaned runs to a matrix of events and target.
 
-    `runs` is a DataFrame with columns set, pass, counts and seconds, as of :func:`recorded_runs`. `target` is a
-    Target (the rate that is explained); `per` is the event by which the counts of X are divided, the target's
-    divisor by default. For IPC, where a pass has several runs, the rows are steps of progress, means over the runs
-    of the first complete pass; the second one is held out. Else the rows are intervals of those runs that counted
-    the most events, neighbours added up where there are more than 1,000; of several measured runs the last is held
-    out, of simulated ones only the first is used. An UnfitRecordingError if there are too few rows, or no event
-    that could explain the target.
+    If the target is IPC and a pass has several runs, the rows are steps of progress: means over the runs of the first
+    complete pass; the second pass is held out. In all other cases, the rows are intervals of the runs that counted the
+    most events. Neighboring intervals are added up if there are more than 1,000. The last of several measured runs is
+    held out; of simulated runs, only the first is used.
 
     If the target is IPC, the start and the exit of the process are left out (:func:`cmlib.rank.find_start_and_exit`),
-    except from totals of whole runs, and so are the aliases: events that are IPC under another name, as they count
-    work done or work missing and name no reason. :func:`find_aliases` has the rules; `table` is the event table. Their
-    rates are in `aliases` of the Matrix.
+    except from totals of whole runs. Aliases, which are events that are IPC under another name, are left out, too
+    (:func:`find_aliases`); the Matrix has their rates.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        One row per run, with the columns set, pass, counts and seconds, as :func:`recorded_runs` returns it.
+    target : cmlib.experiments.targets.Target, default IPC
+        The rate that is explained.
+    per : str, optional
+        Event by which the counts of X are divided. Default: the divisor of the target.
+    table : DataFrame, optional
+        Event table, in which aliases are recognized by their descriptions. Default: they are recognized by name.
+
+    Returns
+    -------
+    Matrix
+
+    Raises
+    ------
+    UnfitRecordingError
+        If there are too few rows, or no event that could explain the target.
     """
-    sets_of = runs.groupby("pass")["set"].agg(set)
-    complete = [number for number, sets in sets_of.items() if sets == sets_of.iloc[0]]
+    sets_by_pass = runs.groupby("pass")["set"].agg(set)
+    complete = [number for number, sets in sets_by_pass.items() if sets == sets_by_pass.iloc[0]]
     runs = runs[runs["pass"].isin(complete)]
-    runs, ticking = _without_ticking(runs, target)
+    runs, ticking = _drop_ticking(runs, target)
     chosen = runs[runs["pass"].isin(complete[:2])]
     per = target.per if per is None else per
     if target != IPC or chosen["pass"].is_unique or _are_totals(chosen):
-        made = _in_time(runs, target, per)
+        data = _join_intervals(runs, target, per)
     else:
-        made = _by_progress(chosen, complete[:2], per)
+        data = _align_by_progress(chosen, complete[:2], per)
     if target == IPC:
-        made = _without_aliases(made, per, table)
-    return replace(made, ticking=ticking)
+        data = _separate_aliases(data, per, table)
+    return replace(data, ticking=ticking)
 
 
-def _by_progress(runs, passes, per):
-    """Matrix of runs aligned by progress, without start and exit; a second pass is held out."""
+def _align_by_progress(runs, passes, per):
+    """Make the Matrix of runs aligned by progress, without start and exit; a second pass is held out."""
     aligned = merge.align_passes(list(runs["counts"]), list(runs["pass"]), per=per)
     n_start, n_exit = find_start_and_exit(aligned[passes[0]][1])
-    kept = [
-        (X.iloc[n_start : len(X) - n_exit], ipc.iloc[n_start : len(X) - n_exit])
-        for X, ipc in aligned.values()
-    ]
-    holdout = kept[1] if len(kept) > 1 else None
-    return Matrix(*kept[0], holdout, ends=(n_start, n_exit))
+    tables = [_cut_ends(X, ipc, n_start, n_exit) for X, ipc in aligned.values()]
+    holdout = tables[1] if len(tables) > 1 else None
+    return Matrix(*tables[0], holdout, ends=(n_start, n_exit))
 
 
-def _without_aliases(made, per, table):
-    """A Matrix of IPC without the events that are IPC under another name, which become its `aliases`."""
-    rules = find_aliases(made.X, made.ipc, per=per, table=table)
+def _separate_aliases(data, per, table):
+    """Move the events of a Matrix that are IPC under another name from X to `aliases`."""
+    rules = find_aliases(data.X, data.ipc, per=per, table=table)
     names = list(rules.index)
-    if len(names) == made.X.shape[1]:
+    if len(names) == data.X.shape[1]:
         shown = ", ".join(names[:8])
         raise UnfitRecordingError(
             f"all events that were counted are IPC under another name ({shown}), so that they explain nothing. "
             "Record events that cost cycles, such as misses and mispredictions; `cmlib doctor` lists core events."
         )
-    holdout = made.holdout and (made.holdout[0].drop(columns=names), made.holdout[1])
-    kept = made.X.drop(columns=names)
-    return replace(made, X=kept, aliases=made.X[names], alias_rules=rules, holdout=holdout)
+    holdout = data.holdout
+    if holdout:
+        held_out_X, held_out_ipc = holdout
+        holdout = held_out_X.drop(columns=names), held_out_ipc
+    X = data.X.drop(columns=names)
+    return replace(data, X=X, aliases=data.X[names], alias_rules=rules, holdout=holdout)
 
 
 def find_aliases(
     X: pd.DataFrame, ipc: pd.Series, *, per: str = IPC.per, table: pd.DataFrame | None = None
 ) -> pd.Series:
-    """Find the events that are IPC under another name, and the rule by which each is.
+    """Find the events that are IPC under another name, and the rule that applies to each.
 
     Parameters
     ----------
@@ -211,7 +290,7 @@ def find_aliases(
     per : str, default "cycles"
         The event by which the counts are divided.
     table : DataFrame, optional
-        Event table, whose descriptions are read. Default: only the events' names are.
+        Event table with descriptions. Default: events are recognized by their names alone.
 
     Returns
     -------
@@ -220,11 +299,12 @@ def find_aliases(
 
     Notes
     -----
-    An alias counts work that was done, or that was missing, and names no reason. Per cycle these are instructions of a
-    kind (retired branches, loads), micro-ops fetched or dispatched, all cycles without retirement, and events at a
-    constant rate per instruction (:func:`cmlib.rank.leaks.find_proportional`). The first three are found by
-    :func:`cmlib.io.events.kinds`. Cycles without retirement for one reason, such as an empty retire queue, are no
-    alias: the reason is what a ranking looks for. Per instruction, all counts of cycles are aliases.
+    An alias counts work that was done, or work that was not done without a reason for it. If counts are divided by
+    cycles, aliases are instructions of a kind (retired branches, loads), micro-ops fetched or dispatched, all cycles
+    without retirement, and events at a constant rate per instruction (:func:`cmlib.rank.leaks.find_proportional`).
+    :func:`cmlib.io.events.kinds` recognizes the first three. Cycles without retirement for one reason, such as an empty
+    retire queue, are no alias, because a ranking looks for reasons. If counts are divided by instructions, all counts
+    of cycles are aliases.
     """
     if table is None:
         table = pd.DataFrame({"description": []}, dtype=str)
@@ -237,9 +317,11 @@ def find_aliases(
     return rules.dropna().rename("rule")
 
 
-def _without_ticking(runs, target):
-    """The runs without events of constant rate in time, and these events' rates; all runs if the target is per
-    second."""
+def _drop_ticking(runs, target):
+    """Drop events of constant rate in time; return the runs and the rates of these events.
+
+    Nothing is dropped if the target is a rate per second.
+    """
     base = target.event if target == IPC else target.per
     if not base or any(counts.index.name != "time_s" for counts in runs["counts"]):
         return runs, pd.Series(dtype=float)
@@ -257,9 +339,28 @@ def _without_ticking(runs, target):
 
 
 def choose_cycles(url: str, program: str, target: str) -> list[str]:
-    """Choose what to study in the store at `url` by :func:`choose_target`, if that is cycles: a list of programs.
+    """Choose the programs to study by :func:`choose_target`, and check that cycles were counted.
 
-    An UnfitRecordingError for simulated programs, and for another target than IPC.
+    Parameters
+    ----------
+    url : str
+        URL of the store.
+    program : str
+        Names separated by commas, or ``"all"``.
+    target : str
+        Name of the target, or "".
+
+    Returns
+    -------
+    list of str
+        Names of programs.
+
+    Raises
+    ------
+    UnfitRecordingError
+        If the programs are simulated, or the target is not IPC.
+    NothingRecordedError
+        If no program, or not a named one, is recorded.
     """
     names, chosen = choose_target(url, program, target)
     refuse_simulated(url, names, "clusters go with counted cycles.")
@@ -272,12 +373,29 @@ def choose_cycles(url: str, program: str, target: str) -> list[str]:
 
 
 def usable_events(data: Matrix, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series, pd.DataFrame]:
-    """Events of a Matrix (`data`) by which cycles per instruction can be explained: (X, CPI, kinds).
+    """Select the events of a Matrix that could explain cycles per instruction.
 
-    These happen in a tenth of the rows or more, vary, and are not cycles per instruction by definition. X and CPI are
-    a DataFrame and a Series, a row per step or interval; kinds is the DataFrame that :func:`cmlib.io.events.kinds`
-    gives of all events of `data` and the event table `table`. An UnfitRecordingError for fewer than 20 rows, or no such
-    event.
+    These events vary, happen in at least a tenth of the rows, and are not cycles per instruction by definition.
+
+    Parameters
+    ----------
+    data : Matrix
+    table : DataFrame
+        Event table.
+
+    Returns
+    -------
+    X : DataFrame
+        Rates of the selected events, one row per step or interval.
+    cpi : Series
+        Cycles per instruction of the same rows.
+    kinds : DataFrame
+        Kinds of all events of `data`, as :func:`cmlib.io.events.kinds` returns them.
+
+    Raises
+    ------
+    UnfitRecordingError
+        If there are fewer than 20 rows, IPC does not vary, or there is no such event.
     """
     if len(data.X) < FEWEST_INTERVALS:
         raise UnfitRecordingError(f"{len(data.X)} steps are too few; clusters need {FEWEST_INTERVALS}.")
@@ -291,39 +409,65 @@ def usable_events(data: Matrix, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.S
 
 
 def varying(matrices: dict[str, Matrix]) -> dict[str, Matrix]:
-    """Keep the programs whose target varies enough to be explained: a dict from program to Matrix, like `matrices`.
+    """Select the programs with a target that varies enough to be explained.
 
-    An UnfitRecordingError if none does.
+    Parameters
+    ----------
+    matrices : dict of str to Matrix
+        By program.
+
+    Returns
+    -------
+    dict of str to Matrix
+
+    Raises
+    ------
+    UnfitRecordingError
+        If the target varies in none.
     """
-    kept = {name: made for name, made in matrices.items() if made.varies}
-    if not kept:
+    selected = {name: data for name, data in matrices.items() if data.varies}
+    if not selected:
         raise UnfitRecordingError(
-            " ".join(f"{name}: {_describe_steady(made)}" for name, made in matrices.items())
+            " ".join(f"{name}: {_describe_steady(data)}" for name, data in matrices.items())
         )
-    return kept
+    return selected
 
 
-def _describe_steady(made):
-    """Sentence: the target of a Matrix does not vary."""
-    percent = 100 * relative_deviation(made.ipc)
-    without = " without start and exit" if any(made.ends) else ""
+def _describe_steady(data):
+    """Return a sentence that the target of a Matrix does not vary."""
+    percent = 100 * relative_deviation(data.ipc)
+    without = " without start and exit" if any(data.ends) else ""
     return (
-        f"the standard deviation of {made.target.name}{without} is {percent:.1f} % of its mean: it does not vary, and "
+        f"the standard deviation of {data.target.name}{without} is {percent:.1f} % of its mean: it does not vary, and "
         f"no event is ranked. A ranking takes {100 * LEAST_VARIATION:.0f} %."
     )
 
 
 def core_runs(
     url: str, programs: Iterable[str], target: Target = IPC, *, workers: Workers | None = None
-) -> pd.DataFrame:
-    """Cleaned OCOE runs (each event counted all the time) of programs that were recorded so at least twice.
+) -> dict[str, pd.DataFrame]:
+    """Read the OCOE runs (each event counted all the time) of programs that counted the target in two passes or more.
 
-    A set is a plan of events, here "ocoe", which may take several runs; a pass is the number of its repetition. A
-    dict from program to a DataFrame, a row per run, with columns set, pass (int), counts (a DataFrame, a row per
-    interval, a column per event) and seconds (a Series, length of each interval [s]). Programs with the `target` (a
-    :class:`cmlib.experiments.targets.Target`, the rate that is explained) counted in fewer than two passes are left
-    out; of the others all runs are there, also those without it. `programs` are names in the store at `url`,
-    `workers` is a Workers (which processes compute). Gaps are interpolated, nothing else is cleaned.
+    A set is a plan of events, here "ocoe", which may take several runs; a pass is one repetition of it. Gaps in the
+    counts are interpolated; they are not cleaned otherwise.
+
+    Parameters
+    ----------
+    url : str
+        URL of the store.
+    programs : iterable of str
+        Names of programs in it.
+    target : cmlib.experiments.targets.Target, default IPC
+        The rate that is explained.
+    workers : cmlib.parallel.Workers, optional
+        Where the runs are read. Default: one process per processor.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        By program, one row per run, including runs without the target: set, pass (int), counts (DataFrame, one row per
+        interval, one column per event) and seconds (Series, length of each interval [s]). Programs with fewer than two
+        passes are left out.
     """
     runs = store.runs(url).query("set == 'ocoe'")
     passes = runs[target.counted_in(runs)].groupby("program")["pass"].nunique()
@@ -331,22 +475,27 @@ def core_runs(
     return {name: clean(name) for name in programs if passes.get(name, 0) > 1}
 
 
-def _in_time(runs, target, per):
-    """Matrix of the intervals of runs that count the most events; of several measured runs, the last is the
-    hold-out."""
-    runs, counted = _runs_of_most_events(runs)
+def _join_intervals(runs, target, per):
+    """Make the Matrix of the intervals of the runs that count the most events.
+
+    The last of several measured runs is held out.
+    """
+    runs, counted = _select_most_events(runs)
     n_studied = max(1, len(runs) - 1)
     n_intervals = sum(map(len, runs["counts"].iloc[:n_studied]))
     most_rows = _MOST_RUNS if _are_totals(runs) else _MOST_ROWS
-    per_row = math.ceil(n_intervals / most_rows)
-    tables = [_rows(run.counts[counted], run.seconds, target, per, per_row) for run in runs.itertuples()]
+    intervals_per_row = math.ceil(n_intervals / most_rows)
+    tables = [
+        _compute_rates(run.counts[counted], run.seconds, target, per, intervals_per_row)
+        for run in runs.itertuples()
+    ]
     cut = [(0, 0)] * len(tables)  # rows at the start and at the end of each run
     if target == IPC and not _are_totals(runs):
         cut = [find_start_and_exit(y) for _, y in tables]
     tables = [_cut_ends(X, y, *rows) for (X, y), rows in zip(tables, cut, strict=True)]
-    X, y = _one_after_another(tables[:n_studied])
+    X, y = _join_in_time(tables[:n_studied])
     holdout = tables[n_studied] if len(tables) > n_studied else None
-    _refuse_seldom(y, target, len(runs["counts"].iloc[0]))
+    _refuse_rare_target(y, target, len(runs["counts"].iloc[0]))
     if X.empty:
         raise UnfitRecordingError(
             f"{target.name} has no other event beside it that could explain it: record others together with it."
@@ -355,22 +504,25 @@ def _in_time(runs, target, per):
     return Matrix(X, y, holdout, target, ends=n_left_out)
 
 
-def _runs_of_most_events(runs):
-    """The runs that count the most events, and these (list); of simulated runs, which are all equal, the first."""
-    counted = [tuple(run.columns[run.notna().any()]) for run in runs["counts"]]
-    most = max(counted, key=len)
-    runs = runs[[events == most for events in counted]]
-    if INSTRUCTIONS in most:
+def _select_most_events(runs):
+    """Select the runs that count the most events; return them and these events (list).
+
+    Only the first of simulated runs is selected, because they are all equal.
+    """
+    events_by_run = [tuple(run.columns[run.notna().any()]) for run in runs["counts"]]
+    most_events = max(events_by_run, key=len)
+    runs = runs[[events == most_events for events in events_by_run]]
+    if INSTRUCTIONS in most_events:
         runs = runs.head(1)
-    return runs, list(most)
+    return runs, list(most_events)
 
 
 def _cut_ends(X, y, n_start, n_exit):
-    """(X, y) of a run without its first `n_start` and its last `n_exit` rows."""
+    """Return (X, y) of a run without its first `n_start` and its last `n_exit` rows."""
     return X.iloc[n_start : len(X) - n_exit], y.iloc[n_start : len(y) - n_exit]
 
 
-def _refuse_seldom(y, target, n_intervals):
+def _refuse_rare_target(y, target, n_intervals):
     """Raise an error if the target happened in too few rows of `y` for a model."""
     happened = int((y > 0).sum())
     if happened < FEWEST_INTERVALS:
@@ -381,68 +533,120 @@ def _refuse_seldom(y, target, n_intervals):
 
 
 def _are_totals(runs):
-    """True if all runs are totals of whole runs."""
+    """Return True if all runs are totals of whole runs."""
     return all(counts.index.name == "run" for counts in runs["counts"])
 
 
-def _one_after_another(rows):
-    """Join (X, y) of several runs to one pair, with the times of each run after those of the run before."""
-    starts = np.cumsum([0.0, *(y.index[-1] if len(y) else 0.0 for _, y in rows[:-1])])
-    tables = (zip(parts, starts, strict=True) for parts in zip(*rows, strict=True))
-    return tuple(pd.concat([part.set_axis(part.index + start) for part, start in table]) for table in tables)
+def _join_in_time(tables):
+    """Join (X, y) of several runs to one pair, in which the times of each run follow those of the run before."""
+    start = 0.0
+    X_parts = []
+    y_parts = []
+    for X, y in tables:
+        X_parts.append(X.set_axis(X.index + start))
+        y_parts.append(y.set_axis(y.index + start))
+        if len(y):
+            start += y.index[-1]
+    return pd.concat(X_parts), pd.concat(y_parts)
 
 
-def _rows(counts, seconds, target, per, n):
-    """(X, y) of a run: rates of events and the target, `n` intervals a row; rows without a divisor are left out."""
-    bundle = np.arange(len(counts)) // n
-    ends = pd.Index(counts.index.to_series().groupby(bundle).max(), name=counts.index.name)
-    counts = counts.groupby(bundle).sum().set_axis(ends)
-    seconds = seconds.groupby(bundle).sum().set_axis(counts.index)
-    base, divisor = (counts[event] if event else seconds for event in (per, target.per))
-    happened = (base > 0) & (divisor > 0) & ((target != IPC) | (counts[target.event] > 0))
+def _compute_rates(counts, seconds, target, per, n):
+    """Return (X, y) of a run, rates of events and the target, with `n` intervals per row.
+
+    Rows with a divisor of 0 are left out, and if the target is IPC, also rows without instructions.
+    """
+    row = np.arange(len(counts)) // n
+    ends = pd.Index(counts.index.to_series().groupby(row).max(), name=counts.index.name)
+    counts = counts.groupby(row).sum().set_axis(ends)
+    seconds = seconds.groupby(row).sum().set_axis(counts.index)
+    divisor_of_events = counts[per] if per else seconds
+    divisor_of_target = counts[target.per] if target.per else seconds
+    usable = (divisor_of_events > 0) & (divisor_of_target > 0)
+    if target == IPC:
+        usable &= counts[target.event] > 0
     explaining = [event for event in counts if not target.leaks_target(event)]
-    X = target.factor * counts[explaining].div(base, axis=0)
-    X, y = X[happened], (target.factor * counts[target.event] / divisor)[happened]
-    return X, y.rename("ipc" if target == IPC else target.name)
+    X = target.factor * counts[explaining].div(divisor_of_events, axis=0)
+    y = target.factor * counts[target.event] / divisor_of_target
+    return X[usable], y[usable].rename("ipc" if target == IPC else target.name)
 
 
-_STEPS = 4  # in which all events are dropped, at least
+_FEWEST_STEPS = 4  # in which all events are dropped
 
 
 def refine(data: Matrix, *, step: int = 10, test_share: float = 0.2, seed: int = 0) -> Refinement:
-    """Refine the events of a Matrix: fit a model, drop the least important events, and fit again; a Refinement.
+    """Refine the events of a Matrix: fit a model, drop the least important events, and fit again.
 
-    It is :func:`cmlib.rank.refine` (event importance refinement) of the Matrix `data`, with its hold-out. `step`
-    events are dropped at a time, but at most a quarter of all; the share `test_share` (0-1) of the rows is for
-    tests; `seed` is that of models and folds. The Refinement has history (DataFrame, a row per model: errors by
-    number of events), chosen (row of the best), model and importances (Series by event, percent). All but the model
-    is read from the cache if another notebook has computed it. Errors of IPC are relative (Eq. 14); those of
-    another rate, which may be 0, are in percent of its mean. An UnfitRecordingError if there are fewer than 20
-    rows, or the target varies by less than 2 %.
+    It is :func:`cmlib.rank.refine` (event importance refinement) of the Matrix with its hold-out. Everything except the
+    model is read from the cache if another notebook has computed it.
+
+    Parameters
+    ----------
+    data : Matrix
+    step : int, default 10
+        Number of events that are dropped at a time, but at most a quarter of all.
+    test_share : float, default 0.2
+        Share of the rows that is used for tests (0-1).
+    seed : int, default 0
+        Seed of models and folds.
+
+    Returns
+    -------
+    cmlib.rank.refinement.Refinement
+        ``history`` (DataFrame, one row per model: errors by number of events), ``chosen`` (row of the best model),
+        ``model``, ``importances`` (Series by event [%]) and more. Errors of IPC are relative (CounterMiner, Eq. 14);
+        errors of another rate, which may be 0, are in percent of its mean.
+
+    Raises
+    ------
+    UnfitRecordingError
+        If there are fewer than 20 rows, or the target varies by less than 2 %.
     """
     if not data.varies:
         raise UnfitRecordingError(_describe_steady(data))
-    step = min(step, max(1, data.X.shape[1] // _STEPS))
+    step = min(step, max(1, data.X.shape[1] // _FEWEST_STEPS))
     options = {"step": step, "test_share": test_share, "seed": seed}
 
     def compute():
         error = None if data.target == IPC else data.error
-        of_target = {"leaks_target": data.target.leaks_target, "error": error}
-        refined = rank.refine(data.X, data.ipc, holdout=data.holdout, **options, **of_target)
-        return {
-            "history": refined.history,
-            "nested": refined.nested,
-            "baselines": refined.baselines.to_frame(),
-            "chosen": pd.DataFrame({"step": [refined.chosen], "one_event": [refined.one_event]}),
-            "rankings": pd.DataFrame({str(step): ranking for step, ranking in enumerate(refined.rankings)}),
-        }
+        refined = rank.refine(
+            data.X,
+            data.ipc,
+            holdout=data.holdout,
+            leaks_target=data.target.leaks_target,
+            error=error,
+            **options,
+        )
+        return _tabulate_refinement(refined)
 
     inputs = ("refinement", data.target.name, options, data.X, data.ipc, *(data.holdout or ()))
-    computed = cached(inputs, compute)
-    columns = [column.dropna().sort_index() for _, column in computed["rankings"].items()]
-    rankings = [column.sort_values(ascending=False, kind="stable").rename("importance") for column in columns]
-    chosen, baselines = int(computed["chosen"].at[0, "step"]), computed["baselines"]["error"]
-    model = regressor(seed=seed).fit(data.X[sorted(rankings[chosen].index)], data.ipc)
-    history, nested = computed["history"], computed["nested"]
-    one_event = computed["chosen"].at[0, "one_event"]
-    return rank.Refinement(history, nested, baselines, chosen, model, rankings[chosen], rankings, one_event)
+    return _refit_chosen(data, cached(inputs, compute), seed)
+
+
+def _tabulate_refinement(refined):
+    """Return a Refinement without its model as a dict of DataFrames, which can be cached."""
+    return {
+        "history": refined.history,
+        "nested": refined.nested,
+        "baselines": refined.baselines.to_frame(),
+        "chosen": pd.DataFrame({"step": [refined.chosen], "one_event": [refined.one_event]}),
+        "rankings": pd.DataFrame({str(step): ranking for step, ranking in enumerate(refined.rankings)}),
+    }
+
+
+def _refit_chosen(data, tables, seed):
+    """Return the Refinement of the `tables` of :func:`_tabulate_refinement`, with its chosen model fitted again."""
+    rankings = []
+    for _, column in tables["rankings"].items():
+        ranking = column.dropna().sort_index().sort_values(ascending=False, kind="stable")
+        rankings.append(ranking.rename("importance"))
+    chosen = int(tables["chosen"].at[0, "step"])
+    return rank.Refinement(
+        history=tables["history"],
+        nested=tables["nested"],
+        baselines=tables["baselines"]["error"],
+        chosen=chosen,
+        model=regressor(seed=seed).fit(data.X[sorted(rankings[chosen].index)], data.ipc),
+        importances=rankings[chosen],
+        rankings=rankings,
+        one_event=tables["chosen"].at[0, "one_event"],
+    )

@@ -1,9 +1,9 @@
 """Read counts from recordings that others published: from the package, a folder or the cache, without the store.
 
 A set is a group of such files under one name, as ``cmlib fetch`` downloads it, such as "cloudsuite".
-:func:`counts_of` gives the counts and running shares of a file's runs (DataFrames, a row per interval),
-:func:`cloudsuite` a dict of :class:`PublishedMatrix`, :func:`shorten_event` a name for the labels of a figure. A file
-that is not here is left out; a NothingRecordedError for a program that is not listed.
+:func:`counts_of` reads the counts and running shares of a file's runs, :func:`cloudsuite` reads the whole set, and
+:func:`shorten_event` abbreviates an event for the labels of a figure. Files that are not here are left out.
+NothingRecordedError for a program that is not listed.
 """
 
 from __future__ import annotations
@@ -48,11 +48,19 @@ _ACRONYMS = {"avx", "fp", "fpu", "l1d", "l1i", "l2", "llc", "mmx", "sse", "sse2"
 
 @dataclass(frozen=True)
 class PublishedMatrix:
-    """All runs of a program on a processor in one matrix, a row for one or several neighbouring intervals.
+    """All runs of a program on a processor in one matrix, one row for one or several neighboring intervals.
 
-    `X` has events per instruction, without those that count instructions or cycles by their names, which contain
-    IPC; `ipc` is a Series; `counts` has the counts of all events and the column seconds [s]; `runs` is the number
-    of runs.
+    Attributes
+    ----------
+    X : DataFrame
+        Events per instruction, without events that count instructions or cycles by their names, because these contain
+        IPC.
+    ipc : Series
+        Instructions per cycle.
+    counts : DataFrame
+        Counts of all events, and the column seconds [s].
+    runs : int
+        Number of runs.
     """
 
     X: pd.DataFrame
@@ -67,27 +75,59 @@ class PublishedMatrix:
 
     @property
     def fold(self):
-        """Number (0-3) of each row's fold, an array: twelve blocks of neighbouring rows in four folds."""
+        """Number (0-3) of each row's fold, an array: twelve blocks of neighboring rows in four folds."""
         return rank.blocks(self.X.index, _BLOCKS) % _FOLDS
 
 
 def counts_of(name: str) -> list[tuple[pd.DataFrame, pd.DataFrame]]:
-    """List of (counts, running) of the runs in a published file, with cmlib's names of events; empty if it is not here.
+    """Read the counts and running shares of the runs in a published file.
 
-    `name` is the file's, with its folder, as :func:`files_like` lists it. Both are DataFrames, a row per interval, a
-    column per event; running shares are 0 to 1. A PublicError for a name that is not listed.
+    Parameters
+    ----------
+    name : str
+        Name of the file with its folder, as :func:`files_like` lists it.
+
+    Returns
+    -------
+    list of (DataFrame, DataFrame)
+        Counts and running shares (0-1) of each run, one row per interval, one column per event, with cmlib's names of
+        events. Empty if the file is not here.
+
+    Raises
+    ------
+    PublicError
+        If the name is not listed.
     """
-    if (content := public.read(name)) is None:
+    content = public.read(name)
+    if content is None:
         return []
-    runs = perf.read_runs(content.decode("latin-1"))
-    return [tuple(table.rename(columns=_names(tuple(table))) for table in run) for run in runs]
+    runs = []
+    for counts, running in perf.read_runs(content.decode("latin-1")):
+        columns = _translate_events(tuple(counts))
+        runs.append((counts.rename(columns=columns), running.rename(columns=columns)))
+    return runs
 
 
 def files_like(set_name: str, pattern: str) -> pd.DataFrame:
-    """Files of the published set `set_name` whose names match `pattern`, a regular expression, as a whole: a DataFrame.
+    """List the files of a published set with names that match a pattern, whether or not they are here.
 
-    It has a row per file: file (name with its folder), and a column for each named group of the pattern; empty and
-    without columns if none matches. A file may be listed that is not here. A PublicError for an unknown set.
+    Parameters
+    ----------
+    set_name : str
+        Name of the set.
+    pattern : str
+        Regular expression, which must match the whole name without its folder.
+
+    Returns
+    -------
+    DataFrame
+        One row per file: file (name with its folder), and a column for each named group of the pattern. Empty and
+        without columns if no name matches.
+
+    Raises
+    ------
+    PublicError
+        If the set is unknown.
     """
     listed = public.files(set_name)["file"]
     matches = {name: re.fullmatch(pattern, name.rpartition("/")[2]) for name in listed}
@@ -95,7 +135,18 @@ def files_like(set_name: str, pattern: str) -> pd.DataFrame:
 
 
 def how_to_get(set_name: str) -> str:
-    """A sentence (Markdown) on how to get a published set (`set_name`) that is not here."""
+    """Write how to get a published set that is not here.
+
+    Parameters
+    ----------
+    set_name : str
+        Name of the set.
+
+    Returns
+    -------
+    str
+        Sentences in Markdown.
+    """
     return (
         f"Not shown: the recordings `{set_name}` are not here. {command_code('cmlib', 'fetch', set_name)} has them, or "
         "CMLIB_PUBLIC names a folder with them; then run this notebook again."
@@ -105,9 +156,9 @@ def how_to_get(set_name: str) -> str:
 def pooled(runs):
     """Join the counts of several runs of a program to a PublishedMatrix.
 
-    `runs` are DataFrames of counts, a row per interval [index: its end, s], a column per event, instructions and
-    cycles among them. Rows in which either is 0 or any count is NaN are left out. Of more than 500 rows,
-    neighbouring ones are added up.
+    `runs` are DataFrames of counts, one row per interval [index: its end, s], one column per event, instructions and
+    cycles among them. Rows in which either is 0 or any count is NaN are left out. If there are more than 500 rows,
+    neighboring ones are added up.
     """
     timed = [counts.assign(seconds=interval_lengths(counts)) for counts in runs]
     counts = pd.concat(timed).reset_index(drop=True).dropna()
@@ -120,26 +171,51 @@ def pooled(runs):
 
 
 def cloudsuite(program: str = "all") -> dict[tuple[str, str], PublishedMatrix]:
-    """Read CloudSuite's published recordings: a dict from (program, processor) to a PublishedMatrix.
+    """Read CloudSuite's published recordings.
 
-    `program` is "all" or names separated by commas; a NothingRecordedError for a name that is none of CloudSuite's
-    programs, a ValueError if there is no name. Runs of one interval are left out; empty if none of the files is
-    here.
+    Parameters
+    ----------
+    program : str, default "all"
+        Names of programs separated by commas, or ``"all"``.
+
+    Returns
+    -------
+    dict of (str, str) to PublishedMatrix
+        By program and processor. Runs of one interval are left out; empty if none of the files is here.
+
+    Raises
+    ------
+    NothingRecordedError
+        If a name is not one of CloudSuite's programs.
+    ValueError
+        If there is no name.
     """
     files = files_like("cloudsuite", r"(?P<processor>.+)\.(?P<program>\w+)\.csv")
     todo = "The notebooks on CloudSuite are about recordings that others have published."
     wanted = resolve_names(program, sorted(set(files["program"])), about="CloudSuite's programs", todo=todo)
-    rows = {}
-    for row in files[files["program"].isin(wanted)].sort_values(["program", "processor"]).itertuples():
-        if runs := [counts for counts, _ in counts_of(row.file) if len(counts) > 1]:
-            rows[row.program, row.processor] = pooled(runs)
-            counted = tuple(event for counts in runs for event in counts)
-            note_read(Provenance(OTHERS_HARDWARE, (row.program,), counted, "cloudsuite"))
-    return rows
+    matrices = {}
+    for file in files[files["program"].isin(wanted)].sort_values(["program", "processor"]).itertuples():
+        runs = [counts for counts, _ in counts_of(file.file) if len(counts) > 1]
+        if runs:
+            matrices[file.program, file.processor] = pooled(runs)
+            events_counted = tuple(event for counts in runs for event in counts)
+            note_read(Provenance(OTHERS_HARDWARE, (file.program,), events_counted, "cloudsuite"))
+    return matrices
 
 
 def shorten_event(event: str) -> str:
-    """Abbreviate an event of CloudSuite's recordings: "L1-dcache-load-misses" becomes "L1D load misses"."""
+    """Abbreviate an event of CloudSuite's recordings.
+
+    Parameters
+    ----------
+    event : str
+        Such as ``"L1-dcache-load-misses"``.
+
+    Returns
+    -------
+    str
+        Such as ``"L1D load misses"``.
+    """
     for pattern, short in _SHORT_NAMES.items():
         event = re.sub(pattern, short, event)
     words = event.lower().split()
@@ -147,6 +223,6 @@ def shorten_event(event: str) -> str:
 
 
 @functools.cache
-def _names(written):
-    """Dict from the names in a file to cmlib's."""
-    return events.translate(written, unknown_machine())
+def _translate_events(names):
+    """Translate the names of events in a file (tuple) to cmlib's names: a dict."""
+    return events.translate(names, unknown_machine())

@@ -1,6 +1,6 @@
 """Compare quantities of two recordings by the ratios of their geometric means, with confidence intervals.
 
-:func:`compare_ratios` takes two tables, one row per part of a recording, and gives one dict per quantity.
+:func:`compare_ratios` takes two tables, one row per part of a recording, and returns one dict per quantity.
 """
 
 import numpy as np

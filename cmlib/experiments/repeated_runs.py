@@ -1,8 +1,8 @@
 """Compare the totals of repeated runs of two builds, which were recorded by some other tool.
 
 Each row of such a recording is one whole run of a program. :func:`compare_repeated_runs` takes the recorded programs
-of both files, and gives a dict: for each program, which of time and counts changed. Runs of one build may differ from
-each other in a way that only more recordings show; use `cmlib compare OLD NEW` where the programs can be run.
+of both files, and returns for each program whether its time and its counts changed. Runs of one build may differ from
+each other in a way that only more recordings show; use `cmlib compare OLD NEW` if the programs can be run.
 """
 
 import numpy as np
@@ -38,8 +38,8 @@ def compare_repeated_runs(old, new, *, smallest=0.25):
         program is a dict of ``name``, ``runs`` (numbers of old and new runs), ``verdict`` and ``totals`` (rows as of
         :func:`cmlib.experiments.ratio_tables.compare_ratios`, elapsed time first). The verdict is ``slower`` or
         ``faster`` by elapsed time; ``counts differ`` if only counts changed; ``no change``; ``inconclusive`` if an
-        interval contains both no change and a relevant one; or ``not comparable`` for fewer than three runs. That on
-        all programs is the most important one of theirs.
+        interval contains both no change and a relevant one; or ``not comparable`` for fewer than three runs. The
+        verdict on all programs is the most important one of their verdicts.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def compare_repeated_runs(old, new, *, smallest=0.25):
 
 
 def _compare_program(name, old, new, smallest):
-    """Compare the runs of one program; a dict."""
+    """Compare the runs of one program, and return its entry (dict) in the result."""
     tables = [_tabulate_runs(recording) for recording in (old, new)]
     runs = {"old": len(tables[0]), "new": len(tables[1])}
     if min(runs.values()) < FEWEST_RUNS:

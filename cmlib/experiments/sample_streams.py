@@ -1,9 +1,9 @@
-"""Load streams of cumulative counts, sampled by cmlib or published, by case: a program with its input, such as "gcc-1".
+"""Load streams of cumulative counts, sampled by cmlib or published.
 
-A stream has a row per sample, taken whenever the timing event (the first column) has happened a fixed number of
-times, and a column per event: how often it has happened since the start. :func:`load_streams` gives a dict from case
-to such a DataFrame. A NothingRecordedError if nothing is recorded, an UnfitRecordingError if there are fewer than
-ten samples, a ValueError for an unknown case.
+A stream is a DataFrame of one case: a program with its input, such as "gcc-1". It has one row per sample, which was
+taken whenever the timing event (the first column) had happened a fixed number of times, and one column per event: how
+often it had happened since the start. :func:`load_streams` returns a dict from case to stream. NothingRecordedError if
+nothing is recorded, UnfitRecordingError if there are fewer than ten samples, ValueError for an unknown case.
 """
 
 import pandas as pd
@@ -31,15 +31,31 @@ _FEWEST = 10  # samples that the longest stream must have
 
 
 def load_samples(wanted: str = "all", *, program: str = "all", kind: str = "auto") -> dict[str, pd.DataFrame]:
-    """Dict from case to cumulative counts (DataFrame) that cmlib sampled, the timing event first.
+    """Load the streams that cmlib sampled.
 
-    `wanted` is cases separated by commas, or "all" of those of `program` (names separated by commas, or "all"). `kind`
-    is "hardware" or "software" (events), or "auto": hardware if there are any, else software; ``attrs["kind"]`` of each
-    frame says which. A ValueError for an unknown case; a NothingRecordedError for an unknown program, or if nothing is
-    recorded.
+    Parameters
+    ----------
+    wanted : str, default "all"
+        Cases separated by commas, or ``"all"`` for all cases of `program`.
+    program : str, default "all"
+        Names of programs separated by commas, or ``"all"``.
+    kind : {"auto", "hardware", "software"}, default "auto"
+        Kind of events; "auto" takes hardware events if there are any, else software events.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        Cumulative counts by case, the timing event first; ``attrs["kind"]`` of each frame is the kind of its events.
+
+    Raises
+    ------
+    ValueError
+        If a case is unknown.
+    NothingRecordedError
+        If a program is unknown, or nothing is recorded.
     """
     recorded = find_streams(None, kind).drop_duplicates("name").set_index("name", drop=False)
-    names = _cases_of(program, recorded.index) if wanted == "all" else split_names(wanted)
+    names = _list_cases(program, recorded.index) if wanted == "all" else split_names(wanted)
     for name in names:
         if name not in recorded.index:
             raise InputError(f"there is no sample stream {name!r}; there are {', '.join(recorded.index)}.")
@@ -52,7 +68,17 @@ def load_samples(wanted: str = "all", *, program: str = "all", kind: str = "auto
 
 
 def provenance_of_samples(counted: dict[str, pd.DataFrame]) -> Provenance:
-    """Return the provenance of streams of :func:`load_samples`, a dict from case to cumulative counts."""
+    """Return the provenance of streams that cmlib sampled.
+
+    Parameters
+    ----------
+    counted : dict of str to DataFrame
+        Result of :func:`load_samples`, not empty.
+
+    Returns
+    -------
+    cmlib.io.provenance.Provenance
+    """
     kinds = {"hardware": OWN_HARDWARE, "software": SOFTWARE_EVENTS}
     kind = next(iter(counted.values())).attrs["kind"]
     return Provenance(kinds[kind], tuple(counted), _events_of(counted))
@@ -64,14 +90,28 @@ def _events_of(counted):
 
 
 def load_suite(name: str, event: str, wanted: str = "all", *, folder: str = "") -> dict[str, pd.DataFrame]:
-    """Load the streams of a published suite, one per case.
+    """Load the streams of a published suite, one per case: its first run that counted the event.
 
-    Returns a dict from case to cumulative counts (DataFrame). The stream of a case is its first run that counted the
-    event.
+    Parameters
+    ----------
+    name : str
+        Name of the suite, such as ``"spec-llc"``.
+    event : str
+        Name of the event that is required.
+    wanted : str, default "all"
+        Cases separated by commas, or ``"all"``.
+    folder : str, optional
+        Folder with the files. Default: that of ``cmlib fetch``.
 
-    `name` is that of the suite, such as "spec-llc", `event` the event that is required, `wanted` "all" or cases
-    separated by commas; `folder` holds the files, by default where ``cmlib fetch`` puts them. Cases without such a run
-    of three samples or more are left out. A NothingRecordedError for an unknown case.
+    Returns
+    -------
+    dict of str to DataFrame
+        Cumulative counts by case. Cases without a run of three samples or more that counted the event are left out.
+
+    Raises
+    ------
+    NothingRecordedError
+        If a case is unknown.
     """
     runs = streams.find_runs(name, folder)
     todo = f"{command_code('cmlib', 'fetch', name)} has the set, or CMLIB_PUBLIC names a folder with it."
@@ -94,23 +134,47 @@ def _provenance_of_suite(counted, name):
 def load_streams(
     suite: str, event: str = "", cases: str = "all", *, folder: str = "", program: str = "all"
 ) -> tuple[dict[str, pd.DataFrame], Provenance]:
-    """Load a published suite's streams, or those that cmlib sampled if the suite is not here or `program` is given.
+    """Load the streams of a published suite, or, if it is not here or `program` is given, those that cmlib sampled.
 
-    `suite` is a suite's name, or "samples" for cmlib's; `event` that which is compressed (by default the suite's,
-    of `EVENTS`), `cases` "all" or cases separated by commas; `program` "all" or names of sampled programs; `folder`
-    holds the suite's files. Returns a dict from case to cumulative counts (DataFrame), whose first columns are the
-    timing event and `event`; and the :class:`cmlib.io.provenance.Provenance` of them. An UnfitRecordingError if no
-    stream has ten samples; errors of :func:`load_samples` (ValueError, NothingRecordedError).
+    Parameters
+    ----------
+    suite : str
+        Name of the suite, or ``"samples"`` for the streams that cmlib sampled.
+    event : str, optional
+        Name of the event that is compressed. Default: that of the suite in `EVENTS`.
+    cases : str, default "all"
+        Cases separated by commas, or ``"all"``.
+    folder : str, optional
+        Folder with the suite's files. Default: that of ``cmlib fetch``.
+    program : str, default "all"
+        Names of sampled programs separated by commas, or ``"all"``.
+
+    Returns
+    -------
+    streams : dict of str to DataFrame
+        Cumulative counts by case; the first columns are the timing event and `event`.
+    provenance : cmlib.io.provenance.Provenance
+        Provenance of the counts.
+
+    Raises
+    ------
+    UnfitRecordingError
+        If no stream has ten samples.
+    ValueError
+        If a case of cmlib's streams is unknown.
+    NothingRecordedError
+        If a case of the suite or a program is unknown, or nothing is recorded.
     """
-    event, of_suite = event or EVENTS.get(suite, ""), suite != "samples" and program == "all"
-    totals = load_suite(suite, event, cases, folder=folder) if of_suite else {}
+    event = event or EVENTS.get(suite, "")
+    wants_suite = suite != "samples" and program == "all"
+    totals = load_suite(suite, event, cases, folder=folder) if wants_suite else {}
     if totals:
         provenance = _provenance_of_suite(totals, suite)
     else:
-        if of_suite:
-            have = command_code("cmlib", "fetch", suite)
-            print(f"Not shown: {suite}; {have} has it. Here are kernel events instead.")
-        totals = load_samples("all" if of_suite else cases, program=program)
+        if wants_suite:
+            fetch = command_code("cmlib", "fetch", suite)
+            print(f"Not shown: {suite}; {fetch} has it. Here are kernel events instead.")
+        totals = load_samples("all" if wants_suite else cases, program=program)
         provenance = provenance_of_samples(totals)
     longest = max(map(len, totals.values()))
     if longest < _FEWEST:
@@ -118,14 +182,17 @@ def load_streams(
             f"{', '.join(totals)}: at most {longest} samples, and lines take {_FEWEST}. Record a longer run, or with a "
             "shorter --period; only the command's own process is sampled, not its children."
         )
-    return {
-        name: counts[sorted(counts, key=lambda column: (column != counts.columns[0], column != event))]
-        for name, counts in totals.items()
-    }, provenance
+    return {name: _put_first(counts, event) for name, counts in totals.items()}, provenance
 
 
-def _cases_of(wanted, cases):
-    """List of the cases of some programs: ``gcc`` has ``gcc-1``, ``gcc-2`` and so on."""
+def _put_first(counts, event):
+    """Return a stream with an event right after the timing event, or unchanged if it has no such event."""
+    timing = counts.columns[0]
+    return counts[sorted(counts, key=lambda column: (column != timing, column != event))]
+
+
+def _list_cases(wanted, cases):
+    """List the cases of some programs: ``gcc`` has ``gcc-1``, ``gcc-2`` and so on."""
     programs = cases.str.replace(r"-\d+$", "", regex=True)
     todo = "Its samples: `cmlib record NAME --samples -- COMMAND`"
     chosen = resolve_names(wanted, programs.unique(), about="the programs that were sampled", todo=todo)

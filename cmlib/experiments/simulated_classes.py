@@ -40,9 +40,9 @@ def shipped_tree():
 
 
 def rates_of_one_run(counts):
-    """Return the rates of misses and mispredictions per 1,000 estimated cycles, one row for each row of `counts`.
+    """Compute the rates of misses and mispredictions per 1,000 estimated cycles, one row for each row of `counts`.
 
-    `counts` is a DataFrame of Callgrind's events of a simulation with two cache levels. A KeyError if one is missing.
+    `counts` is a DataFrame of Callgrind's events of a simulation with two cache levels. KeyError if one is missing.
     """
     events = simulated_events()
     counts = simulated_counts(counts[events.index], events["weight"])

@@ -106,13 +106,15 @@ def find_saved_misses(profile: SimulatedProfile) -> list[dict]:
     Returns
     -------
     list of dict
-        One entry for last-level data misses and one for data misses of any level; misses that cost nothing have none.
+        One entry for last-level data misses and one for data misses of any level; misses that cost nothing have no
+        entry.
         Keys: ``without`` (name of the misses) and ``percent`` [% of the estimated cycles]; ``event`` and ``reason`` are
         empty, ``low`` and ``high`` are None.
     """
     shares = added_shares(profile.counts.sum().to_frame().T, simulated_events()["weight"]).iloc[0]
-    last, first = (100 * shares[f"{level}-level data misses"] for level in ("last", "first"))
-    saved = {"last-level data misses": last, "data misses of any level": last + first}
+    last_level = 100 * shares["last-level data misses"]
+    first_level = 100 * shares["first-level data misses"]
+    saved = {"last-level data misses": last_level, "data misses of any level": last_level + first_level}
     unknown = {"event": "", "low": None, "high": None, "reason": ""}
     return [{"without": name, "percent": percent} | unknown for name, percent in saved.items() if percent]
 
@@ -123,7 +125,7 @@ def advise(answer: dict, profile: SimulatedProfile) -> list[dict]:
     Parameters
     ----------
     answer : dict
-        Of :func:`cmlib.experiments.diagnosis.answer_simulated`.
+        Result of :func:`cmlib.experiments.diagnosis.answer_simulated`.
     profile : cmlib.experiments.diagnosis.SimulatedProfile
 
     Returns

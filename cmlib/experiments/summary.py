@@ -1,7 +1,7 @@
 """Summarize a program's runs with their metadata, for the command line and the pages.
 
-:func:`summarize_runs` takes the counts and metadata of the runs and returns a dict that says what limits the program.
-What the recording does not contain is None in it. There must be at least one run, which is not checked.
+:func:`summarize_runs` takes the counts and metadata of the runs, and returns a dict that says what limits the program.
+Its values are None where the recording contains no data for them. There must be at least one run; this is not checked.
 """
 
 from __future__ import annotations
@@ -31,29 +31,31 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
     metas : sequence of dict
         Metadata of each run.
     runs : sequence of (DataFrame, DataFrame)
-        Counts and running shares (0 to 1) of each run, a row per interval [index: its end, s], a column per event.
+        Counts and running shares (0 to 1) of each run, one row per interval [index: its end, s], one column per event.
     machines : sequence of dict, default ()
-        Metadata of the machines; by default that in the first run's metadata.
+        Metadata of the machines. Default: the machine in the first run's metadata.
     processor : str, optional
-        Name of the processor, such as ``amd_zen5``. By default found by the machine, or else by the names of the
-        events.
+        Name of the processor, such as ``amd_zen5``. Default: found by the machine, or else by the names of the events.
 
     Returns
     -------
     dict
-        As :func:`cmlib.topdown.summarize` returns it: name, processor, ``first`` (what is said first, and what to try),
+        As :func:`cmlib.topdown.summarize` returns it: name, processor, ``first`` (the headline and the advice),
         ``levels`` (dict of rates and clock), ``limited_by`` (category of lost slots, or None), ``account`` (dict of
         bounds by category [%], or None), ``misses``, ``phases``, ``remarks`` and more; docs/summary.md has all keys.
     """
-    runs, doubts = _without_doubtful(metas, runs)
-    first, names = metas[0], list(dict.fromkeys(event for counts, _ in runs for event in counts))
-    known = [machine for machine in machines if machine] or [first.get("machine", {})]
-    groups = (machine.get("metric_group") for machine in known)
-    metric_group = next(filter(None, groups), "")
-    known = [processors.machine_with(processor)] if processor else known
-    spelled = [*names, *first.get("names", {})]
-    core = events.core_pmu(spelled)
-    processor = _adding_up(events.find_processor(known, spelled, core), known, spelled, runs)
+    runs, doubts = _drop_doubtful(metas, runs)
+    first = metas[0]
+    machines = [machine for machine in machines if machine] or [first.get("machine", {})]
+    metric_groups = (machine.get("metric_group") for machine in machines)
+    metric_group = next(filter(None, metric_groups), "")
+    if processor:
+        machines = [processors.machine_with(processor)]
+    counted_names = list(dict.fromkeys(event for counts, _ in runs for event in counts))
+    event_names = [*counted_names, *first.get("names", {})]
+    core = events.core_pmu(event_names)
+    processor = events.find_processor(machines, event_names, core)
+    processor = _choose_fitting(processor, machines, event_names, runs)
     answer = topdown.summarize(
         name,
         runs,
@@ -69,12 +71,18 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
         user_s=_median_seconds(metas, "user_s"),
         system_s=_median_seconds(metas, "system_s"),
     )
-    alike = () if any(map(events.processor_of, known)) else events.recognise(spelled).tables
-    if processor in alike and len(alike) > 1:
-        answer["processors_alike"] = sorted({*alike} - {processor})
-        if len({read_costs(name).width for name in alike}) > 1:
-            answer["slots_a_cycle"] = None
+    if not any(map(events.processor_of, machines)):
+        _note_alternatives(answer, processor, events.recognise(event_names).tables)
     return answer
+
+
+def _note_alternatives(answer, processor, recognized):
+    """Add to an answer (dict) that the names of the events fit several processors, `recognized`, equally well."""
+    if processor not in recognized or len(recognized) < 2:
+        return
+    answer["processors_alike"] = sorted({*recognized} - {processor})
+    if len({read_costs(name).width for name in recognized}) > 1:
+        answer["slots_a_cycle"] = None
 
 
 def summarize_recordings(name: str, recordings: Sequence[Recording], *, processor: str | None = None) -> dict:
@@ -97,7 +105,7 @@ def summarize_recordings(name: str, recordings: Sequence[Recording], *, processo
     runs = []
     for recording in recordings:
         ends = recording.counts.index
-        if recording.holds_totals:  # by the number of the run
+        if recording.holds_totals:  # the index is the number of the run
             ends = recording.interval_s.cumsum()
         runs.append((recording.counts.set_axis(ends), recording.running.set_axis(ends)))
     metas = [recording.meta for recording in recordings]
@@ -135,37 +143,44 @@ def summarize_programs(
 
 def _median_seconds(metas, key):
     """Return the median over the runs of a time in their metadata [s], a number or a list; None if not known."""
-    known = []
+    seconds = []
     for meta in metas:
         values = meta.get(key)
         for value in values if isinstance(values, list) else [values]:
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
             if is_number and 0 <= value < math.inf:
-                known.append(value)
-    return statistics.median(known) if known else None
+                seconds.append(value)
+    return statistics.median(seconds) if seconds else None
 
 
-def _without_doubtful(metas, runs):
-    """Runs without the counts that their import called doubtful, and sentences that state these counts and why."""
-    kept = []
+def _drop_doubtful(metas, runs):
+    """Drop the counts that their import called doubtful; return the runs, and sentences on these counts."""
+    trusted_runs = []
     reasons = []
     for meta, (counts, running) in zip(metas, runs, strict=True):
         doubtful = meta.get("doubtful", {})
         reasons += doubtful.values()
-        others = [event for event in counts if event not in doubtful]
-        kept.append((counts[others], running[others]))
+        trusted = [event for event in counts if event not in doubtful]
+        trusted_runs.append((counts[trusted], running[trusted]))
     if not reasons:
         return list(runs), []
-    return kept, [f"No rate or IPC is computed from these counts: {'; '.join(dict.fromkeys(reasons))}."]
+    return trusted_runs, [
+        f"No rate or IPC is computed from these counts: {'; '.join(dict.fromkeys(reasons))}."
+    ]
 
 
-def _adding_up(processor, machines, names, runs):
-    """`processor`, or another of the vendor whose table fits the counts better, if only the event names are known."""
+def _choose_fitting(processor, machines, names, runs):
+    """Return a processor of the same vendor with a table that fits the counts, if `processor` has none.
+
+    `processor` is returned if it fits, if the machines are known, or if there is no fitting table.
+    """
     runs = [run for run in runs if "cycles" in run[0]]
     if any(map(events.processor_of, machines)) or processor not in topdown.tables() or not runs:
         return processor
     vendor = processor.partition("_")[0]
     tables = topdown.fitting_tables(names, None, topdown.totals(runs)["rate"])
     fitting = [table.name for table in tables if table.name.startswith(f"{vendor}_")]
-    alike = [name for name in fitting if name in events.recognise(names).tables]
-    return (alike or fitting)[0] if fitting and processor not in fitting else processor
+    if not fitting or processor in fitting:
+        return processor
+    recognized = [name for name in fitting if name in events.recognise(names).tables]
+    return recognized[0] if recognized else fitting[0]

@@ -1,10 +1,10 @@
 """Choose the target of a model, the rate that it explains: IPC, or an event per second or per another event.
 
-IPC is instructions per cycle. Of a simulated program, which has neither cycles nor seconds, the target is an event
-per 1,000 instructions. :func:`choose_target` takes the parameters `program` and `target` of a notebook (text) and
-gives the list of programs and a :class:`Target`. Programs are in the store, a database named by its URL (`url`);
-`runs` is a DataFrame, a row per run, as of :func:`cmlib.io.store.runs`. A NothingRecordedError if a program is not
-recorded, an UnfitRecordingError if it can't be studied.
+IPC is instructions per cycle. A simulated program has neither cycles nor seconds; its target is an event per 1,000
+instructions. :func:`choose_target` takes the parameters `program` and `target` of a notebook (text), and returns the
+list of programs and a :class:`Target`. Programs are in the store, a database identified by its URL (`url`); `runs` is a
+DataFrame with one row per run, as :func:`cmlib.io.store.runs` returns it. NothingRecordedError if a program is not
+recorded, UnfitRecordingError if it can't be studied.
 """
 
 from __future__ import annotations
@@ -32,12 +32,20 @@ _PER = " per "
 SECOND, THOUSAND_INSTRUCTIONS = "second", "1,000 instructions"
 _ENERGY = "power/energy-"  # events of energy: of package, cores and so on, which are parts of each other
 CLOCKS = ("task-clock", "cpu-clock", "duration_time", "user_time", "system_time")
-_HAPPENS_IN = 0.9  # share of the intervals in which an event must have happened to be explained
+_HAPPENS_IN = 0.9  # smallest share of the intervals in which a target must have happened
 
 
 @dataclass(frozen=True)
 class Target:
-    """Target of a model: the count of `event` per `per`, another event, or per second if `per` is empty."""
+    """Target of a model: the count of an event per count of another event, or per second.
+
+    Attributes
+    ----------
+    event : str
+        Name of the event.
+    per : str
+        Name of the event by which its count is divided; "" for seconds.
+    """
 
     event: str
     per: str = ""
@@ -64,13 +72,37 @@ class Target:
         return {self.event, self.per} - {""}
 
     def leaks_target(self, event: str) -> bool:
-        """True if an event (name) contains the target, so that a model must not use it (target leakage)."""
-        both_energy = self.event.startswith(_ENERGY) and event.startswith(_ENERGY)
-        named = self == IPC and is_named_leak(event)
-        return event in self.events or both_energy or named or is_simulated_leak(event, self.event)
+        """Return True if an event contains the target, so that a model must not use it (target leakage).
+
+        Parameters
+        ----------
+        event : str
+            Name of the event.
+
+        Returns
+        -------
+        bool
+        """
+        if event in self.events:
+            return True
+        if self.event.startswith(_ENERGY) and event.startswith(_ENERGY):
+            return True
+        if self == IPC and is_named_leak(event):
+            return True
+        return is_simulated_leak(event, self.event)
 
     def counted_in(self, runs: pd.DataFrame) -> np.ndarray:
-        """Mask (ndarray of bool, one a run) of the runs that counted the target's events."""
+        """Find the runs that counted the target's events.
+
+        Parameters
+        ----------
+        runs : DataFrame
+            One row per run, with a column events (names).
+
+        Returns
+        -------
+        ndarray of bool, shape (n_runs,)
+        """
         return np.array([self.events <= set(events) for events in runs["events"]], dtype=bool)
 
 
@@ -78,35 +110,55 @@ IPC = Target("instructions", "cycles")
 
 
 def choose_target(url: str, program: str = "all", target: str = "") -> tuple[list[str], Target]:
-    """Choose what to study in the store at `url`: a tuple of a list of programs (names), and the Target.
+    """Choose the programs to study, and the target that is explained.
 
-    `program` is "all" or names separated by commas; `target` is as :attr:`Target.name` writes it, or "" for IPC or
-    else an event that all runs have. With "all", programs without 20 intervals of the target are left out if others
-    have them. A NothingRecordedError if there is none or a named one is not recorded, an UnfitRecordingError, with
-    what to do, if one can't be studied.
+    Parameters
+    ----------
+    url : str
+        URL of the store.
+    program : str, default "all"
+        Names of programs separated by commas, or ``"all"``: all programs that have 20 intervals of the target, or all
+        programs if none has.
+    target : str, optional
+        Name of the target, as :attr:`Target.name` writes it. Default: IPC, or if no run counted it, an event that all
+        runs counted.
+
+    Returns
+    -------
+    names : list of str
+        Names of the programs.
+    target : Target
+
+    Raises
+    ------
+    NothingRecordedError
+        If no program, or not a named one, is recorded.
+    UnfitRecordingError
+        If a program can't be studied; the message says what to do.
     """
     names = programs(url, program)
     runs = interval_runs(url, names)
-    long = runs[runs["n_intervals"] >= FEWEST_INTERVALS]
-    chosen = _read(target, simulated=_simulated(runs)) if target else _usual(url, long)
+    long_runs = runs[runs["n_intervals"] >= FEWEST_INTERVALS]
+    simulated = _are_simulated(runs)
+    chosen = _parse_target(target, simulated) if target else _choose_default(url, long_runs)
     if chosen and chosen.event == chosen.per:
         others = template("cmlib.experiments", "targets.j2").module.others(possible_targets(url, runs))
         raise UnfitRecordingError(f"{chosen.name} is the same all the time. {others}")
-    able = set(long["program"][chosen.counted_in(long)]) if chosen else set()
-    if program == "all" and able:
-        return [name for name in names if name in able], chosen
+    suitable = set(long_runs["program"][chosen.counted_in(long_runs)]) if chosen else set()
+    if program == "all" and suitable:
+        return [name for name in names if name in suitable], chosen
     for name in names:
-        if name not in able:
-            raise UnfitRecordingError(_unable(url, name, chosen, runs[runs["program"] == name]))
+        if name not in suitable:
+            raise UnfitRecordingError(_explain_unsuitable(url, name, chosen, runs[runs["program"] == name]))
     return names, chosen
 
 
 def possible_targets(url, runs):
     """List the events that a model could explain: those that vary and happen in at least 90 % of all intervals.
 
-    `runs` is a DataFrame, a row per run of the store at `url`; an event must do so in each of them. Instructions come
-    first, then events counted most of the time; of simulated runs, those first that are charged most of the
-    estimated cycles. Clocks are left out; empty if there is none.
+    `runs` is a DataFrame, one row per run of the store at `url`; an event must be such in each of them. Instructions
+    come first, then the events that were counted for most of the time. In simulated runs, events with the largest share
+    of the estimated cycles come first. Clocks are left out. The list is empty if there is no such event.
     """
     shares = []
     for run_id in runs["run_id"]:
@@ -114,17 +166,17 @@ def possible_targets(url, runs):
         happens = (counts > 0).sum() >= _HAPPENS_IN * counts.notna().sum()
         shares.append(running.mean().fillna(0.0)[happens & (counts.nunique() > 1)])
     first = shares[0].index if shares else []
-    common = [event for event in first if all(event in of_run for of_run in shares)]
+    common = [event for event in first if all(event in run_shares for run_shares in shares)]
     common = [event for event in common if event not in (*CLOCKS, INSTRUCTIONS)]
-    if _simulated(runs):
+    if _are_simulated(runs):
         charged = charged_shares(url, runs["run_id"])[common]
         return list(charged.sort_values(ascending=False, kind="stable").index)
-    least = {event: round(min(of_run[event] for of_run in shares), 2) for event in common}
-    return sorted(common, key=lambda event: (event != IPC.event, -least[event]))
+    smallest_share = {event: round(min(run_shares[event] for run_shares in shares), 2) for event in common}
+    return sorted(common, key=lambda event: (event != IPC.event, -smallest_share[event]))
 
 
 def charged_shares(url, run_ids):
-    """Share (0-1) of the estimated cycles that each simulated event is charged, mean over runs: Series by event.
+    """Compute the share (0-1) of the estimated cycles that each simulated event costs, mean over runs: Series by event.
 
     The estimate is KCachegrind's: a fixed number of cycles for each instruction, miss and misprediction. `run_ids`
     are names of simulated runs in the store at `url`.
@@ -135,13 +187,13 @@ def charged_shares(url, run_ids):
     return sum(charged / charged.sum() for charged in cycles) / len(cycles)
 
 
-def _simulated(runs):
-    """True if some of the runs (DataFrame) are simulated."""
+def _are_simulated(runs):
+    """Return True if some of the runs (DataFrame) are simulated."""
     return VALGRIND in set(runs["source"])
 
 
-def _read(text, *, simulated):
-    """Target from its name."""
+def _parse_target(text, simulated):
+    """Return the Target with a name, such as ``branches per second``."""
     if text.strip().upper() == "IPC":
         return IPC
     event, _, per = (part.strip() for part in text.strip().partition(_PER))
@@ -149,17 +201,21 @@ def _read(text, *, simulated):
     return Target(event, bases.get(per, per))
 
 
-def _usual(url, runs):
-    """Default Target: IPC if some run counted it, else the first possible event; None if there is none."""
+def _choose_default(url, runs):
+    """Return the default Target: IPC if some run counted it, else the first possible event; None if there is none."""
     if IPC.counted_in(runs).any():
         return IPC
     events = possible_targets(url, runs)
-    return Target(events[0], INSTRUCTIONS if is_simulated(events[0]) else "") if events else None
+    if not events:
+        return None
+    return Target(events[0], INSTRUCTIONS if is_simulated(events[0]) else "")
 
 
-def _unable(url, name, target, runs):
-    """Message: why a target of one program can't be explained, and what to do."""
-    kind = "totals" if (runs["axis"] == RUNS).all() else "simulated" if _simulated(runs) else "intervals"
+def _explain_unsuitable(url, name, target, runs):
+    """Return the message why a target of one program can't be explained, and what to do."""
+    kind = "simulated" if _are_simulated(runs) else "intervals"
+    if (runs["axis"] == RUNS).all():
+        kind = "totals"
     possible = possible_targets(url, runs[runs["n_intervals"] >= FEWEST_INTERVALS])
     facts = kind, runs["n_intervals"].max(), FEWEST_INTERVALS, possible
     sentences = template("cmlib.experiments", "targets.j2").module

@@ -1,6 +1,5 @@
-"""Recordings of Spark programs under other settings than usual (CounterMiner, Table IV).
+"""Read recordings of Spark programs under different settings (CounterMiner, Table IV).
 
-`settings` has the parameters and their ranges, `recordings` reads what ``cmlib record-tuning`` recorded, `labels`
-writes and reads the text that is noted as the command of a recorded program. A NothingRecordedError if nothing is
-recorded.
+`settings` has the parameters and their ranges, `recordings` reads the recordings of ``cmlib record-tuning``, and
+`labels` writes and reads the text that a recording has as its command. NothingRecordedError if nothing is recorded.
 """

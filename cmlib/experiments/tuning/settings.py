@@ -1,8 +1,8 @@
-"""The settings of Spark that are tried (CounterMiner's Table IV), and the numbers of those stored with a recording.
+"""List the parameters of Spark that are varied (CounterMiner's Table IV), and read their values from recordings.
 
 A run's options are a dict from the name of a setting, such as "spark.memory.fraction", to its value as text.
-:func:`settings_of` takes such a dict, and gives a dict of floats [bytes, seconds or as it is] by abbreviation of
-CounterMiner's Table IV; a ValueError for a value that is no quantity.
+:func:`settings_of` converts such a dict to numbers [bytes, seconds, or without unit] by the parameters' abbreviations
+in CounterMiner's Table IV. ValueError for a value that is not a quantity.
 """
 
 import re
@@ -20,8 +20,14 @@ __all__ = ["EMITTERS", "TABLE_IV"]
 class SparkParameter:
     """A parameter of Spark.
 
-    `name` is Spark's; `low`, `default` and `high` are its values (str) at the ends of its range and by default, and
-    `needs` are the settings (dict of name to value) without which it does nothing.
+    Attributes
+    ----------
+    name : str
+        Its name in Spark.
+    low, default, high : str
+        Its values at the ends of its range and by default.
+    needs : dict of str to str
+        Settings without which it has no effect: value by name.
     """
 
     name: str
@@ -32,7 +38,7 @@ class SparkParameter:
 
 
 def _read_parameters():
-    """The parameters of CounterMiner's Table IV, by their abbreviation."""
+    """Read the parameters of CounterMiner's Table IV: a dict by abbreviation."""
     file = places.shipped("programs") / "spark_parameters.csv"
     rows = pd.read_csv(file, index_col="abbr", dtype=str, keep_default_na=False)
     needs = [dict(pair.split("=") for pair in text.split()) for text in rows["needs"]]
@@ -56,22 +62,22 @@ HIGHEST = EVENTS["highest"].dropna().to_dict()
 
 
 def emitted_of(options):
-    """Rates at which events were caused during a run, from its `options`: a dict from event to rate [1/s, float]."""
+    """Return the rates at which events were caused during a run, from its `options`: a dict by event [1/s, float]."""
     return {key.removeprefix(EMIT): float(rate) for key, rate in options.items() if key.startswith(EMIT)}
 
 
 def settings_of(options):
-    """Dict from abbreviation to value (float) of each of Table IV's parameters, from a run's options.
+    """Return the values (float) of Table IV's parameters from a run's options: a dict by abbreviation.
 
-    A parameter that is not among the options has its default. A ValueError if a value is no quantity.
+    A parameter that is not among the options has its default. ValueError if a value is not a quantity.
     """
-    chosen = ALWAYS | dict(options)
-    texts = {abbr: chosen.get(each.name, each.default) for abbr, each in TABLE_IV.items()}
-    return {abbr: quantity(text) for abbr, text in texts.items()}
+    given = ALWAYS | dict(options)
+    texts = {abbr: given.get(parameter.name, parameter.default) for abbr, parameter in TABLE_IV.items()}
+    return {abbr: parse_quantity(text) for abbr, text in texts.items()}
 
 
-def quantity(text):
-    """Number (float) of a text: ``"64k"`` in bytes, ``"120s"`` in seconds, ``"0.6"`` as it is; else a ValueError."""
+def parse_quantity(text):
+    """Parse a number (float): ``"64k"`` in bytes, ``"120s"`` in seconds, ``"0.6"`` without unit; else ValueError."""
     match = _QUANTITY.fullmatch(text)
     if match is None:
         raise InputError(f"{text!r} is no number with one of the units k, m, g, s, or none.")

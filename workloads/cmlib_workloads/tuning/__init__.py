@@ -19,7 +19,7 @@ from cmlib.collect import machine
 from cmlib.collect.record import Program, Request, record_program
 from cmlib.errors import CmlibError
 from cmlib.experiments.tuning.labels import program_label
-from cmlib.experiments.tuning.settings import ALWAYS, EMIT, EVENTS, FOLDER, TABLE_IV, quantity
+from cmlib.experiments.tuning.settings import ALWAYS, EMIT, EVENTS, FOLDER, TABLE_IV, parse_quantity
 from cmlib_workloads.catalog import recipe
 from cmlib_workloads.recipe import check_installed, compiled, scratch
 from cmlib_workloads.server import Server
@@ -102,7 +102,7 @@ def _rates(event, highest, n):
 
 def _between(setting, share):
     """Value of a parameter (text) at a share (0-1) of the way from lowest to highest, in its logarithm."""
-    low, high = quantity(setting.low), quantity(setting.high)
+    low, high = parse_quantity(setting.low), parse_quantity(setting.high)
     value = math.exp(math.log(low) + share * math.log(high / low))
     unit = setting.low.lstrip("0123456789.")
     if unit in ("k", "m", "g"):
