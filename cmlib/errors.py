@@ -3,11 +3,8 @@
 :class:`CmlibError` is the base of all: the command line shows their messages without a traceback, and those of OSError
 and EOFError; all others, such as a library's ValueError, are bugs. cmlib raises :class:`InputError` in place of
 ValueError. :class:`NothingRecordedError` and
-:class:`UnfitRecordingError` (also a ValueError) are about recordings. Longer texts lie in the YAML file beside a
-module, from which :func:`message` takes them.
+:class:`UnfitRecordingError` (also a ValueError) are about recordings.
 """
-
-from cmlib.places import yaml_beside
 
 __all__ = [
     "CmlibError",
@@ -58,14 +55,6 @@ class InterpreterError(CmlibError):
 
 class NotebookStopped(Exception):  # noqa: N818 - no error
     """A notebook has kept what it can say of a recording, and the cells that follow need more than was recorded."""
-
-
-def message(module, key, *values):
-    """Read a long error message from the YAML beside a module, and fill in its values.
-
-    `module` is the module's ``__file__``, `key` the name of the message. The YAML is read only when it is needed.
-    """
-    return yaml_beside(module)[key].format(*values)
 
 
 def last_lines(text):

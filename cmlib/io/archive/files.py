@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable
 from glob import escape
 from pathlib import Path
 
-from cmlib.errors import CmlibError, InputError, message
+from cmlib.errors import CmlibError, InputError
 from cmlib.terminal import say_left_out
 
 
@@ -241,7 +241,9 @@ def unpack(packed, file):
         reason = str(error) or "it asks for too much memory"
         raise ArchiveError(f"{file} can't be unpacked: {reason}.") from error
     if len(content) > most:
-        raise ArchiveError(message(__file__, "unpacks_to_more", file, len(packed), most))
+        raise ArchiveError(
+            f"{file} is refused: its {len(packed):,} bytes unpack to more than {most:,}, and what perf writes does not."
+        )
     return content
 
 
@@ -303,7 +305,10 @@ def program_folder(folder):
     """
     folder = Path(folder)
     if folder.is_symlink():
-        raise ArchiveError(message(__file__, "link", folder, os.readlink(folder)))
+        raise ArchiveError(
+            f"{folder} is a link to {os.readlink(folder)}, and recordings are not written through links: move that "
+            "folder to its place, or set CMLIB_DATA to the folder that holds it all."
+        )
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with locked(folder):

@@ -12,7 +12,7 @@ from functools import cache
 import pandas as pd
 
 from cmlib import processors
-from cmlib.errors import CmlibError, message
+from cmlib.errors import CmlibError
 from cmlib.io.archive import reading_errors_as
 from cmlib.places import shipped
 
@@ -65,7 +65,10 @@ def table(name: str = "amd_zen5") -> pd.DataFrame:
         written = read_table(path)
         return pd.concat([written, table[~table.index.isin(written.index)].assign(core=0)])
     if not path.is_file():
-        raise EventError(message(__file__, "no_table", name, path.parent, ", ".join(known_tables())))
+        raise EventError(
+            f"there is no event table {name!r} in {path.parent}; it holds: {', '.join(known_tables())}.\n"
+            "Choose one of these, or add a table as data/events/README.md says."
+        )
     return read_table(path)
 
 
@@ -76,16 +79,22 @@ def read_table(path):
     EventError if a column is missing, a number is malformed, or a name or abbreviation occurs twice.
     """
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-    if missing := [column for column in COLUMNS if column not in frame.columns]:
-        listed = map(", ".join, (frame.columns, COLUMNS))
-        raise EventError(message(__file__, "no_column", path, missing[0], *listed))
+    missing = [column for column in COLUMNS if column not in frame.columns]
+    if missing:
+        raise EventError(
+            f"{path}, line 1: column {missing[0]!r} is missing; found {', '.join(frame.columns)}.\n"
+            f"An event table has the columns {', '.join(COLUMNS)}."
+        )
     for column in _NUMBERS:
         with reading_errors_as(EventError, f"{path}, column {column}", hint="Write numbers such as 0x1f."):
             frame[column] = [int(text or "0", 0) for text in frame[column]]
     for column in ("event", "abbr"):
         if (repeated := frame[column].duplicated() & (frame[column] != "")).any():
             row = repeated.idxmax()
-            raise EventError(message(__file__, "repeated", path, row + 2, column, frame.at[row, column]))
+            raise EventError(
+                f"{path}, line {row + 2}: {column} {frame.at[row, column]!r} is in an earlier line already; give it "
+                "another."
+            )
     return frame.assign(named=False, whole=True, extra="").set_index("event")
 
 
@@ -219,7 +228,10 @@ def from_perf_list(text):
             whole = terms.keys() <= _WHOLE
             rows.setdefault(event, (code, umask, 0, 1, unit, "", 0, description, True, whole, ""))
     if not rows:
-        raise EventError(message(__file__, "nothing_listed", len(text.splitlines())))
+        raise EventError(
+            f"perf lists no named event of the cores ({len(text.splitlines())} lines read).\n"
+            "A newer perf may know this processor; or add a table as data/events/README.md says."
+        )
     frame = pd.DataFrame.from_dict(rows, orient="index", columns=_COLUMNS_OF_FILES[1:])
     return frame.rename_axis("event")
 

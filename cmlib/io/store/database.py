@@ -18,7 +18,6 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from cmlib import places
-from cmlib.errors import message
 from cmlib.io.archive import atomic_output, errors_as
 from cmlib.io.archive.files import NO_FILE, opened
 from cmlib.io.store.errors import StoreError
@@ -103,7 +102,10 @@ def _replacing_file(url):
             connection.exec_driver_sql(f"PRAGMA application_id = {_MARK}")
             yield connection
     except OSError as error:
-        raise StoreError(message(__file__, "not_written", target, error.strerror)) from error
+        raise StoreError(
+            f"the store can't be written to {target}: {error.strerror}. Give another place with --url, or another "
+            "folder of results in the environment variable CMLIB_RESULTS."
+        ) from error
 
 
 def _check_is_ours(url):
@@ -115,7 +117,10 @@ def _check_is_ours(url):
     with errors_as(StoreError, file), opened(file, most=sys.maxsize) as store:
         content = store.read(_MARK_AT.stop)
     if content and content[_MARK_AT] != _MARK.to_bytes(4, "big"):
-        raise StoreError(message(__file__, "other_file", file, _how_to_rebuild(url)))
+        raise StoreError(
+            f"{file} is there, and is not a store of cmlib; delete it, or name another file; then "
+            f"{_how_to_rebuild(url)}"
+        )
 
 
 def _check_regular(file):
@@ -139,7 +144,10 @@ def _replacing_namespace(url):
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_BUILDING)))
         there = sa.inspect(connection)
         if there.has_schema(_NAMESPACE) and not there.has_table(VERSION, schema=_NAMESPACE):
-            raise StoreError(message(__file__, "other_schema", url_shown(url), _NAMESPACE))
+            raise StoreError(
+                f"{url_shown(url)} has a schema {_NAMESPACE!r} that is not a store of cmlib; rename it, or use another "
+                "database."
+            )
         connection.execute(sa.text(f"DROP SCHEMA IF EXISTS {draft} CASCADE"))
         connection.execute(sa.schema.CreateSchema(draft))
         connection.execute(sa.text(f"SET LOCAL search_path TO {draft}"))
@@ -163,7 +171,10 @@ def _connection(url, *, at=None):
         raise StoreError(f"{url_shown(url)} needs {error.name}: pip install 'cmlib[postgres]'.") from error
     except (SQLAlchemyError, pd.errors.DatabaseError) as error:
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-        raise StoreError(message(__file__, "failed", url_shown(url), reason, _how_to_rebuild(url))) from error
+        raise StoreError(
+            f"{url_shown(url)}: {reason}. Is it the right database, running, and yours to use? A store is made by "
+            f"{_how_to_rebuild(url)}"
+        ) from error
 
 
 def _how_to_rebuild(url):
@@ -209,12 +220,19 @@ def parse(url):
     try:
         parsed = sa.make_url(url or default_url())
     except (SQLAlchemyError, ValueError):
-        raise StoreError(message(__file__, "no_url", hide(str(url or places.results_dir())))) from None
+        raise StoreError(
+            f"{hide(str(url or places.results_dir()))!r} is not the URL of a database; such are sqlite:///FILE, "
+            "postgresql+psycopg://USER@HOST/NAME."
+        ) from None
     backend = parsed.get_backend_name()
     if backend not in {"sqlite", "postgresql"}:
-        raise StoreError(message(__file__, "other_database", url_shown(parsed)))
+        raise StoreError(
+            f"{url_shown(parsed)}: a store is kept in sqlite or postgresql, which replace it in one piece."
+        )
     if backend == "sqlite" and parsed.database in {None, "", ":memory:"}:
-        raise StoreError(message(__file__, "in_memory", url_shown(parsed)))
+        raise StoreError(
+            f"{url_shown(parsed)}: a store in memory is gone when it is made; name a file, sqlite:///FILE."
+        )
     if "@" in (parsed.host or ""):
         raise StoreError(f"{url_shown(parsed)}: in a user's name or a password, an @ is written %40.")
     return parsed.set(drivername="postgresql+psycopg") if parsed.drivername == "postgresql" else parsed
