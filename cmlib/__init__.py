@@ -51,7 +51,7 @@ def load_example(program: str = "gcc") -> Recording:
     from cmlib.errors import InputError
     from cmlib.io.archive.runs import read_run_metadata
     from cmlib.io.recording import make_recording
-    from cmlib.io.store.raw import read_counts
+    from cmlib.io.store.raw import read_run
     from cmlib.places import shipped
 
     known = sorted(file.parent.name for file in shipped("recordings").glob("*/mlpx12-p0-00.json"))
@@ -59,7 +59,8 @@ def load_example(program: str = "gcc") -> Recording:
         raise InputError(f"there is no example {program!r}; there are {', '.join(known)}.")
     file = shipped("recordings") / program / "mlpx12-p0-00.json"
     meta = read_run_metadata(file)
-    return make_recording(meta, *read_counts(file, meta))
+    run = read_run(file, meta)
+    return make_recording(meta, run.counts, run.running)
 
 
 def summarize(recording: str | Path, *, processor: str | None = None) -> ProgramCards:

@@ -8,7 +8,7 @@ import pytest
 import cmlib
 from cmlib import places
 from cmlib.errors import CmlibError
-from cmlib.io.store.raw import read_counts
+from cmlib.io.store.raw import read_run
 from tests.test_compare_command import kept
 
 SHIPPED = places.shipped("recordings") / "gcc/mlpx12-p0-00.csv.gz"
@@ -17,7 +17,7 @@ SHIPPED = places.shipped("recordings") / "gcc/mlpx12-p0-00.csv.gz"
 def test_a_shipped_recording_is_read_as_the_store_reads_it():
     recordings = cmlib.read(SHIPPED)
     file = SHIPPED.parent / "mlpx12-p0-00.json"
-    counts, running = read_counts(file, json.loads(file.read_text(encoding="utf-8")))
+    counts, running, _ = read_run(file, json.loads(file.read_text(encoding="utf-8")))
     (recording,) = recordings
     assert recording.counts.equals(counts[recording.counts.columns])
     assert recording.running.equals(running[recording.running.columns])

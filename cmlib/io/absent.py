@@ -19,6 +19,6 @@ def note_absent(name: str) -> None:
     _absent.add(name)
 
 
-def absent_sets():
-    """Names of the public sets of which this process wanted a file that is not here (list of str, sorted)."""
+def absent_sets() -> list[str]:
+    """List the public sets of which this process wanted a file that is not here, sorted."""
     return sorted(_absent)

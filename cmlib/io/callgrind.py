@@ -61,35 +61,67 @@ class Parts:
     version: str
 
 
-def read_parts(text):
-    """The totals of each part of a run, which Callgrind writes at each ``--dump-every-bb`` and at the end: a Parts.
+def read_parts(text: str) -> Parts:
+    """Read the totals of each part of a run, which Callgrind writes at each ``--dump-every-bb`` and at the end.
 
-    `text` is Callgrind's output, of one or several processes. CallgrindError if it is cut off, or was not written by
-    Callgrind.
+    Parameters
+    ----------
+    text : str
+        Output of Callgrind for one or several processes; of two simulations, the first is read.
+
+    Returns
+    -------
+    Parts
+
+    Raises
+    ------
+    CallgrindError
+        If the text is cut off, or was not written by Callgrind.
     """
     return _parts(_simulations(text)[0])
 
 
-def read_second_level(text):
-    """The totals of each part in the second simulation of a run, in which L2 is the last cache: a Parts; None
-    without one.
+def read_second_level(text: str) -> Parts | None:
+    """Read the totals of each part in the second simulation of a run, in which L2 is the last cache.
 
-    `text` is Callgrind's output; CallgrindError if it is cut off, or was not written by Callgrind.
+    Parameters
+    ----------
+    text : str
+        Output of Callgrind.
+
+    Returns
+    -------
+    Parts or None
+        None if there is no second simulation.
+
+    Raises
+    ------
+    CallgrindError
+        If the text is cut off, or was not written by Callgrind.
     """
     second = _simulations(text)[1:]
     return _parts(second[0]) if second else None
 
 
-def count_threads(text):
-    """Return the largest number of threads that a process of a run had at a time (int).
+def count_threads(text: str) -> int:
+    """Count the threads that a process of a run had at a time, at most.
 
-    `text` is Callgrind's output. Valgrind numbers the threads of a process from 1. Numbers are written only with
-    ``--separate-threads=yes``; without them, the result is 1.
+    Valgrind numbers the threads of a process from 1, and writes the numbers only with ``--separate-threads=yes``; the
+    result is 1 without them.
+
+    Parameters
+    ----------
+    text : str
+        Output of Callgrind.
+
+    Returns
+    -------
+    int
     """
     return max(map(int, _THREAD.findall(text)), default=1)
 
 
-def read_functions(text, *, strings_once=False):
+def read_functions(text: str, *, strings_once: bool = False) -> pd.DataFrame:
     """Read what each function itself did in each part, without the functions that it called.
 
     Parameters
@@ -113,7 +145,7 @@ def read_functions(text, *, strings_once=False):
     Raises
     ------
     CallgrindError
-        If the text is cut off, was changed, was not written by Callgrind, or tells of more than 100,000 functions.
+        If the text is cut off, was changed, was not written by Callgrind, or has more than 100,000 functions.
     """
     names = list(read_parts(text).totals.columns)
     by_place = {}
@@ -165,11 +197,20 @@ def _count_strings_once(functions, loops):
     return pd.DataFrame(counts, functions.index)
 
 
-def display_name(function, binary):
-    """A function's name for people (str), from its name and its binary's path as Callgrind prints them.
+def display_name(function: str, binary: str) -> str:
+    """Name a function for people.
 
-    Unchanged if it has one; for code without a symbol, whose name is an address (``0x…``), ``code without symbols in
-    BINARY``, or ``code made at run time`` if its binary is not known (``???``).
+    Parameters
+    ----------
+    function : str
+        Its name as Callgrind prints it: an address (``0x…``) for code without a symbol.
+    binary : str
+        Path of its binary; ``???`` if it is not known.
+
+    Returns
+    -------
+    str
+        The name; or ``code without symbols in BINARY``, or ``code made at run time``.
     """
     if function.startswith("0x") and binary == "???":
         return "code made at run time"
@@ -178,10 +219,18 @@ def display_name(function, binary):
     return function
 
 
-def find_interpreter(functions):
-    """Return the name of the interpreter (python3.11, perl) that has most of the estimated cycles; "" if none has.
+def find_interpreter(functions: pd.DataFrame) -> str:
+    """Name the interpreter that has most of the estimated cycles, such as ``python3.11``.
 
-    `functions` is a DataFrame of simulated events (``sim.…``) whose index has a level ``object``.
+    Parameters
+    ----------
+    functions : DataFrame
+        Simulated events (``sim.…``) by function; the index has a level ``object``.
+
+    Returns
+    -------
+    str
+        "" if no interpreter has half of the cycles.
     """
     cycles = cycle_estimate(functions)
     by_object = cycles.groupby(functions.index.get_level_values("object")).sum()
@@ -189,16 +238,23 @@ def find_interpreter(functions):
     return name if _INTERPRETER.match(name) and by_object.max() >= cycles.sum() / 2 else ""
 
 
-def names_python(functions):
-    """Return True if functions have names of a Python program, as from Python 3.12 on.
+def names_python(functions: pd.DataFrame) -> bool:
+    """Return whether functions have names of a Python program, as from Python 3.12 on.
 
-    `functions` is a DataFrame whose index has a level ``function``.
+    Parameters
+    ----------
+    functions : DataFrame
+        The index has a level ``function``.
+
+    Returns
+    -------
+    bool
     """
     return bool(functions.index.get_level_values("function").str.startswith("py::").any())
 
 
 def _parts(processes):
-    """A Parts (totals by part) from the texts of some processes; CallgrindError if they are cut off or were changed."""
+    """Read the totals by part from the texts of some processes; raise CallgrindError if they are cut off or changed."""
     names = _header(processes[0], "events").split()
     if len(names) > _MOST_EVENTS or len(set(names)) < len(names):
         raise CallgrindError(f"Callgrind's output names {len(names)} events, or one twice.")
@@ -226,7 +282,7 @@ def _parts(processes):
 
 
 def _simulations(text):
-    """A list of simulations, each a list of its processes' texts; simulations differ in the size of the last cache.
+    """Split a text into simulations, each a list of its processes' texts; they differ in the size of the last cache.
 
     CallgrindError if the text does not look like Callgrind's.
     """
@@ -326,15 +382,14 @@ def _read_process(text, part, n_events, by_place, loops):
 
 
 def _moved(address, position):
-    """The next address (int), which Callgrind writes whole, as ``*`` for the same, or by its distance from the one
-    before."""
+    """Compute the next address: Callgrind writes it whole, as ``*`` if it is the same, or as a distance."""
     if position == "*":
         return address
     return address + int(position) if position[0] in "+-" else int(position, 0)
 
 
 def _header(text, key):
-    """The value (str) of a line ``KEY: VALUE``; CallgrindError if there is none."""
+    """Find the value of a line ``KEY: VALUE``; raise CallgrindError if there is none."""
     match = re.search(rf"^{key}: (.+)$", text, re.MULTILINE)
     if match is None:
         raise CallgrindError(f"Callgrind's output has no line `{key}:`.")
@@ -347,7 +402,7 @@ INSTRUCTIONS_PER_SECOND = 1e9
 REPEATS = 1e-4
 
 
-def read_series(text):
+def read_series(text: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read the counts of a simulated run by interval.
 
     Parameters
@@ -377,18 +432,30 @@ def read_series(text):
 
 
 def _by_progress(counts):
-    """The counts (DataFrame), indexed by the instructions executed until the end of each part [10⁹]."""
+    """Index counts by the instructions executed until the end of each part [10⁹]."""
     ends = counts["sim.instructions"].cumsum().to_numpy() / INSTRUCTIONS_PER_SECOND
     return counts.set_axis(pd.Index(ends, name="time_s"), axis=0)
 
 
-def join_levels(last, second):
-    """Counts of three levels of caches, from two simulations: `last` has LL as the last cache, `second` has L2.
+def join_levels(last: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
+    """Join the counts of two simulations to counts of three levels of caches.
 
-    Both are DataFrames with the columns of :func:`cmlib.io.events.simulated_events`, such as ``sim.instructions``, a
-    row an interval. Returns a DataFrame: `last` with the further columns ``sim.l2_instruction_misses``,
-    ``sim.l2_load_misses`` and ``sim.l2_store_misses``, interpolated at equal shares of instructions. CallgrindError
-    if the two differ by more than 0.01 % (REPEATS) in instructions.
+    Parameters
+    ----------
+    last, second : DataFrame
+        One row per interval; columns of :func:`cmlib.io.events.simulated_events`, such as ``sim.instructions``. The
+        last cache is LL in `last` and L2 in `second`.
+
+    Returns
+    -------
+    DataFrame
+        `last` with the further columns ``sim.l2_instruction_misses``, ``sim.l2_load_misses`` and
+        ``sim.l2_store_misses``, interpolated at equal shares of instructions.
+
+    Raises
+    ------
+    CallgrindError
+        If the two differ by more than 0.01 % in instructions.
     """
     if (apart := difference(last, second)) > REPEATS:
         raise CallgrindError(
@@ -404,12 +471,18 @@ def join_levels(last, second):
     return pd.concat([last, misses.set_axis(second_level_events().index, axis=1)], axis=1)
 
 
-def difference(last, second):
-    """How far two simulations differ, as a share of instructions (float); `last` has LL as the last cache, `second`
-    has L2.
+def difference(last: pd.DataFrame, second: pd.DataFrame) -> float:
+    """Measure how far two simulations differ, as a share of instructions.
 
-    Both are DataFrames by simulated event. 0.0 if all that does not depend on the last cache is equal; above 0
-    otherwise.
+    Parameters
+    ----------
+    last, second : DataFrame
+        Counts by simulated event; the last cache is LL in `last` and L2 in `second`.
+
+    Returns
+    -------
+    float
+        0.0 if everything is equal that does not depend on the last cache; above 0 otherwise.
     """
     same = last.columns.difference(_lowest())
     if np.array_equal(last[same], second[same]):
@@ -418,11 +491,23 @@ def difference(last, second):
     return max(abs(first - other) / first, np.finfo(float).eps)
 
 
-def as_events(costs):
-    """The costs as floats under the names of simulated events, such as ``sim.loads`` for ``Dr``.
+def as_events(costs: pd.DataFrame) -> pd.DataFrame:
+    """Rename Callgrind's costs to simulated events, such as ``Dr`` to ``sim.loads``.
 
-    `costs` is a DataFrame by Callgrind's short names; other columns are left out, the index stays. CallgrindError if
-    an event was not simulated.
+    Parameters
+    ----------
+    costs : DataFrame
+        Columns: Callgrind's short names; others are left out.
+
+    Returns
+    -------
+    DataFrame of float
+        The same index.
+
+    Raises
+    ------
+    CallgrindError
+        If an event was not simulated.
     """
     names = simulated_events()["callgrind"]
     if lacking := [short for short in names if short not in costs]:
@@ -433,17 +518,32 @@ def as_events(costs):
 
 
 def _lowest():
-    """Names of the simulated events that depend on the last cache."""
+    """Return the names of the simulated events that depend on the last cache."""
     names = simulated_events()["callgrind"]
     return [names.index[names == short][0] for short in second_level_events()["callgrind"]]
 
 
-def read_intervals(text, most=300):
-    """Counts of a simulated run in at most `most` intervals: in total, and by interval, function, file and object.
+def read_intervals(text: str, most: int = 300) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read the counts of a simulated run by interval, in total and by function.
 
-    Takes Callgrind's text; intervals have equally many of its parts (the last may have fewer). Two DataFrames of
-    float with a column per simulated event: the first one's index ``time_s`` is progress [10⁹ instructions], the second
-    one's are interval (from 0), function, file and object. CallgrindError if the text is damaged.
+    Parameters
+    ----------
+    text : str
+        Output of Callgrind.
+    most : int, default 300
+        Most intervals; each has equally many parts of the run, the last may have fewer.
+
+    Returns
+    -------
+    counts : DataFrame of float, shape (n_intervals, n_events)
+        Index: ``time_s``, progress [10⁹ instructions].
+    functions : DataFrame of float
+        The same columns; index: interval (from 0), function, file and object.
+
+    Raises
+    ------
+    CallgrindError
+        If the text is damaged.
     """
     totals = as_events(read_parts(text).totals)
     executed = (totals["sim.instructions"] > 0).to_numpy()

@@ -200,7 +200,7 @@ def _add_runs(added):
 
 
 def _program(name, mark, condition):
-    """Name of the program of a run: ``NAME-MARK-CONDITION``, without what is empty."""
+    """Name the program of a run: ``NAME-MARK-CONDITION``, without what is empty."""
     return "-".join(filter(None, [name, mark, condition]))
 
 
@@ -236,7 +236,7 @@ def _identify(raw: bytes, meta: Mapping) -> tuple[bytes, str]:
 
 
 def _metadata(name, source, set_name, ready):
-    """Metadata (dict) of a run: what its file gives, its place in the set, and the groups of runs with the same events.
+    """Make the metadata of a run: what its file gives, its place in the set, and its groups of events.
 
     `source` is a FileRecording, `set_name` None for the usual name, `ready` the program's runs (dict of name to
     metadata).
@@ -251,7 +251,7 @@ def _metadata(name, source, set_name, ready):
 
 
 def _origin(about, processor, command, note):
-    """Entries of metadata (dict) that files don't tell: machine, counters, command, note.
+    """Make the entries of metadata that files do not give: machine, counters, command and note.
 
     `about` is the output of ``cmlib doctor --json``, or None for a machine that is unknown; RecordError if it is not.
     """

@@ -18,7 +18,7 @@ _FORM = "A mark is a line `name,start,end`, in seconds, or in nanoseconds where 
 
 
 def _in_ns(number, unit=None):
-    """Nanoseconds (int) of a number (str) in a unit of time; without one, in seconds, or ns if it is large."""
+    """Convert a number (str) to nanoseconds; without a unit, it is in seconds, or in ns if it is large."""
     n = Decimal(number)
     return int(n * (_NS_OF_UNIT[unit] if unit else 1 if n >= _EPOCH_NS else _NS))
 
@@ -39,26 +39,45 @@ class Mark:
     start_ns: int
     end_ns: int
 
-    def seconds(self, begin_ns):
-        """Start and end [s] since the start of the recording (two float).
+    def seconds(self, begin_ns: int | None) -> tuple[float, float]:
+        """Return the start and the end since the start of the recording [s].
 
-        `begin_ns` is when that was, in nanoseconds since 1970. It is subtracted if the mark's times are since 1970; if
-        it is None (not known), these stay since 1970.
+        Parameters
+        ----------
+        begin_ns : int or None
+            Start of the recording [ns since 1970], which is subtracted if the mark's times are since 1970; None if it
+            is not known, so that these stay since 1970.
+
+        Returns
+        -------
+        start_s, end_s : float
         """
         origin = begin_ns or 0 if self.is_since_1970() else 0
         return (self.start_ns - origin) / 1e9, (self.end_ns - origin) / 1e9
 
-    def is_since_1970(self):
-        """True if its times are since 1970, False if they are since the start of the recording."""
+    def is_since_1970(self) -> bool:
+        """Return whether its times are since 1970, and not since the start of the recording."""
         return self.start_ns >= _EPOCH_NS
 
 
-def read_marks(file):
-    """List of the Marks in a file (path) of lines ``name,start,end``, in seconds, or in the unit that its heading
-    names.
+def read_marks(file: str | Path) -> list[Mark]:
+    """Read the marks in a file of lines ``name,start,end``.
 
-    Without a unit, numbers from 10¹⁷ on are nanoseconds. RecordError if the file can't be read, is larger than 4 MiB,
-    has no mark, or another line than marks, a heading and comments (``#``).
+    Times are in seconds, or in the unit that the heading names; without a unit, numbers from 10¹⁷ on are nanoseconds.
+
+    Parameters
+    ----------
+    file : path
+
+    Returns
+    -------
+    list of Mark
+
+    Raises
+    ------
+    RecordError
+        If the file can't be read, is larger than 4 MiB, has no mark, or has a line that is neither a mark nor a comment
+        (``#``) below its heading.
     """
     with errors_as(RecordError, file):
         content = decompress(read_file(Path(file)), file)
@@ -79,13 +98,13 @@ def read_marks(file):
 
 
 def _cells(line):
-    """Fields (list of str) of a line, separated by comma, semicolon, tab or blanks."""
+    """Split a line into its fields, which comma, semicolon, tab or blanks separate."""
     separator = next((mark for mark in (",", ";", "\t") if mark in line), None)
     return [cell.strip().strip('"') for cell in line.strip().split(separator)]
 
 
 def _mark(file, number, cells, unit):
-    """The Mark of a line's fields; RecordError if they are none.
+    """Make a mark of a line's fields; raise RecordError if they are none.
 
     `file` and `number` (of the line) are for the message; `unit` is that of the times, None for s, or ns for large
     numbers.

@@ -142,7 +142,7 @@ def begin_ns(text: str) -> int | None:
 
 
 def _has_lines(text: str) -> bool:
-    """Whether a text has a line that is no comment."""
+    """Return whether a text has a line that is no comment."""
     return any(line.strip() and not line.startswith("#") for line in text.splitlines())
 
 

@@ -5,12 +5,15 @@ import functools
 from cmlib import places
 
 
-def program_entries():
-    """The content of programs.yaml: a dict of suite to a dict of program to a dict of its entries.
+def program_entries() -> dict[str, dict[str, dict]]:
+    """Read programs.yaml.
 
-    Entries, as far as a program has them: input and framework (texts), given (size of the input, dict), maker (what
-    gets it ready), stands_for (the paper's program in whose place it is), packages and modules (what it needs),
-    options (what a user may set).
+    Returns
+    -------
+    dict of str to dict
+        By suite, then by program: its entries, as far as it has them. These are input and framework (texts), given
+        (size of the input, dict), maker (what gets it ready), stands_for (the paper's program in whose place it is),
+        packages and modules (what it needs), options (what a user may set).
     """
     suites = places.read_yaml(places.shipped("programs") / "programs.yaml")
     del suites["anchors"]
@@ -18,6 +21,6 @@ def program_entries():
 
 
 @functools.cache
-def suites():
-    """A dict of program to its suite (str), for every program in programs.yaml."""
+def suites() -> dict[str, str]:
+    """Return the suite of every program in programs.yaml."""
     return {name: suite for suite, programs in program_entries().items() for name in programs}

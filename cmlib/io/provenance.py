@@ -54,6 +54,7 @@ class Provenance:
     public_set: str = ""
 
     def __post_init__(self) -> None:
+        """Check the kind, and sort programs and events."""
         if self.kind not in KINDS:
             raise InputError(f"kind of provenance {self.kind!r}; there are {', '.join(KINDS)}.")
         object.__setattr__(self, "programs", tuple(sorted(set(self.programs))))

@@ -7,6 +7,7 @@ one that can't be downloaded, or that is not the original.
 
 import functools
 import urllib.parse
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -46,12 +47,25 @@ def sets() -> pd.DataFrame:
     return table.assign(files=by_set.size(), bytes=by_set["bytes"].sum(), shipped=by_set["shipped"].sum())
 
 
-def files(name=None):
-    """The files of a set, or of all sets: a DataFrame, a row per file, as data/public/files.csv has them.
+def files(name: str | None = None) -> pd.DataFrame:
+    """List the files of a set, or of all sets, as data/public/files.csv has them.
 
-    Columns: set, file (name here), bytes and sha256 of the original ("" if not known); repository, commit and path,
-    where it was published; program, condition, marks and interval_ms, how it is imported ("" for files that are not).
-    PublicError for an unknown set.
+    Parameters
+    ----------
+    name : str, optional
+        Name of the set.
+
+    Returns
+    -------
+    DataFrame
+        One row per file. Columns: set, file (name here), bytes and sha256 of the original ("" if not known);
+        repository, commit and path, where it was published; program, condition, marks and interval_ms, how it is
+        imported ("" for files that are not).
+
+    Raises
+    ------
+    PublicError
+        If there is no such set.
     """
     listed = _all_files()
     if name is None:
@@ -64,14 +78,14 @@ def files(name=None):
     return listed[listed["set"] == name].reset_index(drop=True)
 
 
-def shipped_file(name):
-    """Path that a public file would have in the package, which holds only some; `name` is as in :func:`files`."""
+def shipped_file(name: str) -> Path:
+    """Return the path that a public file would have in the package, which holds only some of them."""
     return places.shipped("public") / f"{name}.xz"
 
 
 @functools.cache
 def _all_files():
-    """data/public/files.csv as a DataFrame."""
+    """Read data/public/files.csv."""
     file = places.shipped("public") / "files.csv"
     return pd.read_csv(file, dtype={"interval_ms": str}, keep_default_na=False)
 
@@ -131,7 +145,7 @@ def _row(name):
 
 
 def _original(name):
-    """Path of a file of a public set, and its content, unpacked; None where it has not been fetched."""
+    """Return the path of a file of a public set, and its content, unpacked; None where it has not been fetched."""
     known = _row(name)
     folders = filter(None, (places.external_data_dir(), cache_dir()))
     copies = [folder / f"{name}{suffix}" for folder in folders for suffix in ("", ".gz", ".xz")]
@@ -189,8 +203,7 @@ def fetch(name: str) -> list[str]:
 
 
 def _fetch(row):
-    """Download one file (a row of files.csv) into the cache; PublicError if it can't be had or is not the
-    original."""
+    """Download one file (a row of files.csv) into the cache; raise PublicError if that fails."""
     address = "/".join([SITE, row.repository, row.commit, urllib.parse.quote(row.path)])
     target = cache_dir() / row.file
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -213,7 +226,7 @@ def _fetch(row):
 
 
 def _reason(error):
-    """The innermost reason of an error of `requests` (str): what wraps it repeats the address."""
+    """Find the innermost reason of an error of `requests`: what wraps it repeats the address."""
     while getattr(error, "reason", None) or (error.args and isinstance(error.args[0], Exception)):
         error = getattr(error, "reason", None) or error.args[0]
     return str(error).partition(": ")[2] or str(error)
@@ -222,21 +235,49 @@ def _reason(error):
 ALL = "all"  # as a program: every program of a set
 
 
-def programs(name):
-    """Names (list of str) of the programs in a set, as :func:`import_programs` takes them.
+def programs(name: str) -> list[str]:
+    """List the programs in a set, as :func:`import_programs` takes them.
 
-    `name` is the set's; PublicError for an unknown one.
+    Parameters
+    ----------
+    name : str
+        Name of the set.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    PublicError
+        If there is no such set.
     """
     return list(dict.fromkeys(_program_name(row) for row in files(name).itertuples() if row.program))
 
 
-def import_programs(name, wanted, *, folder=None):
-    """Import programs of a set among the recordings, but for those that are there; returns the names of the new
-    ones (list of str).
+def import_programs(name: str, wanted: Sequence[str], *, folder: str | Path | None = None) -> list[str]:
+    """Import programs of a set among the recordings; those that are there already are left as they are.
 
-    `name` is the set's, `wanted` (sequence of str) are names as of :func:`programs`, or "all"; `folder` is that of
-    all recordings, by default `data/recordings`. PublicError for an unknown program, or if its file was not fetched;
-    RecordError if it can't be imported.
+    Parameters
+    ----------
+    name : str
+        Name of the set.
+    wanted : sequence of str
+        Names as of :func:`programs`, or ``all``.
+    folder : path, optional
+        Folder of all recordings. Default: `data/recordings`.
+
+    Returns
+    -------
+    list of str
+        Names of the new programs.
+
+    Raises
+    ------
+    PublicError
+        If there is no such program, or its file was not fetched.
+    RecordError
+        If it can't be imported.
     """
     known = programs(name)
     if unknown := [program for program in wanted if program not in (*known, ALL)]:
@@ -250,18 +291,18 @@ def import_programs(name, wanted, *, folder=None):
 
 
 def _program_name(row):
-    """Name of the program that a row of files.csv is imported as: ``PROGRAM-CONDITION``."""
+    """Name the program that a row of files.csv is imported as: ``PROGRAM-CONDITION``."""
     return "-".join(filter(None, [row.program, row.condition]))
 
 
 def _is_imported(recordings, row):
-    """Whether the recordings hold the program, or programs, of a row of files.csv."""
+    """Return whether the recordings hold the program, or programs, of a row of files.csv."""
     pattern = f"{row.program}-*-{row.condition}" if row.marks else _program_name(row)
     return any(recordings.glob(f"{pattern}/*.json"))
 
 
 def _import(row, recordings):
-    """Import a row of files.csv; names of the programs that were made of it."""
+    """Import a row of files.csv, and return the names of the programs that were made of it."""
     made = import_files(
         row.program,
         [_checked_path(row.file)],
@@ -275,7 +316,7 @@ def _import(row, recordings):
 
 
 def _checked_path(name):
-    """Path of a public file (`name`), which is the original; PublicError if it was not fetched."""
+    """Find a public file, which is the original; raise PublicError if it was not fetched."""
     if original := _original(name):
         return original[0]
     raise PublicError(f"{name} is not there: {command_code('cmlib', 'fetch', name.split('/')[1])}.")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from cmlib.intervals import lengths_by_ends, whole_intervals
@@ -130,15 +131,16 @@ class Recording:
 
     @property
     def studied(self) -> list[str]:
-        """Names (list of str) of its events without the pinned ones (counted in every run, as cycles); all if there
-        are no others.
-        """
+        """Names (list of str) of its events without those counted in every run; all if there are no others."""
         others = [event for event in self.counts if event not in self.meta["pinned"]]
         return others or list(self.counts)
 
     def whole(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Counts and running shares (two DataFrames) without the last interval if that is shorter than half the
-        median.
+        """Return its counts and running shares without a last interval that is shorter than half the median.
+
+        Returns
+        -------
+        counts, running : DataFrame
         """
         if self.holds_totals:
             return self.counts, self.running
@@ -146,10 +148,13 @@ class Recording:
         return self.counts[whole], self.running[whole]
 
     def rates(self) -> pd.DataFrame:
-        """Rates of its events in whole intervals, in the unit that ``axis.rate`` names: a DataFrame with the columns
-        of `counts`.
+        """Compute the rates of its events in whole intervals.
 
-        Per second of time, per 1,000 instructions in a simulated run, or per run where lengths of runs aren't known.
+        Returns
+        -------
+        DataFrame
+            Columns of `counts`, in the unit that ``axis.rate`` names: per second, per 1,000 instructions in a simulated
+            run, or per run if the lengths of runs are not known.
         """
         counts, _ = self.whole()
         if self.simulated:
@@ -157,12 +162,23 @@ class Recording:
         return counts.div(self.interval_s[counts.index], axis=0)
 
 
-def make_recording(meta, counts, running, interval_s=None):
-    """A Recording from metadata (`meta`, dict), and counts and running shares as a run's file has them.
+def make_recording(
+    meta: dict, counts: pd.DataFrame, running: pd.DataFrame, interval_s: np.ndarray | None = None
+) -> Recording:
+    """Make a recording of metadata, counts and running shares, as a run's file has them.
 
-    `counts` and `running` are DataFrames indexed by `time_s`, a column per event, with second readings (``EVENT#2``)
-    among their columns; `interval_s` (ndarray) are lengths [s], by default the differences of `time_s`. The index
-    becomes millions of instructions in a simulated run, and the run's number where an interval is a whole run.
+    Parameters
+    ----------
+    meta : dict
+    counts, running : DataFrame, shape (n_intervals, n_events)
+        Index: `time_s`. Columns: events, with second readings (``EVENT#2``) among them.
+    interval_s : ndarray, optional
+        Lengths of the intervals [s]. Default: the differences of `time_s`.
+
+    Returns
+    -------
+    Recording
+        Its index is millions of instructions in a simulated run, and the run's number if an interval is a whole run.
     """
     lengths = lengths_by_ends(counts.index) if interval_s is None else interval_s
     index = counts.index

@@ -9,7 +9,9 @@ is damaged, or counts that are not whole.
 import functools
 import io
 import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pandas as pd
@@ -25,14 +27,27 @@ _MOST_COLUMNS = 600  # 480 events at most, and the columns above
 _MOST_EXECUTIONS, _MOST_HEADERS = 5000, 100
 
 
-def read_regions(path):
-    """Read the samples in a CSV, from a file (path) or text (file object): a DataFrame, a row for each passage of a
-    region.
+def read_regions(path: str | Path | IO[str]) -> pd.DataFrame:
+    """Read the samples in a CSV of regions.
 
-    Columns: function and location (str, ``?`` if empty), thread (its number), threads (how many the sample is the sum
-    of), work (units of work done), seconds, running (share of the time on counters, 0 to 1), instructions, and the
-    events' counts (float, NaN where not counted). ValueError if it is no such file, lacks threads, work or seconds in
-    a row, or holds what no counter does; ArchiveError if it can't be read.
+    Parameters
+    ----------
+    path : path or file object
+        File, or its text.
+
+    Returns
+    -------
+    DataFrame
+        One row per passage of a region. Columns: function and location (str, ``?`` if empty), thread (its number),
+        threads (how many the sample is the sum of), work (units of work done), seconds, running (share of the time on
+        counters, 0 to 1), instructions, and the events' counts (float, NaN where not counted).
+
+    Raises
+    ------
+    ValueError
+        If it is no such file, lacks threads, work or seconds in a row, or holds what no counter does.
+    ArchiveError
+        If it can't be read.
     """
     content = path.read().encode() if hasattr(path, "read") else archive.read_file(path)
     frame = archive.parse_csv(content, most_columns=_MOST_COLUMNS, dtype={"function": str, "location": str})
@@ -56,17 +71,28 @@ def read_regions(path):
 
 
 def _are_counts(values):
-    """Whether all values of a Series are missing, or such as a counter can hold."""
+    """Return whether all values of a Series are missing, or such as a counter can hold."""
     return (values.isna() | values.between(0, LARGEST_COUNT)).all()
 
 
-def normalize(regions, *, per="instructions"):
-    """Counts of each sample divided by its instructions times threads, or by its work (`per`: "instructions" or
-    "work").
+def normalize(regions: pd.DataFrame, *, per: str = "instructions") -> pd.DataFrame:
+    """Divide the counts of each sample by its instructions times threads, or by its work.
 
-    `regions` is the DataFrame of :func:`read_regions`, a row for each passage of a region; returns one with the
-    columns function, location and the events. ValueError if something was not counted in every sample, or not all the
-    time (running below 1).
+    Parameters
+    ----------
+    regions : DataFrame
+        From :func:`read_regions`.
+    per : {"instructions", "work"}, default "instructions"
+
+    Returns
+    -------
+    DataFrame
+        One row per sample; columns: function, location and the events.
+
+    Raises
+    ------
+    ValueError
+        If something was not counted in every sample, or not all the time (running below 1).
     """
     divisor = {"instructions": regions["instructions"] * regions["threads"], "work": regions["work"]}[per]
     counters = [column for column in regions if column not in ABOUT]
@@ -86,12 +112,25 @@ def normalize(regions, *, per="instructions"):
     return pd.concat([regions[list(LOCATION_COLUMNS)], regions[counters].div(divisor, axis=0)], axis=1)
 
 
-def merge_runs(parts):
-    """One DataFrame of normalized samples from several runs with the same input that counted different events.
+def merge_runs(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Merge normalized samples of runs with the same input that counted different events.
 
-    `parts` is a list of DataFrames with the columns function, location and events, as :func:`normalize` gives them.
-    Samples are matched by function, location and order, those without a match are left out; events counted in several
-    runs are averaged. ValueError if nothing matches, or there is no part.
+    Samples are matched by function, location and order; those without a match are left out. Events that several runs
+    counted are averaged.
+
+    Parameters
+    ----------
+    parts : sequence of DataFrame
+        Columns: function, location and events, as :func:`normalize` returns them.
+
+    Returns
+    -------
+    DataFrame
+
+    Raises
+    ------
+    ValueError
+        If nothing matches, or there is no part.
     """
     if not parts:
         raise InputError("no parts to merge: give at least one normalized run")
@@ -111,12 +150,26 @@ def merge_runs(parts):
     return merged.reset_index().drop(columns="invocation")
 
 
-def read_runs(text, *, per="instructions"):
-    """A dict of run (its name) to a DataFrame of normalized samples, from a recording's text.
+def read_runs(text: str, *, per: str = "instructions") -> dict[str, pd.DataFrame]:
+    """Read and normalize the samples of each run in a recording's text.
 
-    The DataFrame has a row for each passage of a region, with the columns function, location and events. Executions
-    of the same run count different events, and are merged; counts are divided by instructions, or by work if `per` is
-    "work". ValueError if the text is damaged, or something was not counted.
+    Executions of the same run count different events, and are merged.
+
+    Parameters
+    ----------
+    text : str
+    per : {"instructions", "work"}, default "instructions"
+        What counts are divided by.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        By the run's name: one row per passage of a region; columns: function, location and events.
+
+    Raises
+    ------
+    ValueError
+        If the text is damaged, or something was not counted.
     """
     of_run = {}
     for heading, part in read_executions(text, functools.partial(normalize, per=per)):
@@ -124,13 +177,27 @@ def read_runs(text, *, per="instructions"):
     return {run: merge_runs(parts) for run, parts in of_run.items()}
 
 
-def read_executions(text, transform=lambda samples: samples):
-    """A list of (heading, samples) for each execution in a recording's text, in order; ValueError if it is damaged
-    or too large.
+def read_executions(
+    text: str, transform: Callable[[pd.DataFrame], pd.DataFrame] = lambda samples: samples
+) -> list[tuple[str, pd.DataFrame]]:
+    """Read the samples of each execution in a recording's text, in order.
 
-    A heading is what follows ``# run=``, such as ``bad-000 part=0 threads=3``. Samples are the DataFrame of
-    :func:`read_regions`, a row for each passage of a region, or what `transform` makes of it; that is called once for
-    all executions that counted the same events, and must keep the rows.
+    Parameters
+    ----------
+    text : str
+    transform : callable, optional
+        Applied to the samples; called once for all executions that counted the same events. It must keep the rows.
+
+    Returns
+    -------
+    list of (str, DataFrame)
+        Heading, which is what follows ``# run=``, such as ``bad-000 part=0 threads=3``; and samples, as
+        :func:`read_regions` or `transform` returns them.
+
+    Raises
+    ------
+    ValueError
+        If the text is damaged or too large.
     """
     headings, by_header = [], {}
     for number, piece in enumerate(text.split("# run=")[1:]):
@@ -157,7 +224,7 @@ def read_executions(text, transform=lambda samples: samples):
 
 
 def _averaged(parts):
-    """The events' columns of all parts side by side (DataFrame), the mean where several parts have one."""
+    """Join the events' columns of all parts; take the mean where several parts have one."""
     counters = [part.drop(columns=list(LOCATION_COLUMNS), errors="ignore") for part in parts]
     beside = np.hstack(counters)
     columns = pd.Index([name for part in counters for name in part])
@@ -169,39 +236,95 @@ SCHEMA = 1
 _HOW = "Recordings of regions are made by `cmlib compare --keep FOLDER` and `cmlib record-kernels`."
 
 
-def load_recording(file):
-    """Metadata (dict) and runs of a recording of regions: a dict of name to normalized samples (DataFrame).
+def load_recording(file: str | Path) -> tuple[dict, dict[str, pd.DataFrame]]:
+    """Load a recording of regions.
 
-    `file` is the path of its JSON. CmlibError if it can't be read, or its counts can't be normalized.
+    Parameters
+    ----------
+    file : path
+        Its JSON.
+
+    Returns
+    -------
+    about : dict
+        Metadata.
+    runs : dict of str to DataFrame
+        Normalized samples by run, as of :func:`read_runs`.
+
+    Raises
+    ------
+    CmlibError
+        If it can't be read, or its counts can't be normalized.
     """
     about, text = read_recording(file)
     return about, archive.in_recording(file, read_runs, text, per=about.get("per", "instructions"))
 
 
-def read_recording(file):
-    """Metadata (dict) and text (str) of a recording of regions, as it was written; CmlibError if it can't be read.
+def read_recording(file: str | Path) -> tuple[dict, str]:
+    """Read the metadata and the text of a recording of regions.
 
-    `file` is the path of its JSON; CmlibError also if the text was changed since.
+    Parameters
+    ----------
+    file : path
+        Its JSON.
+
+    Returns
+    -------
+    about : dict
+    text : str
+
+    Raises
+    ------
+    CmlibError
+        If it can't be read, or the text was changed since.
     """
     about = read_about(file)
     with archive.errors_as(CmlibError, file):
         return about, archive.read_content(file, about["sha256"]).decode(errors="replace")
 
 
-def read_about(file):
-    """Metadata (dict) of a recording of regions, without reading its samples; CmlibError if they are not valid.
+def read_about(file: str | Path) -> dict:
+    """Read the metadata of a recording of regions, without its samples.
 
-    `file` is the path of its JSON.
+    Parameters
+    ----------
+    file : path
+        Its JSON.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    CmlibError
+        If they are not valid.
     """
     with archive.errors_as(CmlibError, file):
         return archive.read_object(file, "a recording of regions", _HOW, "stored", "regions")
 
 
-def save_recording(target, pieces, about):
-    """Write a recording of regions, and return the Path of its JSON.
+def save_recording(target: str | Path, pieces: Iterable[str], about: Mapping) -> Path:
+    """Write a recording of regions.
 
-    `target` is that path; `pieces` (iterable of str) are joined to the content beside it, and `about` (dict) becomes
-    the metadata, to which date and checksum are added. CmlibError if it can't be written.
+    Parameters
+    ----------
+    target : path
+        Its JSON.
+    pieces : iterable of str
+        Joined to the content beside it.
+    about : mapping
+        Metadata; date and checksum are added.
+
+    Returns
+    -------
+    Path
+        The JSON.
+
+    Raises
+    ------
+    CmlibError
+        If it can't be written.
     """
     target = Path(target)
     with archive.errors_as(CmlibError, target.parent):

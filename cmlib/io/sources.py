@@ -245,7 +245,7 @@ def _find_selections(
 
 
 def _notes_on_kind(counts: pd.DataFrame, kind: str) -> tuple[str, ...]:
-    """Sentences on a recording of one kind of core."""
+    """Write sentences on a recording of one kind of core."""
     if not kind:
         return ()
     notes = [f"The file counts several kinds of core; these are the counts of {kind}."]
@@ -334,7 +334,7 @@ def _join_whole_runs(pieces: Sequence[_Piece]) -> list[_Piece]:
 
 
 def _list_events(program: Program) -> tuple[str, ...]:
-    """Names of the events of a program; of its metrics, if nothing was counted."""
+    """List the events of a program; its metrics, if nothing was counted."""
     rows = program.counts["event"] if len(program.counts) else program.metrics["name"]
     return tuple(rows.unique())
 
@@ -369,7 +369,7 @@ def _make_recording(piece: _Piece, derived: Derived, options: ReadOptions, mode:
 
 
 def _describe_storage(piece: _Piece, options: ReadOptions) -> dict:
-    """Entries of metadata that say how to read the recording again from its file."""
+    """Return the entries of metadata that say how to read the recording again from its file."""
     entries = {"format": piece.format}
     selection = piece.selection.as_metadata()
     if piece.others:
@@ -387,21 +387,21 @@ def _describe_storage(piece: _Piece, options: ReadOptions) -> dict:
 
 
 def _list_cpu_times(program: Program) -> dict[str, list[float]]:
-    """Processor times of the selected runs in user mode and in the kernel [s], as far as the file has them."""
+    """List the processor times of the selected runs in user mode and in the kernel [s], if the file has them."""
     runs = _selected_runs(program)
     times = {"user_s": [run.user_s for run in runs], "system_s": [run.system_s for run in runs]}
     return {name: values for name, values in times.items() if values and np.isfinite(values).all()}
 
 
 def _selected_runs(program: Program) -> list[Run]:
-    """What the file says about each run of which rows were selected."""
+    """List what the file says about each run of which rows were selected."""
     rows = program.counts if len(program.counts) else program.metrics
     numbers = dict.fromkeys(rows["run"])
     return [program.runs[number - 1] for number in numbers if number <= len(program.runs)]
 
 
 def _find_date(program: Program) -> str | None:
-    """Date of the first selected run (ISO 8601); None if the file does not say."""
+    """Find the date of the first selected run (ISO 8601); None if the file does not say."""
     runs = _selected_runs(program)
     return parse_start(runs[0].started) if runs else None
 
@@ -459,7 +459,7 @@ def _measure(piece: _Piece, derived: Derived, recording: FileRecording) -> Measu
 
 
 def _is_user_only(program: Program) -> bool:
-    """Whether all cycles were counted in user mode only."""
+    """Return whether all cycles were counted in user mode only."""
     is_cycles = map_events(program.counts["event"], lambda event: "cycles" in base_name(event))
     names = program.counts["event"][is_cycles.astype(bool)].unique()
     modes = [find_mode(event) for event in names]

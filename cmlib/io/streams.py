@@ -71,12 +71,26 @@ def read_stream(path):
     return parse_stream(decompress(read_file(Path(path)), Path(path)).decode("latin-1"), path)
 
 
-def parse_stream(text, path):
-    """The counts in a stream's text (str): a DataFrame, a row per sample, a column per event.
+def parse_stream(text: str, path: str | Path) -> pd.DataFrame:
+    """Parse a stream of cumulative counts.
 
-    Counts are cumulative; samples in which that of the first event has not grown are left out. PublicError, which
-    names `path`, if the text has neither a header of ``#PERF_COUNT_HW_…`` names nor the form of perfmon2's
-    ``task_smpl``.
+    Samples in which the count of the first event has not grown are left out.
+
+    Parameters
+    ----------
+    text : str
+    path : path
+        For the message.
+
+    Returns
+    -------
+    DataFrame
+        One row per sample, one column per event.
+
+    Raises
+    ------
+    PublicError
+        If the text has neither a header of ``#PERF_COUNT_HW_…`` names nor the form of perfmon2's ``task_smpl``.
     """
     if text.startswith("#PERF_COUNT_HW_"):
         header, _, rows = text.partition("\n")
@@ -93,6 +107,6 @@ def parse_stream(text, path):
 
 
 def _event(name):
-    """perf's name of an event in these files, as ``LLC-load-misses``; names that perf has not, in lower case."""
+    """Return the name that perf has for an event of these files, such as ``LLC-load-misses``; others in lower case."""
     short = name.partition(":")[0].lower().removeprefix("perf_count_hw_")
     return _NAMES.get(short, short)

@@ -6,6 +6,7 @@ it does.
 
 import contextlib
 import re
+from pathlib import Path
 
 from cmlib.extras import check_extra
 from cmlib.io.archive.files import ArchiveError, opened
@@ -13,11 +14,25 @@ from cmlib.io.archive.files import ArchiveError, opened
 _STRING = re.compile(r"rep\w* (?:movs|cmps|stos|lods|scas|ins|outs)")
 
 
-def is_string_instruction(path, address):
-    """Return True if an x86 string instruction with a repeat prefix (``rep movsb``) lies at an address of a file.
+def is_string_instruction(path: str | Path, address: int) -> bool:
+    """Return whether an x86 string instruction with a repeat prefix (``rep movsb``) lies at an address of a file.
 
-    `path` is that of an executable or library, `address` a virtual address (int). False if there is no such file or
-    address, or the file is no ELF; CmlibError if the packages of the extra ``compare`` are not installed.
+    Parameters
+    ----------
+    path : path
+        Executable or library.
+    address : int
+        Virtual address.
+
+    Returns
+    -------
+    bool
+        False if there is no such file or address, or the file is no ELF.
+
+    Raises
+    ------
+    CmlibError
+        If the packages of the extra ``compare`` are not installed.
     """
     check_extra("compare", "Recognizing string instructions")
     from capstone import CS_ARCH_X86, CS_MODE_64, Cs

@@ -20,7 +20,7 @@ from cmlib.errors import InputError
 from cmlib.io.archive.programs import readable_runs
 from cmlib.io.recording import Recording, make_recording
 from cmlib.io.sources import read_recordings
-from cmlib.io.store.raw import read_counts
+from cmlib.io.store.raw import read_run
 from cmlib.processors import machine_with
 
 
@@ -136,9 +136,8 @@ def record_command(name: str, command: Sequence[str], *, wait: bool, **settings:
     sets = record_program(name, list(command), Request(**settings), wait=wait)
     folder = places.recordings_dir() / name
     metas = {run: meta for run, meta in readable_runs(folder).items() if meta["set"] in sets}
-    recordings = tuple(
-        make_recording(meta, *read_counts(folder / f"{run}.json", meta)) for run, meta in metas.items()
-    )
+    runs = [(meta, read_run(folder / f"{run_name}.json", meta)) for run_name, meta in metas.items()]
+    recordings = tuple(make_recording(meta, run.counts, run.running) for meta, run in runs)
     return Recordings(tuple(metas), recordings)
 
 

@@ -16,7 +16,7 @@ from cmlib import places
 from cmlib.io.archive import readable
 from cmlib.io.archive.programs import readable_runs
 from cmlib.io.provenance import note_read, provenance_of_run
-from cmlib.io.store.raw import read_counts
+from cmlib.io.store.raw import read_run
 
 if TYPE_CHECKING:
     from cmlib.experiments.micro.recordings import Series
@@ -124,8 +124,8 @@ def _counted_rates(folder):
         if events & wanted and "instructions" in meta["pinned"]:
             metas[folder / f"{run}.json"] = meta
     rates = {}
-    read = readable(lambda file: read_counts(file, metas[file]), metas)
-    for file, (counts, _) in read.items():
+    counts_by_file = readable(lambda file: read_run(file, metas[file]).counts, metas)
+    for file, counts in counts_by_file.items():
         note_read(provenance_of_run(metas[file]))
         for event in wanted & set(counts):
             possible = counts[counts[event] <= _MOST_PER_INSTRUCTION * counts["instructions"]]

@@ -23,7 +23,7 @@ from cmlib.intervals import lengths_by_ends, whole_intervals
 from cmlib.io.archive import readable
 from cmlib.io.archive.runs import read_run_metadata
 from cmlib.io.provenance import OWN_HARDWARE, SOFTWARE_EVENTS, Provenance, note_read, provenance_of_run
-from cmlib.io.store.raw import read_counts
+from cmlib.io.store.raw import read_run
 
 __all__ = ["describe_tuned", "load_levels", "load_tuned"]
 
@@ -232,7 +232,7 @@ def _tuned(name, recorded):
 
 def _reading(file, meta, options):
     """(Counts of a run, rates at which events were caused meanwhile, values of the parameters)."""
-    counts, _ = read_counts(file, meta)
+    counts = read_run(file, meta).counts
     if "task-clock" not in counts and not {"cycles", "instructions"} <= {*counts}:
         raise CmlibError(f"{file} counts neither task-clock nor cycles and instructions.")
     return counts, emitted_of(options), settings_of(options)

@@ -4,6 +4,8 @@ Functions take paths; files are read with a limit of size, and written so that t
 ArchiveError for what can't be read or is no regular file; OSError for what can't be written.
 """
 
+from __future__ import annotations
+
 import bz2
 import contextlib
 import csv
@@ -18,12 +20,16 @@ import secrets
 import shutil
 import stat
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from glob import escape
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from cmlib.errors import CmlibError, InputError
 from cmlib.terminal import say_left_out
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class ArchiveError(CmlibError, ValueError):
@@ -31,10 +37,21 @@ class ArchiveError(CmlibError, ValueError):
 
 
 @contextlib.contextmanager
-def errors_as(kind, folder, *, hint=""):
-    """During a ``with`` block, turn errors of files (ArchiveError, OSError) into errors of class `kind`.
+def errors_as(kind: type[Exception], folder: str | Path, *, hint: str = "") -> Iterator[None]:
+    """Turn errors of files into errors of one class, during a ``with`` block.
 
-    `folder` (path) is named where an OSError names no file; `hint` (str, what to do) ends the text of those.
+    Parameters
+    ----------
+    kind : class of exception
+        Raised in place of ArchiveError and OSError.
+    folder : path
+        Named in the message if an OSError names no file.
+    hint : str, default ""
+        What to do, for the end of the message.
+
+    Raises
+    ------
+    kind
     """
     try:
         yield
@@ -46,27 +63,64 @@ def errors_as(kind, folder, *, hint=""):
 
 
 @contextlib.contextmanager
-def reading_errors_as(kind, what, *, hint="", errors=Exception):
-    """During a ``with`` block, turn what a stranger's file makes of its reader into an error of class `kind`.
+def reading_errors_as(
+    kind: type[Exception],
+    what: str,
+    *,
+    hint: str = "",
+    errors: type[Exception] | tuple[type[Exception], ...] = Exception,
+) -> Iterator[None]:
+    """Turn whatever the reader of a file raises into an error of one class, during a ``with`` block.
 
-    `errors` (a class, or a tuple of them) are those that are turned; the text is `what` (str), the reason, and `hint`
-    (str, what to do). Of errors that name the file, an ArchiveError or one of `kind`, the text stays; an InputError
-    names none.
+    The message is `what`, the reason, and `hint`. The message of an ArchiveError, or of an error of `kind`, stays as it
+    is, because it names the file already; that of an InputError names none.
+
+    Parameters
+    ----------
+    kind : class of exception
+    what : str
+        What can't be read, and where.
+    hint : str, default ""
+        What to do.
+    errors : class of exception or tuple of these, default Exception
+        Errors that are turned.
+
+    Raises
+    ------
+    kind
     """
     others = errors if isinstance(errors, tuple) else (errors,)
+    caught: tuple[type[Exception], ...] = (kind, ArchiveError, *others)
     try:
         yield
-    except (kind, ArchiveError, *others) as error:
+    except caught as error:
         names_file = isinstance(error, (kind, ArchiveError)) and not isinstance(error, InputError)
         if names_file:
             raise kind(str(error)) from error
         raise kind(f"{what}: {str(error) or type(error).__name__}. {hint}".removesuffix(". ")) from error
 
 
-def in_recording(file, read, *content, **settings):
-    """Return ``read(*content, **settings)``; whatever that raises becomes an ArchiveError that names `file` (path).
+def in_recording(file: str | Path, read: Callable, *content: object, **settings: object) -> Any:
+    """Parse the content of a recording; an error of the parser becomes one that names the file.
 
-    `read` is a callable that parses the file's content.
+    Parameters
+    ----------
+    file : path
+        The recording's file, for the message.
+    read : callable
+        Parser.
+    *content, **settings
+        Arguments of `read`.
+
+    Returns
+    -------
+    object
+        What `read` returns.
+
+    Raises
+    ------
+    ArchiveError
+        If `read` raises anything.
     """
     with reading_errors_as(ArchiveError, f"{file}: its content can't be read"):
         return read(*content, **settings)
@@ -127,10 +181,27 @@ def read_file(file: str | Path, *, most: int = _AT_MOST) -> bytes:
         return content.read()
 
 
-def parse_csv(content, *, most_columns, **options):
-    """A CSV file's content (bytes) as a DataFrame; `options` are those of :func:`pandas.read_csv`.
+def parse_csv(content: bytes, *, most_columns: int, **options: Any) -> pd.DataFrame:
+    """Parse a CSV file of which the heading is checked first.
 
-    ValueError if the heading has more than `most_columns` columns, or the content can't be read.
+    Parameters
+    ----------
+    content : bytes
+    most_columns : int
+        Most columns that the heading may have.
+    **options
+        Options of :func:`pandas.read_csv`.
+
+    Returns
+    -------
+    DataFrame
+
+    Raises
+    ------
+    InputError
+        If the heading has more columns or can't be read.
+    ValueError
+        If pandas can't read the content.
     """
     import pandas as pd
 
@@ -148,11 +219,23 @@ NO_FILE = "it is no file, but a folder, a FIFO, a device or of the kernel's"
 
 
 @contextlib.contextmanager
-def opened(file, *, most=2 << 30):
-    """During a ``with`` block, a regular file opened to read bytes.
+def opened(file: str | Path, *, most: int = 2 << 30) -> Iterator[io.BufferedReader]:
+    """Open a regular file to read bytes, during a ``with`` block.
 
-    `file` is its path, `most` the most bytes that it may have (2 GiB). ArchiveError if it is not there, is a folder,
-    FIFO, device or a file of the kernel's that does not tell its size, or has more bytes.
+    Parameters
+    ----------
+    file : path
+    most : int, default 2 GiB
+        Largest size [bytes].
+
+    Yields
+    ------
+    binary file
+
+    Raises
+    ------
+    ArchiveError
+        If it is not there, is larger, or is a folder, a FIFO, a device, or a file of the kernel that has no size.
     """
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
@@ -170,11 +253,24 @@ def opened(file, *, most=2 << 30):
         yield content
 
 
-def open_lock_file(file):
-    """Open a file (path) to lock it, and return its descriptor (int); it is made if it is missing.
+def open_lock_file(file: str | Path) -> int:
+    """Open a file to lock it; make it if it is missing.
 
-    OSError if it can't be opened or is a link; ArchiveError if it is a FIFO, a device or another thing that is no
-    regular file, as these may make whoever opens them wait.
+    Parameters
+    ----------
+    file : path
+
+    Returns
+    -------
+    int
+        File descriptor.
+
+    Raises
+    ------
+    OSError
+        If it can't be opened, or is a link.
+    ArchiveError
+        If it is no regular file: to open a FIFO or a device may wait without end.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     descriptor = os.open(file, flags, 0o666)
@@ -185,7 +281,7 @@ def open_lock_file(file):
 
 
 def _is_on_disk(descriptor):
-    """Whether an open file (its descriptor) is a regular one with as many bytes as its size says.
+    """Return whether an open file (its descriptor) is a regular one with as many bytes as its size says.
 
     Files of /proc say 0, and may not end.
     """
@@ -195,8 +291,8 @@ def _is_on_disk(descriptor):
     return False
 
 
-def pack(content):
-    """Compress `content` (bytes) with gzip; equal bytes give equal output, as no time is noted."""
+def pack(content: bytes) -> bytes:
+    """Compress bytes with gzip; equal bytes give equal output, because no time is noted."""
     return gzip.compress(content, 6, mtime=0)
 
 
@@ -223,11 +319,24 @@ def decompress(content: bytes, file: str | Path) -> bytes:
     return unpack(content, file) if content.startswith(tuple(_OPENERS)) else content
 
 
-def unpack(packed, file):
-    """Bytes unpacked from gzip, xz, bzip2 or Zstandard.
+def unpack(packed: bytes, file: str | Path) -> bytes:
+    """Unpack the content of a file that gzip, xz, bzip2 or Zstandard compressed.
 
-    `packed` is bytes, `file` (path) is for messages. ArchiveError if `packed` is none of these, is damaged, or
-    unpacks to too much: more than 512 MiB, or more than 64 MiB and 100 times its own size.
+    Parameters
+    ----------
+    packed : bytes
+    file : path
+        For messages.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    ArchiveError
+        If it is in none of these formats, is damaged, or unpacks to more than 512 MiB, or to more than 64 MiB and 100
+        times its own size.
     """
     most = min(max(_ALWAYS, _RATIO * len(packed)), _AT_MOST)
     opener = next((opener for magic, opener in _OPENERS.items() if packed.startswith(magic)), gzip.open)
@@ -247,10 +356,23 @@ def unpack(packed, file):
     return content
 
 
-def digest(content):
-    """SHA-256 (str of hexadecimal digits) of `content`: of bytes themselves, or of the file at a path.
+def digest(content: bytes | str | Path) -> str:
+    """Compute a SHA-256.
 
-    ArchiveError if the file can't be read.
+    Parameters
+    ----------
+    content : bytes or path
+        Bytes, or the path of a file.
+
+    Returns
+    -------
+    str
+        Hexadecimal digits.
+
+    Raises
+    ------
+    ArchiveError
+        If the file can't be read.
     """
     if isinstance(content, bytes):
         return hashlib.sha256(content).hexdigest()
@@ -259,13 +381,13 @@ def digest(content):
 
 
 def _zstandard(content):
-    """A binary file that reads what is compressed in another."""
+    """Return a binary file that reads what is compressed in another."""
     import pyarrow as pa
 
     return pa.CompressedInputStream(content, "zstd")
 
 
-_OPENERS = {
+_OPENERS: dict[bytes, Callable[[io.BytesIO], Any]] = {
     b"\x1f\x8b": gzip.open,
     b"\xfd7zXZ\0": lzma.open,
     b"BZh": bz2.open,
@@ -274,11 +396,25 @@ _OPENERS = {
 
 
 @contextlib.contextmanager
-def atomic_output(target):
-    """During a ``with`` block, a path to write a file or folder to, which replaces `target` if the block ends
-    without an error.
+def atomic_output(target: str | Path) -> Iterator[Path]:
+    """Give a path to write to, during a ``with`` block, which replaces `target` if the block ends without an error.
 
-    After an error nothing of it is left. OSError if the folder of `target` can't be written.
+    After an error, nothing is left of what was written.
+
+    Parameters
+    ----------
+    target : path
+        File or folder.
+
+    Yields
+    ------
+    Path
+        In a new folder beside `target`.
+
+    Raises
+    ------
+    OSError
+        If the folder of `target` can't be written.
     """
     target = Path(target)
     with working_folder(target) as folder:
@@ -286,10 +422,20 @@ def atomic_output(target):
         atomic_replace(folder / target.name, target)
 
 
-def write_whole(target, content):
-    """Write a file (`content` is str or bytes), so that it has all of the content or is as before.
+def write_whole(target: str | Path, content: str | bytes) -> None:
+    """Write a file so that it has all of the content or is as before.
 
-    `target` is its path. OSError if it can't be written, ArchiveError if it is a device, FIFO or socket.
+    Parameters
+    ----------
+    target : path
+    content : str or bytes
+
+    Raises
+    ------
+    OSError
+        If it can't be written.
+    ArchiveError
+        If it is a device, a FIFO or a socket.
     """
     content = content.encode() if isinstance(content, str) else content
     with atomic_output(target) as draft:
@@ -297,11 +443,23 @@ def write_whole(target, content):
 
 
 @contextlib.contextmanager
-def program_folder(folder):
-    """During a ``with`` block, the folder (Path) of a program's recordings; it is made if it is missing.
+def program_folder(folder: str | Path) -> Iterator[Path]:
+    """Keep the folder of a program's recordings ready, during a ``with`` block; make it if it is missing.
 
-    Working folders that killed processes have left in it are removed. After an error the folder is removed if nothing
-    is in it. ArchiveError if it is a symbolic link.
+    Working folders that killed processes left in it are removed. After an error, the folder is removed if it is empty.
+
+    Parameters
+    ----------
+    folder : path
+
+    Yields
+    ------
+    Path
+
+    Raises
+    ------
+    ArchiveError
+        If it is a symbolic link.
     """
     folder = Path(folder)
     if folder.is_symlink():
@@ -321,10 +479,18 @@ def program_folder(folder):
 
 
 @contextlib.contextmanager
-def working_folder(target):
-    """During a ``with`` block, a new folder (Path) beside the path `target`, to make what will replace `target` in.
+def working_folder(target: str | Path) -> Iterator[Path]:
+    """Make a new folder beside a path, during a ``with`` block, in which to write what will replace it.
 
-    It is removed at the end. Folders that killed processes left for the same target are removed first.
+    The folder is removed at the end. Folders that killed processes left for the same target are removed first.
+
+    Parameters
+    ----------
+    target : path
+
+    Yields
+    ------
+    Path
     """
     target = Path(target)
     with contextlib.ExitStack() as stack:
@@ -346,11 +512,17 @@ def _remove(folder):
         raise
 
 
-def atomic_replace(draft, target):
-    """Rename a file or folder (`draft`) to `target`, which is replaced, once its content is on the disk; both are
-    paths.
+def atomic_replace(draft: str | Path, target: str | Path) -> None:
+    """Rename a file or folder to a path that it replaces, once its content is on the disk.
 
-    ArchiveError if `target` is a device, FIFO or socket.
+    Parameters
+    ----------
+    draft, target : path
+
+    Raises
+    ------
+    ArchiveError
+        If `target` is a device, a FIFO or a socket.
     """
     draft, target = Path(draft), Path(target)
     if target.exists() and not (target.is_file() or target.is_dir()):
@@ -362,13 +534,25 @@ def atomic_replace(draft, target):
 
 
 @contextlib.contextmanager
-def locked(folder, flags=0):
-    """Hold the lock of a folder (path) during a ``with`` block, among processes that use this function; waits for
-    it.
+def locked(folder: str | Path, flags: int = 0) -> Iterator[bool]:
+    """Hold the lock of a folder, during a ``with`` block, among the processes that use this function.
 
-    `flags` are added to those of flock: with LOCK_NB it does not wait. Gives True, or False if the folder could not
-    be locked (its file system has no locks; with LOCK_NB, also if another process holds it). OSError if there is no
-    such folder.
+    Parameters
+    ----------
+    folder : path
+    flags : int, default 0
+        Added to those of flock: LOCK_NB does not wait for the lock.
+
+    Yields
+    ------
+    bool
+        False if the folder could not be locked: its file system has no locks, or, with LOCK_NB, another process holds
+        the lock.
+
+    Raises
+    ------
+    OSError
+        If there is no such folder.
     """
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -8,6 +8,7 @@ that can't be read, and runs that can't be compared.
 
 import math
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from cmlib.errors import CmlibError
@@ -23,11 +24,20 @@ class RecordError(CmlibError):
     """Raised when a recording can't be made, read or imported, or must not be."""
 
 
-def check_names(program, set_name):
-    """Raise RecordError unless the names of a program and a set can stand in file names and in a run's name.
+def check_names(program: str, set_name: str) -> None:
+    """Check that the names of a program and a set can stand in file names and in a run's name.
 
-    `program` (str) is 1 to 100 letters, digits, ``_``, ``.`` and ``-``, and begins with a letter or digit; `set_name`
-    (str) is 1 to 100 letters, digits and ``_``.
+    Parameters
+    ----------
+    program : str
+        1 to 100 letters, digits, ``_``, ``.`` and ``-``; begins with a letter or a digit.
+    set_name : str
+        1 to 100 letters, digits and ``_``.
+
+    Raises
+    ------
+    RecordError
+        If one of them can't.
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{,99}", program):
         raise RecordError(
@@ -37,10 +47,23 @@ def check_names(program, set_name):
         raise RecordError(f"a set is named by letters, digits and _, 100 at most, got {set_name[:120]!r}.")
 
 
-def existing_runs(folder):
-    """Metadata (dict) of all runs in a program's folder (path): a dict by run name, such as ``ocoe-p0-00``.
+def existing_runs(folder: str | Path) -> dict[str, dict]:
+    """Read the metadata of all runs of a program.
 
-    RecordError if one can't be read; empty if there is none.
+    Parameters
+    ----------
+    folder : path
+        Of the program's recordings.
+
+    Returns
+    -------
+    dict of str to dict
+        Metadata by the run's name, such as ``ocoe-p0-00``.
+
+    Raises
+    ------
+    RecordError
+        If one can't be read.
     """
     with errors_as(RecordError, folder):
         return {file.stem: runs.read_run_metadata(file) for file in sorted(Path(folder).glob("*.json"))}
@@ -63,10 +86,24 @@ def readable_runs(folder: str | Path) -> dict[str, dict]:
     return {file.stem: meta for file, meta in metas.items()}
 
 
-def read_raw(folder, run):
-    """Output of one run (bytes), as perf or Callgrind wrote it; RecordError if it can't be read.
+def read_raw(folder: str | Path, run: str) -> bytes:
+    """Read the output of one run, as perf or Callgrind wrote it.
 
-    `folder` (path) is the program's, `run` (str) the run's name.
+    Parameters
+    ----------
+    folder : path
+        Of the program's recordings.
+    run : str
+        The run's name.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    RecordError
+        If it can't be read.
     """
     description = Path(folder) / f"{run}.json"
     with errors_as(RecordError, folder):
@@ -74,10 +111,20 @@ def read_raw(folder, run):
         return unpack(read_file(file), file)
 
 
-def check_comparable(existing, intended):
-    """Raise RecordError if a run can't be compared with those of the program: another command, machine or plan.
+def check_comparable(existing: Iterable[Mapping], intended: Mapping) -> None:
+    """Check that a run can be compared with those of its program.
 
-    `existing` (iterable of dicts) are metadata of its runs, `intended` (dict) those of the run that is to be added.
+    Parameters
+    ----------
+    existing : iterable of mapping
+        Metadata of the program's runs.
+    intended : mapping
+        Metadata of the run that is to be added.
+
+    Raises
+    ------
+    RecordError
+        If it has another command, machine or plan of events.
     """
     for meta in existing:
         pairs = {
@@ -102,14 +149,27 @@ def check_comparable(existing, intended):
                 )
 
 
-def next_place(program, set_name, names, existing):
-    """The place of a new run among those of its program: a dict of metadata, and a list of the metadata of runs like
-    it.
+def next_place(
+    program: str, set_name: str, names: Sequence[str], existing: Mapping[str, dict]
+) -> tuple[dict, list[dict]]:
+    """Find the place of a new run among those of its program.
 
-    `program` and `set_name` are names, `names` (list of str) the run's events in order, `existing` a dict of a run's
-    name to its metadata. With events as other runs of the set have, it is a further pass of that part, and these runs
-    are the list; else it is a further part, and the list is empty. The dict has program, set, pass, part and run (its
-    name).
+    A run with the events of other runs of the set is a further pass of their part; any other is a further part.
+
+    Parameters
+    ----------
+    program, set_name : str
+    names : sequence of str
+        The run's events, in order.
+    existing : mapping of str to dict
+        Metadata by the run's name, as :func:`existing_runs` returns them.
+
+    Returns
+    -------
+    place : dict
+        Entries of metadata: program, set, pass, part and run (its name).
+    alike : list of dict
+        Metadata of the runs with the same events.
     """
     of_set = [meta for meta in existing.values() if meta["set"] == set_name]
     alike = [meta for meta in of_set if runs.events_of(meta) == names]
@@ -119,11 +179,27 @@ def next_place(program, set_name, names, existing):
     return place | {"run": runs.run_name(set_name, number, part)}, alike
 
 
-def add_run(folder, meta, raw):
-    """Write one run into a program's folder (path), and return the path of its metadata file.
+def add_run(folder: str | Path, meta: dict, raw: bytes) -> Path:
+    """Write one run into a program's folder: first its content, then its metadata, which make the run exist.
 
-    `raw` (bytes) is perf's or Callgrind's output, written first, as the metadata (`meta`, dict) make the run exist.
-    RecordError if the run exists, its metadata are not valid, or nothing can be written.
+    Parameters
+    ----------
+    folder : path
+        Of the program's recordings.
+    meta : dict
+        Metadata of the run.
+    raw : bytes
+        Output of perf or Callgrind.
+
+    Returns
+    -------
+    Path
+        The metadata file.
+
+    Raises
+    ------
+    RecordError
+        If the run exists, its metadata are not valid, or nothing can be written.
     """
     target = Path(folder) / f"{meta['run']}.json"
     with errors_as(RecordError, folder):
@@ -134,10 +210,13 @@ def add_run(folder, meta, raw):
     return target
 
 
-def share_content(first, other):
-    """Keep the content of two runs of a program once: a hard link, where the file system has these.
+def share_content(first: Path, other: Path) -> None:
+    """Keep the equal content of two runs of a program once, as a hard link, if the file system has these.
 
-    `first` and `other` (paths) are their metadata files; their contents are equal.
+    Parameters
+    ----------
+    first, other : Path
+        Metadata files of the runs.
     """
     suffix = runs.content_suffix(runs.read_run_metadata(first))
     link = other.with_suffix(f"{suffix}.link")
@@ -148,8 +227,8 @@ def share_content(first, other):
     link.replace(other.with_suffix(suffix))
 
 
-def remove_run(description):
-    """Remove a run, given the path of its metadata file: the metadata first, as they make the run exist."""
+def remove_run(description: Path) -> None:
+    """Remove a run, given its metadata file: the metadata first, because they make the run exist."""
     content = description.with_suffix(runs.content_suffix(runs.read_run_metadata(description)))
     description.unlink()
     content.unlink()

@@ -12,6 +12,7 @@ import functools
 import itertools
 import json
 import math
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,11 +23,27 @@ from cmlib.places import read_yaml
 _LARGEST = 64 << 20  # bytes of a JSON file
 
 
-def read_object(file, what, hint, *kinds):
-    """The JSON object (dict) in a file (path), which has the schemas in metadata.yaml that `kinds` (str) name.
+def read_object(file: str | Path, what: str, hint: str, *kinds: str) -> dict:
+    """Read the JSON object in a file, and check it.
 
-    ArchiveError if the file can't be read, holds no object, another one, or a number that is not finite. `what` (a
-    noun phrase: what the file should be) and `hint` (a sentence: what to do) are for the error's text.
+    Parameters
+    ----------
+    file : path
+    what : str
+        Noun phrase for messages: what the file should be.
+    hint : str
+        Sentence for messages: what to do.
+    *kinds : str
+        Names of the schemas in metadata.yaml that the object must have.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    ArchiveError
+        If the file can't be read, holds something else, or a number that is not finite.
     """
     text = read_file(file, most=_LARGEST)
     try:
@@ -40,10 +57,23 @@ def read_object(file, what, hint, *kinds):
     return content
 
 
-def as_text(meta, file):
-    """A dict (`meta`) as the text of a JSON file (str), which :func:`read_object` reads.
+def as_text(meta: Mapping, file: str | Path) -> str:
+    """Write an object as the text of a JSON file, which :func:`read_object` reads.
 
-    ArchiveError, which names `file` (path), if it can't be JSON.
+    Parameters
+    ----------
+    meta : mapping
+    file : path
+        For the message.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ArchiveError
+        If it can't be written as JSON.
     """
     try:
         text = json.dumps(meta, indent=1, ensure_ascii=False, allow_nan=False)
@@ -53,14 +83,14 @@ def as_text(meta, file):
     return f"{text}\n"
 
 
-def now():
-    """The present time in UTC as metadata have it (str): ``2026-11-21T03:00:46``."""
+def now() -> str:
+    """Return the present time in UTC, as metadata have it: ``2026-11-21T03:00:46``."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 @functools.cache
 def _schemas():
-    """Schemas of metadata: a dict of kind, as in metadata.yaml, to its JSON schema."""
+    """Return the schemas of metadata: a dict of kind, as in metadata.yaml, to its JSON schema."""
     read = read_yaml(Path(__file__).with_name("metadata.yaml"))
     del read["kinds"]
     return read
@@ -74,15 +104,24 @@ def _checker(kind):
     return fastjsonschema.compile(_schemas()[kind])
 
 
-def unknown_machine():
-    """A machine's description as :func:`cmlib.collect.machine.describe` makes it, with each entry None (dict)."""
+def unknown_machine() -> dict:
+    """Return the description of a machine of which nothing is known: each entry is None."""
     return dict.fromkeys(_schemas()["run"]["properties"]["machine"]["properties"])
 
 
-def first_problem(meta, kind):
-    """What is wrong with metadata (`meta`, dict), as text, by the schema of their `kind`; None if nothing is.
+def first_problem(meta: Mapping, kind: str) -> str | None:
+    """Describe the first thing that is wrong with metadata.
 
-    `kind` (str) is the name of a schema in metadata.yaml, such as "run".
+    Parameters
+    ----------
+    meta : mapping
+    kind : str
+        Name of a schema in metadata.yaml, such as ``run``.
+
+    Returns
+    -------
+    str or None
+        None if nothing is wrong.
     """
     import fastjsonschema
 
@@ -98,13 +137,13 @@ def first_problem(meta, kind):
     return None
 
 
-def is_text(value):
-    """Whether a value is a str that any database can hold: without NUL and lone surrogates."""
+def is_text(value: object) -> bool:
+    """Return whether a value is a str that any database can hold: without NUL and lone surrogates."""
     return isinstance(value, str) and not any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value)
 
 
-def shortened(value):
-    """A value's repr (str) of at most 120 characters, for messages."""
+def shortened(value: object) -> str:
+    """Return the repr of a value for messages, cut to 120 characters."""
     text = repr(value)
     return text if len(text) <= 120 else f"{text[:117]}…"
 
@@ -114,19 +153,38 @@ def _refuse_constant(name):
     raise InputError(f"{name} is no number")
 
 
-def _finite(text):
-    """The text as a float; ValueError if that is infinite."""
+def _finite(text: str) -> float:
+    """Parse a number; ValueError if it is infinite."""
     return number if math.isfinite(number := float(text)) else _refuse_constant(text)
 
 
 @contextlib.contextmanager
-def recording_draft(description, *, schema, suffix=".csv.gz"):
-    """During a ``with`` block, a path for a recording's content and a dict for its metadata; both are put in place
-    at its end.
+def recording_draft(
+    description: str | Path, *, schema: int, suffix: str = ".csv.gz"
+) -> Iterator[tuple[Path, dict]]:
+    """Give a path for a recording's content and a dict for its metadata, during a ``with`` block.
 
-    `description` is the metadata's path; the content's has `suffix` instead. `schema` is the version number of the
-    metadata, which are written with it and the content's SHA-256. After an error nothing is left. ArchiveError if the
-    metadata can't be JSON.
+    Both are put in place at its end, with the version of the schema and the content's SHA-256 in the metadata. After an
+    error, nothing is left.
+
+    Parameters
+    ----------
+    description : path
+        Of the metadata.
+    schema : int
+        Version of the metadata.
+    suffix : str, default ".csv.gz"
+        Of the content's file, whose name is otherwise that of the metadata.
+
+    Yields
+    ------
+    content : Path
+    metadata : dict
+
+    Raises
+    ------
+    ArchiveError
+        If the metadata can't be written as JSON.
     """
     description, meta = Path(description), {}
     with working_folder(description) as folder:
@@ -140,24 +198,55 @@ def recording_draft(description, *, schema, suffix=".csv.gz"):
         atomic_replace(metadata, description)
 
 
-def write_recording(description, packed, meta, *, schema, suffix=".csv.gz"):
-    """Write a recording: `packed` (bytes), its content, then `meta` (dict), its metadata, with the content's
-    SHA-256.
+def write_recording(
+    description: str | Path, packed: bytes, meta: Mapping, *, schema: int, suffix: str = ".csv.gz"
+) -> None:
+    """Write a recording: its content, then its metadata, with the content's SHA-256; replace one that was there.
 
-    `description` is the path of the metadata, the content's has `suffix` instead; `schema` is the version number of
-    the metadata. A recording that was there is replaced. ArchiveError if the metadata can't be JSON, OSError if
-    nothing can be written.
+    Parameters
+    ----------
+    description : path
+        Of the metadata.
+    packed : bytes
+        Content.
+    meta : mapping
+    schema : int
+        Version of the metadata.
+    suffix : str, default ".csv.gz"
+        Of the content's file.
+
+    Raises
+    ------
+    ArchiveError
+        If the metadata can't be written as JSON.
+    OSError
+        If nothing can be written.
     """
     with recording_draft(description, schema=schema, suffix=suffix) as (content, metadata):
         content.write_bytes(packed)
         metadata |= meta
 
 
-def read_content(description, sha256, *, suffix=".csv.gz"):
-    """A recording's content (bytes), unpacked.
+def read_content(description: str | Path, sha256: str, *, suffix: str = ".csv.gz") -> bytes:
+    """Read and unpack a recording's content.
 
-    `description` is the path of its metadata, beside which the content is with another `suffix`. ArchiveError if the
-    packed file can't be read, or its SHA-256 is not `sha256` (hexadecimal digits).
+    Parameters
+    ----------
+    description : path
+        Of the metadata, beside which the content is.
+    sha256 : str
+        SHA-256 of the packed content, in hexadecimal digits.
+    suffix : str, default ".csv.gz"
+        Of the content's file.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    ArchiveError
+        If the content can't be read, or has another SHA-256.
     """
     file = Path(description).with_suffix(suffix)
     packed = read_file(file)
@@ -185,16 +274,40 @@ _CONTENT = {PERF: ".csv.gz", VALGRIND: ".callgrind.gz"}
 _HOW = "Such files are written by `cmlib record` and `cmlib import`; move any other out of the recordings."
 
 
-def run_name(set_name, pass_number, part):
-    """Name (str) of a run: ``ocoe-p0-03`` is part 3 of the first pass (0) over set ``ocoe``.
+def run_name(set_name: str, pass_number: int, part: int) -> str:
+    """Name a run: ``ocoe-p0-03`` is part 3 of the first pass (0) over the set ``ocoe``.
 
-    `set_name` is a str, `pass_number` (repetition of the set) and `part` (which of its events) are int, from 0.
+    Parameters
+    ----------
+    set_name : str
+    pass_number : int
+        Repetition of the set, from 0.
+    part : int
+        Which of the set's events, from 0.
+
+    Returns
+    -------
+    str
     """
     return f"{set_name}-p{pass_number}-{part:02d}"
 
 
-def read_run_metadata(file):
-    """The metadata (dict) of a run in a JSON file (path); ArchiveError, with the reason, if it is not such metadata."""
+def read_run_metadata(file: str | Path) -> dict:
+    """Read the metadata of a run from a JSON file, and check them.
+
+    Parameters
+    ----------
+    file : path
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    ArchiveError
+        If they are not the metadata of a run; the message has the reason.
+    """
     file = Path(file)
     meta = read_object(file, "the metadata of a run", _HOW, "stored")
     if problem := _problem(meta, file):
@@ -202,46 +315,50 @@ def read_run_metadata(file):
     return meta
 
 
-def check_run(meta, file):
-    """Raise ArchiveError unless `meta` (dict) are valid metadata of a run for this file (path), which is named after
-    the run.
+def check_run(meta: Mapping, file: str | Path) -> None:
+    """Check that metadata are those of a run, and that the file is named after it.
+
+    Parameters
+    ----------
+    meta : mapping
+    file : path
+
+    Raises
+    ------
+    ArchiveError
+        If they are not.
     """
     if problem := _problem(meta, Path(file)):
         raise ArchiveError(f"{file} can't be written: {problem}.")
 
 
-def events_of(meta):
-    """Names (list of str) of the events that a run counted: the pinned ones, and those of its groups.
-
-    `meta` (dict) is the run's metadata.
-    """
+def events_of(meta: Mapping) -> list[str]:
+    """List the events that a run counted, by its metadata: the pinned ones, then those of its groups."""
     return [*meta["pinned"], *itertools.chain.from_iterable(meta["groups"])]
 
 
-def source_of(meta):
-    """What counted a run with the metadata `meta` (dict), a str: ``perf``, or ``valgrind`` where it is simulated."""
+def source_of(meta: Mapping) -> str:
+    """Return what counted a run, by its metadata: ``perf``, or ``valgrind`` if it is simulated."""
     return meta.get("source", PERF)
 
 
-def knows_shares(meta):
-    """True if a run with the metadata `meta` (dict) tells for which share of each interval an event was counted."""
+def knows_shares(meta: Mapping) -> bool:
+    """Return whether the running shares of a run are known, by its metadata."""
     return meta.get("running_shares", True)
 
 
-def are_totals(meta):
-    """True if each interval of a recording is a whole run; `meta` is its metadata (dict)."""
+def are_totals(meta: Mapping) -> bool:
+    """Return whether each interval of a recording is a whole run, by its metadata."""
     return meta.get("axis", TIME) == RUNS
 
 
-def content_suffix(meta):
-    """Suffix of a run's content file: ``.csv.gz`` for perf's output, ``.callgrind.gz`` for Callgrind's; `meta` is a
-    dict.
-    """
+def content_suffix(meta: Mapping) -> str:
+    """Return the suffix of a run's content file: ``.csv.gz`` for perf's output, ``.callgrind.gz`` for Callgrind's."""
     return _CONTENT[source_of(meta)]
 
 
 def _problem(meta, file):
-    """What is wrong with a run's metadata, as text; None if nothing is."""
+    """Describe what is wrong with a run's metadata, as text; None if nothing is."""
     if problem := first_problem(meta, "run"):
         return problem
     for key in ("pass", "part"):  # 1.0 is a whole number to JSON schemas, and none to a database

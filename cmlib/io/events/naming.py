@@ -47,13 +47,26 @@ HARDWARE_PATTERN = re.compile(
 )
 
 
-def encode(event, table, modifier="u"):
-    """Write an event as ``perf stat -e`` takes it (str): a name with its modifier, or the code where perf lacks the
-    name.
+def encode(event: str, table: pd.DataFrame, modifier: str = "u") -> str:
+    """Write an event as ``perf stat -e`` takes it: its name and modifier, or its code if perf lacks the name.
 
-    `event` may have a modifier, which then replaces `modifier` (``u``: user mode only; ``""``: none); `table` is the
-    processor's event table, as of :func:`cmlib.io.events.table`. An event with its PMU (``cpu/event=0x43/``) only gets
-    the modifier. EventError if the name is neither in the table nor one of perf's.
+    Parameters
+    ----------
+    event : str
+        Name; a modifier in it replaces `modifier`. An event with its PMU (``cpu/event=0x43/``) only gets the modifier.
+    table : DataFrame
+        Event table of the processor, from :func:`cmlib.io.events.table`.
+    modifier : str, default "u"
+        ``u`` counts in user mode only; "" is none.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    EventError
+        If the name is neither in the table nor one of perf's.
     """
     name, written = split_modifier(event)
     modifier = written or modifier
@@ -71,18 +84,28 @@ def encode(event, table, modifier="u"):
 
 
 @lru_cache(maxsize=4096)
-def base_name(event):
-    """An event's name without modifier (str): ``cycles`` of ``cycles:u``; that after ``name=`` where it is given by
-    its code.
+def base_name(event: str) -> str:
+    """Remove the modifier from an event's name: ``cycles`` of ``cycles:u``.
+
+    Of an event that is given by its code, return the name behind ``name=``.
     """
     name, _ = split_modifier(event)
     named = _NAME_TERM.search(name)
     return named[1] if named else name
 
 
-def copy_name(event, number):
-    """Column name (str) of an event's reading `number` (from 1) in one run: ``branches``, ``branches#2``,
-    ``branches#3``.
+def copy_name(event: str, number: int) -> str:
+    """Name the column of a reading of an event in one run: ``branches``, ``branches#2``, ``branches#3``.
+
+    Parameters
+    ----------
+    event : str
+    number : int
+        Number of the reading, from 1.
+
+    Returns
+    -------
+    str
     """
     return event if number == 1 else f"{event}#{number}"
 
@@ -91,8 +114,8 @@ def copy_name(event, number):
 _TRACEPOINT = re.compile(r"\w+:(?![ukhIGHpPSDWeb]+$)\w+")
 
 
-def needs_counter(event):
-    """True if an event (name) takes one of the processor's counters; software events and tracepoints do not."""
+def needs_counter(event: str) -> bool:
+    """Return whether an event takes one of the processor's counters, unlike software events and tracepoints."""
     return not (_TRACEPOINT.fullmatch(event) or event.partition(":")[0] in SOFTWARE_NAMES)
 
 
@@ -133,14 +156,14 @@ def abbreviate(events: Iterable[str], table: pd.DataFrame) -> list[str]:
     return [short.get(name) or name for name in map(base_name, events)]
 
 
-def split_modifier(event):
-    """The name and its modifier without colon (two str), the latter "" if it has none."""
+def split_modifier(event: str) -> tuple[str, str]:
+    """Split an event into its name and its modifier without colon, which is "" if it has none."""
     modifier = _MODIFIER.search(event)
     return (event[: modifier.start()], modifier[0].lstrip(":")) if modifier else (event, "")
 
 
 def _unknown(name, table):
-    """Message (str) on an unknown event, with the three most similar names."""
+    """Write the message on an unknown event, with the three most similar names."""
     near = difflib.get_close_matches(name, [*table.index, *HARDWARE_NAMES, *SOFTWARE_NAMES], n=3, cutoff=0.6)
     hint = f"Did you mean {' or '.join(near)}?" if near else "The table's names are in its first column."
     return (
@@ -161,8 +184,8 @@ _NO_COUNT = re.compile(r".*[._](?:PCT|PERCENT|RATE|RATIO|TEMP|W|WATTS?|[KMG]HZ|[
 _LONGEST = 200  # characters of an event's name
 
 
-def is_event(heading):
-    """Whether the heading of a column (str) is the name of a known event, or has the form of one."""
+def is_event(heading: str) -> bool:
+    """Return whether the heading of a column is the name of a known event, or has the form of one."""
     if not 0 < len(heading) <= _LONGEST:
         return False
     name = base_name(heading)
@@ -170,16 +193,14 @@ def is_event(heading):
     return is_known(name) or bool(has_form)
 
 
-def is_known(name):
-    """Whether an event's name (str), without modifier, is one of perf's or of a processor's table."""
+def is_known(name: str) -> bool:
+    """Return whether an event's name, without modifier, is one of perf's or of a processor's table."""
     normalized = normalize_name(name)
     return normalized in _names_of_perf() or normalized in _names_of_vendors()
 
 
-def normalize_name(name):
-    """A name for comparisons (str): in lower case, with dashes for underscores, dots and blanks, which tools write
-    differently.
-    """
+def normalize_name(name: str) -> str:
+    """Write a name for comparisons: in lower case, with dashes for underscores, dots and blanks."""
     return name.lower().translate(_AS_DASHES)
 
 
@@ -188,7 +209,7 @@ _AS_DASHES = str.maketrans("_. ", "---")
 
 @cache
 def _names_of_perf():
-    """Names of events that perf or the kernel gives, normalized."""
+    """List the names of events that perf or the kernel gives, normalized."""
     names = [*HARDWARE_NAMES, *SOFTWARE_NAMES, *TOOL_EVENTS, *_NAMES["columns"]]
     names += itertools.chain(NAMES, *NAMES.values())
     return frozenset(map(normalize_name, [*names, *general_names()]))
@@ -196,7 +217,7 @@ def _names_of_perf():
 
 @cache
 def _names_of_vendors():
-    """Names in all processors' event tables, normalized."""
+    """List the names in all processors' event tables, normalized."""
     names = {name for table in known_tables() for name in names_of(table)}
     return frozenset(map(normalize_name, names))
 
@@ -228,7 +249,7 @@ def kinds(events: Iterable[str], table: pd.DataFrame) -> pd.DataFrame:
 
 @cache
 def _rules():
-    """Rules of kinds.yaml in order: list of (kind, class, topic, compiled pattern)."""
+    """Return the rules of kinds.yaml in order: list of (kind, class, topic, compiled pattern)."""
     read = read_yaml(shipped("events") / "kinds.yaml")
     return [
         (kind, about["class"], topic, re.compile(pattern, re.IGNORECASE))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import pandas as pd
@@ -77,8 +77,7 @@ def _partitions(bits, parts):
 
 
 def _can_merge(summands, parts):
-    """Whether the masks of some of the summands (names), at least two and not all, add up to the mask of another
-    part.
+    """Return whether some of the summands, at least two and not all, add up to another part.
 
     `parts` maps names of events to masks.
     """
@@ -113,11 +112,19 @@ class SameEvent(NamedTuple):
     certain: bool
 
 
-def same_events(names, machine=None):
-    """List of SameEvent: pairs of names that set a counter to the same code, so that they count the same.
+def same_events(names: Iterable[str], machine: Mapping | None = None) -> list[SameEvent]:
+    """Find pairs of names that set a counter to the same code, so that they count the same.
 
-    `names` is an iterable of str; `machine` is the dict of a recording's metadata, None if it is not known: then a
-    pair is listed if it is one event on some kind of processor that has all the names.
+    Parameters
+    ----------
+    names : iterable of str
+    machine : mapping, optional
+        Description of the machine, as in metadata. Without it, a pair is listed if it is one event on some kind of
+        processor that has all the names.
+
+    Returns
+    -------
+    list of SameEvent
     """
     names = list(names)
     kinds = _kinds(names, machine or {})
@@ -156,12 +163,18 @@ def find_processor(machines: Iterable[dict], names: Iterable[str], core: str = "
     return processor_by_names(names)
 
 
-def processor_by_names(names):
-    """Name (str) of the processor whose event table has most of the names, such as ``amd_zen5``; else ``intel`` or
-    ``arm``.
+def processor_by_names(names: Iterable[str]) -> str | None:
+    """Find the processor whose event table has most of the names.
 
-    Where several tables have as many of the names, one of the commonest processors is taken, or else the vendor
-    alone, if some names are only Intel's or Arm's. None if nothing tells.
+    Parameters
+    ----------
+    names : iterable of str
+
+    Returns
+    -------
+    str or None
+        Such as ``amd_zen5``. If several tables have as many of the names: one of the commonest processors, or else
+        ``intel`` or ``arm``, if some names are only that vendor's. None if the names are of no processor.
     """
     tables = recognise(names).tables
     if len(tables) == 1 or tables[:1] and tables[0] in _FIRST:
@@ -180,7 +193,7 @@ _ARM_NAMES = frozenset(map(spelling, COMMON_EVENTS.values())) - set(map(spelling
 
 
 def _kinds(names, machine):
-    """Columns of generic.csv that a recording can be from: the one of its machine, or else all that have its events."""
+    """List the columns of generic.csv that a recording can be from: its machine's, or all that have its events."""
     codes = _generic_codes()
     if machine.get("family") is not None:
         kinds = pd.read_csv(shipped("events") / "generic_processors.csv").itertuples(index=False)
@@ -215,27 +228,35 @@ def _generic_by_spelling():
 
 @functools.cache
 def _generic_codes():
-    """The table generic.csv: codes (text, "" if there is none) of perf's generic events by kind of processor."""
+    """Read generic.csv: codes (text, "" if there is none) of perf's generic events by kind of processor."""
     return pd.read_csv(shipped("events") / "generic.csv", index_col="event", dtype=str, keep_default_na=False)
 
 
 @functools.cache
 def _codes(name):
-    """Dict from event to 256 * umask + code in a table, without events that need further settings of the counter."""
+    """Map the events of a table to 256 * umask + code, without events that need further settings of the counter."""
     if name not in known_tables():
         return {}
     events = table(name).query("whole and code <= @_LONGEST_CODE and counters == 1")
     return dict(zip(events.index, events["code"] | 256 * events["umask"], strict=True))
 
 
-def translate(names, machine):
-    """Names in cmlib's tables for those events of a recording that are called otherwise there: a dict of name to
-    name.
+def translate(names: Iterable[str], machine: Mapping) -> dict[str, str]:
+    """Translate names of events in a recording to those in cmlib's tables.
 
     Raw codes get names, other tools' spellings that of the machine's event table, and the events that count
-    instructions and cycles the names ``instructions`` and ``cycles``; second readings (``EVENT#2``) follow their
-    event. `names` is an iterable of str, `machine` a dict of metadata, which may be empty. Events whose name would
-    not be unique then are left out, and keep theirs.
+    instructions and cycles the names ``instructions`` and ``cycles``; second readings (``EVENT#2``) follow their event.
+
+    Parameters
+    ----------
+    names : iterable of str
+    machine : mapping
+        Description of the machine, as in metadata; may be empty.
+
+    Returns
+    -------
+    dict of str to str
+        Only names that change. A name that would not be unique is left out, and stays.
     """
     again = second_readings(names := list(names))
     names = [name for name in names if name not in again]
@@ -252,21 +273,19 @@ def translate(names, machine):
 
 
 def _plain_or_code(name):
-    """Key of a name for look-ups: the number of a raw code, or else the normalized name."""
+    """Return the key of a name for look-ups: the number of a raw code, or else the normalized name."""
     code = _raw_code(name)
     return normalize_name(name) if code is None else code
 
 
 def _raw_code(name):
-    """Number (int) of a raw code: 0x1b of ``r1b``, ``armv8_pmuv3_0/r001b/`` or ``cpu_atom/event=0x1b/``; None for a
-    name.
-    """
+    """Parse a raw code: 0x1b of ``r1b``, ``armv8_pmuv3_0/r001b/`` or ``cpu_atom/event=0x1b/``; None for a name."""
     match = _CODE.fullmatch(_within(name))
     return int(match[1], 16) if match else None
 
 
 def _are_arm_codes(names):
-    """True if all raw codes among the names are Arm's common events, instructions or cycles among them.
+    """Return whether all raw codes among the names are Arm's common events, instructions or cycles among them.
 
     Codes of other vendors' events have an umask, and so are larger.
     """
@@ -275,7 +294,7 @@ def _are_arm_codes(names):
 
 
 def _names_by_code(names, machine):
-    """Dict from raw code to event name on the machine; Arm's if the machine is not known and the codes look so."""
+    """Map raw codes to names of events on the machine; to Arm's if it is not known and the codes look so."""
     if machine.get("vendor") in (None, "GenuineIntel", "AuthenticAMD") and not table_for(machine):
         return COMMON_EVENTS if _are_arm_codes(names) else {}
     codes = _codes(table_for(machine))
@@ -283,20 +302,20 @@ def _names_by_code(names, machine):
 
 
 def _names_by_spelling(names, machine):
-    """Dict from normalized name to the name in the machine's event table, or in the one that has most of the names."""
+    """Map normalized names to those in the machine's event table, or in the table that has most of the names."""
     is_named = machine.get("vendor") or machine.get("model_name")
     known = table_for(machine) if is_named else next(iter(recognise(names).tables), None)
     return {normalize_name(name): name for name in names_of(known)} if known else {}
 
 
-def core_pmu(names):
-    """PMU (str) in the `names` of events, such as ``cpu_atom``, if they name exactly one kind of core; else ""."""
+def core_pmu(names: Iterable[str]) -> str:
+    """Return the PMU in names of events, such as ``cpu_atom``, if they name exactly one kind of core; "" otherwise."""
     pmus = {pmu[1] for name in names if (pmu := CORE_EVENT.match(name))}
     return pmus.pop() if len(pmus) == 1 else ""
 
 
 def _common(names):
-    """Dict from the recorded names of instructions and cycles to ``instructions`` and ``cycles``.
+    """Map the recorded names of instructions and cycles to ``instructions`` and ``cycles``.
 
     Names without modifier are preferred; those of user mode are taken where there are no others. Names that need no
     change are left out.
@@ -318,7 +337,7 @@ def _common(names):
 
 
 def _within(name):
-    """An event without its PMU: ``cycles:u`` for ``cpu_atom/cycles:u/`` and for ``cpu_atom/cycles/u``."""
+    """Remove the PMU from an event: ``cycles:u`` for ``cpu_atom/cycles:u/`` and for ``cpu_atom/cycles/u``."""
     match = CORE_EVENT.fullmatch(name)
     return ":".join(filter(None, match.groups()[1:])) if match else name
 
@@ -399,9 +418,7 @@ def describe_recognised(recognised: Recognised) -> str:
 
 
 def _unit(name):
-    """PMU outside the cores in an event's name, such as a memory controller's; "" for tracepoints; None for other
-    names.
-    """
+    """Find the PMU outside the cores in an event's name; "" for tracepoints, None for other names."""
     pmu, slash, _ = name.partition("/")
     if ":" in pmu:
         return ""
@@ -410,5 +427,5 @@ def _unit(name):
 
 @functools.cache
 def _plain_names(name):
-    """Set of a table's names, normalized; of perf's own names for the table "perf"."""
+    """Return the names in a table, normalized; perf's own names for the table "perf"."""
     return frozenset(map(normalize_name, general_names() if name == "perf" else names_of(name)))

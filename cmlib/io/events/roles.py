@@ -14,8 +14,14 @@ CYCLES, CONTENTION = "cycles", "contention"  # roles of events
 
 
 @functools.cache
-def usual_event_table():
-    """Read the events by which versions are compared: a DataFrame of table, event and role, one row per event."""
+def usual_event_table() -> pd.DataFrame:
+    """Read the events by which versions are compared.
+
+    Returns
+    -------
+    DataFrame
+        One row per event; columns: table, event and role.
+    """
     return pd.read_csv(shipped("events") / "autoperf.csv", keep_default_na=False)
 
 

@@ -7,7 +7,10 @@ table that is not there or malformed.
 import csv
 import json
 import re
+from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -72,11 +75,22 @@ def table(name: str = "amd_zen5") -> pd.DataFrame:
     return read_table(path)
 
 
-def read_table(path):
-    """Read an event table from a CSV file (`path`): a DataFrame by event, with the columns that :func:`table`
-    describes.
+def read_table(path: Path) -> pd.DataFrame:
+    """Read an event table from a CSV file.
 
-    EventError if a column is missing, a number is malformed, or a name or abbreviation occurs twice.
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    DataFrame
+        By event, with the columns that :func:`table` describes.
+
+    Raises
+    ------
+    EventError
+        If a column is missing, a number is malformed, or a name or abbreviation occurs twice.
     """
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)
     missing = [column for column in COLUMNS if column not in frame.columns]
@@ -98,8 +112,8 @@ def read_table(path):
     return frame.assign(named=False, whole=True, extra="").set_index("event")
 
 
-def known_tables():
-    """Names of the event tables that come with the package (list of str), sorted."""
+def known_tables() -> list[str]:
+    """List the names of the event tables that come with the package."""
     written = {path.stem for path in shipped("events").glob("*.csv") if path.stem not in _NO_TABLES}
     return sorted(written | {name for name in processors.known() if processors.read(name)["events"]})
 
@@ -107,14 +121,14 @@ def known_tables():
 _COLUMNS_OF_FILES = [*COLUMNS, "named", "whole", "extra"]
 
 
-def is_written(table):
-    """Whether the table of that name (str) has a CSV file written by hand, and is not only made of a vendor's files."""
+def is_written(table: str) -> bool:
+    """Return whether a table has a CSV file written by hand, and is not only made of a vendor's files."""
     return (shipped("events") / f"{table}.csv").is_file()
 
 
 @cache
-def names_of(table):
-    """The event names in the table of that name (list of str); faster than reading all of it."""
+def names_of(table: str) -> list[str]:
+    """List the names of the events in a table, given its name; faster than to read all of it."""
     path = shipped("events") / f"{table}.csv"
     written = []
     if path.is_file():
@@ -123,29 +137,47 @@ def names_of(table):
     return list(dict.fromkeys([*written, *(row["event"] for row in processors.rows(table))]))
 
 
-def table_for(machine, core=""):
-    """Name (str) of a machine's event table; None if there is none.
+def table_for(machine: Mapping, core: str = "") -> str | None:
+    """Find the name of a machine's event table.
 
-    `machine` is the dict of a recording's metadata, `core` the PMU of one kind of core, such as ``cpu_atom``.
+    Parameters
+    ----------
+    machine : mapping
+        Description of the machine, as in metadata.
+    core : str, default ""
+        PMU of one kind of core, such as ``cpu_atom``.
+
+    Returns
+    -------
+    str or None
+        None if there is no table.
     """
     name = processor_of(machine, core)
     return name if name and names_of(name) else None
 
 
-def processor_of(machine, core=""):
-    """Name (str) of a machine's microarchitecture, such as ``amd_zen5``, which need not have an event table; None if
-    unknown.
+def processor_of(machine: Mapping, core: str = "") -> str | None:
+    """Find the name of a machine's microarchitecture, such as ``amd_zen5``, which need not have an event table.
 
-    `machine` is the dict of a recording's metadata (vendor, family, model, or processor, if a user named it), `core`
-    the PMU of one kind of core, such as ``cpu_atom``.
+    Parameters
+    ----------
+    machine : mapping
+        Description of the machine, as in metadata: vendor, family, model, or processor, if a user named it.
+    core : str, default ""
+        PMU of one kind of core, such as ``cpu_atom``.
+
+    Returns
+    -------
+    str or None
+        None if it is unknown.
     """
     rows = [row for file in (_PROCESSORS, _OLDER) for row in _processors(shipped("events") / f"{file}.csv")]
     written = (row.table for row in rows if not machine.get("processor") and is_model_of(machine, row))
     return next(written, None) or processors.of_machine(machine, core)
 
 
-def is_model_of(machine, row):
-    """Whether vendor, family and model of a machine (dict) are those of a row (named tuple) of ``processors.csv``."""
+def is_model_of(machine: Mapping, row: Any) -> bool:
+    """Return whether vendor, family and model of a machine are those of a row (named tuple) of ``processors.csv``."""
     vendor, family, model = (machine.get(key) for key in ("vendor", "family", "model"))
     if None in (vendor, family, model):
         return False
@@ -154,7 +186,7 @@ def is_model_of(machine, row):
 
 @cache
 def _processors(path):
-    """Rows of a CSV file of processors, as named tuples."""
+    """Return the rows of a CSV file of processors, as named tuples."""
     return list(pd.read_csv(path).itertuples(index=False))
 
 
@@ -176,11 +208,13 @@ def table_of(machine: dict) -> pd.DataFrame:
     return table(name) if name else table().iloc[:0]
 
 
-def general_events():
-    """The events that perf has on every processor, software events among them.
+def general_events() -> pd.DataFrame:
+    """Read the events that perf has on every processor, software events among them.
 
-    A DataFrame by event with the columns that :func:`table` describes (unit, description and others; code and umask
-    are 0).
+    Returns
+    -------
+    DataFrame
+        By event, with the columns that :func:`table` describes; code and umask are 0.
     """
     frame = pd.read_csv(shipped("events") / f"{_GENERAL}.csv", index_col="event").assign(
         code=0, umask=0, bits=0, counters=1, abbr="", core=0, named=True, whole=True, extra=""
@@ -188,16 +222,22 @@ def general_events():
     return frame[table().columns]
 
 
-def general_names():
-    """Names (list of str) of :func:`general_events`; faster than reading all of the table."""
+def general_names() -> list[str]:
+    """List the names of :func:`general_events`; faster than to read all of the table."""
     return names_of(_GENERAL)
 
 
-def core_events(table):
-    """Names (list of str) of the events of a table (DataFrame) whose number in column ``core`` is above 0, in that
-    order.
+def core_events(table: pd.DataFrame) -> list[str]:
+    """List the events that are to be recorded without multiplexing, in the order in which they are put into groups.
 
-    These are the events to be recorded without multiplexing, and the order is that in which they are put into groups.
+    Parameters
+    ----------
+    table : DataFrame
+        Event table; the numbers in its column ``core`` are above 0 for these events, and give their order.
+
+    Returns
+    -------
+    list of str
     """
     return table.loc[table["core"] > 0, "core"].sort_values().index.to_list()
 
@@ -213,11 +253,22 @@ _WHOLE = {"event", "umask", "name", "period"}
 _CORE_PMU = re.compile(r"(?:cpu|cpu_core|armv\d\w*)/(?P<terms>[^/]*\bevent=[^/]*)/")
 
 
-def from_perf_list(text):
-    """Event table of the cores, out of what ``perf list --json`` or ``perf list --details`` printed (`text`).
+def from_perf_list(text: str) -> pd.DataFrame:
+    """Make the event table of the cores out of what ``perf list --json`` or ``perf list --details`` printed.
 
-    A DataFrame by event with the columns that :func:`table` describes (code, umask, unit, description and others).
-    EventError if there is no such event, or the JSON is malformed.
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    DataFrame
+        By event, with the columns that :func:`table` describes.
+
+    Raises
+    ------
+    EventError
+        If no event is listed, or the JSON is malformed.
     """
     listed = _from_json(text) if text.lstrip().startswith("[") else _from_plain_text(text)
     rows = {}
@@ -288,30 +339,46 @@ def simulated_events(levels=2):
     return (_of(LAST_LEVEL, SECOND_LEVEL) if levels == 3 else _of(LAST_LEVEL)).copy()
 
 
-def second_level_events():
-    """Events that only a second simulation counts, whose last-level cache is the second level: misses of L2.
+def second_level_events() -> pd.DataFrame:
+    """Return the events that only a second simulation counts, whose last cache is the second level.
 
-    A DataFrame by event with the columns of :func:`simulated_events`: callgrind, kind, weight, unit, description.
+    Returns
+    -------
+    DataFrame
+        By event, with the columns of :func:`simulated_events`.
     """
     return _of(SECOND_LEVEL).copy()
 
 
-def cycle_estimate(counts):
-    """KCachegrind's cycle estimate, Ir + 10 Bm + 10 L1m + 100 LLm, of each row of simulated counts: Series [cycles].
+def cycle_estimate(counts: pd.DataFrame) -> pd.Series:
+    """Estimate cycles of simulated counts as KCachegrind does: Ir + 10 Bm + 10 L1m + 100 LLm.
 
-    `counts` is a DataFrame with a column for each event of :func:`simulated_events` (KeyError otherwise).
+    Parameters
+    ----------
+    counts : DataFrame
+        Columns: all events of :func:`simulated_events`.
+
+    Returns
+    -------
+    Series
+        Cycles of each row.
+
+    Raises
+    ------
+    KeyError
+        If an event is missing.
     """
     weights = simulated_events()["weight"]
     return counts[list(weights.index)] @ weights
 
 
-def is_simulated(event):
-    """Whether an event's name is that of a simulated event: it starts with ``sim.``."""
+def is_simulated(event: str) -> bool:
+    """Return whether an event's name is that of a simulated event: it starts with ``sim.``."""
     return event.startswith(PREFIX)
 
 
 @cache
 def _of(*levels):
-    """Rows of the table of simulated events that simulations count whose last level is LAST_LEVEL or SECOND_LEVEL."""
+    """Select the rows of the table of simulated events that simulations with these last levels count."""
     table = pd.read_csv(shipped("events") / "simulated.csv", index_col="event")
     return table[table["last_level"].isin(levels)].drop(columns="last_level")

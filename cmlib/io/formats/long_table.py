@@ -143,7 +143,10 @@ def _name_programs(columns: dict[str, tuple[str, ...]], used: set[str]) -> tuple
 
 
 def _number_runs(frame: pd.DataFrame) -> np.ndarray:
-    """Number the runs of each program: with times, a run begins where time falls; else where an event comes again."""
+    """Assign numbers to the runs of each program.
+
+    With times, a run begins where time falls; without them, where an event comes again.
+    """
     if "time_s" in frame:
         falls = frame.groupby("program", sort=False)["time_s"].diff() < 0
         return (falls.groupby(frame["program"], sort=False).cumsum() + 1).to_numpy()

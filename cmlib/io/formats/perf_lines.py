@@ -284,7 +284,7 @@ def _make_metrics(counts: Columns, on_own_lines: list[dict[str, object]]) -> Col
 def _split_runs(
     text: str, counts: Columns, metrics: Columns, starts: dict[int, str], varies: bool
 ) -> tuple[Columns, Columns, list[Part], list[str]]:
-    """Number the parts of a text: runs of perf, and cgroups in them.
+    """Split a text into its parts: runs of perf, and cgroups in them.
 
     A run begins at perf's heading, where times begin anew, or where a list of events without times is repeated.
     Totals in a run with intervals are left out.
@@ -375,7 +375,7 @@ def _number_parts(
     starts: dict[int, str],
     varies: bool,
 ) -> tuple[Columns, Columns, list[Part]]:
-    """Number runs and cgroups together, and describe each."""
+    """Assign numbers to runs and cgroups together, and describe each."""
     cgroups = list(dict.fromkeys(_list_used(counts["cgroup"]) + _list_used(metrics["cgroup"]))) or [""]
     n_runs = max(len(first_lines), 1)
     offsets = _find_spans(text, first_lines) if n_runs > 1 else [(0, len(text))]

@@ -89,7 +89,7 @@ def _find_short(recording: Measured) -> dict[str, str]:
 
 
 def _measure_clock(recording: Measured) -> float:
-    """Cycles per second of processor time [GHz]; NaN if one of them is not known."""
+    """Return the cycles per second of processor time [GHz]; NaN if one of them is not known."""
     if "cycles" not in recording.counts:
         return np.nan
     seconds = recording.cpu_s

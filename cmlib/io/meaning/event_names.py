@@ -50,7 +50,7 @@ def normalize_event(event: str) -> str:
 
 @functools.cache
 def is_latency(event: str) -> bool:
-    """Whether the modifier ``R`` makes an event a latency of retirement, which is no count."""
+    """Return whether the modifier ``R`` makes an event a latency of retirement, which is no count."""
     separator = max(event.rfind(":"), event.rstrip("/").rfind("/"))
     return separator > 0 and _LATENCY.fullmatch(event, separator) is not None
 
@@ -64,7 +64,7 @@ def find_kind(event: str) -> str:
 
 @functools.cache
 def belongs_to_cores(event: str) -> bool:
-    """Whether an event that names no kind of core is counted by cores, and so is of one of their kinds.
+    """Return whether an event that names no kind of core is counted by cores, and so is of one of their kinds.
 
     Events of software, of perf itself, of other units (``power/energy-pkg/``) and tracepoints are of all kinds.
     """

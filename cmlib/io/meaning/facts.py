@@ -120,7 +120,7 @@ def measure_cpus(counts: pd.DataFrame) -> float | None:
 
 
 def _is_cycles_or_instructions(event: str) -> bool:
-    """Whether an event counts all cycles or instructions, in any mode."""
+    """Return whether an event counts all cycles or instructions, in any mode."""
     mode = find_mode(event)
     name = mode.name if mode else event
     return spelling(name).partition(":")[0] in PINNED

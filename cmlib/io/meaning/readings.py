@@ -112,7 +112,7 @@ def without_wrapped(counts: pd.DataFrame) -> tuple[pd.DataFrame, int]:
 
 
 def _tolerance(value: float) -> float:
-    """Distance from 2^64 that is taken for 2^64, by the digits with which the value was printed."""
+    """Return the distance from 2^64 that is taken for 2^64, by the digits with which the value was printed."""
     has_few_digits = float(f"{value:.6e}") == value
     return _NEAR_IN_SIX_DIGITS if has_few_digits else _NEAR
 
@@ -193,7 +193,7 @@ def check_values(counts: pd.DataFrame) -> None:
 
 
 def _measure_runs(program: Program, counts: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Number the rows by run, from 1 without gaps, and return the runs' lengths [s], NaN where they are not known."""
+    """Assign numbers to the runs of rows, from 1 without gaps, and measure their lengths [s], NaN if not known."""
     codes, runs = pd.factorize(counts["run"])
     lengths = np.full(len(runs), np.nan)
     for number, run in enumerate(runs):

@@ -165,7 +165,7 @@ def _select_kind(counts: pd.DataFrame, kind: str) -> pd.DataFrame:
 
 
 def _is_of_all_kinds(event: str) -> bool:
-    """Whether an event names no kind of core and is counted outside of cores."""
+    """Return whether an event names no kind of core and is counted outside of cores."""
     return not find_kind(event) and not belongs_to_cores(event)
 
 

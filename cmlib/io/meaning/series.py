@@ -146,7 +146,7 @@ def _number_rows(frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, pd.Index,
 
 
 def number_equal(key: np.ndarray) -> np.ndarray:
-    """Number equal values of an array of int in order of appearance, from 0."""
+    """Assign numbers to equal values of an array of int in order of appearance, from 0."""
     if pd.Index(key).is_unique:  # nearly always true, and much faster
         return np.zeros(len(key), np.int64)
     return pd.Series(key).groupby(key, sort=False).cumcount().to_numpy()
@@ -166,7 +166,7 @@ def _check_times(time: np.ndarray) -> None:
 
 
 def _name_columns(codes: np.ndarray, copy: np.ndarray, events: pd.Index) -> tuple[np.ndarray, list[str]]:
-    """Number each row's column, and name the columns in order of appearance.
+    """Assign a column to each row, and name the columns in order of appearance.
 
     `codes` are the rows' numbers of `events`, `copy` which reading of it a row is (from 0). Names have modifiers only
     where two would be equal without them.

@@ -47,5 +47,5 @@ def fill_slept(counts: pd.DataFrame) -> pd.DataFrame:
 
 
 def _is_counted_only_while_running(event: str) -> bool:
-    """Whether an event is counted for a program only while it runs, unlike those of other units and of perf itself."""
+    """Return whether an event is counted for a program only while it runs, unlike events of other units."""
     return belongs_to_cores(event) or base_name(event) in SOFTWARE_NAMES

@@ -107,7 +107,7 @@ def collect_metrics(metrics: pd.DataFrame) -> dict[str, float]:
 
 
 def has_shares(metrics: pd.DataFrame) -> bool:
-    """Whether the tool printed at least two categories of slots, or the IPC."""
+    """Return whether the tool printed at least two categories of slots, or the IPC."""
     found = {find_category(name) for name in metrics["name"].unique()} - {None, CPUS}
     shares = found - {IPC, CPI}
     return len(shares) > 1 or bool(found & {IPC, CPI})

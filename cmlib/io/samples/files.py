@@ -7,7 +7,9 @@ changed, can't be read, or would be overwritten; NothingRecordedError if there i
 
 import contextlib
 import gzip
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -28,11 +30,25 @@ class SampleError(CmlibError):
     """Raised when samples can't be recorded or read."""
 
 
-def read_lines(out):
-    """Stored lines (DataFrame, a row per line) and their metadata (dict); `out` is the path without suffix.
+def read_lines(out: str | Path) -> tuple[pd.DataFrame, dict]:
+    """Read stored lines and their metadata.
 
-    Columns are those of the CSV: x_start and x_end [counts of the first event]; slope:EVENT, intercept:EVENT and
-    sigma:EVENT of each other event; n, the number of samples. SampleError if there are none, or the file was changed.
+    Parameters
+    ----------
+    out : path
+        Without suffix.
+
+    Returns
+    -------
+    lines : DataFrame
+        One row per line. Columns: x_start and x_end [counts of the first event]; slope:EVENT, intercept:EVENT and
+        sigma:EVENT of each other event; n, the number of samples.
+    meta : dict
+
+    Raises
+    ------
+    SampleError
+        If there are none, or the file was changed.
     """
     table = Path(f"{out}{LINES}")
     meta = read_metadata(table)
@@ -72,11 +88,28 @@ def read_metadata(table: str | Path) -> dict | None:
 
 
 @contextlib.contextmanager
-def draft(out, suffix):
-    """During a ``with`` block: a file to write to, a dict for its metadata, and a working folder (Path).
+def draft(out: str | Path, suffix: str) -> Iterator[tuple[Any, dict, Path]]:
+    """Give a file to write to, a dict for its metadata and a working folder, during a ``with`` block.
 
-    The recording exists when the block ends. `out` is the path without `suffix`: with LINES the file takes text, with
-    SAMPLES bytes, which are gzipped. SampleError if it exists already or can't be written.
+    The recording exists when the block ends.
+
+    Parameters
+    ----------
+    out : path
+        Without suffix.
+    suffix : str
+        With `LINES`, the file takes text; with `SAMPLES`, bytes, which are gzipped.
+
+    Yields
+    ------
+    file : file object
+    metadata : dict
+    folder : Path
+
+    Raises
+    ------
+    SampleError
+        If it exists already or can't be written.
     """
     description = Path(f"{out}.json")
     if description.exists():
@@ -141,7 +174,7 @@ def find_streams(folder: str | Path | None = None, kind: str = "auto") -> pd.Dat
 
 
 def _row(path):
-    """One file's row (dict) of :func:`find_streams`."""
+    """Describe one file as a row of :func:`find_streams`."""
     meta = read_metadata(path) or {}
     return {
         "name": path.parent.name,

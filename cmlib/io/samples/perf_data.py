@@ -7,6 +7,7 @@ SampleError for bytes that perf did not write, or that are damaged.
 import functools
 import re
 import struct
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -59,7 +60,7 @@ def _records(layout, n_counts, size):
 
 
 def _layout(sample, read):
-    """The _Layout by an event's sample_type and read_format; ValueError if a bit is unknown."""
+    """Find the layout of an event's samples by its sample_type and read_format; ValueError for an unknown bit."""
     if unknown := sample & ~_KNOWN_SAMPLE or read & ~_KNOWN_READ:
         raise InputError(
             f"this perf puts things into samples that are not known here ({unknown:#x}): let `perf script` read what "
@@ -119,12 +120,23 @@ class SampleReader:
         """Samples that perf lost (int). Newer versions report each twice, when it happens and in a sum at the end."""
         return max(self._lost.values())
 
-    def feed(self, piece):
-        """Take the next bytes of the stream (`piece`, cut anywhere), and return the counts of the samples that are
-        complete.
+    def feed(self, piece: bytes) -> np.ndarray:
+        """Take the next bytes of the stream, and return the counts of the samples that are complete.
 
-        An array of int64, shape (n_samples, n_events): counts since the sample before, perhaps without a row.
-        SampleError if this is no stream of perf's, or a record is damaged.
+        Parameters
+        ----------
+        piece : bytes
+            Cut anywhere.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_samples, n_events)
+            Counts since the sample before; perhaps without a row.
+
+        Raises
+        ------
+        SampleError
+            If this is no stream of perf's, or a record is damaged.
         """
         data, blocks = self._rest + piece, []
         if not self._begun:
@@ -151,10 +163,12 @@ class SampleReader:
         self._rest = data[at:]
         return self._joined(blocks)
 
-    def finish(self):
+    def finish(self) -> np.ndarray:
         """End the stream, and return the counts of the samples that were left.
 
-        An array of int64, shape (n_samples, n_events).
+        Returns
+        -------
+        ndarray of int64, shape (n_samples, n_events)
         """
         self.n_unreadable += bool(self._rest or self._to_skip)
         self._rest, self._to_skip = b"", 0
@@ -162,7 +176,7 @@ class SampleReader:
         return self._joined([counts, self._open[np.newaxis]] if self._open[0] else [counts])
 
     def _joined(self, blocks):
-        """The arrays of counts as one; its rows are added to the number of samples."""
+        """Join arrays of counts, and add their rows to the number of samples."""
         counts = np.concatenate([np.empty((0, len(self.events)), np.int64), *blocks])
         self.n_samples += len(counts)
         return counts
@@ -221,9 +235,7 @@ class SampleReader:
                 self._last = np.append(self._last, np.zeros_like(ids))[kept]
 
     def _end_round(self):
-        """Count the samples that no earlier one can follow any more, if they are enough; returns their counts
-        (array).
-        """
+        """Count the samples that no earlier one can follow any more, if they are enough, and return their counts."""
         limit, self._limit = self._limit, self._newest
         enough = sum(len(times) for times, *_ in self._waiting) >= _TOGETHER
         return self._go_on(limit if enough else np.uint64(0))
@@ -250,10 +262,8 @@ class SampleReader:
         return counts[:n]
 
 
-def column_of(name, events):
-    """Index (int) of an event in `events` by perf's name (bytes), with or without modifiers; None if it is not among
-    them.
-    """
+def column_of(name: bytes, events: Sequence[str]) -> int | None:
+    """Find an event by perf's name, with or without modifiers; return its index in `events`, or None."""
     printed = name.decode(errors="replace")
     bare = _MODIFIERS.sub("", printed)
     return next((events.index(each) for each in (printed, bare) if each in events), None)

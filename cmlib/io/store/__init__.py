@@ -1,5 +1,4 @@
-"""The store: a database (SQLite or PostgreSQL) with a table for each recorded run, made anew from the recordings'
-files.
+"""The store: a database (SQLite or PostgreSQL) with a table for each run, made anew from the recordings.
 
 :func:`rebuild` makes it, :func:`runs` lists its runs, :func:`load` reads one. StoreError if there is no store, or it
 can't be made.

@@ -6,8 +6,10 @@ be read are left out; StoreError if none can, NothingRecordedError if there is n
 
 import json
 import re
+from pathlib import Path
 
 import pandas as pd
+import sqlalchemy as sa
 
 from cmlib import places
 from cmlib.errors import NothingRecordedError
@@ -81,12 +83,27 @@ def rebuild(recordings_dir=None, url=None, *, samples_dir=None, progress=False):
     return runs(url)
 
 
-def refresh(recordings_dir=None, url=None):
-    """URL of the store, which is made anew by :func:`rebuild` if it does not hold exactly the recordings on disk.
+def refresh(recordings_dir: str | Path | None = None, url: str | sa.URL | None = None) -> str | sa.URL:
+    """Rebuild the store if it does not hold exactly the recordings on disk.
 
-    `recordings_dir` (path) and `url` (str) are by default `data/recordings` and the SQLite file among the results.
-    The URL is a str, or SQLAlchemy's class where a password in PGPASSWORD was added to that of a PostgreSQL database.
-    NothingRecordedError if nothing is recorded, StoreError if the store can't be made.
+    Parameters
+    ----------
+    recordings_dir : path, optional
+        Default: `data/recordings`.
+    url : str or SQLAlchemy's URL, optional
+        Default: the SQLite file among the results.
+
+    Returns
+    -------
+    str or SQLAlchemy's URL
+        URL of the store; SQLAlchemy's if the password in PGPASSWORD was added to that of a PostgreSQL database.
+
+    Raises
+    ------
+    NothingRecordedError
+        If nothing is recorded.
+    StoreError
+        If the store can't be made.
     """
     url = with_password(url or default_url())
     if not is_current(recordings_dir, url):

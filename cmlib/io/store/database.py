@@ -10,6 +10,7 @@ import functools
 import hashlib
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -49,20 +50,33 @@ def hash_readers():
 
 
 @contextlib.contextmanager
-def reading(url):
-    """During a ``with`` block, a connection (SQLAlchemy's) to the store at `url` in a read-only transaction.
+def reading(url: str | sa.URL | None) -> Iterator[sa.Connection]:
+    """Connect to a store in a read-only transaction, during a ``with`` block.
 
-    StoreError if there is no store, or one of another version.
+    Parameters
+    ----------
+    url : str or SQLAlchemy's URL or None
+        None for the SQLite file among the results.
+
+    Yields
+    ------
+    SQLAlchemy's Connection
+
+    Raises
+    ------
+    StoreError
+        If there is no store, or one of another version.
     """
-    url = at = parse(url)
-    if url.get_backend_name() == "sqlite":
-        _check_regular(url.database)
-        if not Path(url.database).is_file():  # SQLite would make it
-            raise StoreError(f"there is no store at {url.database}; make it: {_how_to_rebuild(url)}")
-        file = quote(str(Path(url.database).absolute()))
-        at = url.set(database=f"file:{file}").update_query_dict({"mode": "ro", "uri": "true"})
-    with _connection(url, at=at) as connection:
-        if url.get_backend_name() == "postgresql":
+    parsed = parse(url)
+    address = parsed
+    if parsed.get_backend_name() == "sqlite":
+        _check_regular(parsed.database)
+        if not Path(parsed.database).is_file():  # SQLite would make it
+            raise StoreError(f"there is no store at {parsed.database}; make it: {_how_to_rebuild(parsed)}")
+        file = quote(str(Path(parsed.database).absolute()))
+        address = parsed.set(database=f"file:{file}").update_query_dict({"mode": "ro", "uri": "true"})
+    with _connection(parsed, at=address) as connection:
+        if parsed.get_backend_name() == "postgresql":
             connection.execute(sa.text(f"SET LOCAL search_path TO {_NAMESPACE}"))
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock_shared(_SWAPPING)))
         version = None
@@ -71,21 +85,33 @@ def reading(url):
         if version != SCHEMA:
             holds = "holds no store" if version is None else f"is a store of version {version}"
             raise StoreError(
-                f"{url_shown(url)} {holds}, and this cmlib reads version {SCHEMA}; make it anew: {_how_to_rebuild(url)}"
+                f"{url_shown(parsed)} {holds}, and this cmlib reads version {SCHEMA}; make it anew: "
+                f"{_how_to_rebuild(parsed)}"
             )
         yield connection
 
 
 @contextlib.contextmanager
-def replacing(url):
-    """During a ``with`` block, a connection (SQLAlchemy's) to an empty store.
+def replacing(url: str | sa.URL | None) -> Iterator[sa.Connection]:
+    """Connect to an empty store, during a ``with`` block, which replaces the one at `url` unless an error ends it.
 
-    It replaces the store at `url` if the block ends without an error. StoreError if the store can't be written (also
-    for an OSError in the block), or what is there is no store of cmlib's.
+    Parameters
+    ----------
+    url : str or SQLAlchemy's URL or None
+        None for the SQLite file among the results.
+
+    Yields
+    ------
+    SQLAlchemy's Connection
+
+    Raises
+    ------
+    StoreError
+        If the store can't be written, also for an OSError in the block, or if something else is at `url`.
     """
-    url = parse(url)
-    replace = _replacing_file if url.get_backend_name() == "sqlite" else _replacing_namespace
-    with replace(url) as connection:
+    parsed = parse(url)
+    replace = _replacing_file if parsed.get_backend_name() == "sqlite" else _replacing_namespace
+    with replace(parsed) as connection:
         about = {"version": [SCHEMA], "readers": [hash_readers()]}
         pd.DataFrame(about).to_sql(VERSION, connection, index=False)
         yield connection
@@ -93,7 +119,7 @@ def replacing(url):
 
 @contextlib.contextmanager
 def _replacing_file(url):
-    """What :func:`replacing` does for a file of SQLite; `url` is parsed."""
+    """Do what :func:`replacing` does for a file of SQLite; `url` is parsed."""
     target = Path(url.database)
     try:
         _check_is_ours(url)
@@ -138,7 +164,7 @@ def _check_regular(file):
 
 @contextlib.contextmanager
 def _replacing_namespace(url):
-    """What :func:`replacing` does for a schema of PostgreSQL; `url` is parsed."""
+    """Do what :func:`replacing` does for a schema of PostgreSQL; `url` is parsed."""
     draft = f"{_NAMESPACE}_new"
     with _connection(url) as connection:
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_BUILDING)))
@@ -159,7 +185,7 @@ def _replacing_namespace(url):
 
 @contextlib.contextmanager
 def _connection(url, *, at=None):
-    """During a ``with`` block, a connection in one transaction: to `at` if given, else to `url`.
+    """Connect in one transaction, during a ``with`` block: to `at` if given, else to `url`.
 
     Errors of the database become StoreErrors that name `url`.
     """
@@ -178,20 +204,32 @@ def _connection(url, *, at=None):
 
 
 def _how_to_rebuild(url):
-    """The command (str) that makes the store at `url` (of SQLAlchemy's class) anew."""
+    """Return the command that makes the store at `url` (of SQLAlchemy's class) anew."""
     default = url.render_as_string() == default_url()
     return "cmlib store rebuild" + ("" if default else f" --url {url_shown(url)}")
 
 
-def default_url():
-    """URL (str) of the SQLite file among the results."""
+def default_url() -> str:
+    """Return the URL of the SQLite file among the results."""
     return sa.URL.create("sqlite", database=str(places.results_dir() / "store.sqlite")).render_as_string()
 
 
-def without_password(url):
-    """A database's URL (`url`, str) without its password, and the password, "" if there is none.
+def without_password(url: str) -> tuple[str, str]:
+    """Split a database's URL into one without password, and the password.
 
-    StoreError if it is not the URL of a database that can hold a store.
+    Parameters
+    ----------
+    url : str
+
+    Returns
+    -------
+    url, password : str
+        The password is "" if there is none.
+
+    Raises
+    ------
+    StoreError
+        If it is not the URL of a database that can hold a store.
     """
     parsed = parse(url)
     password = parsed.password or parsed.query.get("password") or ""
@@ -199,11 +237,22 @@ def without_password(url):
     return (bare.render_as_string(), password) if password else (url, "")
 
 
-def with_password(url):
+def with_password(url: str | sa.URL) -> str | sa.URL:
     """Add the password in the environment variable PGPASSWORD to a URL of PostgreSQL that has none.
 
-    Returns a URL of SQLAlchemy. Any other `url` (str) is returned unchanged. Raises StoreError if it is not the URL
-    of a database that can hold a store.
+    Parameters
+    ----------
+    url : str or SQLAlchemy's URL
+
+    Returns
+    -------
+    str or SQLAlchemy's URL
+        The same object if nothing is added.
+
+    Raises
+    ------
+    StoreError
+        If it is not the URL of a database that can hold a store.
     """
     parsed, password = parse(url), os.environ.get("PGPASSWORD")
     if parsed.get_backend_name() != "postgresql" or parsed.password or not password:
@@ -211,11 +260,22 @@ def with_password(url):
     return parsed.set(password=password)
 
 
-def parse(url):
-    """The URL (SQLAlchemy's class) of a database that can hold a store; `url` is a str, or None for the default one.
+def parse(url: str | sa.URL | None) -> sa.URL:
+    """Parse the URL of a database that can hold a store.
 
-    StoreError if it is no URL, neither SQLite's nor PostgreSQL's, of an SQLite database in memory, or has an @ in its
-    host.
+    Parameters
+    ----------
+    url : str or SQLAlchemy's URL or None
+        None for the SQLite file among the results.
+
+    Returns
+    -------
+    SQLAlchemy's URL
+
+    Raises
+    ------
+    StoreError
+        If it is no URL, neither SQLite's nor PostgreSQL's, of an SQLite database in memory, or has an @ in its host.
     """
     try:
         parsed = sa.make_url(url or default_url())
@@ -238,6 +298,6 @@ def parse(url):
     return parsed.set(drivername="postgresql+psycopg") if parsed.drivername == "postgresql" else parsed
 
 
-def url_shown(url):
-    """A URL (`url`) of SQLAlchemy's class as text (str) without its password."""
+def url_shown(url: sa.URL) -> str:
+    """Write a URL for messages, without its password."""
     return hide(url.render_as_string(hide_password=True))

@@ -8,6 +8,7 @@ StoreError, when one is read, for content that was changed or is no run's.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +28,7 @@ from cmlib.spelling import PINNED
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["read_counts"]
+__all__ = ["read_run"]
 
 MODE = "lines"  # of such runs in the store
 SERIES, LINES = "recordings", "samples"  # kinds of recording, by the folders that hold them
@@ -57,24 +58,36 @@ class RawRecording:
     problem: str = ""
 
     @property
-    def name(self):
-        """Its folder and name (str), such as ``recordings/gcc/ocoe-p0-00``."""
+    def name(self) -> str:
+        """Its folder and name, such as ``recordings/gcc/ocoe-p0-00``."""
         return as_utf8(f"{self.kind}/{self.file.parent.name}/{self.file.stem}")
 
-    def state(self):
-        """Sizes and times of its files as text (str): a recording that was refused is tried again once this changes."""
+    def state(self) -> str:
+        """Describe the sizes and times of its files; a recording that was refused is tried again when this changes."""
         suffix = CONTENT_OF_LINES if self.kind == LINES else runs.content_suffix(self.meta)
         files = [file for file in (self.file, self.file.with_suffix(suffix)) if file.exists()]
         return " ".join(f"{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in files)
 
 
-def find_sources(recordings_dir=None, samples_dir=None):
-    """A list of the RawRecordings on disk, by program, set and number.
+def find_sources(
+    recordings_dir: str | Path | None = None, samples_dir: str | Path | None = None
+) -> list[RawRecording]:
+    """Find the recordings on disk: runs by interval first, and of these the ones that can't be read; then lines.
 
-    `recordings_dir` is by default `data/recordings`, `samples_dir` ``samples`` beside it. Runs by interval come
-    first, and of these the ones that can't be read; then lines. Nothing is raised for a file that can't be read: its
-    RawRecording has a problem. Recordings of lines get a place in their set as runs have: `part` is the number of
-    their list of events, `pass` counts those with the same events.
+    Recordings of lines get a place in their set, as runs have: `part` is the number of their list of events, `pass`
+    counts those with the same events.
+
+    Parameters
+    ----------
+    recordings_dir : path, optional
+        Default: `data/recordings`.
+    samples_dir : path, optional
+        Default: ``samples`` beside it.
+
+    Returns
+    -------
+    list of RawRecording
+        By program, set and number. One that can't be read has a problem; nothing is raised.
     """
     folder = Path(recordings_dir or places.recordings_dir())
     series = [_source(SERIES, file, runs.read_run_metadata) for file in sorted(folder.glob("*/*.json"))]
@@ -96,47 +109,26 @@ def find_sources(recordings_dir=None, samples_dir=None):
     return series + lines
 
 
-def recorded_programs():
-    """Names (list of str) of the programs with a recording on disk, whether it can be stored or not."""
+def recorded_programs() -> list[str]:
+    """List the programs with a recording on disk, whether it can be stored or not."""
     recordings = places.recordings_dir()
     folders = (recordings, recordings.absolute().parent / "samples")
     return sorted({file.parent.name for folder in folders for file in folder.glob("*/*.json")})
 
 
-def as_utf8(text):
-    r"""`text`, in which bytes of a file's name that are not UTF-8 are written as ``\xNN``, as a str that a table can
-    hold.
-    """
+def as_utf8(text: object) -> str:
+    r"""Write bytes of a file's name that are not UTF-8 as ``\xNN``, so that a table can hold the name."""
     return str(text).encode(errors="backslashreplace").decode()
 
 
-def read_counts(file: Path, meta: dict) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read the counts and running shares of one raw recording.
-
-    Parameters
-    ----------
-    file : pathlib.Path
-        Its metadata file.
-    meta : dict
-        The metadata in it.
-
-    Returns
-    -------
-    counts, running : DataFrame, shape (n_intervals, n_events)
-        Described in :func:`read_run`, which also lists the errors.
-    """
-    run = read_run(file, meta)
-    return run.counts, run.running
-
-
-def read_run(file, meta):
+def read_run(file: Path, meta: Mapping) -> StoredRun:
     """Read one raw recording.
 
     Parameters
     ----------
     file : pathlib.Path
         Its metadata file.
-    meta : dict
+    meta : mapping
         The metadata in it.
 
     Returns
@@ -172,12 +164,26 @@ def read_run(file, meta):
     return run
 
 
-def read_table(file, meta):
-    """Read the lines of one recording: a DataFrame of float, a row per line (piecewise-linear segment).
+def read_table(file: Path, meta: Mapping) -> pd.DataFrame:
+    """Read the lines (piecewise-linear segments) of one recording.
 
-    `file` is its metadata file (Path), `meta` (dict) the metadata in it. Columns are x_start and x_end [counts of the
-    first event], and slope:EVENT and intercept:EVENT of each other event. StoreError if the file was changed or can't
-    be read.
+    Parameters
+    ----------
+    file : Path
+        Its metadata file.
+    meta : mapping
+        The metadata in it.
+
+    Returns
+    -------
+    DataFrame of float
+        One row per line. Columns: x_start and x_end [counts of the first event], and slope:EVENT and intercept:EVENT of
+        each other event.
+
+    Raises
+    ------
+    StoreError
+        If the file was changed or can't be read.
     """
     fitted = [f"{what}:{event}" for event in list(meta["events"])[1:] for what in ("slope", "intercept")]
     table = file.with_suffix(CONTENT_OF_LINES)
@@ -190,7 +196,7 @@ def read_table(file, meta):
 
 
 def _source(kind, file, read):
-    """The RawRecording of a metadata file (Path) that `read` reads, with a problem if it raises."""
+    """Read a metadata file by `read`; a RawRecording has a problem if that raises."""
     try:
         with reading_errors_as(StoreError, f"{file} is no metadata", hint=f"Move it out of the {kind}."):
             return RawRecording(kind, file, read(file))
@@ -199,7 +205,7 @@ def _source(kind, file, read):
 
 
 def _read_lines(file):
-    """Metadata (dict) of a recording of lines, completed as runs' are: mode, pinned events, groups, interval_ms.
+    """Read the metadata of a recording of lines, and complete them to those of runs.
 
     ArchiveError if they can't be read, or are of something else.
     """

@@ -5,6 +5,8 @@ StoreError if there is no store of this version, or no such run.
 
 import difflib
 import json
+from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -60,10 +62,23 @@ def runs(
     return frame.astype({"exit_code": "Int64", "running_shares": bool, "imported": bool})
 
 
-def refused(url=None):
-    """List the recordings that could not be stored: a DataFrame of str with columns name and reason.
+def refused(url: str | None = None) -> pd.DataFrame:
+    """List the recordings that could not be stored.
 
-    `url` is that of the store, None for the SQLite file among the results. StoreError if there is no store.
+    Parameters
+    ----------
+    url : str, optional
+        SQLAlchemy URL of the store. Default: the SQLite file among the results.
+
+    Returns
+    -------
+    DataFrame of str
+        Columns: name and reason.
+
+    Raises
+    ------
+    StoreError
+        If there is no store.
     """
     with reading(url) as connection:
         return pd.read_sql(sa.text(f"SELECT name, reason FROM {REFUSED} ORDER BY name"), connection)
@@ -112,7 +127,7 @@ def provenances(url, run_ids):
 
 
 def _metas(connection):
-    """A dict of run_id to metadata (dict) of all stored runs."""
+    """Read the metadata of all stored runs, by run_id."""
     stored = connection.execute(sa.text(f"SELECT run_id, meta FROM {RUNS}"))
     return {name: json.loads(meta) for name, meta in stored}
 
@@ -154,13 +169,27 @@ def load(url: str | None, run_id: str) -> Recording:
     return make_recording(meta, counts, running, values[:, 1])
 
 
-def is_current(recordings_dir=None, url=None, *, samples_dir=None):
-    """Whether the store at `url` holds exactly the recordings on disk, as the present code reads them.
+def is_current(
+    recordings_dir: str | Path | None = None,
+    url: str | sa.URL | None = None,
+    *,
+    samples_dir: str | Path | None = None,
+) -> bool:
+    """Return whether the store holds exactly the recordings on disk, as the present code reads them.
 
-    False if there is no store.
+    Parameters
+    ----------
+    recordings_dir : path, optional
+        Default: `data/recordings`.
+    url : str or SQLAlchemy's URL, optional
+        Default: the SQLite file among the results.
+    samples_dir : path, optional
+        Default: ``samples`` beside the recordings.
 
-    `recordings_dir` is by default `data/recordings`, `samples_dir` ``samples`` beside it; the store the SQLite file
-    among the results.
+    Returns
+    -------
+    bool
+        False if there is no store.
     """
     try:
         with reading(url) as connection:
@@ -180,13 +209,13 @@ def is_current(recordings_dir=None, url=None, *, samples_dir=None):
     return refused == left_out and recorded == stored
 
 
-def id_of(meta):
-    """Name (str) of a run in the store, such as ``gcc/ocoe-p0-00``, from its metadata (`meta`, dict)."""
+def id_of(meta: Mapping) -> str:
+    """Name a run in the store, such as ``gcc/ocoe-p0-00``, by its metadata."""
     return f"{meta['program']}/{meta['run']}"
 
 
 def _fetch(url, run_id):
-    """A run's row of the table `runs` (mapping), and its own table (DataFrame); StoreError if there is no such run."""
+    """Read a run's row of the table `runs`, and its own table; raise StoreError if there is no such run."""
     with reading(url) as connection:
         asked = sa.text(f"SELECT * FROM {RUNS} WHERE run_id = :run_id")
         row = connection.execute(asked, {"run_id": run_id}).mappings().first()
@@ -199,7 +228,7 @@ def _fetch(url, run_id):
 
 
 def _from_lines(meta, lines, events):
-    """A Recording from a run's table of lines (piecewise-linear segments), with as many intervals as lines."""
+    """Make a Recording of a run's table of lines (piecewise-linear segments), with as many intervals as lines."""
     fitted = [f"{what}:{event}" for event in events[1:] for what in ("slope", "intercept")]
     lines = lines.set_axis(["x_start", "x_end", *fitted], axis=1)
     n, duration = len(lines), meta["duration_s"]
