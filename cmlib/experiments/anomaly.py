@@ -214,26 +214,32 @@ def call_runs(case: TrainedDetector) -> dict[str, tuple[list[bool], list[bool]]]
         rule of :class:`cmlib.anomaly.AutoPerf`, a median time above that of all learned runs (absent if no time was
         counted), and calling every run anomalous.
     """
-    kinds = (case.program.good, case.program.bad)
+    good_and_bad = (case.program.good, case.program.bad)
     detector = case.detector
-    model = detector.models_[0].autoencoder
-    called: dict[str, Any] = {}
+    autoencoder = detector.models_[0].autoencoder
+    calls: dict[str, Any] = {}
+    changes = [
+        [100 * autoencoder.length_change(_get_samples(detector, run)) for run in runs]
+        for runs in good_and_bad
+    ]
     for share in _FIXED_SHARES:
-        called[f"fixed, {share} %"] = tuple(
-            [
-                bool((100 * model.length_change(run[detector.counters_].to_numpy()) > share).any())
-                for run in runs
-            ]
-            for runs in kinds
+        calls[f"fixed, {share} %"] = tuple(
+            [bool((change > share).any()) for change in of_runs] for of_runs in changes
         )
-    called[PAPER_RULE] = tuple(
-        (detector.summarize(runs).groupby("run")["exceeding"].sum() > 0).tolist() for runs in kinds
+    calls[PAPER_RULE] = tuple(
+        (detector.summarize(runs).groupby("run")["exceeding"].sum() > 0).tolist() for runs in good_and_bad
     )
-    called[CALIBRATED] = tuple(detector.predict_runs(runs) for runs in kinds)
-    if by_time := slow_runs(case.learned, *kinds):
-        called[TIME] = tuple(mask.tolist() for mask in by_time)
-    called[EVERY] = tuple([True] * len(runs) for runs in kinds)
-    return called
+    calls[CALIBRATED] = tuple(detector.predict_runs(runs) for runs in good_and_bad)
+    slow = slow_runs(case.learned, *good_and_bad)
+    if slow:
+        calls[TIME] = tuple(mask.tolist() for mask in slow)
+    calls[EVERY] = tuple([True] * len(runs) for runs in good_and_bad)
+    return calls
+
+
+def _get_samples(detector, run):
+    """Return the values of a run's counters as the detector's autoencoder takes them, one row per sample (array)."""
+    return run[detector.counters_].to_numpy()
 
 
 def compare_rules(case: TrainedDetector) -> pd.DataFrame:
@@ -270,16 +276,17 @@ def errors_by_run(case: TrainedDetector) -> pd.DataFrame:
         standard deviations above the mean error of the learned samples. The threshold of the paper is 2.
     """
     detector = case.detector
-    model = detector.models_[0].autoencoder
-    learned = -model.score_samples(pd.concat(case.learned)[detector.counters_].to_numpy())
-    kinds = {"learned": case.learned, "good": case.program.good, "bad": case.program.bad}
+    autoencoder = detector.models_[0].autoencoder
+    learned_errors = -autoencoder.score_samples(_get_samples(detector, pd.concat(case.learned)))
+    runs_by_kind = {"learned": case.learned, "good": case.program.good, "bad": case.program.bad}
     rows = [
-        {"kind": kind, "largest": -model.score_samples(run[detector.counters_].to_numpy()).min()}
-        for kind, runs in kinds.items()
+        {"kind": kind, "largest": -autoencoder.score_samples(_get_samples(detector, run)).min()}
+        for kind, runs in runs_by_kind.items()
         for run in runs
     ]
     errors = pd.DataFrame(rows)
-    return errors.assign(largest=(errors["largest"] - learned.mean()) / learned.std())
+    standardized = (errors["largest"] - learned_errors.mean()) / learned_errors.std()
+    return errors.assign(largest=standardized)
 
 
 def most_frequent_cause(detector: AutoPerf, runs: Sequence[pd.DataFrame]) -> str:
@@ -296,12 +303,14 @@ def most_frequent_cause(detector: AutoPerf, runs: Sequence[pd.DataFrame]) -> str
     str
         "" if no run is anomalous.
     """
-    anomalous = [
-        run for run, is_anomalous in zip(runs, detector.predict_runs(runs), strict=True) if is_anomalous
-    ]
-    causes = [detector.causes(run)["counter"] for run in anomalous]
-    first = pd.Series([counters.iloc[0] for counters in causes if len(counters)], dtype=object)
-    return "" if first.empty else first.mode()[0]
+    first_causes = []
+    for run, is_anomalous in zip(runs, detector.predict_runs(runs), strict=True):
+        if not is_anomalous:
+            continue
+        counters = detector.causes(run)["counter"]
+        if len(counters):
+            first_causes.append(counters.iloc[0])
+    return pd.Series(first_causes, dtype=object).mode()[0] if first_causes else ""
 
 
 def error_variance_by_run(runs: Sequence[pd.DataFrame], *, seed: int = 0) -> pd.DataFrame:
@@ -322,16 +331,23 @@ def error_variance_by_run(runs: Sequence[pd.DataFrame], *, seed: int = 0) -> pd.
         One row for each number of runs (index ``runs``, from 1); columns ``variance`` and ``mean`` of the training
         samples' squared errors.
     """
-    values = [run.drop(columns=list(LOCATION_COLUMNS)) for run in runs]
-    samples, ends = pd.concat(values), np.cumsum([len(counts) for counts in values])
+    counts_by_run = [run.drop(columns=list(LOCATION_COLUMNS)) for run in runs]
+    samples = pd.concat(counts_by_run)
+    ends = np.cumsum([len(counts) for counts in counts_by_run])
 
     def compute():
-        widths = [(max(1, samples.shape[1] // 2),)]
-        least, X = smallest_range(samples), samples.to_numpy()
-        model = Autoencoder(topologies=widths, n_starts=1, smallest_range=least, random_state=seed)
-        errors = [-model.fit(X[:end]).score_samples(X[:end]) for end in ends]
-        table = [(errors_of.var(), errors_of.mean()) for errors_of in errors]
+        X = samples.to_numpy()
+        model = Autoencoder(
+            topologies=[(max(1, samples.shape[1] // 2),)],
+            n_starts=1,
+            smallest_range=smallest_range(samples),
+            random_state=seed,
+        )
+        rows = []
+        for end in ends:
+            errors = -model.fit(X[:end]).score_samples(X[:end])
+            rows.append((errors.var(), errors.mean()))
         index = pd.RangeIndex(1, len(runs) + 1, name="runs")
-        return {"settling": pd.DataFrame(table, index, columns=["variance", "mean"])}
+        return {"settling": pd.DataFrame(rows, index, columns=["variance", "mean"])}
 
     return cached(("settling", seed, list(ends), samples), compute)["settling"]

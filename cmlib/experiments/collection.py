@@ -25,9 +25,11 @@ __all__ = [
     "total_counts",
 ]
 
-MOST_PER_CYCLE = 1000  # occurrences of an event per cycle; more are impossible
+# More occurrences of an event per cycle are listed as impossible. It is well above the most that a core can count
+# (`cmlib.intervals.MOST_PER_CYCLE`, 128), so that no listed count can be explained by the error of multiplexing.
+IMPOSSIBLE_PER_CYCLE = 1000
 COUNTED_BY_HAND = Provenance(OTHERS_HARDWARE, ("an assembly program",), public_set="totals/deterministic")
-_REPEATABLE = 1e-6  # share of the count by hand within which counts of equal runs differ at most
+_REPEATABLE = 1e-6  # largest difference between counts of equal runs that are called repeatable, as a share
 
 
 def describe_machines(recordings: Iterable[Recording]) -> pd.DataFrame:
@@ -118,7 +120,7 @@ def impossible_counts(run: Recording) -> pd.DataFrame:
     """Mark counts of more than a thousand occurrences per cycle: a DataFrame of bool of the shape of `run.counts`."""
     if "cycles" not in run.counts:
         return pd.DataFrame(False, run.counts.index, run.counts.columns)
-    return run.counts.gt(MOST_PER_CYCLE * run.counts["cycles"], axis=0)
+    return run.counts.gt(IMPOSSIBLE_PER_CYCLE * run.counts["cycles"], axis=0)
 
 
 def list_impossible(recordings: Iterable[Recording]) -> pd.DataFrame:

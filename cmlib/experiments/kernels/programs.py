@@ -1,4 +1,4 @@
-"""The programs of AutoPerf's Table 2, each in a good and a bad form, and the small programs that stand for them.
+"""List the programs of AutoPerf's Table 2, each in a good and a bad form, and the small programs that stand for them.
 
 A :class:`Kernel` is a small program of this project that stands for one of the paper's; :func:`kernels` lists them.
 """
@@ -13,28 +13,28 @@ from cmlib import places
 
 __all__ = ["kernels"]
 
-OVERHEAD_FILE = "overhead.json"  # tells, beside a program's recordings, how much slower counting makes it
+OVERHEAD_FILE = "overhead.json"  # the cost of counting, in the folder of a program's recordings
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A program as of AutoPerf's Table 2, in a good and a bad form: a row of kernels.csv.
+    """A program like one of AutoPerf's Table 2, in a good and a bad form: a row of kernels.csv.
 
     Attributes
     ----------
     name : str
     stands_for : str
-        Name of the paper's program in whose place it is run.
+        Name of the paper's program that it replaces.
     type : str
         Kind of the bad form's defect, such as ``fs`` (false sharing).
     original : bool
         True if it is the paper's program itself.
     size : int
-        Its input's size, which the command line gets.
+        Size of its input, an argument of its command line.
     runs : (int, int, int)
-        Numbers of runs: of the good form to train on and to test on, and of the bad form.
+        Numbers of runs of the good form for training, of the good form for tests, and of the bad form.
     exponent : int
-        Power of `size` with which its work grows.
+        Its work grows with this power of `size`.
     nodes : int
         NUMA nodes that it needs.
     """
@@ -50,7 +50,13 @@ class Kernel:
 
 
 def kernels() -> list[Kernel]:
-    """The table of AutoPerf's programs (Table 2): a list of Kernel, in the order of that table."""
+    """List the programs of AutoPerf's Table 2.
+
+    Returns
+    -------
+    list of Kernel
+        In the order of that table.
+    """
     rows = pd.read_csv(places.shipped("programs") / "kernels.csv", dtype={"original": bool})
     rows["runs"] = list(zip(*(rows.pop(kind) for kind in ("training", "good", "bad")), strict=True))
     return [Kernel(**row) for row in rows.to_dict("records")]

@@ -1,10 +1,10 @@
 """Read the recordings of the kernels, which ``cmlib record-kernels`` makes.
 
-A kernel is a small program of this project that stands for one of the fifteen programs of AutoPerf's Table 2, in a
-good form and in a bad one, which has a fault of performance. A run is a DataFrame, a row per sample: normalized
-counts of a passage through a region of code; columns function, location, and one for each counter.
-:func:`recorded_programs` gives a dict from kernel's name to its :class:`ProgramRuns`. What can't be read is left
-out with a warning; a NothingRecordedError if no kernel is recorded.
+A kernel is a small program of this project that stands for one of the fifteen programs of AutoPerf's Table 2. It has a
+good form, and a bad form with a fault of performance. A run is a DataFrame with one row per sample: the normalized
+counts of one passage through a region of code; the columns are function, location, and one per counter.
+:func:`recorded_programs` returns a dict from a kernel's name to its :class:`ProgramRuns`. Recordings that can't be read
+are left out with a warning; NothingRecordedError if no kernel is recorded.
 """
 
 from __future__ import annotations
@@ -36,10 +36,24 @@ INSTEAD = (
 class ProgramRuns(Kernel):
     """The recordings of one kernel.
 
-    `machine` (dict) is the machine's metadata, `per` ("instructions" or "work") what counts are divided by. `training`
-    (good runs to learn from), `good` and `bad` (runs for tests) and `again` (good runs of a second recording) are lists
-    of runs, each a DataFrame of samples: function, location, and a column per counter. `overhead` is a list of ratios
-    of run times with and without counting; `folder` holds the recordings.
+    A run is a DataFrame with one row per sample: function, location, and a column per counter.
+
+    Attributes
+    ----------
+    machine : dict
+        Metadata of the machine.
+    per : {"instructions", "work"}
+        Unit by which counts are divided.
+    training : list of DataFrame
+        Good runs to learn from.
+    good, bad : list of DataFrame
+        Runs for tests.
+    again : list of DataFrame
+        Good runs of a second recording.
+    overhead : list of float
+        Ratios of the run times with and without counting.
+    folder : pathlib.Path
+        Folder of the recordings.
     """
 
     machine: dict
@@ -58,7 +72,7 @@ class ProgramRuns(Kernel):
 
     @property
     def provenance(self) -> Provenance:
-        """Where its counts come from: hardware events are counted per instruction, software events per work."""
+        """Provenance of the counts: hardware events are counted per instruction, software events per work."""
         if self.machine.get("synthetic"):
             kind = SYNTHETIC
         else:
@@ -71,50 +85,74 @@ class ProgramRuns(Kernel):
     def diluted(self):
         """Runs of diluted forms, in which only a share of the updates has the fault: a dict by that share (0-1).
 
-        Largest share first; values are (control runs, runs of the diluted form), lists of DataFrames of samples.
-        Empty if none are recorded.
+        Values are (control runs, runs of the diluted form), lists of DataFrames of samples. The largest share comes
+        first; the dict is empty if no such runs are recorded.
         """
         files = self.folder.glob("diluted-*.json")
         controls = {file: file.with_name(file.name.replace("diluted", "control")) for file in files}
 
         def read(file):
             metadata, runs = load_recording(file)
-            return float(metadata["sharing"]), (_runs(controls[file]), list(runs.values()))
+            return float(metadata["sharing"]), (_read_runs(controls[file]), list(runs.values()))
 
-        both = (file for file in sorted(controls, reverse=True) if controls[file].is_file())
-        return dict(readable(read, both).values())
+        with_control = (file for file in sorted(controls, reverse=True) if controls[file].is_file())
+        return dict(readable(read, with_control).values())
 
 
 def recorded_programs(folder: str | Path = "", wanted: str = "all") -> dict[str, ProgramRuns]:
-    """Read the recordings in a folder: dict from kernel's name (str) to ProgramRuns.
+    """Read the recordings of the kernels in a folder.
 
-    `folder` is a path; by default that of the data, of hardware events before software ones. `wanted` is "all" or
-    names separated by commas. Kernels (of AutoPerf's Table 2) whose recordings can't be read are left out with a
-    warning. A NothingRecordedError if none is left, or a wanted name is no kernel's; a ValueError if `wanted` holds
-    no name.
+    Kernels with recordings that can't be read are left out with a warning.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Folder of the recordings. Default: that of the data, with recordings of hardware events if there are any.
+    wanted : str, default "all"
+        Names of kernels separated by commas, or ``"all"``.
+
+    Returns
+    -------
+    dict of str to ProgramRuns
+        By the name of the kernel.
+
+    Raises
+    ------
+    NothingRecordedError
+        If there are no recordings, or a name is not that of a kernel.
+    ValueError
+        If `wanted` contains no name.
     """
     folder = Path(folder or hardware_first(places.data_dir() / "regions"))
-    known = [program.name for program in kernels()]
+    all_names = [program.name for program in kernels()]
     about = "AutoPerf's programs, which are what is evaluated here"
-    names = resolve_names(wanted, known, about=about, todo=INSTEAD)
-    chosen = {}
+    names = resolve_names(wanted, all_names, about=about, todo=INSTEAD)
+    kernel_by_folder = {}
     for program in kernels():
-        both = [folder / program.name / f"{form}.json" for form in ("good", "bad")]
-        if program.name in names and all(file.is_file() for file in both):
-            chosen[folder / program.name] = program
-    runs = readable(lambda place: _program_runs(chosen[place], place), chosen)
-    programs = {place.name: of_program for place, of_program in runs.items()}
+        files = [folder / program.name / f"{form}.json" for form in ("good", "bad")]
+        if program.name in names and all(file.is_file() for file in files):
+            kernel_by_folder[folder / program.name] = program
+    runs_by_folder = readable(lambda place: _read_program(kernel_by_folder[place], place), kernel_by_folder)
+    programs = {place.name: program_runs for place, program_runs in runs_by_folder.items()}
     if not programs:
         raise NothingRecordedError(f"nothing recorded yet: run `{RECORD}`")
-    for of_program in programs.values():
-        note_read(of_program.provenance)
+    for program_runs in programs.values():
+        note_read(program_runs.provenance)
     return programs
 
 
 def describe_recordings(programs: dict[str, ProgramRuns]) -> str:
-    """Markdown paragraph (str) on the data of a page: numbers of kernels and runs, counts and machine.
+    """Describe the data of a notebook: numbers of kernels and runs, counts and machine.
 
-    `programs` is a dict from kernel's name to ProgramRuns, not empty.
+    Parameters
+    ----------
+    programs : dict of str to ProgramRuns
+        Result of :func:`recorded_programs`, not empty.
+
+    Returns
+    -------
+    str
+        A paragraph in Markdown.
     """
     kinds = ("training", "again", "good", "bad")
     numbers = [sum(len(getattr(runs, kind)) for runs in programs.values()) for kind in kinds]
@@ -134,29 +172,34 @@ def describe_recordings(programs: dict[str, ProgramRuns]) -> str:
     )
 
 
-def _program_runs(program, folder):
-    """ProgramRuns of a Kernel from the files in its folder; its good runs are divided as its `runs` say."""
-    about, good = load_recording(folder / "good.json")
-    training, good_tests, _ = program.runs
-    good = list(good.values())
-    n_training = round(len(good) * training / (training + good_tests))
-    again, overhead, ratios = folder / "again.json", folder / OVERHEAD_FILE, []
-    if overhead.is_file():
-        content = read_object(overhead, "what counting costs", f"Run `{RECORD}` again.")
-        ratios = in_recording(overhead, lambda costs: list(map(float, costs["ratios"])), content)
+def _read_program(program, folder):
+    """Read the ProgramRuns of a Kernel from its folder; good runs are divided in the ratio of its planned runs."""
+    about, good_runs = load_recording(folder / "good.json")
+    good = list(good_runs.values())
+    planned_training, planned_tests, _ = program.runs
+    n_training = round(len(good) * planned_training / (planned_training + planned_tests))
+    again = folder / "again.json"
     return ProgramRuns(
         **vars(program),
         machine=about["machine"],
         per=about["per"],
         training=good[:n_training],
         good=good[n_training:],
-        bad=_runs(folder / "bad.json"),
-        again=_runs(again) if again.is_file() else [],
-        overhead=ratios,
+        bad=_read_runs(folder / "bad.json"),
+        again=_read_runs(again) if again.is_file() else [],
+        overhead=_read_overhead(folder / OVERHEAD_FILE),
         folder=folder,
     )
 
 
-def _runs(file):
-    """List of the runs (DataFrames of samples) in a recording."""
+def _read_overhead(file):
+    """Read the ratios of run times with and without counting (list of float); empty if there is no such file."""
+    if not file.is_file():
+        return []
+    content = read_object(file, "what counting costs", f"Run `{RECORD}` again.")
+    return in_recording(file, lambda costs: list(map(float, costs["ratios"])), content)
+
+
+def _read_runs(file):
+    """Read the runs (list of DataFrames of samples) in a recording."""
     return list(load_recording(file)[1].values())

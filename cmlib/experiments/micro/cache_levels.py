@@ -1,8 +1,8 @@
 """Find the cache levels and main memory in load latencies measured over working-set sizes.
 
-:func:`plateaus` takes a DataFrame, a row per size (size [bytes], ns), and gives one of four rows, L1, L2, L3 and M
-(main memory): ns, smallest and largest size. A CmlibError if there are fewer than twelve sizes, or latencies don't
-rise from level to level.
+:func:`plateaus` takes a DataFrame with one row per size (size [bytes], ns), and returns one with one row per level (L1,
+L2, L3 and M for main memory): ns, smallest and largest size. CmlibError if there are fewer than twelve sizes, or
+latencies don't rise from level to level.
 """
 
 import itertools
@@ -26,7 +26,7 @@ def plateaus(latencies: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     latencies : DataFrame
-        A row per working set: size [bytes] and ns (latency of a load [ns]).
+        One row per working set: size [bytes] and ns (latency of a load [ns]).
 
     Returns
     -------
@@ -37,7 +37,7 @@ def plateaus(latencies: pd.DataFrame) -> pd.DataFrame:
     Raises
     ------
     CmlibError
-        If there are fewer than three sizes a level, or latencies don't rise from level to level.
+        If there are fewer than three sizes per level, or latencies don't rise from level to level.
     """
     import ruptures  # here, as its import takes 0.4 s
 

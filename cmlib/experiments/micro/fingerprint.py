@@ -1,10 +1,10 @@
-"""Load the recordings of the micro-benchmarks, and compute from them what the notebooks on fingerprinting show.
+"""Load the recordings of the micro-benchmarks, and compute the tables of the notebooks on fingerprinting.
 
-A micro-benchmark has a pathological form (P), with one known bottleneck, and a healthy one (N), on several sizes of
-data. Runs are cut into time slices; X is a DataFrame of rates of events, a row per slice, indexed by program, pass and
-slice, and `about` has columns label (class), size and time_s of the same rows, both as of
-:func:`cmlib.experiments.micro.recordings.cut`. Key events are the few that classify best. Kinds of programs are
-"micro" (for training), "unseen" (micro-benchmarks left out of it), "CPU", "parallel" (other benchmarks) and "own".
+A micro-benchmark has a pathological form (P) with one known bottleneck, and a healthy form (N), on several sizes of
+data. :func:`cmlib.experiments.micro.recordings.cut` cuts runs into time slices: X is a DataFrame of rates of events,
+one row per slice, indexed by program, pass and slice, and `about` has the columns label (class), size and time_s of the
+same rows. Key events are the few events that classify best. Kinds of programs are "micro" (for training), "unseen"
+(micro-benchmarks left out of training), "CPU" and "parallel" (other benchmarks) and "own".
 """
 
 from __future__ import annotations
@@ -66,10 +66,18 @@ _OF_ONE_RUN = dict.fromkeys(("P_Mem_L2", "P_Mem_L3"), "P_Mem_L2/L3")
 class Fingerprints:
     """Recordings of the micro-benchmarks, measured or simulated.
 
-    `key`: dict from kind of program to the list of runs (Series) of the key events; `all`: list of runs of all events;
-    `sweep`: latencies by working-set size (DataFrame as of :func:`cmlib.experiments.micro.recordings.stored_sweep`;
-    empty if simulated); `meta`: metadata (dict) of one run; `indistinguishable`: runs whose forms a simulation can't
-    distinguish.
+    Attributes
+    ----------
+    key : dict of str to list of cmlib.experiments.micro.recordings.Series
+        Runs of the key events by kind of program.
+    all : list of cmlib.experiments.micro.recordings.Series
+        Runs of all events.
+    sweep : DataFrame
+        Latencies by working-set size (:func:`cmlib.experiments.micro.recordings.stored_sweep`); empty if simulated.
+    meta : dict
+        Metadata of one run.
+    indistinguishable : tuple of cmlib.experiments.micro.recordings.Series
+        Runs of programs with two forms that a simulation can't distinguish.
     """
 
     key: dict
@@ -85,7 +93,7 @@ class Fingerprints:
 
     @property
     def provenance(self) -> Provenance:
-        """Where the counts come from."""
+        """Provenance of the counts."""
         if self.simulated:
             kind = SIMULATED
         else:
@@ -103,7 +111,7 @@ class Fingerprints:
 
     @property
     def slice_s(self) -> float:
-        """Length of a slice: in seconds, or for simulated runs in intervals of equally many basic blocks."""
+        """Length of a slice: in seconds, or for simulated runs in intervals of a fixed number of basic blocks."""
         return 1 if self.simulated else SLICE_S
 
     @property
@@ -113,7 +121,7 @@ class Fingerprints:
 
     @property
     def tree(self):
-        """Unfitted C45Classifier; of simulated counts, without noise, its thresholds are half-way between classes."""
+        """Unfitted C45Classifier; for simulated counts (without noise), its thresholds are half-way between classes."""
         return C45Classifier(midpoints=self.simulated)
 
     @property
@@ -127,9 +135,9 @@ class Fingerprints:
 
     @property
     def unmultiplexed(self):
-        """Number (int) of events that can be counted at once beside the pinned ones, which are always counted.
+        """Number (int) of events that can be counted at once, in addition to the pinned ones, which are always counted.
 
-        Of a simulation it is the number of modelled rates (misses and mispredictions).
+        For a simulation it is the number of modeled rates (misses and mispredictions).
         """
         if self.simulated:
             return len(MODELLED_RATES)
@@ -139,10 +147,25 @@ class Fingerprints:
 def load(
     folder: str | Path | None = None, *, kinds: Collection[str] = KINDS, with_all: bool = True
 ) -> Fingerprints:
-    """Fingerprints of the measured recordings.
+    """Load the measured recordings of the micro-benchmarks.
 
-    `folder` holds them among others (path; by default that of all recordings); `kinds` are those of programs to read.
-    With `with_all` the runs of all events are read, too, which take longer. A NothingRecordedError if there are none.
+    Parameters
+    ----------
+    folder : path, optional
+        Folder of all recordings. Default: that of the data.
+    kinds : collection of str
+        Kinds of programs to read; all by default.
+    with_all : bool, default True
+        Read the runs of all events, too, which takes longer.
+
+    Returns
+    -------
+    Fingerprints
+
+    Raises
+    ------
+    NothingRecordedError
+        If there are no such recordings.
     """
     folder = Path(folder or places.recordings_dir()) / recordings.FOLDER
     meta = recordings.key_metadata(folder)
@@ -189,38 +212,73 @@ def load_recorded(source: str = "auto") -> Fingerprints:
 def load_simulated(
     folder: str | Path | None = None, *, kinds: Collection[str] = ("micro", "unseen", "own")
 ) -> Fingerprints:
-    """Fingerprints of the simulated recordings, whose key events are the modelled ones (misses and mispredictions).
+    """Load the simulated recordings of the micro-benchmarks.
 
-    `folder` holds them among others (path; by default that of all recordings); `kinds` are those of programs to
-    read. Programs whose forms a simulation can't distinguish are left out of those for training (kind "micro"). A
-    NothingRecordedError if there are none.
+    Their key events are the modeled ones (misses and mispredictions). Programs with two forms that a simulation can't
+    distinguish are left out of training (kind "micro").
+
+    Parameters
+    ----------
+    folder : path, optional
+        Folder of all recordings. Default: that of the data.
+    kinds : collection of str, default ("micro", "unseen", "own")
+        Kinds of programs to read, "micro" among them.
+
+    Returns
+    -------
+    Fingerprints
+
+    Raises
+    ------
+    NothingRecordedError
+        If there are no such recordings.
     """
     folder = Path(folder or places.recordings_dir()) / recordings.SIMULATED_FOLDER
     read = recordings.read_simulated_series
-    series = {kind: list(map(_one_healthy, read(folder, kind))) for kind in kinds}
+    series = {kind: list(map(_unite_healthy, read(folder, kind))) for kind in kinds}
     if not series["micro"]:
         raise NothingRecordedError(f"nothing simulated yet: run `{recordings.SIMULATE_COMMAND}`")
-    apart = _distinguishable([*series["micro"], *series.get("unseen", [])])
-    everything = [run for run in series["micro"] if program_of(run) in apart]
-    key = {kind: list(map(_modelled, series[kind])) for kind in kinds}
-    alike = tuple(run for kind in kinds if kind != "own" for run in key[kind] if program_of(run) not in apart)
-    key["micro"] = list(map(_modelled, everything))
-    meta = next(iter(readable_runs(folder / everything[0].program).values()))
-    recorded = Fingerprints(dict.fromkeys(KINDS, []) | key, everything, pd.DataFrame(), meta, alike)
+    distinguishable = _find_distinguishable([*series["micro"], *series.get("unseen", [])])
+    training = [run for run in series["micro"] if program_of(run) in distinguishable]
+    key = {kind: list(map(_select_modeled, series[kind])) for kind in kinds}
+    indistinguishable = [
+        run for kind in kinds if kind != "own" for run in key[kind] if program_of(run) not in distinguishable
+    ]
+    key["micro"] = list(map(_select_modeled, training))
+    recorded = Fingerprints(
+        key=dict.fromkeys(KINDS, []) | key,
+        all=training,
+        sweep=pd.DataFrame(),
+        meta=next(iter(readable_runs(folder / training[0].program).values())),
+        indistinguishable=tuple(indistinguishable),
+    )
     note_read(recorded.provenance)
     return recorded
 
 
 def key_event_curve(
     X: pd.DataFrame, about: pd.DataFrame, sizes: Iterable[int], tree: ClassifierMixin, *, seed: int = 0
-) -> pd.DataFrame:
-    """Accuracy of a decision tree on several numbers of key events.
+) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
+    """Measure the accuracy of a decision tree with several numbers of key events.
 
-    `X` (DataFrame of rates, a row per slice) and `about` (its labels) are the slices, `sizes` the numbers of events
-    (int), `tree` an unfitted classifier, `seed` that of the folds. Returns two things: the order in which events
-    were eliminated, as of :func:`cmlib.fingerprint.key_events.eliminate`; and a dict from kind of folds ("10-fold",
-    "whole cases left out") to a DataFrame, a row for each number of events, with accuracy [%] and more, as of
-    :func:`cmlib.experiments.micro.validation.accuracy_curve`.
+    Parameters
+    ----------
+    X, about : DataFrame
+        Rates of the slices, one row per slice, and their labels.
+    sizes : iterable of int
+        Numbers of events.
+    tree : classifier
+        Not fitted.
+    seed : int, default 0
+        Seed of the folds.
+
+    Returns
+    -------
+    elimination : DataFrame
+        The order in which events were eliminated (:func:`cmlib.fingerprint.key_events.eliminate`).
+    curves : dict of str to DataFrame
+        By kind of folds ("10-fold" or "whole cases left out"), one row for each number of events: accuracy [%] and more
+        (:func:`cmlib.experiments.micro.validation.accuracy_curve`).
     """
     X, label = X.loc[:, X.nunique() > 1], about["label"]
     elimination = key_events.eliminate(X, label)
@@ -254,29 +312,42 @@ def table_2(
     tree : classifier
         Not fitted.
     seed : int, default 0
-        Of the folds.
+        Seed of the folds.
 
     Returns
     -------
     DataFrame
-        A row for each kind of program and of folds: benchmarks, folds, accuracy [%], correct and incorrect [slices].
+        One row for each kind of program and of folds: benchmarks, folds, accuracy [%], correct and incorrect [slices].
     """
-    named = {f"{kind[0].upper()}{kind[1:]} programs": sliced for kind, sliced in others.items()}
+    slices_by_benchmarks = {"Micro-benchmarks": micro}
+    for kind, slices in others.items():
+        slices_by_benchmarks[f"{kind[0].upper()}{kind[1:]} programs"] = slices
     parts = {
         name: validation.validate(tree, X, about["label"], runs=run_of(X), seed=seed)
-        for name, (X, about) in ({"Micro-benchmarks": micro} | named).items()
+        for name, (X, about) in slices_by_benchmarks.items()
     }
-    micro_table = parts["Micro-benchmarks"]
-    X, about = everything
-    X, n = X.loc[:, X.nunique() > 1], micro[0].shape[1]
-    folds, sizes = validation.leave_each_out(about["size"]), [min(n, X.shape[1])]
-    by_size = validation.nested_accuracy_curve(X, about["label"], sizes, tree, folds)
-    wrong, n_slices = (int(by_size[name].iloc[0]) for name in ("n_wrong", "n_slices"))
-    micro_table.loc["by size"] = [by_size["accuracy"].iloc[0], n_slices - wrong, wrong]
-    right = predict_left_out(*micro, tree) == micro[1]["label"].to_numpy()
-    micro_table.loc["by program"] = [100 * right.mean(), right.sum(), (~right).sum()]
+    n_events = micro[0].shape[1]
+    parts["Micro-benchmarks"].loc["by size"] = _score_by_size(*everything, n_events, tree)
+    parts["Micro-benchmarks"].loc["by program"] = _score_by_program(*micro, tree)
     table = pd.concat(parts, names=["benchmarks", "folds"]).reset_index()
     return table.astype({"correct": int, "incorrect": int})
+
+
+def _score_by_size(X, about, n_events, tree):
+    """Return [accuracy, correct, incorrect] of `n_events` key events, chosen without the held-out size."""
+    X = X.loc[:, X.nunique() > 1]
+    folds = validation.leave_each_out(about["size"])
+    sizes = [min(n_events, X.shape[1])]
+    curve = validation.nested_accuracy_curve(X, about["label"], sizes, tree, folds)
+    n_wrong = int(curve["n_wrong"].iloc[0])
+    n_slices = int(curve["n_slices"].iloc[0])
+    return [curve["accuracy"].iloc[0], n_slices - n_wrong, n_wrong]
+
+
+def _score_by_program(X, about, tree):
+    """Return [accuracy, correct, incorrect] of a tree trained without the micro-benchmark that it classifies."""
+    is_right = predict_left_out(X, about, tree) == about["label"].to_numpy()
+    return [100 * is_right.mean(), is_right.sum(), (~is_right).sum()]
 
 
 def predict_left_out(X: pd.DataFrame, about: pd.DataFrame, tree: ClassifierMixin) -> np.ndarray:
@@ -318,8 +389,8 @@ def share_within_cases(X: pd.DataFrame) -> float:
 def train(X, about, tree, **settings):
     """Fit an UnknownRejector to slices, with programs as groups, and return it.
 
-    `X` is the DataFrame of the slices' rates, `about` that of their labels; `tree` is an unfitted classifier;
-    `settings` are parameters of UnknownRejector. A ValueError if all slices are of one program.
+    `X` has the rates of the slices and `about` their labels (DataFrames); `tree` is an unfitted classifier; `settings`
+    are parameters of UnknownRejector. ValueError if all slices are from one program.
     """
     return UnknownRejector(tree, **settings).fit(X, about["label"], groups=program_of(X))
 
@@ -335,9 +406,10 @@ def charged_causes(recorded: Fingerprints) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per program: program, pathology, trained (yes or no), case and cause (those for which the shares of
-        the two forms differ most, if possible among those that distinguish the forms), P and N (these shares [% of the
-        estimated cycles]), and apart (yes if the simulation distinguishes the forms, else no).
+        One row per program: ``program``; ``pathology``; ``trained`` (yes or no); ``case`` and ``cause`` with the
+        largest difference between the shares of the two forms, if possible one that distinguishes the forms; ``P`` and
+        ``N``, these shares [% of the estimated cycles]; and ``apart`` (yes if the simulation distinguishes the forms,
+        else no).
     """
     runs = {run.program: run for run in [*recorded.all, *recorded.indistinguishable, *recorded.key["unseen"]]}
     totals = pd.DataFrame({name: run.counts.sum() for name, run in runs.items()}).T
@@ -369,23 +441,54 @@ def charged_causes(recorded: Fingerprints) -> pd.DataFrame:
 
 
 def find(name: str, recordings: Iterable[str]) -> str | None:
-    """Return the first recording with a name, or with that name after its first hyphen.
+    """Find the first recording with a name, or with that name after its first hyphen.
 
-    "gcc" finds the recordings "gcc" and "own-gcc". Returns None if there is none.
+    Parameters
+    ----------
+    name : str
+        Such as "gcc", which finds the recordings "gcc" and "own-gcc".
+    recordings : iterable of str
+        Names of recordings.
+
+    Returns
+    -------
+    str or None
+        Name of the recording; None if there is none.
     """
-    return next((known for known in recordings if name in (known, known.partition("-")[2])), None)
+    for recording in recordings:
+        if name in (recording, recording.partition("-")[2]):
+            return recording
+    return None
 
 
 def run_of(X: pd.DataFrame) -> pd.Index:
-    """Name of the run of each slice (row of X): an Index of "program/pass"."""
+    """Return the name of each slice's run.
+
+    Parameters
+    ----------
+    X : DataFrame
+        Slices, indexed by program, pass and slice.
+
+    Returns
+    -------
+    Index of str
+        ``program/pass`` of each row.
+    """
     return X.index.get_level_values("program") + "/" + X.index.get_level_values("pass").astype(str)
 
 
 def program_of(run: pd.DataFrame | Series) -> pd.Index | str:
-    """Name (str) of the micro-benchmark of a run, without form and size.
+    """Return the name of the micro-benchmark of a run or of slices, without form and size.
 
-    `run` is a Series of :mod:`cmlib.experiments.micro.recordings`; or X, the DataFrame of many slices, for which an
-    Index of a name for each row is returned.
+    Parameters
+    ----------
+    run : cmlib.experiments.micro.recordings.Series or DataFrame
+        A run, or X: slices, indexed by program, pass and slice.
+
+    Returns
+    -------
+    str or Index of str
+        The name of the run, or one name for each row of X.
     """
     if isinstance(run, pd.DataFrame):
         return run.index.get_level_values("program").str.split("-").str[1]
@@ -395,8 +498,8 @@ def program_of(run: pd.DataFrame | Series) -> pd.Index | str:
 def train_for_one_run():
     """Fit a C45Classifier for a single simulated run, and return it.
 
-    Such a run has counts of the first and the last cache level only. A NothingRecordedError if no micro-benchmark
-    is simulated.
+    Such a run has counts of the first and the last cache level only. NothingRecordedError if no micro-benchmark is
+    simulated.
     """
     series = load_simulated(kinds=("micro",)).all
     rates = [rates_of_one_run(run.counts.iloc[:-1]) for run in series]
@@ -404,14 +507,15 @@ def train_for_one_run():
     return C45Classifier(midpoints=True).fit(pd.concat(rates), np.repeat(labels, list(map(len, rates))))
 
 
-def _one_healthy(run):
-    """A run with the class HEALTHY instead of that of any healthy form."""
-    healthy = run.about["label"].startswith("N_")
-    return replace(run, about=run.about | {"label": HEALTHY}) if healthy else run
+def _unite_healthy(run):
+    """Give a run of any healthy form the class HEALTHY; return other runs unchanged."""
+    if run.about["label"].startswith("N_"):
+        return replace(run, about=run.about | {"label": HEALTHY})
+    return run
 
 
-def _distinguishable(series):
-    """Set of the programs of which a simulation distinguishes the pathological from the healthy form, in some case."""
+def _find_distinguishable(series):
+    """Find the programs (set) with at least one case whose two forms a simulation distinguishes."""
     totals = pd.DataFrame({run.program: run.counts.sum() for run in series}).T
     charged = added_shares(totals, simulated_events()["weight"])
     pathological = charged[charged.index.str.contains("-P")]
@@ -421,10 +525,10 @@ def _distinguishable(series):
 
 
 def _differ(pathological, healthy):
-    """Return where a share (0-1) of the pathological form distinguishes it from the healthy one (DataFrame of bool)."""
+    """Mark the shares (0-1) of the pathological form that distinguish it from the healthy one: a DataFrame of bool."""
     return pathological >= np.maximum(NAMED_FROM, _APART_FROM * healthy)
 
 
-def _modelled(run):
-    """A run with rates of modelled events alone."""
+def _select_modeled(run):
+    """Return a run with rates of modeled events alone."""
     return replace(run, events=tuple(MODELLED_RATES))

@@ -32,8 +32,15 @@ _FILLS = "ls_dmnd_fills_from_sys"
 class _Quantity:
     """A quantity that is both counted and simulated.
 
-    `added` and `subtracted` are events of the processor; `simulated` are events of Callgrind, which are added. `exact`
-    is True if Callgrind counts executed operations, False if the counts depend on its model of caches or branches.
+    Attributes
+    ----------
+    name : str
+    exact : bool
+        True if Callgrind counts executed operations, False if its counts depend on its model of caches or branches.
+    added, subtracted : tuple of str
+        Events of the processor; the quantity is the sum of the former minus the sum of the latter.
+    simulated : tuple of str
+        Events of Callgrind; the quantity is their sum.
     """
 
     name: str
@@ -116,7 +123,7 @@ def compare_with_processor(series: list[Series]) -> pd.DataFrame:
 
 
 def _counted_rates(folder):
-    """Return events per 1,000 instructions, a mean over the recorded runs that counted the event: dict by event."""
+    """Compute events per 1,000 instructions, a mean over the recorded runs that counted the event: dict by event."""
     wanted = {event for quantity in _QUANTITIES for event in (*quantity.added, *quantity.subtracted)}
     metas = {}
     for run, meta in readable_runs(folder).items():

@@ -1,6 +1,6 @@
-"""The micro-benchmarks of hardware bottlenecks, each with a non-pathological form (Yoo et al. 2012, Table 1).
+"""List the micro-benchmarks of hardware bottlenecks, each with a healthy form (Yoo et al. 2012, Table 1).
 
-:func:`micro_benchmarks` lists them as :class:`MicroBenchmark`; :func:`table_1` gives a DataFrame of those recorded.
+:func:`micro_benchmarks` lists all as :class:`MicroBenchmark`; :func:`table_1` makes a table of those recorded.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ class MicroBenchmark:
     ----------
     name : str
     pathology : str
-        What is wrong with the pathological form.
-    bound : str
-        ``Mem`` or ``CPU``: what limits it.
+        Fault of the pathological form.
+    bound : {"Mem", "CPU"}
+        Its limit: memory or processor.
     levels : tuple of str
-        Where its data are made to lie: of L2, L3 and M (memory); empty if that does not matter.
+        Levels in which its data are placed, of L2, L3 and M (memory); empty if the level does not matter.
     trained : bool
         True if trees are trained on it.
     table_1 : str
-        Its name in the paper's Table 1; empty if it is not there.
+        Its name in the paper's Table 1; empty if it is not in that table.
     source : str
         Stem of its source file; empty if that is its name.
     flags : tuple of str
         Options for the compiler.
     blocks : (str, str)
-        Basic blocks of an operation in the pathological and the healthy form, empty where they depend on the size.
+        Basic blocks per operation in the pathological and the healthy form; empty if they depend on the size.
     """
 
     name: str
@@ -51,9 +51,12 @@ class MicroBenchmark:
 
 
 def micro_benchmarks() -> list[MicroBenchmark]:
-    """The table of the micro-benchmarks (Yoo et al. 2012, Table 1): a list of MicroBenchmark.
+    """List the micro-benchmarks (Yoo et al. 2012, Table 1).
 
-    Those of Table 1 come first, then those that no tree is trained on.
+    Returns
+    -------
+    list of MicroBenchmark
+        Those of Table 1 first, then those that no tree is trained on.
     """
     rows = pd.read_csv(
         places.shipped("programs") / "micro_benchmarks.csv", dtype={"trained": bool}, keep_default_na=False
@@ -64,11 +67,18 @@ def micro_benchmarks() -> list[MicroBenchmark]:
 
 
 def table_1(about: pd.DataFrame) -> pd.DataFrame:
-    """The micro-benchmarks of the paper's Table 1: DataFrame, a row per program.
+    """Make a table of the recorded micro-benchmarks of the paper's Table 1.
 
-    `about` is a DataFrame, a row per slice, indexed by program, pass and slice, with column size [bytes]. Columns: in
-    the paper, program, pathology, working sets [KiB] (text), and P and N (numbers of slices in the pathological and
-    in the healthy form).
+    Parameters
+    ----------
+    about : DataFrame
+        One row per slice, indexed by program, pass and slice, with the column size [bytes].
+
+    Returns
+    -------
+    DataFrame
+        One row per program. Columns: ``in the paper``, ``program``, ``pathology``, ``working sets [KiB]`` (text), and
+        ``P`` and ``N`` (numbers of slices in the pathological and in the healthy form).
     """
     names = about.index.get_level_values("program").str.split("-")
     frame = about.assign(program=names.str[1], form=names.str[2])

@@ -1,10 +1,10 @@
 """Read recordings of the micro-benchmarks, measured or simulated, and cut them into time slices.
 
 There is one folder per program, such as "micro-array-N-L2-1": kind of program, name, form (P with a bottleneck, or N
-without) and case; two sets of runs, "key" and "all", counted the key events (the few that classify best) and all
-events. A pass may be several runs (parts), as not all events fit into one. :func:`read_series` reads the runs into
-a list of :class:`Series`; :func:`cut` makes X (rates, a row per slice) and its labels of them. What can't be read is
-left out with a warning; a ValueError if a run has no slice.
+without) and case. It has two sets of runs: "key" counted the key events (the few that classify best), and "all"
+counted all events. A pass may have several runs (parts), because not all events fit into one. :func:`read_series` reads
+the runs into a list of :class:`Series`; :func:`cut` turns them into X (rates, one row per slice) and its labels. Runs
+that can't be read are left out with a warning; ValueError if a run has no slice.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from cmlib.io.events import second_level_events, simulated_events
 __all__ = ["cut"]
 
 ALL, KEY = "all", "key"
-FOLDER = "fingerprint"  # among the recordings: hundreds of runs that no other notebook is asked about
+FOLDER = "fingerprint"  # in the folder of recordings: hundreds of runs that no other notebook reads
 COMMAND = "cmlib record-micro"
 SWEEP = "micro-sweep.csv"
 _MOST_COLUMNS = 100
@@ -46,9 +46,9 @@ SIMULATE_COMMAND = "cmlib record-micro --simulate"
 
 
 def stored_sweep(folder):
-    """Latencies by size of the working set that are stored with the recordings in `folder`: DataFrame of the CSV file.
+    """Read the latencies by size of the working set that are stored with the recordings in `folder`: a DataFrame.
 
-    A NothingRecordedError if there is no such file, a CmlibError if it can't be read.
+    NothingRecordedError if there is no such file, CmlibError if it can't be read.
     """
     file = Path(folder) / SWEEP
     if not file.is_file():
@@ -60,21 +60,31 @@ def stored_sweep(folder):
 
 
 def key_metadata(folder):
-    """Metadata (dict) of the first readable run of the key events in `folder`; None if there is none."""
-    runs = map(readable_runs, sorted(Path(folder).glob("micro-*/")))
-    metas = chain.from_iterable(of_program.values() for of_program in runs)
+    """Read the metadata (dict) of the first readable run of the key events in `folder`; None if there is none."""
+    runs_by_program = map(readable_runs, sorted(Path(folder).glob("micro-*/")))
+    metas = chain.from_iterable(runs.values() for runs in runs_by_program)
     return next((meta for meta in metas if meta["set"] == KEY), None)
 
 
 @dataclass(frozen=True)
 class Series:
-    """One recorded run of a program: its counts by interval, and what is known about it.
+    """One recorded run of a program: its counts by interval, and its label.
 
-    `program` is the name of its folder, `number` that of its pass, `about` a dict of label (its class), size
-    (working set [bytes], or None) and more; `counts` [events per interval] and `running` (shares of the interval in
-    which an event was counted, 0-1) are DataFrames, a row per interval, a column per event, with the end of the
-    interval [s] as index. A simulated run has numbers of intervals as its index, and None for `running`. `events`
-    are the columns that :meth:`rates` returns; all if it is empty.
+    Attributes
+    ----------
+    program : str
+        Name of its folder.
+    number : int
+        Number of its pass.
+    about : dict
+        ``label`` (its class), ``size`` (of the working set [bytes], or None) and more.
+    counts : DataFrame
+        Counts [events per interval], one row per interval, one column per event. The index is the end of the interval
+        [s], or, of a simulated run, the number of the interval.
+    running : DataFrame or None
+        Shares of the interval in which an event was counted (0-1), in the shape of `counts`; None for a simulated run.
+    events : tuple of str
+        Columns that :meth:`rates` returns; all if it is empty.
     """
 
     program: str
@@ -85,20 +95,20 @@ class Series:
     events: tuple = ()  # of the slices, where not all
 
     def rates(self, slice_s):
-        """Rates by slice of `slice_s` seconds: a DataFrame of events per cycle, a row per slice (index: its end [s]).
+        """Compute the rates by slice of `slice_s` seconds: a DataFrame of events per cycle (index: end of slice [s]).
 
-        It is that of :func:`cmlib.fingerprint.slices.slice_rates`. Of a simulated run a slice is `slice_s`
-        intervals, and rates are per 1,000 estimated cycles. A ValueError if no slice is left, or the length is no
-        multiple of the intervals'.
+        :func:`cmlib.fingerprint.slices.slice_rates` computes it. A slice of a simulated run is `slice_s` intervals, and
+        its rates are per 1,000 estimated cycles. ValueError if no slice is left, or `slice_s` is not a multiple of the
+        length of the intervals.
         """
         rates = self._slices(slice_s)
         return rates[list(self.events)] if self.events else rates
 
     def pace(self, slice_s):
-        """Speed by slice of `slice_s` seconds, for figures: a pandas Series of IPC, index as of :meth:`rates`.
+        """Compute the speed by slice of `slice_s` seconds, for figures: a pandas Series, indexed like :meth:`rates`.
 
-        Of a simulated run it is estimated cycles per instruction, and `slice_s` a number of intervals. IPC is
-        instructions per cycle.
+        It is IPC (instructions per cycle). For a simulated run it is the estimated cycles per instruction, and
+        `slice_s` is a number of intervals.
         """
         instructions = self._slices(slice_s)["instructions"]
         if self.running is not None:
@@ -106,7 +116,7 @@ class Series:
         return (ESTIMATED_CYCLES / instructions).rename("estimated cycles\nper instruction")
 
     def _slices(self, slice_s):
-        """Rates as of :func:`cmlib.fingerprint.slices.slice_rates`; of a simulated run with estimated cycles."""
+        """Compute the rates of all events by slice; those of a simulated run with estimated cycles."""
         counts = self.counts
         if self.running is None:
             counts = simulated_counts(counts, simulated_events()["weight"])
@@ -114,31 +124,33 @@ class Series:
 
 
 def read_series(folder, set_name, kind="micro", *, only="*"):
-    """List of the recorded runs (Series) of a kind of programs: "micro", "unseen", "CPU", "parallel" or "own".
+    """Read the runs (list of Series) of a kind of programs: "micro", "unseen", "CPU", "parallel" or "own".
 
-    `folder` holds the programs' folders, `set_name` is "key" or "all"; `only` is the name of one program's folder, or
-    "*". Sorted by program, pass and part; a pass with a part that can't be read is left out with a warning.
+    `folder` contains the programs' folders, `set_name` is "key" or "all"; `only` is the name of one program's folder,
+    or "*". Runs are sorted by program, pass and part; a pass with a part that can't be read is left out with a warning.
     """
     passes = {}
     for file in sorted(Path(folder).glob(f"{kind.lower()}-*/{set_name}-p*.json")):
         if only in ("*", file.parent.name):
             passes.setdefault(file.with_name(file.stem.rpartition("-")[0]), []).append(file)
-    return list(chain.from_iterable(readable(lambda name: list(map(_read, passes[name])), passes).values()))
+    series_by_pass = readable(lambda name: list(map(_read_run, passes[name])), passes)
+    return list(chain.from_iterable(series_by_pass.values()))
 
 
-def _read(file):
-    """Series of the run whose metadata are in a file."""
-    meta, place = read_run_metadata(file), file.parent
-    series = perf.series(perf.parse_stat(read_raw(place, file.stem).decode()))
-    return Series(place.name, meta["pass"], _about(meta, file), *series)
+def _read_run(file):
+    """Read the Series of a run; `file` has its metadata."""
+    meta = read_run_metadata(file)
+    folder = file.parent
+    counts, running = perf.series(perf.parse_stat(read_raw(folder, file.stem).decode()))
+    return Series(folder.name, meta["pass"], _read_label(meta, file), counts, running)
 
 
-def _about(meta, file):
-    """Note of a run's metadata as a dict of label and size; a CmlibError if it has none."""
+def _read_label(meta, file):
+    """Read label and size (dict) from the note in a run's metadata; CmlibError if it has none."""
     try:
         about = json.loads(meta["note"])
-        size = about["size"] is None or math.isfinite(about["size"])
-        if not size or not isinstance(about["label"], str | None):
+        has_size = about["size"] is None or math.isfinite(about["size"])
+        if not has_size or not isinstance(about["label"], str | None):
             raise TypeError("it has no label, or its size is no number")
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise CmlibError(f"{file}: its note does not tell label and size: {error}.") from error
@@ -146,11 +158,26 @@ def _about(meta, file):
 
 
 def cut(series: Iterable[Series], *, slice_s: float = 0.4) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Cut recorded runs into slices of `slice_s` seconds: two DataFrames, X and about, a row per slice.
+    """Cut recorded runs into slices; runs that are parts of one pass are joined.
 
-    `series` is a list of Series. Both are indexed by program, pass and slice. X has events per cycle, a column for
-    each event that all runs counted; runs that are parts of one pass are joined. about has label (class), size and
-    time_s (end of the slice). A ValueError if a run has no slice.
+    Parameters
+    ----------
+    series : iterable of Series
+        Recorded runs.
+    slice_s : float, default 0.4
+        Length of a slice [s].
+
+    Returns
+    -------
+    X : DataFrame, shape (n_slices, n_events)
+        Events per cycle, one column for each event that all runs counted; indexed by program, pass and slice.
+    about : DataFrame, shape (n_slices, 3)
+        ``label`` (class), ``size`` [bytes] and ``time_s`` (end of the slice), with the same index.
+
+    Raises
+    ------
+    ValueError
+        If a run has no slice.
     """
     parts, notes = {}, {}
     for run in series:
@@ -172,9 +199,8 @@ def cut(series: Iterable[Series], *, slice_s: float = 0.4) -> tuple[pd.DataFrame
 def _join_parts(parts):
     """Join the rates of runs that counted different events of one steady program, slice by slice: one DataFrame.
 
-    `parts` is a list of DataFrames as of :func:`cmlib.fingerprint.slices.slice_rates`. The result has as many slices
-    as the shortest run,
-    numbered from 0 (index: slice); an event in several runs is taken from the first.
+    `parts` is a list of results of :func:`cmlib.fingerprint.slices.slice_rates`. The result has as many slices as the
+    shortest run, numbered from 0 (index: slice). If several runs counted an event, it is taken from the first.
     """
     n = min(map(len, parts))
     number = pd.RangeIndex(n, name="slice")
@@ -185,26 +211,29 @@ def _join_parts(parts):
 def read_simulated_series(folder, kind="micro"):
     """Read the first simulated run of each program of a kind, with three cache levels: a list of Series.
 
-    `folder` holds the programs' folders, `kind` is "micro", "unseen" or "own". A run that can't be read, or lacks
+    `folder` contains the programs' folders, `kind` is "micro", "unseen" or "own". A run that can't be read, or lacks
     the second cache level, is left out with a warning.
     """
-    runs = {place: readable_runs(place) for place in sorted(Path(folder).glob(f"{kind}-*/"))}
-    firsts = ((place, next(iter(of_place.items()))) for place, of_place in runs.items() if of_place)
-    first = {place / f"{run}.json": meta for place, (run, meta) in firsts}
-    return list(readable(lambda file: _read_simulated(file, first[file]), first).values())
+    meta_by_file = {}
+    for program_folder in sorted(Path(folder).glob(f"{kind}-*/")):
+        runs = readable_runs(program_folder)
+        if runs:
+            run, meta = next(iter(runs.items()))
+            meta_by_file[program_folder / f"{run}.json"] = meta
+    return list(readable(lambda file: _read_simulated(file, meta_by_file[file]), meta_by_file).values())
 
 
 def _read_simulated(file, meta):
-    """Series of the simulated run whose metadata (`meta`) are in a file, without its first interval."""
-    place, run = file.parent, file.stem
-    counts, _ = read_simulation(read_raw(place, run).decode(errors="replace"))
-    lacking = second_level_events().index.difference(counts.columns)
-    if len(lacking):
+    """Read the Series of a simulated run without its first interval; `meta` are the metadata in `file`."""
+    folder, run = file.parent, file.stem
+    counts, _ = read_simulation(read_raw(folder, run).decode(errors="replace"))
+    missing = second_level_events().index.difference(counts.columns)
+    if len(missing):
         raise CmlibError(
-            f"{place.name}/{run} lacks {', '.join(lacking)}: its simulations did not execute the same. Move it away "
+            f"{folder.name}/{run} lacks {', '.join(missing)}: its simulations did not execute the same. Move it away "
             f"and run `{SIMULATE_COMMAND}`."
         )
     counts.index = pd.Index(np.arange(1.0, len(counts) + 1), name="interval")
     inner = counts.iloc[1:]  # the last slice is left out when the run is cut
     rates = (*MODELLED_RATES, *EXACT_RATES)
-    return Series(place.name, 0, _about(meta, file), inner, None, rates)
+    return Series(folder.name, 0, _read_label(meta, file), inner, None, rates)

@@ -1,9 +1,9 @@
 """Get one run of a program with a tree's key events: record it, or load a recorded run.
 
-The tree is a decision tree that tells bottlenecks apart, trained on micro-benchmarks; key events are the few that
-it uses. Both functions return a :class:`cmlib.experiments.micro.recordings.Series` (one recorded run: its counts and
-running shares by interval, not pandas' Series). A CmlibError if this machine is not the one of the training, a
-RecordError if the run fails, a NothingRecordedError if there is none.
+The tree is a decision tree that distinguishes bottlenecks, trained on micro-benchmarks; key events are the few events
+that it uses. Both functions return a :class:`cmlib.experiments.micro.recordings.Series`: one recorded run, its counts
+and running shares by interval (not pandas' Series). CmlibError if this machine is not like that of the training,
+RecordError if the run fails, NothingRecordedError if there is no recorded run.
 """
 
 import json
@@ -25,22 +25,65 @@ _WITHOUT_COUNTERS = (
 
 
 def record_once(command, trained, counters, *, keep=None):
-    """Run a command once under perf and count a tree's key events, in the groups that the training runs had.
+    """Run a command once under perf and count a tree's key events, in the same groups as in the training runs.
 
-    `command` is a list of str. `trained` is the metadata (dict) of a training run, which has the events, their
-    groups and encodings; `counters` is a dict of this machine's numbers of counters, offered and good, as of
-    :func:`check_counters`. With `keep` (str) the run is stored among the recordings as "own-KEEP"; else it is
-    deleted.
+    Parameters
+    ----------
+    command : list of str
+    trained : dict
+        Metadata of a training run, with the events, their groups and encodings.
+    counters : dict
+        This machine's numbers of counters, offered and good, from :func:`check_counters`.
+    keep : str, optional
+        Store the run among the recordings as "own-KEEP". Default: it is deleted.
 
-    Returns a :class:`cmlib.experiments.micro.recordings.Series`: program (name), number (of the pass, 0), about
-    (dict of label, size, kind), and counts and running (DataFrames, a row per interval, a column per event, index its
-    end [s]; a count is NaN where nothing was counted, a share is 0 to 1).
+    Returns
+    -------
+    cmlib.experiments.micro.recordings.Series
+        Its `number` is 0, and its `about` has label, size and kind. A count is NaN where nothing was counted.
 
-    A CmlibError if the processor is another one than in training or has fewer good counters; a RecordError if the
-    name is taken, the program or perf fails, or the run can't be read.
+    Raises
+    ------
+    CmlibError
+        If the processor is another than in training, or has fewer good counters.
+    RecordError
+        If the name is taken, the program or perf fails, or the run can't be read.
     """
+    _check_machine(trained, counters)
+    places.results_dir().mkdir(parents=True, exist_ok=True)
+    with working_folder(places.results_dir() / "diagnose") as scratch:
+        folder = places.recordings_dir() / FOLDER if keep is not None else scratch / "recordings"
+        folder.mkdir(parents=True, exist_ok=True)
+        about = {"label": keep, "size": None, "kind": "own"}
+        name = f"own-{keep}"
+        if existing_runs(folder / name):
+            raise RecordError(
+                f"{name!r} has been recorded: show it again with "
+                f"{command_code('cmlib', 'diagnose', '--recorded', keep)}, or keep the new run under another name."
+            )
+        groups, pinned = tuple(map(tuple, trained["groups"])), tuple(trained["pinned"])
+        settings = {key: trained[key] for key in ("set", "mode", "interval_ms", "modifier")}
+        plan = Plan(part=0, pinned=pinned, groups=groups, **settings)
+        record(
+            name,
+            command,
+            [plan],
+            encodings=trained["encodings"],
+            counters=counters,
+            folder=folder,
+            note=json.dumps(about),
+        )
+        series = read_series(folder, trained["set"], "own", only=name)
+        if not series:
+            raise RecordError(f"{name!r} was recorded, and can't be read.")
+        return series[0]
+
+
+def _check_machine(trained, counters):
+    """Raise CmlibError unless this machine has the processor and the counters of the training (metadata, dict)."""
     here = machine.describe()["microarchitecture"]
-    if here != (trained_on := trained["machine"]["microarchitecture"]):
+    trained_on = trained["machine"]["microarchitecture"]
+    if here != trained_on:
         raise CmlibError(
             f"the tree was trained on {trained_on}, and this is {here}: events and their rates differ. Train one here: "
             "run `cmlib record-micro` with CMLIB_DATA naming a folder of its own."
@@ -50,48 +93,33 @@ def record_once(command, trained, counters, *, keep=None):
             f"{counters['good']} counters are good here, and the key events are in groups for "
             f"{trained['counters']['good']}: something else uses the counters, see `cmlib doctor`."
         )
-    places.results_dir().mkdir(parents=True, exist_ok=True)
-    with working_folder(places.results_dir() / "diagnose") as scratch:
-        folder = places.recordings_dir() / FOLDER if keep is not None else scratch / "recordings"
-        folder.mkdir(parents=True, exist_ok=True)
-        about, name = {"label": keep, "size": None, "kind": "own"}, f"own-{keep}"
-        if existing_runs(folder / name):
-            raise RecordError(
-                f"{name!r} has been recorded: show it again with "
-                f"{command_code('cmlib', 'diagnose', '--recorded', keep)}, or keep the new run under another name."
-            )
-        groups, pinned = tuple(map(tuple, trained["groups"])), tuple(trained["pinned"])
-        settings = {key: trained[key] for key in ("set", "mode", "interval_ms", "modifier")}
-        plan = Plan(part=0, pinned=pinned, groups=groups, **settings)
-        where = {"folder": folder, "note": json.dumps(about)}
-        record(name, command, [plan], encodings=trained["encodings"], counters=counters, **where)
-        if not (series := read_series(folder, trained["set"], "own", only=name)):
-            raise RecordError(f"{name!r} was recorded, and can't be read.")
-        return series[0]
 
 
 def load_recorded(name):
-    """First recorded run of a program with the key events: a :class:`cmlib.experiments.micro.recordings.Series`.
+    """Load the first recorded run of a program with the key events: a Series of `cmlib.experiments.micro.recordings`.
 
-    That is an object with program, number, about (dict), and counts and running (DataFrames, a row per interval).
-    `name` is the program's name in the recordings ("own-gcc") or the part after the first hyphen ("gcc"). A
-    NothingRecordedError, with the command to run, if there is none.
+    `name` is the program's name in the recordings ("own-gcc") or the part after the first hyphen ("gcc").
+    NothingRecordedError, with the command to run, if there is no such run.
     """
-    place = places.recordings_dir() / FOLDER
-    known = sorted(path.name for path in place.glob("*/"))
-    for run in (run for run in known if name in (run, run.partition("-")[2])):
-        for series in read_series(place, KEY, run.partition("-")[0], only=run):
-            return series
+    folder = places.recordings_dir() / FOLDER
+    recorded_names = sorted(path.name for path in folder.glob("*/"))
+    for recorded in recorded_names:
+        kind, _, short_name = recorded.partition("-")
+        if name in (recorded, short_name):
+            series = read_series(folder, KEY, kind, only=recorded)
+            if series:
+                return series[0]
     raise NothingRecordedError(
         f"nothing recorded yet of the key events of {name!r}: run "
-        f"{command_code('cmlib', 'diagnose', '--keep', name, '--', 'COMMAND')}. Recorded: {', '.join(known) or 'none'}."
+        f"{command_code('cmlib', 'diagnose', '--keep', name, '--', 'COMMAND')}. Recorded: "
+        f"{', '.join(recorded_names) or 'none'}."
     )
 
 
 def check_counters():
-    """Count this machine's hardware counters: a dict of offered (int) and good (int; of these, that count right).
+    """Count this machine's hardware counters: a dict of offered (int) and good (int: those that count correctly).
 
-    A CmlibError if no hardware event can be counted; CountersBusy if another process uses the counters.
+    CmlibError if no hardware event can be counted; CountersBusy if another process uses the counters.
     """
     with machine.counters_lock("cmlib diagnose"):
         return machine.census().checked(_WITHOUT_COUNTERS).counters

@@ -1,9 +1,9 @@
 """Cross-validate classifiers of slices, with folds of slices or of runs, and with fewer and fewer key events.
 
-Slices are rows of X (DataFrame of events per cycle), y their classes; each function takes an unfitted classifier,
-and gives a DataFrame: :func:`validate` a row per kind of folds (accuracy [%], correct, incorrect),
-:func:`accuracy_curve` and :func:`nested_accuracy_curve` a row per number of events (accuracy [%], numbers of wrong
-and of all slices). A ValueError if a class has a single slice, or there is a single run.
+Slices are rows of X (DataFrame of events per cycle), and y are their classes. Each function takes an unfitted
+classifier and returns a DataFrame. :func:`validate` returns one row per kind of folds (accuracy [%], correct,
+incorrect), :func:`accuracy_curve` and :func:`nested_accuracy_curve` one row per number of events (accuracy [%], numbers
+of wrong and of all slices). ValueError if a class has a single slice, or there is a single run.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def validate(
     y : array-like, shape (n_slices,)
         Classes.
     runs : array-like, shape (n_slices,), optional
-        Run of each slice; with it there are folds that leave out whole runs.
+        Run of each slice, for folds that leave out whole runs.
     seed : int, default 0
-        Of the folds.
+        Seed of the folds.
 
     Returns
     -------
@@ -61,17 +61,17 @@ def validate(
         raise InputError(
             "validate: a class has a single slice, and can't be in both training and test. Record more."
         )
-    ways = {"10-fold": StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, y)}
+    folds_by_kind = {"10-fold": StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, y)}
     if runs is not None:
         n_runs = len(pd.unique(np.asarray(runs)))
         if n_runs < 2:
             raise InputError(f"validate: {n_runs} run; folds by run need at least 2. Record more passes.")
         by_run = StratifiedGroupKFold(min(_N_FOLDS, n_runs), shuffle=True, random_state=seed)
-        ways["by run"] = by_run.split(X, y, runs)
-    right = {name: cross_val_predict(estimator, X, y, cv=list(folds)) == y for name, folds in ways.items()}
-    scores = {
-        name: [100 * is_right.mean(), is_right.sum(), (~is_right).sum()] for name, is_right in right.items()
-    }
+        folds_by_kind["by run"] = by_run.split(X, y, runs)
+    scores = {}
+    for kind, folds in folds_by_kind.items():
+        is_right = cross_val_predict(estimator, X, y, cv=list(folds)) == y
+        scores[kind] = [100 * is_right.mean(), is_right.sum(), (~is_right).sum()]
     table = pd.DataFrame.from_dict(scores, orient="index", columns=["accuracy", "correct", "incorrect"])
     return table.rename_axis("folds")
 
@@ -79,9 +79,9 @@ def validate(
 def accuracy_curve(X, y, elimination, sizes, estimator):
     """Cross-validate an estimator (10 folds) with several numbers of key events, chosen once from all slices.
 
-    `X` (DataFrame) and `y` are slices and classes; `elimination` is what
-    :func:`cmlib.fingerprint.key_events.eliminate` returns, `sizes` numbers of events. Returns a DataFrame, a row per
-    size: n_events, accuracy [%], n_wrong, n_slices. A ValueError if no class has ten slices.
+    `X` (DataFrame) and `y` are slices and classes; `elimination` is the result of
+    :func:`cmlib.fingerprint.key_events.eliminate`, `sizes` are numbers of events. Return a DataFrame with one row per
+    size: n_events, accuracy [%], n_wrong, n_slices. ValueError if no class has ten slices.
     """
     X, y = pd.DataFrame(X), np.asarray(y)
     folds = list(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y))
@@ -89,28 +89,30 @@ def accuracy_curve(X, y, elimination, sizes, estimator):
     for size in sizes:
         predicted = cross_val_predict(clone(estimator), X[elimination.index[-size:]], y, cv=folds)
         wrong[size] = int((predicted != y).sum())
-    return _curve(wrong, len(y))
+    return _tabulate_accuracy(wrong, len(y))
 
 
 def nested_accuracy_curve(X, y, sizes, estimator, folds):
     """Cross-validate an estimator with several numbers of key events, chosen in each fold from its training slices.
 
     `X` (DataFrame) and `y` are slices and classes; `sizes` are numbers of events, `folds` pairs of row numbers for
-    training and test. Returns a DataFrame, a row per size: n_events, accuracy [%], n_wrong, n_slices.
+    training and test. Return a DataFrame with one row per size: n_events, accuracy [%], n_wrong, n_slices.
     """
     X, y = pd.DataFrame(X), np.asarray(y)
-    wrong, n_slices = dict.fromkeys(sizes, 0), 0
+    wrong = dict.fromkeys(sizes, 0)
+    n_slices = 0
     for train, test in folds:
-        elimination, n_slices = eliminate(X.iloc[train], y[train]), n_slices + len(test)
+        elimination = eliminate(X.iloc[train], y[train])
+        n_slices += len(test)
         for size in wrong:
             chosen = X[elimination.index[-size:]]
             fitted = clone(estimator).fit(chosen.iloc[train], y[train])
             wrong[size] += int((fitted.predict(chosen.iloc[test]) != y[test]).sum())
-    return _curve(wrong, n_slices)
+    return _tabulate_accuracy(wrong, n_slices)
 
 
-def _curve(wrong, n_slices):
-    """The table of :func:`accuracy_curve`, from a dict from size to number of wrong slices."""
+def _tabulate_accuracy(wrong, n_slices):
+    """Return the table of :func:`accuracy_curve`; `wrong` is a dict from size to the number of wrong slices."""
     curve = pd.DataFrame({"n_events": list(wrong), "n_wrong": list(wrong.values()), "n_slices": n_slices})
     curve.insert(1, "accuracy", 100 * (1 - curve["n_wrong"] / n_slices))
     return curve
@@ -119,7 +121,7 @@ def _curve(wrong, n_slices):
 def leave_each_out(values):
     """Yield a fold for each value, such as a working-set size, that leaves it out: row numbers for training and test.
 
-    `values` is array-like, one a row; rows whose value is NaN are always in training.
+    `values` is array-like, one value per row; rows with the value NaN are always in training.
     """
     values = pd.Series(np.asarray(values))
     for value in values.dropna().unique():
