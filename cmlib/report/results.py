@@ -349,14 +349,16 @@ def _describe_read(provenances):
 
 
 def _describe_provenance(provenance):
-    """Describe a Provenance in a few words: kind of counts, programs and number of events."""
+    """Describe a Provenance in a few words: kind of counts, number of events, and programs."""
     programs = provenance.programs
     if len(programs) > _MOST_PROGRAMS_NAMED:
-        in_programs = f" of {len(programs)} programs"
+        names = f"{len(programs)} programs"
     else:
-        in_programs = f" of {', '.join(programs)}" if programs else ""
-    n_events = f", {len(provenance.events)} events" if provenance.events else ""
-    return f"{provenance}{in_programs}{n_events}"
+        names = ", ".join(programs)
+    counted = f"{len(provenance.events)} events" if provenance.events else ""
+    if counted and names:
+        return f"{provenance}, {counted} in {names}"
+    return ", ".join(filter(None, [str(provenance), counted, names]))
 
 
 def _has_named_index(frame):

@@ -20,7 +20,7 @@
 # This notebook of the package cmlib applies the method to every selected program. Nothing is fitted or trained, so it is a good notebook to read first. The recordings that come with it are this project's own, not Yasin's.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (the four programs recorded for this project, default parameters). The front end, which delivers instructions, is the largest loss in bzip2 (**42** to **43 %**), gcc (**52** to **53 %**) and wordcount (**36** to **38 %**). The programs use only **18** to **29 %** of the pipeline's capacity. In kmeans the front end and the back end take **32** to **34 %** each, and either may be larger. These are shares of whole runs, and phases differ: in the last phase of wordcount, the back end loses more (**35 %**) than the front end (**24 %**). The same holds for the last phase of kmeans (**36** and **28 %**). The four shares add up to **98.9** to **100.7 %** of the slots, although they come from three different runs. One run alone is not enough: the first run of each program, with twelve events beside instructions and cycles, tells the largest loss in **0** of 4 programs. All 29 runs tell it in **3** of them.
+# > **Answer** (the four programs recorded for this project, default parameters). The front end, which delivers instructions, is the largest loss in bzip2 (**42** to **43 %**), gcc (**52** to **53 %**) and wordcount (**36** to **38 %**). The programs use only **18** to **29 %** of the pipeline's capacity. In kmeans the front end and the back end take **32** to **34 %** each, and either may be larger. These are shares of whole runs, and phases differ: in the last phase of wordcount, the back end loses more (**34 %**) than the front end (**26 %**). The same holds for the last phase of kmeans (**36** and **29 %**). The four shares add up to **98.9** to **100.7 %** of the slots, although they come from three different runs. One run is not enough if it counts other events than these four shares need: the first run of each program, with twelve events beside instructions and cycles, tells the largest loss in **0** of 4 programs. All 29 runs tell it in **3** of them. What to try first follows from the largest loss. In bzip2, gcc and wordcount this is to look at instruction-cache misses, ITLB misses and mispredicted branches; in kmeans it is to make fewer accesses to memory. No remedy was tried here.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
@@ -29,6 +29,7 @@ settings: dict = {}  # jobs executor scheduler database processor interactive pr
 # %%
 import numpy as np
 import pandas as pd
+from IPython.display import Markdown
 
 from cmlib import experiments, explore, plot, topdown
 from cmlib.experiments import data
@@ -46,6 +47,7 @@ results, url = notebook.results, notebook.database
 
 # %%
 programs = data.programs(url, program)
+display(Markdown(data.describe_data(url, programs)))
 runs = {}
 for name in programs:
     run_ids = data.interval_runs(url, [name])["run_id"]
@@ -79,7 +81,8 @@ for name, summary in summaries.items():
 overview = pd.DataFrame.from_dict(rows, orient="index")
 results.table(overview.drop(columns=["lowest", "highest"]).rename_axis("program"), "programs",
               "The recorded programs. Time, instructions and IPC are medians over the runs. "
-              "Instructions are those of all threads of a program.",
+              "Instructions are those of all threads of a program. Events that were never counted "
+              "are left out of *events*.",
               decimals={"time [s]": 1, "instructions [10⁹]": 1})
 
 # %% [markdown]
@@ -143,23 +146,23 @@ example
 # %% [markdown]
 # ### When an event is missing
 #
-# A recording often lacks some of the four events. The other events still bound each share from below and above. A mispredicted branch, for example, costs 15 to 20 cycles, and a cache miss costs between zero cycles (other work hides it) and its full latency.
+# A recording often lacks some of the four events. The other events still bound each share from below and above. A cache miss, for example, costs between zero cycles (other work hides it) and its full latency.
 #
 # The four shares $s_k$ add up to 100 %, so the bounds $l_k \le s_k \le h_k$ of three categories also bound the fourth:
 #
 # $$\max\Big(l_k,\ 1 - \sum_{j \ne k} h_j\Big) \;\le\; s_k \;\le\; \min\Big(h_k,\ 1 - \sum_{j \ne k} l_j\Big).$$
 #
-# In the example, assume that $d$ and $b$ were not counted, but four mispredicted branches were. They cost 60 to 80 of the 1000 cycles, or 6 to 8 % of the slots. Nothing is known of the back end at first, so its bounds are 0 and 100 %. The sum of the four shares narrows them to 20.75 and 22.75 %. The front end remains the largest loss, and the bounds contain the shares that were counted above (6.25 and 22.5 %).
+# In the example, assume that $d$ and $b$ were not counted. At first, nothing is known about bad speculation and the back end, so their bounds are 0 and 100 %. The other two shares, 30 and 41.25 %, leave 28.75 % for both of them together. So each is at most 28.75 %, and the front end remains the largest loss. The bounds contain the shares that were counted above (6.25 and 22.5 %).
 
 # %%
-first = pd.DataFrame({"low": [30, 6, 41.25, 0], "high": [30, 8, 41.25, 100]}, by_hand.index)
+first = pd.DataFrame({"low": [30, 0, 41.25, 0], "high": [30, 100, 41.25, 100]}, by_hand.index)
 low, high = first["low"], first["high"]
 tightened = pd.DataFrame({"low": np.maximum(low, 100 - (high.sum() - high)),
                           "high": np.minimum(high, 100 - (low.sum() - low))})
 pd.concat({"before [%]": first, "after [%]": tightened}, axis=1)
 
 # %% [markdown]
-# The bounds also contain the error of multiplexing: an event that took turns with others on a counter was counted for a part of the time only, and its total is an estimate.
+# The bounds also allow for the error of multiplexing. An event that took turns with others on a counter was counted for only a part of the time, so its total is an estimate.
 #
 # ## Where the cycles go
 #
@@ -212,7 +215,7 @@ else:
 #
 # In this project's recordings the events come from three runs: $r$ from one, $d$ from another, $f$ and $b$ from a third. Nothing forces the four shares to add up to 100 %, so their sum tests the counts. It does not test how slots are divided between retired and bad speculation, because $r$ appears in both and cancels.
 #
-# The rate of an event over a whole program is the sum of its counts divided by the cycles in which it was counted, over all intervals $i$ of all runs. Here $e_i$ is the count that perf prints for an interval, extrapolated from the time in which the event was on a counter. This share of the interval's time is its weight $w_i$:
+# The rate of an event over a whole program is the sum of its counts divided by the cycles in which it was counted, over all intervals $i$ of all runs. The weight $w_i$ is the part of the interval in which the event was on a counter. The count $e_i$ is what perf prints: it extrapolates the count of this part to the whole interval.
 #
 # $$\bar e = \frac{\sum_i w_i \, e_i}{\sum_i w_i \, c_i}.$$
 
@@ -239,15 +242,15 @@ for name, summary in summaries.items():
 counted = pd.DataFrame.from_dict(rows, orient="index").rename_axis("program")
 results.table(counted, "sum", "Share of each category [% of the slots], computed from its own "
               "events alone. *Sum*: the sum of these four columns. *Sum by hand*: the same sum, "
-              "computed by `account_by_hand`. A dash: the events were not counted, or belong to "
-              "another processor.", decimals=1)
+              "computed by the function of the worked example. A dash: the events were not counted, "
+              "or belong to another processor.", decimals=1)
 
 # %% [markdown]
 # If the sum is more than about 2 % off, the runs differed, or an event was rarely on a counter. Do not rely on the bounds then.
 #
 # ## Over the run
 #
-# A program may have phases with different losses. We cut each run into steps of equal instructions, so that a step is the same work in every run. Each event is then averaged over the runs that counted it, after cleaning (notebook 02). In JupyterLab the figure has a control for the program; elsewhere it shows the first one.
+# A program may have phases with different losses. We cut each run into steps of equal instructions, so that a step is the same work in every run. Each event is then averaged over the runs that counted it. Before that, the counts are cleaned of the errors of multiplexing, as in notebook 02. In JupyterLab the figure has a control for the program. On a web page it shows the first program.
 
 # %%
 progress = {}
@@ -275,31 +278,34 @@ if progress:
     display(notebook.widget(panel, "progress", caption))
 
 # %% [markdown]
-# The run is cut into phases. A new phase begins at a step where the mean of IPC changes by more than IPC usually varies between neighboring steps. The table gives the means over the steps of each phase, and its share of the program's cycles. The largest loss of a phase can be another one than that of the whole run.
+# The run is cut into phases. A new phase begins where the mean IPC changes by more than the noise, that is, by more than neighboring steps usually differ. The largest loss of a phase can be another one than that of the whole run.
 
 # %%
 phases = {}
 for name, (ipc, low) in progress.items():
-    of_program = topdown.series_phases(ipc)
-    number = of_program["start"].searchsorted(ipc.index, side="right") - 1
-    cycles = (1 / ipc).groupby(number).sum()
-    of_program.insert(2, "cycles [%]", 100 * cycles / cycles.sum())
-    of_program = of_program.drop(columns="end")
-    means = low[list(plot.CATEGORIES)].groupby(number).mean()
-    phases[name] = of_program.rename(columns={"level": "IPC"}).join(means)
+    starts = topdown.series_phases(ipc)["start"]
+    number = starts.searchsorted(ipc.index, side="right") - 1
+    cycles = 1 / ipc  # of a step, which has the same instructions as any other
+    of_phase = cycles.groupby(number).sum()
+    shares = low[list(plot.CATEGORIES)].mul(cycles, axis=0).groupby(number).sum()
+    phases[name] = pd.DataFrame({"start": starts, "cycles [%]": 100 * of_phase / of_phase.sum(),
+                                 "IPC": ipc.groupby(number).size() / of_phase})
+    phases[name] = phases[name].join(shares.div(of_phase, axis=0))
 if phases:
     phases = pd.concat(phases, names=["program", "phase"]).droplevel("phase")
     display(results.table(phases, "phases", "Phases: the progress at which each begins, its "
-                          "share of the cycles, mean IPC, and the mean of each share [% of the "
-                          "slots] (its lower bound, if an event is missing).",
+                          "part of the program's cycles, its IPC, and its shares of the slots "
+                          "[%] (a lower bound, if an event is missing).",
                           decimals=dict.fromkeys([*plot.CATEGORIES, "cycles [%]"], 1)))
 
 # %% [markdown]
-# All steps are equally wide, but a step with a low IPC takes more cycles. It therefore counts more in the shares of the whole run than in the figure. Where all four categories were counted, a gray gap or a sum above 100 % (dashed) is an error of the counts in that step. Recordings without intervals, or with fewer than 20, have no figure.
+# In the figure all steps are equally wide, because each has the same number of instructions. A step with a low IPC takes more cycles, so it has more weight in the table of phases and in the shares of the whole run than in the figure. Where all four categories were counted, a gray gap or a sum above 100 % (the dashed line) is an error of the counts in that step. Recordings without intervals, or with fewer than 20, have no figure.
 #
 # ## What to try
 #
-# The library has remedies for each category and for its parts. *Saves at most* is the upper bound of the loss that the remedy acts on. A share of the slots is the same share of the cycles, so a remedy that removed the whole loss would save at most this share of the time. The values of one program cannot be added up. Mispredicted branches are an exception: a part of their cost counts as front end, so avoiding them can save more. They are of the whole run; for a remedy that acts in one phase, see the phases above.
+# The library has remedies for each category and for its parts. The table lists the largest loss first. After it come the other losses whose upper bound is at least two thirds of the largest lower bound. ITLB is the cache of address translations of code.
+#
+# *Saves at most* is the upper bound of the loss over the whole run. A share of the slots is the same share of the cycles, so a remedy that removed the whole loss would save at most this share of the time. There is one exception: fewer mispredicted branches can save more than their row says, because a part of their cost counts as front end. The values of one program cannot be added up. A remedy that acts in only one phase saves less.
 
 # %%
 advice = pd.concat({name: experiments.frame_of_advice(summary)
@@ -307,15 +313,15 @@ advice = pd.concat({name: experiments.frame_of_advice(summary)
 advice = advice.droplevel("row").rename(columns={"at_most": "saves at most [%]",
                                                  "remedy": "what to try"})
 results.table(advice, "advice", "What to try, one row per remedy. The loss with the highest lower "
-              "bound is first in each program.", decimals=0)
+              "bound is first in each program.", decimals=1)
 
 # %% [markdown]
-# If events are missing that would decide which loss is the largest, the next table has the command that records them. A dash means that no event is missing: if the largest loss is not decided then, two losses are equally large within the error of the counts.
+# If the largest loss is not decided because events are missing, the next table has the command that records them. A dash means that no further event would help.
 
 # %%
 commands = pd.Series({name: summary["account"]["decide"] for name, summary in summaries.items()})
 commands = commands.replace("", None).rename("command that decides").rename_axis("program")
-results.table(commands.to_frame(), "commands", "The next recording.")
+results.table(commands.to_frame(), "commands", "The command that records the missing events.")
 
 # %% [markdown]
 # ## Result
@@ -346,7 +352,7 @@ results.numbers()
 #
 # * A share says how many slots were lost, not which function lost them. Use `perf record` for that.
 # * Slots lost while the front end recovers from a mispredicted branch count as front end, not as bad speculation. Bad speculation therefore understates the cost of mispredictions, and avoiding them can save more than the share of bad speculation.
-# * In this project's recordings each of the four events was counted in one run of each program. The bounds include the error of multiplexing, but not the differences between runs. The study [sums](studies/sums.ipynb) tests more sums.
+# * In this project's recordings each of the four events was counted in one run of each program. The bounds include the error of multiplexing, but not the differences between runs. The study [sums](studies/sums.ipynb) tests other events whose counts should add up.
 # * The shares over the run ignore the error of multiplexing, so a single step is less certain than the whole run.
 # * The method assumes one thread per core. Where two threads share a core, it counts the slots taken by the other thread as lost.
 # * `cmlib record` counts user mode only. Work of the kernel is missing.

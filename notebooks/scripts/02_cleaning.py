@@ -20,7 +20,7 @@
 # This notebook runs the algorithm on every program recorded in both ways (CounterMiner, Fig. 1, 2, 5 and 6, Table I). It then compares it with two other methods. *Straight lines* connect the counts of the times at which an event was on a counter. *Shrinkage* moves each count towards its neighbors in time. Simple rules, which every method has to beat, stand beside them.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, two multiplexed runs per program, default parameters). CounterMiner's cleaning hardly changes the error of multiplexed counts, which is **20.1 %** in the mean over all events, before and after. An error of 0 % means that a multiplexed run is as far from the exact runs as two exact runs are from each other. `instructions`, which was never multiplexed, has **10.3 %**, because runs differ. The cleaning (threshold n = 5, gaps as perf marks them) brings **7** of 48 pairs of a program and an event nearer to the exact runs and leaves most of the others as they are. Straight lines and shrinkage each bring **46** nearer. Neither is clearly better than the other. Neither is clearly better than a running mean of three samples, either. A clearly better method would be nearer in all 8 runs; shrinkage is nearer in **7**. Part of the gain is smoothing. These recordings have hardly any gaps. In a recording by others, multiplexed afterwards so that it has gaps, CounterMiner's filling lowers the error of four frequent events from **23** to **5 %** of the mean. For a rare event the cleaning does harm: replacing outliers leaves **16 %** of the true total. The paper also fills zeros, because it takes them for gaps; then the total is **35** times the true one.
+# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, two multiplexed runs per program, default parameters). CounterMiner's cleaning hardly changes the error of multiplexed counts: its mean over all events is **20.1 %** before and after. This error, Eq. 4 of the paper, compares distances between series. It is 0 % if a multiplexed run is as far from an exact run as another exact run is. Even `instructions`, which was never multiplexed, has **10.3 %**, because runs differ. The cleaning (threshold n = 5, gaps as perf marks them) brings **7** of 48 series, one per program and event, nearer to the exact runs. It leaves most of the others as they are. Straight lines and shrinkage, two other methods, bring **46** nearer each. Part of this gain is smoothing: shrinkage beats a plain running mean of three samples in **7** of 8 runs, which is too few to call it better, and shrinkage and straight lines do not differ clearly from each other. These recordings have hardly any gaps. A second test uses a recording by others, in which we hid counts to make gaps. There, CounterMiner's filling lowers the error of four frequent events from **23** to **5 %** of their mean, as the running mean does. For a rare event of the same recording its cleaning does harm: after outliers are replaced, the total is only **16 %** of the true one. The paper also fills zeros, because it takes them for gaps; then the total is **35** times the true one.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas
@@ -52,7 +52,7 @@ paper_values = paper("counterminer")
 # %% [markdown]
 # ## Data
 #
-# Each program was run several times in each mode. An event is compared if at least two OCOE runs and a multiplexed run counted it. `references` holds the OCOE runs of each such event.
+# Each program was run several times in each mode. An event is compared if at least two OCOE runs and a multiplexed run counted it. In the code, `references` holds the OCOE runs of each such event.
 
 # %%
 programs = experiments.programs(url, program, modes=["ocoe", "mlpx"])
@@ -84,7 +84,7 @@ results.table(data, "data", "**Table.** Events and runs compared. The last three
               "`<not counted>`).", decimals=0)
 
 # %% [markdown]
-# The paper shows instruction-cache misses. This notebook also shows a second event, which multiplexing changes in all programs. It is the event whose distance ratio (defined below) is largest when each event is judged by the program in which its ratio is smallest. Its error is larger than that of most events. The figure shows this second event.
+# The paper shows instruction-cache misses. This notebook also shows a second event, which multiplexing changes in all programs. To choose it, each event is judged by the program in which multiplexing changes it least, and the event with the largest change is taken. (Change is measured by the distance ratio, which is defined below.) So its error is larger than that of most events. The figure shows this second event.
 
 # %%
 INSTRUCTION_CACHE_MISSES = ["ic_tag_hit_miss.instruction_cache_miss", "icache_64b.iftag_miss",
@@ -233,11 +233,11 @@ np.testing.assert_allclose(clean.folded_error(DTW(ocoe_1, ocoe_2), dist_mea),
 #
 # `clean.clean_run` cleans all events of a run. Its methods are
 #
-# * *CounterMiner*: the algorithm above with $n = 5$. A gap is what perf marks as a gap. There are two variants. *n = 3 if Gaussian* uses $n = 3$ for series that pass the Anderson-Darling test for a Gaussian. *Zeros as gaps* chooses $n$ in the same way, and also takes every zero for a gap, as the paper does.
+# * *CounterMiner*: the algorithm above with $n = 5$. A gap is what perf marks as a gap. There are two variants. *n = 3 if Gaussian* uses $n = 3$ for series that pass the Anderson-Darling test for a Gaussian, and $n = 5$ for the others. *Zeros as gaps* uses the same $n$ as this first variant. In addition it takes every zero for a gap, which is the paper's rule.
 # * *straight lines*: the count changes linearly between the times at which the event was on a counter (Mathur and Cook 2005).
-# * *shrinkage*, this project's default: each count moves towards the mean of its two neighbors in time. It moves the more, the larger the error of multiplexing is expected to be from the time that the event was on a counter (notebook [repair](studies/repair.ipynb)). The constants of this expectation were tuned on recordings of bzip2 and gcc, among others.
+# * *shrinkage*, this project's default: each count moves towards the mean of its two neighbors in time. How far it moves depends on the expected error of multiplexing: the shorter the time on a counter, the larger this error, and the farther the count moves (notebook [repair](studies/repair.ipynb)). The constants of this expectation were tuned on recordings of bzip2 and gcc, among others.
 #
-# They have to beat three rules. *As perf prints* changes nothing. The *running mean* of three intervals knows nothing of multiplexing. The *mean* replaces every count by the mean of its series. The last row shows the error without any multiplexing. It is measured on `instructions`, which had a counter all the time in the same runs. It is no lower limit for other events: an event that varies less between runs can have a smaller error.
+# They have to beat three rules. *As perf prints* changes nothing. The *running mean* of three intervals knows nothing of multiplexing. The *mean* replaces every count by the mean of its series. The last row of the next table shows how large the error is without any multiplexing. It is measured on `instructions`, which had a counter all the time in the same runs. Other events can have a smaller error, if they vary less between runs.
 
 # %%
 def clean_with_n_of_5(counts, running):
@@ -308,8 +308,8 @@ results.table(runs_nearer.rename_axis("method"), "run-by-run", "**Table.** Numbe
 # %% [markdown]
 # DTW favors smooth series. A method that does nothing but smooth would shorten the distance between two *exact* runs as much as it shortens that of a multiplexed run. As a check, we smooth exact counts to the same degree:
 #
-# 1. For each event, we divide two mean changes of the multiplexed counts: the change that cleaning made, and the change that would put each count at the mean of its two neighbors. The quotient is the degree of smoothing: 0 if nothing changed, 1 if each count became the mean of its neighbors.
-# 2. We move the counts of each OCOE run towards the mean of their neighbors by this quotient.
+# 1. For each event we compute the degree of smoothing: how far cleaning moved the multiplexed counts on average, divided by how far they are from the mean of their two neighbors on average. It is 0 if nothing changed, and 1 if each count became the mean of its neighbors.
+# 2. We move each count of the OCOE runs towards the mean of its neighbors, by this part of the way.
 # 3. We measure the distance of the result to the other OCOE runs.
 #
 # The table has the distance after cleaning divided by the distance before. With the default parameters, its mean over the four programs is 0.93 for straight lines and 0.92 for shrinkage. Exact counts, smoothed to the same degree, have 0.97 and 0.99. In wordcount, smoothing explains nearly all of the gain.
@@ -348,8 +348,8 @@ for name in programs:
 smoothing = pd.DataFrame(rows, columns=["program", "tuned on", "method", "multiplexed, cleaned",
                                         "exact, smoothed as much"])
 results.table(smoothing, "smoothing", "**Table.** Distance to OCOE after / before, median over "
-              "events and runs. Where the exact counts gain as much, cleaning does no more than "
-              "smooth. *Tuned on*: constants of shrinkage were set on recordings of this program, "
+              "events and runs; a smaller number is a larger gain. Where the two columns are equal, "
+              "cleaning does no more than smooth. *Tuned on*: constants of shrinkage were set on recordings of this program, "
               "so its numbers are too good.")
 
 # %% [markdown]
@@ -371,9 +371,10 @@ figure, _ = plot.grouped_bars(bars, ylabel="error by Eq. 4 [%]", paper=from_pape
 results.figure(figure, "fig01-fig06", "**CounterMiner, Fig. 1 and 6.** Error before cleaning (as "
                "perf prints) and after it, mean of the multiplexed runs. Hatched: the paper's mean "
                "of 16 programs, for instruction-cache misses on another processor. Compare the "
-               "first bar of each group with the others. Eq. 4 grows again when the distance ratio "
-               "falls below 1, and a mean of Eq. 4 over runs is not Eq. 4 of a mean ratio. The "
-               "next table has the ratios.")
+               "first bar of each group with the others. A higher bar is not always worse: Eq. 4 "
+               "also grows when the distance ratio falls below 1. The next table has the ratios. "
+               "(Each bar is the mean of Eq. 4 over runs, which differs from Eq. 4 of the mean "
+               "ratio.)")
 
 # %%
 by_program = shown[shown["event"].isin(events_shown)].groupby(["event", "program", "method"])
@@ -388,7 +389,7 @@ results.table(by_program.loc[events_shown].reset_index(), "by-program",
 # %% [markdown]
 # ## Outliers found
 #
-# Table I of the paper gives the share of samples at or below the threshold for $n = 3$ and $n = 5$. A Gaussian has 99.87 % below the first. The more samples lie below, the less there is to replace.
+# Table I of the paper gives the share of samples at or below the threshold for $n = 3$ and $n = 5$. For a Gaussian it is 99.87 % with $n = 3$. Samples above the threshold are replaced.
 
 # %%
 def describe_outliers(program):
@@ -444,8 +445,8 @@ figure, _ = draw_cleaned(largest["program"], largest["event"], "counterminer",
                          run=mlpx[largest["program"]][largest["run"]])
 results.figure(figure, "fig02-fig05", "**CounterMiner, Fig. 2 (a) and 5 (a).** A multiplexed run "
                "before and after CounterMiner's cleaning, and an OCOE run. Rings: samples moved by "
-               "more than half of the mean. If OCOE has a peak of the same kind, the peak is the "
-               "program's own burst, and replacing it is wrong.")
+               "more than half of the mean. Look for a similar peak in the OCOE run. If there is "
+               "one, the peak is the program's own burst, and replacing it is wrong.")
 
 # %% [markdown]
 # The notebook [outliers](studies/outliers.ipynb) examines all replaced peaks. Most of them are bursts that the program also shows without multiplexing.
@@ -481,11 +482,11 @@ notebook.widget(panel, "explore", "**Figure.** The panel's first setting: the pr
 #
 # The paper's Fig. 2 (b) and 5 (b) show missing values, which perf of its time printed as zeros, and their replacements by Eq. 8. But a zero can also be a true count: the event did not happen. For a rare event, most zeros are true, so taking them for gaps changes the total.
 #
-# The table shows what each of the paper's two rules does to a rare event: *CounterMiner* replaces outliers and leaves zeros. *Zeros as gaps* first leaves out all zeros, so that hardly any of the remaining samples is an outlier.
+# Our recordings have hardly any gaps. We therefore *replay* multiplexing on a recording by others (`a15-cbench`: cBench on an Arm Cortex-A15, all events counted all the time in slots of 0.5 s). Five events take turns, one per slot, and four slots make an interval. In every fifth interval an event has no turn, which is a gap. The counts of the slots without a turn are hidden from the methods. As they were recorded, the true counts are known.
 #
-# Our recordings have hardly any gaps. We therefore *replay* multiplexing on a recording by others (`a15-cbench`: cBench on an Arm Cortex-A15, all events counted all the time in slots of 0.5 s). Five events take turns, one per slot, and four slots make an interval. In every fifth interval an event has no turn, which is a gap. The hidden counts are the exact truth.
+# `CID_WRITE_RETIRED` counts writes to the register that identifies the running process, as in a context switch. It happens in about 3 % of the slots. The study [repair](studies/repair.ipynb) leaves it out, because it replays only events that happen in at least half of the slots. The scores of that notebook therefore say nothing about rare events.
 #
-# `CID_WRITE_RETIRED` counts writes to the register that identifies the running process, as in a context switch. It happens in about 3 % of the slots. The study [repair](studies/repair.ipynb) leaves it out, because it replays only events that happen in at least half of the slots. The scores of that notebook therefore say nothing of rare events.
+# In the next table, *CounterMiner* replaces outliers of the rare event and keeps its zeros. *Zeros as gaps* fills the zeros. It computes the threshold without them, so that hardly any sample is an outlier.
 
 # %%
 RARE = "CID_WRITE_RETIRED"
@@ -591,8 +592,8 @@ results.numbers()
 # %% [markdown]
 # ## Limitations
 #
-# * OCOE runs are other runs than the multiplexed ones. A difference of the runs themselves counts as an error, and no cleaning can remove it. Compare the errors of totals.
-# * Each program has two multiplexed runs, and two OCOE runs per event. The rows of one program come from these few runs, so they are not independent.
+# * OCOE runs are other runs than the multiplexed ones. A difference of the runs themselves counts as an error, and no cleaning can remove it. Where the total of an event is far off (column *total*), suspect such a difference.
+# * Each program has two multiplexed runs, and two OCOE runs per event. All numbers of a program come from these few runs, so they are not independent.
 # * In the recordings that come with cmlib, twelve events take turns every 4 ms in intervals of 100 ms. Each event has its turn about six times per interval, so multiplexing errors are small to begin with. The notebook [more events](studies/more_events.ipynb) lets the number of events grow.
 # * The constants of shrinkage were set on recordings of bzip2 and gcc, among others. Where the truth of the same run is known, the notebook [repair](studies/repair.ipynb) compares the methods on more recordings. Neither straight lines nor shrinkage is always nearer.
 # * Shrinkage stays the default because it also gives each count a standard error, not because it is nearer here.
@@ -604,7 +605,7 @@ results.numbers()
 # papermill notebooks/02_cleaning.ipynb out.ipynb -p program myapp
 # ```
 #
-# It takes a program recorded in both modes, as `cmlib record` does. A recording in one mode, or an imported file without both, has nothing to compare with.
+# The notebook needs a program recorded in both modes, as `cmlib record` does. A recording in one mode, or an imported file without both, has nothing to compare with.
 #
 # Change `event` first (`-p event NAME`). The panel under *Explore* lists the events of each program. A name that was not counted in both modes gives an error that lists those that were. `cmlib list` shows which programs are recorded.
 #

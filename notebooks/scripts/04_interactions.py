@@ -66,7 +66,7 @@ MEASURES = {"h_statistic": "H", "residual_variance": "residual variance",
 # %% [markdown]
 # ## Data
 #
-# The model is that of notebook 03. If one run counted all events, a row is an interval of its time. If several runs were merged, as in this project's recordings, a row is a step of progress: the program's instructions are cut into equal parts. Columns are events, in counts per cycle. Events whose count per cycle is IPC times a nearly constant factor, such as retired branches, are left out. The least important events are dropped until the model predicts unseen parts of the program best. The pairs of its `n_events` most important events are ranked below.
+# The model is that of notebook 03. If one run counted all events, a row is an interval of its time. If several runs were merged, as in this project's recordings, a row is a step of progress: the program's instructions are cut into equal parts. Columns are events, in counts per cycle. Events that occur at a nearly constant rate per instruction, such as retired branches, are left out: per cycle, they are IPC under another name. The least important events are dropped until the model predicts unseen parts of the program best. The pairs of its `n_events` most important events are ranked below.
 
 # %%
 table = experiments.event_table(url)
@@ -292,7 +292,7 @@ results.table(listed, "events", "**Table.** The events of the pairs in the figur
               rows=60)
 
 # %% [markdown]
-# The next table adds a second test. An additive model, whose trees have one split each, is fitted to IPC. It cannot contain an interaction. Five models with interactions and other seeds are now fitted to the predictions of the additive model instead of IPC. Whatever H finds in these five models is noise. The first pair of a program is *certain* if it is first in all five models of IPC, and if its intensity in the model of notebook 03 is larger than that of any pair in the five models of noise.
+# The next table adds a second test. An additive model, whose trees have one split each, is fitted to IPC. It cannot contain an interaction. Its predictions then take the place of IPC: five models that allow interactions, each with another seed, are fitted to these predictions. Whatever H finds in these five models is noise. The first pair of a program is *certain* if it is first in all five models of IPC, and if its intensity in the model of notebook 03 is larger than that of any pair in the five models of noise.
 
 # %%
 rows = {}
@@ -318,7 +318,7 @@ results.table(sure, "first-pairs", "**Table.** The first pair of each program by
                         "highest": 1})
 
 # %% [markdown]
-# Why can a share be large in one model and near zero in another, if only the seed differs? Several events count nearly the same. The random half of the rows decides on which of them a tree splits, and a pair has no effect in a model that does not use one of its events.
+# Why can a share be large in one model and near zero in another, if only the seed differs? Several events count nearly the same. Which of these events a tree splits on depends on the random half of the rows that it is grown on. If a model does not use an event, no pair with this event has an effect in it.
 #
 # **Explore.** The surface of a pair shows its interaction. Left: the model's prediction for both events together. Middle: the mean prediction plus the single effects of both events. Right: the difference. The axes are spaced by quantiles: equal distances hold equal numbers of rows. White dots are rows of the program. Where there are none, the model extrapolates.
 
@@ -358,7 +358,7 @@ results.table(flat, "pairs", "**Table.** All pairs by each measure: intensity [I
 # %% [markdown]
 # ## Does a model with interactions predict better?
 #
-# Trees with a single split each add up single effects. Deeper trees allow interactions. Both predict unseen parts of the program: it is cut into twelve blocks, and each of four folds of three blocks is predicted from the others. If interactions matter, the deeper trees should have a smaller error. The events were chosen by models with deeper trees, which favors the models with interactions.
+# Trees with a single split each add up single effects. Deeper trees allow interactions. Both kinds of model are tested on parts of the program that they have not seen. The rows are cut into twelve blocks of consecutive rows. There are four folds: in each, three of the blocks are held out and predicted by a model that is fitted to the other nine. If interactions matter, the deeper trees should have a smaller error. The events were chosen by models with deeper trees, which favors the models with interactions.
 
 
 # %%
@@ -423,7 +423,7 @@ results.table(agreement, "agreement", "**Table.** *First*: share of the first pa
 # %% [markdown]
 # ## Result
 #
-# The paper's numbers are of 16 programs on another processor. The numbers in the first rows are means or extremes of the programs that the paper has too (suites HiBench and CloudSuite); the last column names them. The paper's shares of first pairs are by its own measure, ours by H. Where they are close, it is a coincidence: the first pairs change with the seed.
+# The paper's numbers are of 16 programs on another processor. Some rows therefore use only the programs that the paper has too (suites HiBench and CloudSuite): where the last column names programs, the number is their mean, smallest or largest value. The paper's shares of first pairs are by its own measure, ours by H. Where they are close, it is a coincidence: the first pairs change with the seed.
 
 # %%
 like_paper = experiments.of_suites(programs, ["HiBench", "CloudSuite 3.0"])
