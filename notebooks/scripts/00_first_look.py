@@ -242,8 +242,8 @@ for name, summary in summaries.items():
 counted = pd.DataFrame.from_dict(rows, orient="index").rename_axis("program")
 results.table(counted, "sum", "Share of each category [% of the slots], computed from its own "
               "events alone. *Sum*: the sum of these four columns. *Sum by hand*: the same sum, "
-              "computed by the function of the worked example. A dash: the events were not counted, "
-              "or belong to another processor.", decimals=1)
+              "computed by the function of the worked example. A dash: the events were not "
+              "counted, or belong to another processor.", decimals=1)
 
 # %% [markdown]
 # If the sum is more than about 2 % off, the runs differed, or an event was rarely on a counter. Do not rely on the bounds then.

@@ -100,8 +100,8 @@ events_shown = list(dict.fromkeys([paper_event, event]))
 lines = {name: {"OCOE": references[name][event].series[0],
                 "MLPX": compared[name][0].whole()[0][event]} for name in programs[:4]}
 figure, _ = plot.series_by_program(lines, ylabel="count per interval")
-results.figure(figure, "first-look", f"**Figure.** `{event}` in one run of each mode, at most four "
-               "programs. The runs differ in length and their peaks are shifted, so their "
+results.figure(figure, "first-look", f"**Figure.** `{event}` in one run of each mode, in the first "
+               "four programs. The runs differ in length and their peaks are shifted, so their "
                "difference at one time is not the error.")
 
 # %% [markdown]
@@ -348,9 +348,9 @@ for name in programs:
 smoothing = pd.DataFrame(rows, columns=["program", "tuned on", "method", "multiplexed, cleaned",
                                         "exact, smoothed as much"])
 results.table(smoothing, "smoothing", "**Table.** Distance to OCOE after / before, median over "
-              "events and runs; a smaller number is a larger gain. Where the two columns are equal, "
-              "cleaning does no more than smooth. *Tuned on*: constants of shrinkage were set on recordings of this program, "
-              "so its numbers are too good.")
+              "events and runs; a smaller number is a larger gain. Where the two columns are "
+              "equal, cleaning does no more than smooth. *Tuned on*: constants of shrinkage were "
+              "set on recordings of this program, so its numbers are too good.")
 
 # %% [markdown]
 # ## Error before and after cleaning

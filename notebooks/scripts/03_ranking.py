@@ -20,7 +20,7 @@
 # This notebook first runs the algorithm as the papers do (CounterMiner, Fig. 4, 8 and 9; GBRT paper, Fig. 4 and 5). Then it changes three things. It leaves out events that are IPC under another name. It tests on parts of the program that the model has not seen. It refits the model many times, to see whether the ranking stays the same (CounterMiner, Table III).
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (the four programs recorded for this project, default parameters). No event is reliably the most important one: when the model is refitted on other samples of a program's rows, the set of its first one, two or three events stays the same in **0** of 4 programs. Single events can stay: two are among the first three in nearly all refitted models, `ex_no_retire.empty` for bzip2 (cycles in which the retire queue was empty) and `wcb_close.full_line_64b` for gcc (cache lines that were written completely); the latter is also about three times as important as the next. With the papers' method, **12** of the 20 leading events of these programs are IPC under another name. The events that are not IPC under another name do predict IPC together: on unseen parts of a program the model errs by **4.2 %**, the mean by **20.3 %**, and a straight line through one event by **7.0 %**. Dropping the less important events hardly changes the error of the model (**4.2 %** before and after).
+# > **Answer** (the four programs recorded for this project, default parameters). No small set of events is reliably the most important one. We refitted the model of each program on other samples of its rows. In **0** of 4 programs the refitted models agree on the first event, on the first two, or on the first three. (They agree if at least 95 % of them have the same set.) Single events do better: two are among the first three in nearly all refitted models, `ex_no_retire.empty` for bzip2 (cycles in which the retire queue was empty) and `wcb_close.full_line_64b` for gcc (cache lines that were written completely). The latter is also about three times as important as the next event. With the papers' method, **12** of the 20 leading events of these programs are IPC under another name. Without such events, a model of the others still predicts IPC: on unseen parts of a program its error is **4.2 %**. The error is **7.0 %** for a straight line through one event, and **20.3 %** for the mean. Dropping the less important events hardly changes the error of the model (**4.2 %** before and after).
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas
@@ -59,11 +59,13 @@ BLUE, LIGHT_BLUE, GRAY, ORANGE, BLACK = "#0173b2", "#9dc6e0", "#9aa0a6", "#de8f0
 AGREED = 95  # refitted models agree if at least this share of them does [%]
 
 # %% [markdown]
-# Colors in the figures of rankings and errors: gray is the papers' way (all events, and a test on random rows). Blue is without events that are IPC under another name. Orange marks such events. Black are measured values and simple predictions.
+# Colors in the figures: gray stands for a test on random rows, as in the papers, and for their ranking. Blue stands for tests on unseen parts of the program and for our ranking. Orange marks events that are IPC under another name. Black lines are measured values and simple predictions.
+#
+# The parameter `target` selects another rate than IPC. Then read this rate wherever the text says IPC.
 #
 # ## Data
 #
-# A run counts only a few events at a time, so a program is run many times with different events. When all events have been counted, the same is done again, and so on. The runs of the first round are merged into one matrix. The runs are joined by *progress*, the share of the program's instructions that have retired. Each row of the matrix is a step of progress, and each column is an event, in counts per cycle. The IPC of a row is the mean of all merged runs at this step. If a single run counted all events, the rows are its time intervals instead. The study [merging runs](studies/merging_runs.ipynb) compares this with the papers' way, which puts the rows of all runs below each other.
+# A run counts only a few events at a time, so a program is run many times with different events. The runs that together count every event once are a *pass*. This notebook uses the first pass, and merges its runs into one matrix. The runs are joined by *progress*, the share of the program's instructions that have retired. Each row of the matrix is a step of progress, and each column is an event, in counts per cycle. The IPC of a row is the mean of all merged runs at this step. (A recording of your own may be a single run that counted all events. Then the rows are its time intervals.) The study [merging runs](studies/merging_runs.ipynb) compares this with the papers' way, which puts the rows of all runs below each other.
 
 # %%
 programs, explained = experiments.choose_target(url, program, target)
@@ -93,17 +95,17 @@ described = pd.DataFrame({name: describe_runs(name, runs) | {
     for name, runs in cleaned_runs.items()}).T.rename_axis("program")
 integers = dict.fromkeys(["merged runs", "rows", "left out"], int)
 results.table(described.astype(integers), "data", "**Table.** The matrices. *Counted* is the share "
-              "of the run time in which an event had a counter, for the median event; below 100 %, "
-              "runs were multiplexed, and their counts are cleaned (parameter `method`, notebook "
-              "02). *Left out* are the rows of start and exit; 0 means that the rule below found "
-              "none. "
+              "of the run time in which an event had a counter (median of the events). Below 100 "
+              "%, the events of a run took turns on the counters; such counts are cleaned first "
+              "(parameter `method`, notebook 02). *Left out* are the rows of start and exit; 0 "
+              "means that the rule below found none. "
               f"The last columns are mean and standard deviation of {explained.name}.")
 
 # %% [markdown]
 # The ranking leaves out four things:
 #
 # * **Start and exit.** Rows at the very beginning or end of a run, if their IPC is far outside the range of all other rows.
-# * **IPC under another name (aliases).** An event is an alias if it only counts how much work was done, or in how many cycles none was done. For example, branches per cycle are IPC times the share of branches among the instructions. An event that names the reason of lost work is no alias. The table below counts the events by rule. *Constant rate per instruction* is measured; the other rules follow from an event's name and description.
+# * **IPC under another name (aliases).** An event is an alias if it only counts how much work was done, or only counts cycles without any work. For example, branches per cycle are IPC times the share of branches among the instructions. An event that counts cycles without work for one particular reason is no alias. The table below counts the events by rule. *Constant rate per instruction* is measured; the other rules follow from an event's name and description.
 # * **Clocks.** Events at a constant rate in time, such as timer interrupts, only measure how long a row took.
 # * **Programs of constant speed.** The standard deviation of IPC must be at least 2 % of its mean; otherwise there is nothing to explain.
 #
@@ -122,9 +124,10 @@ closest = found.sort_values("correlation", ascending=False).drop_duplicates("rul
 rules.insert(0, "example", closest.set_index("rule")["event"].reindex(rules.index))
 rules[programs] = rules[programs].fillna(0).astype(int)
 rules["example"] = rules["example"].astype(object).fillna("")
-results.table(rules.rename_axis("rule"), "aliases", "**Table.** Number of events that are "
-              f"{explained.name} under another name, by rule, and of the events that are ranked. "
-              f"The example is the event that correlates best with {explained.name}.")
+results.table(rules.rename_axis("rule"), "aliases", "**Table.** How many events are "
+              f"{explained.name} under another name, by rule, and how many remain to be ranked. "
+              f"The example is the event that correlates best with {explained.name}. Clocks and "
+              "events that were never counted are not in the table.")
 
 # %%
 matrices = experiments.varying(matrices)
@@ -147,7 +150,7 @@ results.figure(figure, "target", "**Figure.** What the models have to explain, w
 #
 # $$err = \frac{|IPC_{meas} - IPC_{pred}|}{IPC_{meas}} \times 100\,\% \tag{14}$$
 #
-# As in the paper (§V-B), $f$ is a gradient-boosted regression tree. Each split of a tree reduces the squared error by some amount $\hat\imath^2_s$. The importance of an event is the sum of these amounts over the splits $s$ that use it, averaged over the $M$ trees (Friedman 2001, Eq. 44 and 45, where it is the square of $\hat I_j$):
+# As in the paper (§V-B), $f$ is a gradient-boosted regression tree. In this model, each split of a tree reduces the squared error by some amount $\hat\imath^2_s$. The importance of an event is the sum of these amounts over the splits $s$ that use it, averaged over the $M$ trees (Friedman 2001, Eq. 44 and 45). Friedman calls this sum $\hat I_j^2$:
 #
 # $$\hat I_j^2 = \frac{1}{M} \sum_{m=1}^{M} \hat I_j^2(T_m), \qquad \hat I_j^2(T) = \sum_{s \in T,\ v_s = e_j} \hat\imath^2_s$$
 #
@@ -285,19 +288,19 @@ errors = errors.T.astype({"events left": int}).rename_axis("program")
 results.table(errors, "errors", "**Table.** Error [%] on unseen blocks: the model with all events; "
               "the refined model, with its error in the best and the worst of the four folds; the "
               "mean; and a straight line through the best single event. *Events left* is the "
-              "number of events of the ranking below. In the nested test each fold has its own "
-              "number.")
+              "number of events of the ranking below, chosen with all rows. In the test of the "
+              "refined model each fold chose its own number.")
 
 # %%
 ratio = errors["one event"] / errors["after refinement"]
 single = pd.DataFrame({"the one event": {name: r.one_event for name, r in refined.items()},
                        "its error / the model's": ratio}).rename_axis("program")
-results.table(single, "one_event", "**Table.** The event of the straight line. If the ratio is "
-              "at most 1.5, this one event predicts about as well as the model, and the order of "
-              "the other events means little.")
+results.table(single, "one_event", "**Table.** The single event behind the straight line "
+              "(*one event* above). If the ratio is at most 1.5, this one event predicts about as "
+              "well as the model, and the order of the other events means little.")
 
 # %% [markdown]
-# Compare the columns *all events* and *after refinement*: only if the second is lower has dropping events improved the model. Compare it with *mean* as well: a model that does not beat the mean has learned nothing, and its ranking means nothing.
+# Compare the columns *all events* and *after refinement*: dropping events has improved the model only if the second is lower. Compare both with *mean* as well: a model that does not beat the mean has learned nothing, and its ranking means nothing.
 
 # %%
 figure, _ = plot.refinement(
@@ -311,7 +314,8 @@ figure, _ = plot.refinement(
             "blocks_mean_baseline": BLACK, "blocks_one_event_baseline": BLACK})
 results.figure(figure, "unseen", "**Figure.** Without aliases: error while events are dropped. The "
                "distance between the blue and the gray line shows how much easier a random fifth "
-               "is; it is none where they coincide. The lowest point of the blue line can lie "
+               "is. (The two black lines are also tests on unseen blocks; do not compare them with "
+               "the gray line.) The lowest point of the blue line can lie "
                "below *after refinement* in the table, because it is the smallest of many errors; "
                "the table's error is nested.")
 
@@ -350,7 +354,8 @@ results.figure(figure, "ranking", "**Figure.** Our ranking, without aliases: imp
 # %%
 panel = explore.ranking(refined, draws)
 notebook.widget(panel, "explore", "**Figure.** Two programs side by side: the ten most important "
-                "events of each. Dark blue here means that an event is in both lists.")
+                "events of each. Dark blue here means that an event is in both lists. If all bars "
+                "are light, the two lists have no event in common.")
 
 # %%
 listed = pd.concat(spreads, names=["program"]).reset_index()
@@ -370,7 +375,9 @@ results.table(listed, "importances", "**CounterMiner, Table III.** The three lea
 # %% [markdown]
 # CounterMiner states a law (§V-B): one to three events matter significantly more than the rest. The GBRT paper finds one or two. The papers argue with magnitude. For wordcount, CounterMiner's first three events are above 5.0 % each and all others below 2.2 %, a ratio of at least 2.3 between the third event and the fourth.
 #
-# The table shows two things. The first is this magnitude: the importance of the first, second and third event divided by that of the next one. The second is a test that the papers do not make: is the set of the first one, two or three events the same in every refitted model? The events with the highest mean importance are the reference. A share of 100 % means that all models have the same first events as the reference. We say that the models *agree* if one of the three shares reaches 95 %. There are three rankings for each program, one per row: the papers' events (those of the model in Fig. 9, refitted like the others), the events without aliases, and the events without aliases and without stall cycles. A large ratio beside a small share means that an event stands out in the mean of the models, but not in each of them.
+# The table shows two things. The first is this magnitude: the importance of the first, second and third event divided by that of the next one. The second is a test that the papers do not make: do the refitted models have the same first events? Take the two events with the highest mean importance, for example. The column *same first 2* is the share of models in which these two events lead, in any order. We say that the models *agree* if one of the three shares reaches 95 %.
+#
+# Each program has three rows, one per set of events. The first set is the papers': the events of the model of Fig. 9. The second leaves out aliases. The third also leaves out stall cycles, that is, events that count cycles without retirement. For each set, a new model is refitted many times. A large ratio beside a small share means that an event stands out in the mean of the models, but not in each of them.
 
 # %%
 agreement = {}
@@ -392,8 +399,9 @@ shares = agreement.filter(like="same").columns
 shown = agreement.astype(float).round(dict.fromkeys(shares, 0))
 shown = shown.astype(dict.fromkeys(shares, "Int64"))
 results.table(shown, "law", "**Table.** Left: importance of an event divided by that of the next "
-              "one, mean importances. Right: share of the refitted models [%] with the same first "
-              "one, two and three events, in any order.", decimals=1)
+              "one, mean importances. Right: share of the refitted models [%] in which the one, "
+              "two or three events with the highest mean importance lead, in any order.",
+              decimals=1)
 
 # %% [markdown]
 # ## The formula that the paper prints
@@ -464,7 +472,7 @@ results.numbers()
 # * Whether refitted models agree is a strict test: two events that carry the same information take turns in the lead, and then the models disagree although both matter. The study [clusters](studies/clusters.ipynb) ranks such events together.
 # * Stall cycles are close to lost work by construction. The ranking without them is in the table of agreement.
 # * Training and test rows come from the same runs. The study [another pass](studies/another_pass.ipynb) tests on runs that were recorded later.
-# * That errors are lower than the papers' says nothing about the method: programs, rows and the random split differ.
+# * The errors are lower than in the papers. This says nothing about the method, because programs, rows and the random split differ.
 #
 # ## Your own program
 #

@@ -221,10 +221,11 @@ def place_of_last(seed):
 places = pd.DataFrame(parallel_map(place_of_last, range(n_planted), workers))
 found = (places == len(product_pair_data().pairs)).sum()
 recovery = pd.DataFrame({"data sets": n_planted, "planted pairs first": found,
-                         "mean place of the last": places.mean(),
+                         "mean place": places.mean(),
                          "worst place": places.max()}).rename_axis("measure")
 results.table(recovery, "planted", "**Table.** Synthetic data: in how many data sets the planted "
-              "pairs are first, and the place of the last of them. *Random order* is the baseline.",
+              "pairs are first, and the place of the planted pair that is ranked lower, mean and "
+              "worst of the data sets; 2 is best. *Random order* is the baseline.",
               decimals=1)
 
 # %% [markdown]
@@ -277,10 +278,11 @@ figure, _ = plot.dots_by_pair({name: first_pairs[name] for name in programs[:4]}
                               value="importance", others=SEEDS, xlabel="importance [%]",
                               names=("model of notebook 03", "five other seeds"))
 results.figure(figure, "fig11-h", "**CounterMiner, Fig. 11 and 12, by Friedman's H.** The first "
-               "pairs of each program (at most four programs) and their importance (Eq. 13). A "
-               "pair is stable if its rings lie at its filled dot. Rings near 0 mean that other "
-               "models do not use the pair. The paper's figures show one model per program, "
-               "ranked by the paper's measure. The next table explains the short names.")
+               "pairs of the first four programs and their importance (Eq. 13). There are five "
+               "rings per pair; some lie on top of others. A pair is stable if its rings lie at "
+               "its filled dot. Rings near 0 mean that other models do not use the pair. The "
+               "paper's figures show one model per program, ranked by the paper's measure. The "
+               "next table explains the short names.")
 
 # %%
 listed = pd.concat({name: pairs[["event_a", "event_b"]].melt(value_name="event")["event"]
@@ -384,10 +386,12 @@ def errors_on_unseen_blocks(name):
 judged = pd.DataFrame(parallel_map(errors_on_unseen_blocks, programs, workers), programs)
 results.table(judged.rename_axis("program"), "held-out", "**Table.** Error on unseen blocks [% of "
               "the mean]: models with interactions and without (*additive*), a line through the "
-              "best single event, and the mean. *Gain*: the error of the additive model minus "
-              "that of the model with interactions; *low* and *high*: minus and plus 1.8 standard "
-              "errors. This range is not a confidence interval, because blocks of a fold are "
-              "predicted by the same model. Interactions help clearly only where *low* is above 0.")
+              "best single event, and the mean. *Gain*: the error of the additive model minus that "
+              "of the model with interactions; *low* and *high*: the mean of the twelve blocks "
+              "minus and plus 1.8 standard errors, which would hold in 90 % of cases if the blocks "
+              "were independent. This range is not a confidence interval, because blocks of a fold "
+              "are predicted by the same model. Interactions help clearly only where *low* is "
+              "above 0.")
 
 # %% [markdown]
 # This test and the one before can disagree. A model may predict better because of many weak interactions, of which none exceeds the noise. And a pair may exceed the noise without lowering the error on unseen blocks.
@@ -413,10 +417,11 @@ for name, by_measure in ranked.items():
             "all pairs [%]": 100 * branch.mean(),
             "as by H": np.nan if constant else both.corr(method="spearman").iloc[0, 1]}
 agreement = pd.DataFrame(rows).T.rename_axis(["program", "measure"])
-results.table(agreement, "agreement", "**Table.** *First*: share of the first pair; *equal*: the "
-              "share that equal pairs would have. *Branch*: share of the first pairs that have a "
-              "branch event; *all pairs*: share of all pairs that have one, which is what a random "
-              "choice gives. *As by H*: rank correlation of all pairs with those by H (Spearman).",
+results.table(agreement, "agreement", "**Table.** *First*: importance of the first pair (Eq. 13). "
+              "*Equal*: the importance that each pair would have if all were equal. *Branch*: how "
+              "many of the `top` strongest pairs have a branch event. *All pairs*: how many of "
+              "all pairs have one, which is what a random choice gives. *As by H*: rank "
+              "correlation (Spearman) of this ranking of the pairs with the ranking by H.",
               decimals={"first [%]": 1, "equal [%]": 1, "branch [%]": 0,
                         "all pairs [%]": 0})
 
