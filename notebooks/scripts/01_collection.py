@@ -20,10 +20,10 @@
 # * **One counter, one event (OCOE).** A run counts as many events as there are counters, each all the time. More events need more runs.
 # * **Multiplexing (MLPX).** Groups of events take turns on the counters within one run. `perf` extrapolates each count from the time in which its group had the counters.
 #
-# This notebook lists what was recorded and on which machine. Then it checks the counts in three ways: against runs without multiplexing, against sums that must hold, and against counts by hand. All other notebooks use the same recordings.
+# This notebook lists what was recorded and on which machine. Then it checks the counts in two ways: against runs without multiplexing, and against sums that must hold. A last table shows how counters of other machines compare with counts by hand. All other notebooks use the same recordings.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project). The **116** runs count **231** events beside instructions and cycles. Of these events, **225** happen at least once. The paper measured 229 events of its processor. Twelve of the events were counted with and without multiplexing. Their totals over a whole run differ by **1.9 %** in the median; two totals without multiplexing differ by **1.1 %**. For rare events the largest difference is **170 %**, and **133 %** without multiplexing. Errors within single intervals are larger (notebook 02). Where an event is the sum of others, the sum holds to **4.3** parts per million if all of them are counted at the same time. If they take turns, it is off by up to **6.8 %**.
+# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project). The **116** runs count **231** events beside instructions and cycles, of which **225** happen in at least one program. (The paper measured 229 events of its processor.) Whole-run totals can be trusted to a few percent for most events. For the twelve events that were counted both with and without multiplexing, the two totals differ by **1.9 %** in the median. Two totals that were both counted without multiplexing differ by **1.1 %**, also in the median. The largest differences are **170 %** and **133 %**. Counts of single intervals have larger errors (notebook 02). Where an event is the sum of others, the sum holds to **4.3** parts per million if all of them are counted at the same time. If they take turns, it is off by up to **6.8 %**.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas
@@ -74,8 +74,8 @@ results.table(collection.describe_machines(recordings), "machines", "**Table.** 
 sets = collection.describe_sets(recordings)
 results.table(sets.drop(columns="intervals"), "recordings", "**Table.** The sets. "
               "*Kind*: OCOE or MLPX. *Running share*: mean over all events and intervals; 1 "
-              "without multiplexing. `ocoe` and `mlpx12` count the same events: compare their "
-              "numbers of runs.", rows=20)
+              "without multiplexing. `ocoe` and `mlpx12` count the same events; multiplexing "
+              "needs fewer runs. *Length*: of all runs of the set together.", rows=20)
 
 # %%
 kinds = sets.groupby("program")["kind"].agg(set)
@@ -116,13 +116,13 @@ frequent = by_event.groupby("event")["per 1,000 instructions"].agg(["mean", "min
 frequent = frequent.sort_values("mean", ascending=False, kind="stable")
 frequent.insert(0, "unit", units.groupby(level=0).first().reindex(frequent.index))
 results.table(frequent, "events", "**Table.** The most frequent events: counts per 1,000 "
-              "instructions, mean, lowest and highest of the programs. The file also lists events "
-              "without any count.", rows=10, decimals=1)
+              "instructions, mean, lowest and highest of the programs. The file of this table, "
+              "`events.csv`, also lists events without any count.", rows=10, decimals=1)
 
 # %% [markdown]
 # ## Counts that cannot be true
 #
-# No event happens a thousand times per cycle. The next table lists such counts. They are left out of all totals on this page; the stored recordings keep them. Where the cycles of the interval are 0, the program had already ended, and its counts were read late.
+# No event happens a thousand times per cycle. The next table lists such counts. They are left out of all totals on this page; the stored recordings keep them. Where an interval has no cycles, the program had already ended when its counters were read.
 
 # %%
 impossible = collection.list_impossible(recordings)
@@ -154,7 +154,7 @@ results.table(example.rename_axis("event in"), "example", "**Table.** The exampl
               "and what perf prints.", decimals={"r": 1, "printed": 0}, data=())
 
 # %% [markdown]
-# Over a whole run, such errors partly cancel. The next figure compares the totals of events that were counted both ways, per 1,000 instructions. One pass with multiplexing is compared with one pass without it. The baseline is the difference between two passes without multiplexing: even these differ, because no two runs of a program are equal. Errors within single intervals are larger; [notebook 02](02_cleaning.ipynb) measures them.
+# Over a whole run, such errors partly cancel. The next figure compares the totals of events that were counted both ways, per 1,000 instructions. Each pass with multiplexing is compared with each pass without it, in percent of the latter, and the mean is taken. The baseline is the difference between two passes without multiplexing: even these differ, because no two runs of a program are equal. Errors within single intervals are larger; [notebook 02](02_cleaning.ipynb) measures them.
 
 # %%
 modes = collection.compare_modes(totals)
@@ -191,7 +191,7 @@ results.table(compared, "modes", "**Table.** Differences of totals [%] by progra
 #
 # $$\mathrm{difference} = \left(\frac{\sum_k e_k}{e} - 1\right) \times 100\,\%.$$
 #
-# If whole and parts are in one group, they are counted at the same time. Then the difference must be 0, except for rounding. If it is not, a counter or our list of sums is wrong. If they are in different groups, each is counted while the others are not, and the difference is an error of multiplexing.
+# If whole and parts are in one group, they are counted at the same time. Then the difference must be 0, except for rounding. If it is not, a counter or our list of sums is wrong. If some of them are in different groups, they are counted at different times, and the difference is an error of multiplexing.
 
 # %%
 sums = collection.check_sums(recordings)
@@ -199,14 +199,15 @@ largest = sums.groupby("same group").head(4).sort_values("same group", kind="sta
 shown = pd.concat([largest, sums.drop(largest.index)])
 shown = shown.assign(**{"same group": shown["same group"].map({True: "yes", False: "no"})})
 results.table(shown, "sums", "**Table.** The four largest differences with parts in different "
-              "groups, and the four largest in the same group. *Counts per interval*: the same "
-              "difference in counts. The table is empty if no sum is known for the events.",
+              "groups, and the four largest in the same group. *Counts per interval*: the "
+              "difference in counts, divided by the number of intervals. The table is empty if no "
+              "sum is known for the events.",
               rows=len(largest), decimals=5)
 
 # %% [markdown]
 # ## Do counters count what their names say?
 #
-# Sums show only whether counts fit together. V. Weaver counted the events of an assembly program by hand, and ran it ten times on each of several machines (user mode). An event is *exact* on a machine if all ten counts equal the count by hand. An event is *repeatable* if its ten counts differ from each other by at most a millionth of the count by hand.
+# Sums show only whether counts fit together. The following counts are not of this project's machines: V. Weaver counted the events of an assembly program by hand, and ran it ten times on each of several machines (user mode). An event is *exact* on a machine if all ten counts equal the count by hand. An event is *repeatable* if its ten counts differ from each other by at most a millionth of the count by hand.
 
 # %%
 by_hand = collection.compare_with_counts_by_hand()
@@ -254,7 +255,7 @@ results.numbers()
 # * Twelve events are few. Events that come in rarer bursts have larger errors under multiplexing.
 # * The events of `sweep` were counted with multiplexing only. So their totals cannot be compared with totals without multiplexing.
 # * The check for impossible counts finds only gross errors.
-# * The table of counts by hand is shown only if the folder that `CMLIB_PUBLIC` names has the recordings `totals/deterministic`.
+# * The table of counts by hand needs the published recordings `totals/deterministic`, which do not come with cmlib. Without them it is left out.
 #
 # ## Your own program
 #
@@ -263,7 +264,9 @@ results.numbers()
 # papermill notebooks/01_collection.ipynb out.ipynb -p program myapp
 # ```
 #
-# First check whether events took turns (running share below 1), which events are always zero, and whether sums hold. `program` is the only parameter; several names, separated by commas, are compared. `cmlib doctor` says what your machine can count.
+# `cmlib doctor` says what your machine can count; run it first. `cmlib record` runs the program several times, 29 times with all events of an AMD Zen 5.
+#
+# In the notebook, first check whether events took turns (running share below 1), which events are always zero, and whether sums hold. `program` is the only parameter; several names, separated by commas, are compared.
 #
 # ## References
 #

@@ -20,7 +20,7 @@
 # The counts can come from a processor: `cmlib record-micro` records the micro-benchmarks. Without such recordings, counts simulated by Valgrind are used, which come with cmlib (the package of this notebook). The table *Data* says which. The tree is compared with a rule that learns nothing.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (micro-benchmarks and 19 other programs of this project, **simulated** by Valgrind, not measured; default parameters). Only in part; a rule that learns nothing is about as good. Both were tested on 7 cases with a bottleneck that were the first ones recorded after all choices had been made. The tree names the bottleneck in **6** of them, the rule in **7**. In all 23 cases with a bottleneck, the tree names **18** and the rule **20**; the best single class would be right in **12**. The tree raises fewer false alarms, in **5** of 23 healthy cases; the rule raises **11**. Most false alarms of the tree are programs that read arrays in order. On the micro-benchmarks themselves the tree is right in **100.00 %** of the slices (paper: 99.96 %), but the slices of a case are nearly copies. If a whole micro-benchmark is left out of the training, it is right in **91 %**.
+# > **Answer** (micro-benchmarks and 19 other programs of this project, **simulated** by Valgrind, not measured; default parameters). Only in part. A rule that learns nothing names about as many bottlenecks, but raises more false alarms. The fairest test are 7 cases with a bottleneck that were recorded after the events, the thresholds and the simulated prefetcher had been chosen. The tree names the bottleneck in **6** of them, the rule in **7**. In all 23 cases with a bottleneck, the tree names **18** and the rule **20**; the best single class would be right in **12**. Of 23 healthy cases, the tree raises a false alarm in **5** and the rule in **11**. Most false alarms of the tree are programs that read arrays in order. On the micro-benchmarks themselves the tree is right in **100.00 %** of the slices (paper: 99.96 %), but the slices of a case are nearly copies. If a whole micro-benchmark is left out of the training, it is right in **91 %**.
 
 # %% tags=["parameters"]
 program: str = "all"  # a program recorded for fingerprinting, to be drawn; all: the paper's case
@@ -116,7 +116,7 @@ results.table(table_1(about), "table1", "**Fingerprinting, Table 1.** The micro-
 # %% [markdown]
 # ### What a simulation cannot distinguish
 #
-# A simulation without latencies does not see every bottleneck. Instructions that wait for each other cost the same as independent ones, and software that emulates floating point only adds instructions. So the tree is trained only on micro-benchmarks whose two forms differ in the simulation. They differ if, in at least one case, a cause other than instructions takes 10 % or more of the estimated cycles of form P, and at least twice its share in form N.
+# A simulation without latencies does not see every bottleneck. Instructions that wait for each other cost the same as independent ones, and software that emulates floating point only adds instructions. So the tree is trained only on micro-benchmarks whose two forms differ in the simulation. The estimate charges cycles to instructions, to misses of each cache, and to mispredictions. The two forms differ if, in at least one case, one of these causes (other than instructions) takes at least 10 % of the cycles of form P, and at least twice the share that it takes in form N.
 #
 # The programs that the tree is tested on are scored even if their forms do not differ. If the counts are measured, this section has no table.
 
@@ -135,7 +135,7 @@ if recorded.simulated:
 #
 # Eight made-up slices have two events that matter and one that does not. A tree first asks about the event that says most about the class $C$. The entropy of the classes is $H(C) = 1.56$ bits: three slices of `P_Mem_M`, two of `P_CPU` and three of `N`.
 #
-# The question *memory misses ≤ 4?* is answered with *no* by exactly the three slices of `P_Mem_M`. The other five have an entropy of 0.97 bits, so 5/8 · 0.97 = 0.61 bits remain. The *gain* is 1.56 − 0.61 = 0.95 bits. The *gain ratio* divides this by the entropy of the answers (3 *no*, 5 *yes*), which is also 0.95 bits. So it is 1, the largest possible value: the class determines the answer.
+# The question *memory misses ≤ 4?* is answered with *no* by exactly the three slices of `P_Mem_M`. The other five have an entropy of 0.97 bits, so 5/8 · 0.97 = 0.61 bits remain. The *gain* is 1.56 − 0.61 = 0.95 bits. The *gain ratio* divides this by the entropy of the answers (3 *no*, 5 *yes*), which is also 0.95 bits. So it is 1, the largest possible value: if the class is known, so is the answer.
 #
 # The question *mispredictions ≤ 4.5?* has a gain ratio of 1, too, but gains only 0.81 bits. The best question about instruction misses gains only 0.06 bits, and its gain ratio is 0.06.
 
@@ -149,7 +149,7 @@ slices.join(classes)
 # %% [markdown]
 # ## The algorithm
 #
-# The paper chooses a few *key events*, and then grows a tree on them. The tree comes first here, because it continues the example.
+# The paper chooses a few *key events*, and then grows a tree on them. The tree comes first here, because it continues the example. Section numbers (§) are the paper's.
 #
 # ### The tree: C4.5
 #
@@ -220,7 +220,7 @@ results.table(leaves, "example", "**Table.** Made-up slices: the leaves of their
 #
 # $$M_S = \frac{k\,\overline{r_{cf}}}{\sqrt{k + k(k-1)\,\overline{r_{ff}}}}, \qquad r(a, b) = 2\,\frac{H(a) + H(b) - H(a, b)}{H(a) + H(b)}$$
 #
-# The event with the worst mean of its two ranks is removed. Then both rankings are made again without it.
+# The event with the worst mean of its two ranks is removed. Then both rankings are made again without it. With simulated counts, the tree gets a fixed set of events instead: those that depend on the caches and on the branch predictor. The table below shows in which order they would be removed.
 
 
 # %%
@@ -267,10 +267,10 @@ E = E.loc[:, E.nunique() > 1]
 removed = pd.DataFrame(remove_worst(E, C), columns=["by remove_worst", "gain ratio"])
 removed.insert(1, "by the library", list(eliminate(E, C).index))
 kept = removed[::-1].set_axis(pd.RangeIndex(1, len(removed) + 1, name="place"))
-results.table(kept, "removed", "**Table.** The events of the tree, the best one first: it is "
-              "removed last. The function `remove_worst` and the library "
-              "(`cmlib.fingerprint.key_events`) should agree. Events whose values form a single "
-              "interval are not listed.", decimals=3)
+results.table(kept, "removed", "**Table.** The events of the tree in reverse order of "
+              "removal: the event at place 1 is removed last. The function `remove_worst` and the "
+              "library (`cmlib.fingerprint.key_events`) should agree. Events whose values form a "
+              "single interval are not listed.", decimals=3)
 
 # %% [markdown]
 # ## How many events are needed?
@@ -310,14 +310,16 @@ results.figure(figure, "fig02", "**Fingerprinting, Fig. 2.** The tree. Boxes wit
 means = X.groupby("program").mean()
 leaves = pd.DataFrame(C45(means, C.groupby("program").first()),
                       columns=["condition", "class", "cases"])
-results.table(leaves, "rules", "**Table.** The leaves of another tree, which the function `C45` "
-              "grows on the mean counts of each case. If several events separate the classes "
-              "equally well, it may use other ones than the tree in the figure.")
+results.table(leaves, "rules", "**Table.** For comparison, the leaves of the tree that the "
+              "function `C45` of the worked example grows on the mean counts of each case. If "
+              "several events separate the classes equally well, it may use other ones than the "
+              "tree in the figure. Rates are per estimated cycle, so a program that waits for "
+              "memory has a low rate of everything else.")
 
 # %% [markdown]
 # ## How often is it right on micro-benchmarks?
 #
-# The paper holds out random slices (*10-fold*). This is an easy test if the slices of a case are nearly copies, because the tree has then seen what it is tested on. The share of the counts' variance that lies within cases measures this: it is 0 % for exact copies. It is shown before Table 2. Three harder tests leave out more:
+# The paper holds out random slices (*10-fold*). This is an easy test if the slices of a case are nearly copies, because the tree has then seen what it is tested on. How much do slices of a case differ? The number before Table 2 is the share of the counts' variance that lies within cases. It would be 0 % for exact copies. Three harder tests leave out more:
 #
 # * *by run*: whole runs.
 # * *by size*: all cases of one size. Micro-benchmarks without a size are not in this row.
@@ -424,15 +426,16 @@ for title, rows in [("with a bottleneck", tiles[~tiles["healthy"]]),
 figure, _ = plot.class_tiles(panels)
 results.figure(figure, "unseen", "**Figure.** The true class of each case, and the class that most "
                "of its slices get, with the share of these slices if it is below 100 %. Lines "
-               "separate the groups, in the order of the table. Look for rows with different "
-               "colors: these are errors.")
+               "separate the groups, in the order of the table. Rows with different colors are "
+               "errors. (A row of one color can still fail the stricter limits of the table, 90 "
+               "and 5 % of the slices.)")
 
 # %% [markdown]
 # ### Unknown slices
 #
-# A slice is unknown if its distance to the nearest training slice exceeds a limit. To set the limit, the distance of each training slice to the nearest slice of another micro-benchmark is computed. The limit is the 99 % quantile of these distances (parameter `quantile`), multiplied by the parameter `margin`. Distances are Euclidean, between standardized logarithms of the rates.
+# A slice is unknown if its distance to the nearest training slice exceeds a limit. The limit is set by the micro-benchmarks themselves, which play the part of new programs: for each training slice, we compute the distance to the nearest slice of any *other* micro-benchmark. The limit is the 99 % quantile of these distances (parameter `quantile`), multiplied by the parameter `margin`. Distances are Euclidean, between standardized logarithms of the rates.
 #
-# The limit protects against errors only if wrongly named slices are unknown more often than rightly named ones.
+# The limit protects against errors only if it makes wrong classes unknown more often than right ones.
 
 # %%
 plain = model.classifier_.predict(X_unseen[X.columns]) == unseen["label"].to_numpy()
@@ -513,7 +516,7 @@ if recorded.simulated:
 # * Rates and thresholds belong to one processor or one simulation. A tree from simulated counts cannot be applied to a processor's counts; the table above shows how much rates differ.
 # * The tree names one of its classes even if a program has another problem. False sharing, page faults and waiting for input or output have no micro-benchmark here.
 # * Each form of these programs does one thing. Real programs mix several bottlenecks.
-# * The study [hardware fingerprinting](studies/hardware_fingerprinting.ipynb) measures cache levels and the effect of the length of slices, if the micro-benchmarks were recorded on a processor.
+# * Slices of another length may give other results. The study [hardware fingerprinting](studies/hardware_fingerprinting.ipynb) varies it, if the micro-benchmarks were recorded on a processor.
 #
 # ## Your own program
 #
@@ -524,7 +527,7 @@ if recorded.simulated:
 # papermill notebooks/05_fingerprinting.ipynb out.ipynb -p program myapp
 # ```
 #
-# The notebook draws only programs that were recorded for fingerprinting. Simulated recordings of `bzip2` and `gcc` come with cmlib. The first parameter to change is `margin`: a smaller value makes more slices unknown.
+# With `-p program NAME` the notebook draws a program that `cmlib diagnose --keep` recorded. Of the shipped recordings, it can draw the simulated ones of `bzip2` and `gcc`. The first parameter to change is `margin` (1 by default): a smaller value makes more slices unknown.
 #
 # ## References
 #

@@ -20,7 +20,7 @@
 # None of the paper's programs was run. A *kernel* represents each of them: a small program of this project with one function, written from the paper's description of the fault. Each kernel has a good form and a bad form. In the bad form, threads compete for a cache line or a lock. This notebook shows the method on two counters and on one kernel, and then compares it with simpler rules on all kernels.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (13 kernels of this project, which represent the paper's programs, recorded with software events; default parameters). No: a comparison of run times does better. The mean F1 of the kernels is **0.84** by the paper's rule (paper: 0.97, of its own programs) and **0.85** by this project's calibrated rule (**0.83** to **0.86**, depending on the initial weights). It is **0.89** by time alone, and **0.97** if time alone learns as many runs as the paper used. Calling every run anomalous gives **0.65**. The paper's rule raises a false alarm in **27 %** of the good runs, the calibrated rule in **0.8 %**. In **10** of the 12 kernels with a detected run, the cause that is named is processor time itself, because no cache event was counted.
+# > **Answer** (13 kernels of this project, which represent the paper's programs, recorded with software events; default parameters). No: a comparison of run times does better. In this comparison, *time alone*, a run is anomalous if it takes longer than the slowest good run in training. It reaches a mean F1 of **0.89** over the kernels, and **0.97** when it is given as many good runs as the paper used. The paper's rule, an autoencoder with a threshold, reaches **0.84** here (paper: 0.97, of its own programs). A calibrated rule of this project, with the same autoencoders, reaches **0.85** (**0.83** to **0.86**, depending on the initial weights). Calling every run anomalous gives **0.65**. The paper's rule raises a false alarm in **27 %** of the good runs, the calibrated rule in **0.8 %** (means of the kernels). The cause is hardly ever named: in **10** of the 12 kernels with a detected run it is processor time itself, because no cache event was counted.
 
 # %% tags=["parameters"]
 program: str = "all"  # kernels to study, by their names here, separated by commas, or all
@@ -68,7 +68,7 @@ Markdown(recordings.describe_recordings(programs))
 #
 # A *sample* is one invocation of a kernel's function, counted from its beginning to its end. Its counts are divided by the number of instructions and of threads. Where instructions cannot be counted, software events of Linux (processor time, page faults, system calls) are divided by the work that the program reports, for example rows read. A *run* is one execution with many invocations. Runs differ in the size of the input and in the number of threads.
 #
-# Good runs are split, in the order of recording, into runs for training and runs for the test. Bad runs are for the test only. The *second recording* of the good form was made at another time, for training.
+# Good runs are split, in the order of recording, into runs for training and runs for the test. Bad runs are for the test only. The *second recording* holds more good runs, made at another time. They are also for training.
 #
 # The bad form executes the same instructions on the same data. Only the place of the data, or the lock that guards them, differs. In *true sharing*, all threads write the same word. In *false sharing*, each thread writes its own word, but the words lie in one cache line. In both cases the line moves from core to core with each update.
 
@@ -114,7 +114,8 @@ first = programs.get("hash_table_lock", next(iter(programs.values())))
 counters = [column for column in first.training[0] if column not in LOCATION_COLUMNS]
 millions = (1e6 * first.good[0][counters[:6]].head()).round(1)
 results.table(millions, "samples", "**Table.** The first samples of one kernel's first good run: "
-              "six of its counters, per million instructions or per million units of work.",
+              "six of its counters, per million instructions, or per million units of work if "
+              "instructions were not counted. `task-clock` is processor time [ns].",
               decimals=1)
 
 # %% [markdown]
@@ -253,14 +254,14 @@ for name, values in {"two counters": scaled.to_numpy(), first.label: kernel_x}.i
 optimizers = pd.DataFrame({name: {label: RE.mean() for label, RE in by_label.items()}
                            for name, by_label in errors.items()})
 results.table(optimizers.rename_axis("returned by"), "optimizers", "**Table.** Mean reconstruction "
-              "error of the training samples: of the made-up samples above, and of one kernel. An "
-              "autoencoder has learned something only if its error is below that of *the mean of "
-              "all samples*, which returns the same values for each sample.", decimals=4)
+              "error of the training samples: of the made-up samples above, and of one kernel. "
+              "*The mean of all samples* returns this mean for every sample. An autoencoder has "
+              "learned something only if its error is smaller.", decimals=4)
 
 # %% [markdown]
 # ### On one kernel
 #
-# The next cell judges the runs of one kernel by the paper's rule. The network is trained by `cmlib.anomaly.Autoencoder` on the first recording. It tries *topologies* with one to four hidden layers, and keeps the one with the smallest error of the training samples (§4.2). The detectors of the later sections learn other numbers of runs, so their results differ.
+# The next cell judges the runs of one kernel by the paper's rule. The network is trained by `cmlib.anomaly.Autoencoder` on the first recording. It tries *topologies* with one to four hidden layers, and keeps the one with the smallest error of the training samples (§4.2). The detectors of the later sections are trained on other numbers of runs (next section), so their results differ.
 
 # %%
 start = {"random_state": np.random.RandomState(seed).randint(2**31)}
@@ -329,13 +330,13 @@ cases = {name: trained[name] for name in programs}
 #
 # By the paper's rule, one sample above the threshold is enough. If errors were normally distributed, 2.3 % of the good samples would exceed it, and more than a third of all good runs of 20 samples would be false alarms.
 #
-# The *calibrated* rule is this project's own. It uses the same autoencoders, but compares a run with good runs that the network did not learn. The distance of a sample is $d = \sqrt{RE / RE_{threshold}}$. A run has two distances: the median and the 90th percentile of its samples. The good runs for comparison are those that Algorithm 1 left over, if there are at least ten. Otherwise cross-validation is used: each learned run is judged by a network that was trained without it, on four fifths of the runs. No test run takes part.
+# The *calibrated* rule is this project's own. It uses the same autoencoders, but compares a run with good runs that the network did not learn. The distance of a sample is $d = \sqrt{RE / RE_{threshold}}$. A run is described by two distances: the median and the 90th percentile of its samples. The good runs for comparison are those that Algorithm 1 left over, if there are at least ten. Otherwise cross-validation is used: the training runs are divided into fifths, and each fifth is judged by a network that was trained on the other four. No test run takes part.
 #
-# Let $m$ be the median of these good runs' distances. Let $k$ be the number of good runs with $d > m$, and $S$ the sum of their $d - m$. The probability that a good run lies as far out as $d$ is estimated as
+# The following is done twice, once with each of the two distances. Let $m$ be the median of $d$ over the good runs for comparison, $k$ the number of those with $d > m$, and $S$ the sum of their $d - m$. The probability that a good run has a distance of $d$ or more is estimated as
 #
 # $$p(d) = \tfrac{1}{2}\left(1 + \frac{d - m}{S}\right)^{-k} \quad (d > m)$$
 #
-# A run is anomalous if twice the smaller of its two $p$ is at most 0.005. The cell below applies this to the kernel above. Twenty good runs cannot show how far out one run in 200 lies. The formula therefore extrapolates, as if distances above the median were exponentially distributed.
+# For $d \le m$ it is 1. A run is anomalous if twice the smaller of its two $p$ is at most 0.005, that is, if at most one good run in 200 would be so far out. (The factor two is Bonferroni's correction for two tests.) There are far fewer than 200 good runs for comparison. The formula therefore extrapolates, as if distances above the median were exponentially distributed. The cell below applies it to the kernel above.
 
 
 # %%
@@ -359,7 +360,7 @@ pd.DataFrame({"called anomalous": [is_anomalous[:n_good].sum(), is_anomalous[n_g
 # %% [markdown]
 # ## The rules compared
 #
-# The paper compares its threshold with *fixed* ones: a sample is anomalous if the reconstruction is more than 10, 20 or 40 % longer or shorter than the sample, as vectors (§5.7). Two further rules need no model. By *time alone*, a run is anomalous if the median processor time of its samples, per unit of work, is larger than in the slowest training run. *Every run* calls each run anomalous; any useful rule must beat it.
+# The paper compares its threshold with *fixed* ones: a sample is anomalous if the lengths of the two vectors $X$ and $X'$ differ by more than 10, 20 or 40 % (§5.7). Two further rules need no model. By *time alone*, a run is anomalous if the median processor time of its samples, per unit of work, is larger than in the slowest training run. *Every run* calls each run anomalous; any useful rule must beat it.
 #
 # The measure is $F_1$ over the test runs (§5.3). With $t_p$ bad and $f_p$ good runs called anomalous, and $f_n$ bad runs missed, it is
 #
@@ -406,20 +407,22 @@ figure, _ = rules(per_kernel, means, paper=paper_f1, values={
     "F1": "F1", "false alarms": "good runs called anomalous [%]"})
 results.figure(figure, "fig11", "**AutoPerf, Fig. 11.** F1 (left) and false alarms (right) of each "
                "rule. A gray dot is a kernel, a diamond the mean of the kernels. The line through "
-               "a diamond is the range of this mean over the seeds; where it is not visible, the "
-               "seeds agree. Crosses are the paper's means of its own fifteen programs. Compare "
-               "the rules with *time alone* and *every run*, which need no model.")
+               "a diamond is the range of this mean over the seeds; where it is not visible, it is "
+               "shorter than the diamond. Crosses are the paper's means of its own fifteen "
+               "programs. Compare the rules with *time alone* and *every run*, which need no "
+               "model.")
 
 # %%
 rule_table = pd.DataFrame({
     "F1": means["F1", "mean"], "lowest": means["F1", "low"], "highest": means["F1", "high"],
-    "paper": pd.Series(paper_f1), "F1, like the paper": like_paper["F1"],
+    "paper": pd.Series(paper_f1), "F1, paper's number of runs": like_paper["F1"],
     "false alarms [%]": means["false alarms", "mean"],
-    "false alarms, like the paper [%]": like_paper["false alarms"]}).loc[order]
+    "false alarms, paper's number of runs [%]": like_paper["false alarms"]}).loc[order]
 results.table(rule_table.rename_axis("rule"), "rules", "**Table.** Mean of the kernels. *Lowest* "
               "and *highest*: range of the mean F1 over the seeds. *Paper*: its geometric mean of "
-              "its own programs, by hardware events. *Like the paper*: with as many training runs "
-              "as the paper used, whatever Algorithm 1 says (one seed).")
+              "its own programs, by hardware events. Columns with *paper's number of runs*: our "
+              "kernels again, with as many training runs as the paper used instead of those of "
+              "Algorithm 1 (one seed; only the two rules for which it was computed).")
 
 # %% [markdown]
 # Time alone depends on the number of training runs, because it compares with the slowest one. If Algorithm 1 does not stop, the training runs include the second recording, in which the machine may have been slower at times.
@@ -451,7 +454,7 @@ notebook.widget(panel, "explore", "**Figure.** One kernel: the largest error of 
 # %% [markdown]
 # ## Which runs are anomalous, and why
 #
-# In each bad run that the calibrated rule calls anomalous, the counters are ranked as causes. *Named first* is the counter that leads in most of these runs. Software events can name a lock, because waiting for it takes a system call (`futex`). If threads share a cache line, software events can only name time (`task-clock`, processor time). Only a hardware event can name the shared line, such as the paper's HITM, which counts loads of lines that another core has modified.
+# In each bad run that the calibrated rule calls anomalous, the counters are ranked by their part $RE_i$ of the error. *Named first* is the counter that leads in most of these runs. Software events can name a lock, because waiting for it takes a system call (`futex`). If threads share a cache line, software events can only name time (`task-clock`, processor time). Only a hardware event can name the shared line, such as the paper's HITM, which counts loads of lines that another core has modified.
 
 
 # %%
@@ -523,7 +526,7 @@ results.numbers()
 # papermill notebooks/06_anomaly_detection.ipynb out.ipynb -p program histogram
 # ```
 #
-# `cmlib compare` compares the run times of both versions. Where events can be counted, an autoencoder also names the counters that changed. This notebook reads only the recorded kernels. The first parameter to change is `max_runs`, the largest number of good runs to learn from.
+# `cmlib compare` compares the run times of both versions. Where events can be counted, an autoencoder also names the counters that changed. This notebook itself reads only the recorded kernels, such as `histogram`. Its first parameter to change is `max_runs` (100 by default), the largest number of good runs to learn from.
 #
 # ## References
 #

@@ -20,7 +20,7 @@
 # This notebook runs the method by hand on ten samples, then on published recordings of the paper's suite and the paper's event (its Fig. 1 to 9). It compares the lines with a method that needs no regression: keeping every n-th sample.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (20 cases of SPEC CPU2006, last-level load misses recorded by others; default parameters). The lines take **14** times less space than the samples in the median of the 20 cases (**3.7** to **128** times), and in the worst case a sample is **3.6 %** of the run's count away from its line. A simpler method, keeping every n-th sample in the same space, does about as well on these recordings: in **11** of 20 cases its largest distance is smaller than that of the lines. On the other recordings of this page, samples are up to **35 %** of the count away if every n-th sample is kept, and up to **3.1 %** away from the lines. A test for drift, which the paper does not have, lowers the **3.6 %** of the 20 cases to **0.34 %**, but its lines take more space. The paper's measure of fit is lenient: even a single line for the whole run passes it in **18** of 20 cases.
+# > **Answer** (20 cases of SPEC CPU2006, last-level load misses recorded by others; default parameters). The lines take **14** times less space than the samples in the median of the 20 cases (**3.7** to **128** times). In the worst case, a sample is **3.6 %** of the run's count (the count at the end of the run) away from its line. A simpler method, keeping every n-th sample in the same space, does about as well on these recordings: in **11** of 20 cases its largest distance is smaller than that of the lines. On other kinds of recordings, which this page also compresses, the simpler method fails: its worst distance is **35 %** of the run's count, that of the lines **3.1 %**. A test for drift, which the paper does not have, lowers the **3.6 %** of the 20 cases to **0.34 %**, but its lines take more space. The paper's measure of fit is lenient: even a single line for the whole run passes it in **18** of 20 cases.
 
 # %% tags=["parameters"]
 suite: str = "spec-llc"  # streams to compress
@@ -57,7 +57,7 @@ results, printed = notebook.results, paper("online_linear_regression")
 # %% [markdown]
 # ## Data
 #
-# A *stream* has one row per sample: the cumulative counts of a timing event and of the compressed event. A *case* is a program with one of its inputs. By default the streams are published recordings of SPEC CPU2006 on a Xeon Gold 5120 (Navarro-Torres et al. 2019): 20 of the paper's 57 cases, with a sample every 100 million instructions. The paper samples every million cycles. `cmlib fetch spec-llc` downloads these recordings. Without them, the notebook compresses other recordings, which come with cmlib: page faults and other software events of Debian programs.
+# A *stream* has one row per sample: the cumulative counts of two events. The *timing event*, here instructions, takes the place of time on the horizontal axis. The other event is compressed. A *case* is a program with one of its inputs. By default the streams are published recordings of SPEC CPU2006 on a Xeon Gold 5120 (Navarro-Torres et al. 2019): 20 of the paper's 57 cases, with a sample every 100 million instructions. The paper samples every million cycles. `cmlib fetch spec-llc` downloads these recordings. Without them, the notebook compresses other recordings, which come with cmlib: page faults and other software events of Debian programs.
 
 # %%
 try:
@@ -86,7 +86,7 @@ next(iter(totals.values())).head()
 #
 # $$r_{n+1} = |y_{n+1} - \hat y_{n+1}| > 3\hat\sigma$$
 #
-# After two samples there is no $\hat\sigma$ yet; then the tolerance is $\alpha\,|\hat y_3|$ with $\alpha = 0.01$. Here $\hat y_3$ is the whole count since the start of the run, so this tolerance grows during the run. A new line starts at the last sample of the old one. The next cell is the paper's procedure (§3.5). It subtracts the line's first sample from $x$ and $y$, because sums over a long run lose digits. It computes $\hat\sigma$ by Eq. 7, which needs all samples of the line. The paper's Eq. 8 gives the same $\hat\sigma$ from five sums ($S_x$, $S_y$, $S_{xy}$, $S_{x^2}$, $S_{y^2}$), so its time and memory per sample are constant.
+# After two samples there is no $\hat\sigma$ yet; then the tolerance is $\alpha\,|\hat y_3|$ with $\alpha = 0.01$. The predicted value is a count since the start of the run, so this tolerance is larger for lines that begin later in the run. A new line starts at the last sample of the old one. The next cell is the paper's procedure (§3.5). It subtracts the line's first sample from $x$ and $y$, because sums over a long run lose digits. It computes $\hat\sigma$ by Eq. 7, which needs all samples of the line. The paper's Eq. 8 gives the same $\hat\sigma$ from five sums ($S_x$, $S_y$, $S_{xy}$, $S_{x^2}$, $S_{y^2}$), so its time and memory per sample are constant.
 
 
 # %%
@@ -144,7 +144,7 @@ pd.DataFrame({"case": [shortest], "samples": [len(x)], "lines, cell above": [cel
 # The paper names a weakness of its rule: samples that move slowly to one side widen $\hat\sigma$ until any sample fits. The table below compares the paper's rule with two others that avoid this. They are not in the paper.
 #
 # * **paper's rule**: the one above.
-# * **drift test** (Page 1954): two sums add up the residuals to either side, $g^{\pm}_{n+1} = \max(0,\ g^{\pm}_n \pm (y_{n+1} - \hat y_{n+1})/\hat\sigma - \tfrac12)$. The line also ends when one of them exceeds `drift` (20 by default).
+# * **drift test** (E. S. Page, 1954): one sum collects the residuals above the line, $g^{+}_{n+1} = \max(0,\ g^{+}_n + (y_{n+1} - \hat y_{n+1})/\hat\sigma - \tfrac12)$, and another sum, $g^{-}$, collects those below it. Subtracting ½ keeps the sums near 0 as long as residuals only scatter. The line also ends when one of the sums exceeds `drift` (20 by default).
 # * **hard bound** (O'Rourke 1981): the line ends when no straight line is within `bound` of all its samples, $|y_i - k x_i - b| \le bound$. By default `bound` is 1 % of the run's count.
 #
 # The baseline uses no regression: keep **every n-th** sample, and draw straight lines between those. The step $n$ is the smallest for which the kept samples take at most as many bytes as the lines of the paper's rule. The last sample is kept as well. Another baseline is **one line**, the least-squares line of the whole run.
@@ -206,20 +206,21 @@ overview = pd.DataFrame({
     "largest distance, worst case [%]": 100 * largest.max(),
     "rms distance, median [%]": 100 * rms.median()})
 overview = overview.loc[list(METHODS)].rename(METHODS).rename_axis("method")
-results.table(overview, "methods", "**Table.** Medians over the cases, unless *worst case* or "
-              "*largest* is written. *Bytes of samples / bytes kept*: 16 bytes for each sample, "
-              "divided by the bytes that are kept. Distances of samples from their line are in "
-              "percent of the run's count, which is the count at its end. *Pieces* are lines, or "
-              "intervals between kept samples. Compare *paper's rule* with *every n-th sample*, "
-              "which takes at most the same space. The hard bound saves more than the other two "
-              "rules, because every sample may be as far from its line as the bound.",
+results.table(overview, "methods", "**Table.** Medians over the cases. Exceptions are *worst "
+              "case* and *MNESD, largest*, which are the largest values of the cases. *Bytes of "
+              "samples / bytes kept*: 16 bytes for each sample, divided by the bytes that are "
+              "kept. Distances of samples from their line are in percent of the run's count, which "
+              "is the count at its end. *Pieces* are lines, or intervals between kept samples. "
+              "Compare *paper's rule* with *every n-th sample*, which takes at most the same "
+              "space. The hard bound saves more than the other two rules, because every sample may "
+              "be as far from its line as the bound.",
               decimals=3)
 
 # %%
 columns = ["n_samples", "pieces", "reduction", "mnesd", "largest", "rms", "bytes"]
 results.table(fits[columns].reset_index(), "fits", "**Table.** Every case by every method, first "
-              "rows. *Printed*, *drift* and *bounded* are the first three methods of the table "
-              "above. *Reduction* is samples per piece; MNESD (explained below), largest and root "
+              "rows. *Printed* is the paper's rule, *drift* the drift test, *bounded* the hard "
+              "bound. *Reduction* is samples per piece; MNESD (explained below), largest and root "
               "mean square (rms) distance are shares of the run's count.", rows=10, decimals=5)
 
 # %% [markdown]
@@ -233,9 +234,9 @@ figure, _ = plot.by_case(sizes, ylabel="size [MB]", levels={
     "paper's samples, most below": most["most_to"]})
 results.figure(figure, "fig01", "**Online regression, Fig. 1.** Size of the samples (two numbers "
                "each) and of the lines by the paper's rule (three numbers each). Look at the "
-               "distance between the two marks of a case. Most samples in the paper take between "
-               "the two horizontal levels: it samples about a hundred times as often, and more "
-               "events.",
+               "distance between the two marks of a case. Most cases of the paper need a space "
+               "between the two horizontal levels for their samples, because the paper samples "
+               "about a hundred times as often and counts more events.",
                data=provenance)
 
 # %% [markdown]
@@ -285,10 +286,11 @@ for ax, (samples, *_) in zip(axes, panels.values(), strict=True):
 results.figure(figure, "fig03-fig04", "**Online regression, Fig. 3 and 4.** The first percent of "
                "the run (at least 60 samples) of two cases: the one with the fewest and the one "
                "with the most samples per line over the whole run. A stroke at the foot marks "
-               "where a line begins. The title says how many of the run's lines begin here. If "
-               "it is most of them, the program changes at its start and is steady afterwards. "
-               "Below are the distances of the samples from their lines. The paper draws whole "
-               "runs of 450.soplex and 453.povray.",
+               "where a line begins. The title says how many of the run's lines begin here. Where "
+               "lines no longer begin, look at the distances below: near 0, the program is steady; "
+               "far from 0, the tolerance has become too wide. The lower panels show the distances "
+               "of the samples from their lines. The paper draws whole runs of 450.soplex and "
+               "453.povray.",
                data=provenance)
 
 # %% [markdown]
@@ -307,7 +309,7 @@ figure, _ = plot.by_case(shown, ylabel="MNESD [share of the count]",
 results.figure(figure, "fig05", "**Online regression, Fig. 5.** MNESD of the lines, with and "
                "without the drift test, and of one line for the whole run. Marks below the dashed "
                "line fulfill the paper's claim. Where even *one line* for the whole run is below "
-               "it, this measure cannot tell a good fit from a bad one.",
+               "it, the limit of 0.1 cannot tell a good fit from a bad one.",
                data=provenance)
 
 # %%
@@ -319,7 +321,9 @@ results.figure(figure, "fig06-fig09", "**Online regression, Fig. 6 to 9.** Whole
                "with the largest and with the smallest MNESD here; the paper draws 436.cactusADM "
                "and 998.specrand (worst), 410.bwaves and 470.lbm (best). Look at the distances on "
                "the left: where they are far from 0 for a long time, a long line has drifted away "
-               "from its samples, as in the paper's worst fits.", data=provenance)
+               "from its samples, as in the paper's worst fits. A case can be among the worst in "
+               "the paper and the best here, because the recordings are other ones.",
+               data=provenance)
 
 # %% [markdown]
 # **Explore.** In JupyterLab, the panel below draws any case and event with other tolerances. Raise the slider of the drift test from 0 (no test): long lines that are far from their samples are cut.
@@ -423,7 +427,7 @@ results.numbers()
 # ## Limitations
 #
 # * These are 20 of the paper's 57 cases. 453.povray and 998.specrand, which it draws, are not among them.
-# * Processor and cache are others, and a sample is taken every 100 million instructions. What a program does within a sample is not seen. Another notebook, [Recording lines](studies/recording_lines.ipynb), compresses kernel events at the paper's rate of samples. It measures the overhead (the paper's Fig. 10) and tests whether lines change a ranking of events.
+# * Processor and cache differ from the paper's, and a sample is taken every 100 million instructions. What a program does within a sample is not seen. Another notebook, [Recording lines](studies/recording_lines.ipynb), compresses kernel events at the paper's rate of samples. It measures the overhead (the paper's Fig. 10) and tests whether lines change a ranking of events.
 # * The space of *every n-th sample* is that of the lines by the paper's rule. Its $n$ is chosen after the run, because it depends on the number of lines. A recorder would have to fix it beforehand.
 # * The drift test and the hard bound have other numbers of lines than the paper's rule. So a comparison of their distances is not at equal space.
 # * Sizes are plain numbers of eight bytes. A general compressor would make both samples and lines smaller.
@@ -438,7 +442,7 @@ results.numbers()
 # papermill notebooks/07_compression.ipynb out.ipynb -p program myapp
 # ```
 #
-# The notebook needs samples at a fine rate, and stops for a recording in intervals, such as an imported file of `perf stat -I`: it has too few values for lines. The parameter to change first is `n_sigma` (3 by default), the factor of $\hat\sigma$ in the rule: a larger one makes fewer and coarser lines.
+# The notebook needs samples at a fine rate. It refuses recordings in intervals, such as an imported file of `perf stat -I`, because they have too few values for lines. By default it compresses the first event of the samples (parameter `event`). The parameter to change first is `n_sigma` (3 by default), the factor of $\hat\sigma$ in the rule: a larger one makes fewer and coarser lines.
 #
 # ## References
 #

@@ -23,7 +23,7 @@
 # The papers recommend method A, because it needs fewer runs. This notebook asks whether the methods find the right parameter. The right one is known from other runs, in which a single parameter was changed. The study [number of runs](studies/number_of_runs.ipynb) asks how many runs each method needs.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (our own pagerank and sort on Spark, software events; the notebook's default parameters). Of the parameters that were changed alone, `default.parallelism` changes the time of pagerank most, by **126 %**, and `executor.cores` that of sort, by **23 %**. Method B names both of them, but so does a simple rank correlation of each parameter with the time. Method A names the right parameter in **1** of 2 programs if pairs are ranked by Friedman's H, and in **0** if they are ranked by the paper's residual variance. The paper's method A learns from hardware events in many intervals of a run; here it has software events and one row per run. In the paper, `broadcast.blockSize` changes the time of sort by 111 %. Here it is **6.6 %**, which is within chance.
+# > **Answer** (our own pagerank and sort on Spark, software events; the notebook's default parameters). Among the parameters that we changed one at a time, `default.parallelism` changes the time of pagerank most, by **126 %**, and `executor.cores` that of sort, by **23 %** (in another session on another machine, 29 %). Events do not help to find them here. Method B, which uses only the parameters, names both, and so does a simple rank correlation of each parameter with the time. Method A, which uses events, names the right parameter in **1** of 2 programs if pairs are ranked by Friedman's H, and in **0** if they are ranked by the paper's residual variance. The paper's method A learns from hardware events in many intervals of a run; here it has software events and one row per run. In the paper, `broadcast.blockSize` changes the time of sort by 111 %. Here it is **6.6 %**, which is within chance: this sort broadcasts so little that the parameter has no effect.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas
@@ -64,7 +64,7 @@ FULL_NAMES = {abbr: each.name.removeprefix("spark.") for abbr, each in TABLE_IV.
 #
 # There are two kinds of runs. In runs with *random settings*, every parameter is drawn independently; both methods learn from these. In other runs, a *single parameter is changed*; these show which parameter is right.
 #
-# For each run with random settings, the execution time and the rate of each event are known. Where cycles were counted, a rate is per cycle. Otherwise it is per millisecond of processor time (event `task-clock`, which is not among the events of the table). Therefore, long runs do not have higher rates.
+# For each run with random settings, the execution time and the rate of each event are known. Where cycles were counted, a rate is per cycle. Otherwise it is per millisecond of processor time (event `task-clock`, which is not counted among the events of the next table). Therefore, long runs do not have higher rates.
 
 # %%
 try:
@@ -81,7 +81,7 @@ results.table(describe_tuned(tuned), "data", "**Table.** The runs with random se
               "machine that they ran on.")
 
 # %% [markdown]
-# The next table lists the parameters. Random values are drawn uniformly in the logarithm between *low* and *high*. These ranges determine the result: a parameter with a narrow range is unimportant by construction. Some parameters act only together with another setting (column *needs*). All runs have this setting. The exception is `executor.cores`, which is a parameter itself: `network.timeout` and `reducer.maxSizeInFlight` act only in the runs in which it is 1.
+# The next table lists the parameters. Random values are drawn uniformly in the logarithm between *low* and *high*. These ranges determine the result: a parameter with a narrow range is unimportant by construction. Some parameters have an effect only if Spark has other settings as well (column *needs*). All runs have these other settings, with one exception: `network.timeout` and `reducer.maxSizeInFlight` need `executor.cores` = 1. That is a parameter of the table, so its value is random, and the two act only in the runs in which it is 1.
 
 # %%
 table4 = {}
@@ -127,7 +127,7 @@ results.table(pd.DataFrame(trend).T.rename_axis("program"), "trend", "**Table.**
 #
 # $$\mathrm{variation} = \left(\frac{\max_\ell \bar t_\ell}{\min_\ell \bar t_\ell} - 1\right) \times 100\,\%.$$
 #
-# It is never 0, because equal runs differ too. So it is compared with variations by chance. The runs were made in *passes*: each pass makes every run once. If the level had no effect, the times of a pass could equally well be exchanged among the levels.
+# It is never 0, because runs with equal settings differ too. So it is compared with variations by chance. The runs were made in *passes*: a pass has one run of each level of each parameter. If the level had no effect, the times of a pass could equally well be exchanged among the levels.
 #
 # **By hand.** In each of three passes, a run with 64k takes 10 s and a run with 16m takes 20 s, so the variation is 100 %. The two times of a pass can be exchanged or not, which gives $2^3 = 8$ arrangements. In two of them (none exchanged, all exchanged) the variation is 100 %. In the other six the means are 40/3 and 50/3 s, and the variation is 25 %. So the median variation by chance is 25 %, and $p = 2/8$: three passes are too few to exclude chance.
 
@@ -145,7 +145,7 @@ np.testing.assert_allclose(tuning.compare_levels(example)["variation"], variatio
 tuning.compare_levels(example).round(2).style.hide(axis="index").format(precision=2)
 
 # %% [markdown]
-# The library makes the same comparison for all parameters that were changed alone. In these runs, `executor.cores` is 1 where it is not changed, because `network.timeout` needs 1 (Table IV); Spark's own default would be 2. So the default of `executor.cores` is the same as its low end here, and both are counted as *low*.
+# The library makes the same comparison for all parameters that were changed alone. In these runs, `executor.cores` is 1 where it is not changed, because `network.timeout` needs 1 (Table IV); Spark's own default would be 2. So for `executor.cores` the levels *default* and *low* are the same setting here, and the figure shows both as *low*.
 #
 # Runs made in turn on one machine are a *session*. Times of different sessions cannot be compared.
 
@@ -186,9 +186,10 @@ shown = shown.rename(columns={"variation": "variation [%]", "by_chance": "by cha
                               "paper": "paper [%]"})
 results.table(shown, "variation", "**Table.** Variation of the execution time by each parameter "
               "that was changed alone. *By chance*: median variation if the times of each pass are "
-              "exchanged at random; it is larger where a parameter has an effect, because fast and "
-              "slow runs are then mixed. *p*: share of the random exchanges with at least the "
-              "measured variation, times the number of parameters in the session (Bonferroni).",
+              "exchanged at random. (Where a parameter has a large effect, fast and slow times are "
+              "exchanged, so this value is also larger.) *p*: share of the random exchanges with "
+              "at least the measured variation, times the number of parameters in the session "
+              "(Bonferroni).",
               decimals={"variation [%]": 1, "by chance [%]": 1, "p": 3, "paper [%]": 1})
 
 # %% [markdown]
@@ -207,11 +208,11 @@ right = clear.groupby("program")["parameter"].last().reindex(programs)
 #
 # $$\vec v = (e_1, e_2, \dots, e_n, p_1, p_2, \dots, p_m) \tag{9}$$
 #
-# In this model $\hat t$, the pairs of an event and a parameter are ranked. CounterMiner's measure is the *residual variance*. A plane is fitted to the predictions at the pair's values $x_i$ in each run $i$, with all other inputs at their means. The intensity of the pair, which is not normalized yet, is the sum of squared residuals:
+# In this model $\hat t$, the pairs of an event and a parameter are ranked. CounterMiner's measure is the *residual variance*. For each run $i$, the model predicts the time from the pair's values $x_i$ in this run, with all other inputs at their means. One plane is fitted to the predictions of all runs. The *intensity* of the pair is the sum of squared residuals from this plane:
 #
 # $$v = \sum_{i} \big(\hat t(x_i) - a - b^\top x_i\big)^2 \tag{12}$$
 #
-# [Notebook 04](04_interactions.ipynb) explains this reading of the paper's Eq. 12. It also shows that this measure mistakes the curve of a single input for an interaction, and that Friedman's H does not. H is computed from partial dependences: give the event and the parameter of all runs the values that they have in run $i$, and average the predictions. This is $F_{ep}$. Setting only one of them gives $F_e$ or $F_p$. Each of the three is centered: its mean over $i$ is subtracted. Then
+# [Notebook 04](04_interactions.ipynb) explains this reading of the paper's Eq. 12. It also shows that this measure mistakes the curve of a single input for an interaction, and that Friedman's H does not. H is computed from partial dependences. For $F_{ep}$ of run $i$, take all runs, replace the values of the event $e$ and the parameter $p$ by those of run $i$, and average the predictions. If only $e$ or only $p$ is replaced, the averages are $F_e$ and $F_p$. Each of the three is centered: its mean over all $i$ is subtracted. Then
 #
 # $$v^{H} = \sum_i (F_{ep} - F_e - F_p)^2.$$
 #
@@ -279,7 +280,7 @@ results.table(worked.rename_axis("parameter"), "example", "**Table.** The worked
               "names c, and method A names d.", decimals=1, data=())
 
 # %% [markdown]
-# The library (cmlib) is faster than these functions. The next cell checks on the first program that both give the same importances.
+# The library (cmlib) has faster versions of the functions above. The next cell checks on the first program that both give the same importances; it prints nothing if they do.
 
 # %%
 by_cell = method_A(runs, residual_variance)
@@ -400,9 +401,10 @@ figure, _ = plot.ranking(bars, value="importance", label="pair", hue="kind", col
                          xlabel="importance of the pair [%]", colors=COLORS)
 results.figure(figure, "fig13", "**CounterMiner, Fig. 13, by Friedman's H.** Method A: the ten "
                "strongest pairs of an event and a parameter. Method A names the parameter of the "
-               "first bar. It is right if this bar is dark blue; if it is gray, the effect of its "
-               "parameter is not known. The last table of this page shows how often resampled runs "
-               "agree. System calls are shown without the prefix of their tracepoint.")
+               "first bar. It is right if this bar is dark blue. Gray: the parameter was never "
+               "changed alone, so its effect is not known; the table at the end counts it as not "
+               "right. That table also shows how often resampled runs agree. System calls are "
+               "shown without the prefix of their tracepoint.")
 
 # %%
 both = {}
@@ -418,9 +420,9 @@ both = pd.concat(both, names=["program"]).rename(FULL_NAMES, level="parameter")
 place = both.groupby("program").cumcount()
 both = pd.concat([both[place < 3], both[place >= 3]])
 results.table(both, "pairs", "**Table.** The three strongest pairs of each program by H, and their "
-              "importance by both measures. The residual variance of an event with a strong curve "
-              "is nearly the same with every parameter. Then the order of the parameters is "
-              "arbitrary.",
+              "importance by both measures. If the time depends on an event along a curve, every "
+              "pair with this event has about the same residual variance. Then the order of the "
+              "parameters is arbitrary.",
               rows=3 * len(programs), decimals=1)
 
 # %% [markdown]
@@ -477,7 +479,7 @@ results.numbers()
 # * The machines have two processors, and programs last 10 to 33 s. The start of Spark is part of every run. On a cluster, other parameters may matter.
 # * Software events count what the kernel does: system calls, page faults, packets. They show nothing about the processor itself. The paper's method A ranks hardware events by a model of IPC, with one row per interval. Here it has one row per run, and so lacks its main advantage.
 # * Parameters are drawn independently, so rank correlation works well. It misses a parameter whose best value lies in the middle of its range.
-# * Importance in a model is not a cause. The study [causes](studies/causes.ipynb) makes important events more frequent, and measures whether the time changes.
+# * Importance in a model is not a cause. Another notebook ([causes](studies/causes.ipynb)) makes important events more frequent, and measures whether the time changes.
 #
 # ## Your own program
 #
@@ -488,7 +490,7 @@ results.numbers()
 # papermill notebooks/08_tuning.ipynb out.ipynb -p program kmeans
 # ```
 #
-# The command makes 60 runs with random settings, and then changes single parameters. A Spark job of your own must first become such a program; `docs/add-a-program.md` explains how. The first parameter to change is `n_events`, the number of events that method A pairs with the parameters.
+# The command makes 60 runs with random settings (10 to 30 minutes for the programs here), and then changes single parameters. A Spark job of your own must first become such a program; `docs/add-a-program.md` explains how. The first parameter to change is `n_events` (10 by default), the number of events that method A pairs with the parameters.
 #
 # ## References
 #

@@ -20,7 +20,7 @@
 # The notebook compares IPC and the ranking of events with and without a neighbor. It splits each slowdown into *more* misses and *slower* misses, and then tests three ways to predict the quiet machine.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (programs beside SP, and mixes of four programs, on two Xeons; recorded by others; default parameters). The solver SP slows its neighbor canneal by **80 %**, more than the four other programs, mainly because more accesses miss the last-level cache. streamcluster comes next, mostly because each miss takes longer. In **7** of 10 recordings, the ranking of events changes more with the neighbor than between two halves of one recording. One recording beside a neighbor does not show reliably what a quiet machine would give. The best candidate in the pairs, *usual cost*, has a median error of **8.6 %** there, and predicting no change has **10.0 %**. Five of the ten recordings are of SP itself, and its neighbors slow it by at most 14 %. In the other five, *model* has **8.5 %**, usual cost **10.1 %**, and no change **24.6 %**. But in the mixes, all three candidates have larger median errors than no change (**16.5 %**) and than the mean slowdown of the pairs (**13.3 %**).
+# > **Answer** (five programs, each beside the solver SP, and mixes of four programs; recorded by others on a machine with two Xeons; default parameters). Of the five programs, SP slows canneal most, by **80 %**, mainly because more of its accesses miss the last-level cache. streamcluster comes next, mostly because each miss takes longer. In **7** of 10 recordings beside a neighbor, the ranking of events changes more than between two halves of one recording. One recording beside a neighbor does not show reliably what a quiet machine would give. Three ways to predict it were tested, and none is better than simple guesses everywhere. In the ten recordings of the pairs, the best one, *usual cost*, is wrong by **8.6 %** in the median; the guess that the neighbor changes nothing is wrong by **10.0 %**. Five of these ten recordings are of SP itself, and its neighbors slow it by at most 14 %. In the other five, *model* is wrong by **8.5 %**, usual cost by **10.1 %**, and no change by **24.6 %**. In the mixes, all three ways have larger median errors than no change (**16.5 %**). The guess that each program is slowed as much as the pairs on average has the smallest error there (**13.3 %**).
 
 # %% tags=["parameters"]
 program: str = "all"  # programs recorded beside SP, separated by commas
@@ -101,7 +101,7 @@ results.table(
 # A program that ends later than its neighbor runs without it at the end. So every comparison is made over the *same work*, counted in instructions:
 #
 # * **Pairs.** Both programs are cut where the shorter one ends. The run of each alone is cut to the same number of instructions.
-# * **Mixes.** No mix has a run alone with the same setup. But in some mixes the neighbor ends early, and the program runs on alone on its socket. Take the program's last third of instructions, for example: in one mix it runs alone, because its neighbor has ended (*quiet*). In another mix, with another neighbor, the same third runs beside the neighbor (*shared*). So the quiet and the shared run come from two mixes. The common part must be at least 20 % of the program's instructions. This leaves 13 of the 64 recordings.
+# * **Mixes.** No mix has a run alone with the same setup. But in some mixes the neighbor ends early, and the program runs on alone on its socket. Take the last third of a program's instructions, for example. In one mix the program executes this third alone, because its neighbor has ended (*quiet*). In another mix, with another neighbor, it executes the same third beside the neighbor (*shared*). So the quiet and the shared run come from two mixes. The part that both mixes have in common must be at least 20 % of the program's instructions. This leaves 13 of the 64 recordings.
 #
 # Below, *shared* is the run beside the neighbor and *quiet* the run without it.
 
@@ -133,7 +133,7 @@ figure, _ = plot.dots_by_program(
 )
 results.figure(figure, "ipc", "IPC of each program alone and beside its neighbor, over the same "
                "work. The slowdown in "
-               "the next figure is the ratio of the two values.")
+               "the next figure is the ratio of the two values, minus 1.")
 
 # %% [markdown]
 # ## More misses, or slower ones?
@@ -142,15 +142,15 @@ results.figure(figure, "ipc", "IPC of each program alone and beside its neighbor
 #
 # $$CPI = m \cdot s + b,$$
 #
-# where $b$ are the cycles per instruction without a stall, in which the core executes something. The change of the product is split evenly (Shapley values): each factor's change is multiplied by the mean of the other factor. The change of $b$ is the *rest*.
+# where $b$ are the cycles per instruction without a stall, in which the core executes something. The change of the product $m \cdot s$ is split evenly between its factors (Shapley values). The part of the misses is their change, multiplied by the mean of the old and the new cost per miss. The part of the cost is its change, multiplied by the mean of the old and the new number of misses. The change of $b$ is the *rest*.
 #
 # $$\Delta CPI = \underbrace{\Delta m \cdot \bar s}_{\text{more misses}} + \underbrace{\Delta s \cdot \bar m}_{\text{slower misses}} + \underbrace{\Delta b}_{\text{rest}}$$
 #
 # A program with fewer than one miss per 1,000 instructions is not split: its core stalls for other reasons, so stall cycles per miss say nothing about misses. This holds for freqmine and nn.
 #
-# The table of the mixes has a column *cores*: the cycles of all cores, divided by the cycles that one core at 2.1 GHz has in this time. Eight cores at 2.1 GHz would give 8, but the table shows up to 9.8. This corresponds to eight cores at 2.6 GHz. So turbo seems to have been on, although the set is described as recorded without it.
+# One of the tables below has a column *cores*: the cycles of all cores, divided by the cycles that one core at 2.1 GHz has in this time. Eight cores at 2.1 GHz would give 8, but the table shows up to 9.8. This corresponds to eight cores at 2.6 GHz. So turbo seems to have been on, although the set is described as recorded without it.
 #
-# By hand, for canneal beside SP: misses rise from 16.3 to 24.6 per 1,000 instructions, and stall cycles per miss from 205 to 265. More misses cost $0.0083 \cdot 235 \approx 1.95$ cycles per instruction, slower misses $60.6 \cdot 0.02045 \approx 1.24$. The CPI alone is 4.03, so these are 48 % and 31 % of it.
+# By hand, for canneal beside SP: misses rise from 16.3 to 24.6 per 1,000 instructions, and stall cycles per miss from 205 to 265. More misses cost $0.0083 \cdot 235 \approx 1.95$ cycles per instruction, slower misses $60 \cdot 0.02045 \approx 1.23$. The CPI alone is 4.03, so these are 48 % and 31 % of it. (The table computes with unrounded values.)
 
 
 # %%
@@ -279,7 +279,7 @@ results.table(table, "errors", "Error of IPC on unseen blocks [%]: the model by 
               "through the best single event, and the mean.")
 
 # %% [markdown]
-# Beside the neighbor, a ranking may change. The measure adds up, over all events, the smaller one of their importances in two models. It is 100 % if each event has the same importance in both:
+# Beside the neighbor, a ranking may change. To compare two models, we take for each event the smaller of its two importances, and add these up over all events. The sum is 100 % if each event has the same importance in both models:
 #
 # $$\sum_e \min(I_e^{\text{one}}, I_e^{\text{other}}).$$
 #
@@ -298,11 +298,11 @@ results.table(agreement, "agreement", "Importance on the same events [%], the mo
               "event, and the importance of L2 misses [%].", decimals=1)
 
 # %% [markdown]
-# On average, the rankings alone and together give 63 % of the importance to the same events, and those of two halves 73 %. The rankings of SP change more with each neighbor than between its halves, except with kmeans. The halves of streamcluster agree so little that its rankings show nothing. Where two halves agree less than alone and together, the models show no effect of the neighbor. The importance of L2 misses, which rises in the paper, rises in 5 of 10 recordings.
+# On average, the rankings alone and together give 63 % of the importance to the same events, and those of two halves 73 %. The rankings of SP change more with each neighbor than between its halves, except with kmeans. The halves of streamcluster agree so little that its rankings show nothing. Where the two halves of a recording agree less with each other than the program alone agrees with the program beside its neighbor, the models show no effect of the neighbor. The importance of L2 misses, which rises in the paper, rises in 5 of 10 recordings.
 #
 # ## Which neighbors hurt, and which are hurt?
 #
-# Each row below is a program and its neighbor on the same socket. CPI is that of whole recordings, the lowest and the highest of all mixes with these two programs. Programs differ in CPI by themselves, so compare rows of the same program, or how much CPI varies in percent.
+# Each row below is a program and its neighbor on the same socket. The CPI is that of whole recordings. The columns have the lowest and the highest value among all mixes with these two programs. Programs differ in CPI by themselves, so compare rows of the same program, or how much CPI varies in percent.
 
 # %%
 mixes = totals[totals["setting"] == "mix"].copy()
@@ -332,10 +332,10 @@ results.table(
 # A user often has one recording, made while something else ran. Three candidates predict the quiet CPI from it. They learn from the recordings of programs that ran alone: 26 of the 27, because one (dedup) has only two intervals. The recording of the program that is to be predicted is always left out. The candidates were fixed before they were judged:
 #
 # * **model**: boosted trees predict CPI from what a neighbor can hardly change: misses of the private L2, coherence within the socket, and busy cycles, per instruction;
-# * **usual cost**: among the programs alone, the median number of stall cycles per last-level miss is taken. If a miss costs more in the recording, the CPI is computed again with this median. The number of misses stays as recorded;
-# * **most cache**: the CPI in 10 % of the intervals of the same recording, those in which the program held the largest part of the cache.
+# * **usual cost**: among the programs alone, the median number of stall cycles per last-level miss is taken. If a miss costs more than this median in the recording, the CPI is computed again with the median as its cost. The number of misses stays as recorded;
+# * **most cache**: the CPI over 10 % of the intervals of the same recording, namely those in which the program held the largest part of the cache.
 #
-# A candidate never predicts that the program is slower on a quiet machine: the prediction is at most the recorded CPI. The candidates have to beat two predictions that look at no event: *no change*, which takes the recorded CPI for the quiet one, and the *mean slowdown* of the other pairs. Pairs and mixes took no part in learning the candidates. The error is relative to the measured quiet CPI. The 90 % intervals of the candidates come from their errors on programs alone, each predicted without itself. That of the mean slowdown comes from the spread of the other pairs. *Coverage* is the share of the recordings in which the measured quiet CPI lies in the interval. It should be 90 %.
+# A candidate never predicts that the program is slower on a quiet machine: the prediction is at most the recorded CPI. The candidates have to beat two predictions that look at no event: *no change*, which takes the recorded CPI for the quiet one, and the *mean slowdown* of the other pairs. Pairs and mixes took no part in learning the candidates. The error is relative to the measured quiet CPI. Each candidate also gives a 90 % interval. It comes from the errors of the candidate on the recordings of programs alone, each predicted by a model that did not learn from it. The interval of the mean slowdown comes from the spread of the slowdowns of the other pairs. *Coverage* is the share of the recordings in which the measured quiet CPI lies in the interval. It should be 90 %.
 
 
 # %%
@@ -407,14 +407,15 @@ drawn["program"] = drawn["program"] + " (beside " + drawn["neighbor"] + ")"
 figure, _ = plot.dots_by_program(drawn, value="slowdown", hue="candidate",
                                  xlabel="slowdown by the neighbor [%]", grey=["mean slowdown"])
 results.figure(figure, "quiet-pairs", "Slowdown of the pairs, measured and predicted from the "
-               "recording beside the neighbor. No change is at 0.")
+               "recording beside the neighbor. No change is at 0. Compare the colored marks with "
+               "the measured one: marks to its right predict too large a slowdown.")
 
 # %% [markdown]
 # * **Pairs.** *Usual cost* is the best candidate: its median error is 8.6 % (no change: 10.0 %), and its mean error is also the smallest. *Model* ranks the slowdowns best.
 # * **Pairs, without SP.** In the five recordings of the other programs, *model* (8.5 %) and *usual cost* (10.1 %) are better than no change (24.6 %) and than the mean slowdown (16.8 %). But five recordings beside the same neighbor are few.
 # * **Mixes.** All three candidates have a larger median error than no change (16.5 %); that of *usual cost* is 25.6 %.
 # * **Mean error.** A few large slowdowns dominate it. *Model* has 16.0 % in the pairs and 18.1 % in the mixes, less than no change (21.6 % and 20.8 %). The mean slowdown of other pairs looks at no event and has 17.1 % and 16.5 %, which is also less than no change. Of *model* and mean slowdown, neither is better in both settings.
-# * **Intervals.** They are too wide to be useful: in the median, the upper end is 1.7 to 4.9 times the lower one. In the mixes, those of the candidates still cover only 62 to 69 % of the measured values.
+# * **Intervals.** They are too wide to be useful: in the median, the upper end is 1.7 to 4.9 times the lower one. Nevertheless, in the mixes those of the candidates cover only 62 to 69 % of the measured values.
 #
 # So none of these candidates replaces a second recording on a quiet machine.
 #
@@ -477,7 +478,7 @@ results.numbers()
 # * Programs recorded together are assumed to start at the same time. The files have no time column.
 # * Seven events cannot show what a ranking of 229 shows. The front end and the branch predictor are not among them.
 # * Stall cycles per miss are no latency. Stalls with other causes count too, and misses overlap.
-# * In the mixes, many programs lose cores or clock besides having a neighbor. Beside streamcluster, MG uses 1.2 cores and SP 5.3 over the whole recording. About half of SP's time is after streamcluster's end. If SP uses 9.8 cores in this half, as it does alone, it used about 0.8 in the first half, because the mean is 5.3. The reason is not recorded.
+# * In the mixes, many programs lose cores or clock besides having a neighbor. Beside streamcluster, MG uses 1.2 cores and SP 5.3 over the whole recording. About half of SP's time is after streamcluster's end. SP seems to have used 9.8 cores in this second half, as it does when it is alone. Since the mean of both halves is 5.3, it used only about 0.8 cores in the first half. The reason is not recorded.
 # * The clock is not recorded. What is said above about turbo follows from the cycles.
 # * The small MG of the mixes (MG) and the large one (MG.D) are two programs here.
 # * `quiet` of a mix is a time after the neighbor's end. Programs on the other socket may still run.

@@ -15,7 +15,7 @@
 #
 # **Question.** Which tables and figures of the five papers are reproduced, on whose data, and which numbers agree with the papers'?
 #
-# This notebook measures nothing. It reads the results of the other notebooks of one run. A run executes them in full (`cmlib run paper`, called the *paper profile*) or quickly on less data (`cmlib run smoke`). Every result names the recordings that were read for it. The data behind a figure are taken from there, not from a list kept by hand.
+# This notebook measures nothing. It reads the results of the other notebooks of one run. A run executes them in full (`cmlib run paper`, called the *paper profile*) or quickly on less data (`cmlib run smoke`). Each result records which recordings were read for it, and the column *data* of the tables below is filled from these records.
 #
 # | paper | method | notebooks |
 # |---|---|---|
@@ -26,7 +26,7 @@
 # | *Online regression* (Wu and Mencer) | lines in place of samples | [07](07_compression.ipynb), [recording_lines](studies/recording_lines.ipynb) |
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (paper profile with all public sets, default parameters). Of the **57** tables and figures of the five papers, **7** are reproduced and **50** in part. The seven are diagrams and lists, so no measurement is reproduced completely. The others show fewer programs than the paper or programs that stand in for them, and many show software events in place of hardware counters. **60** numbers of single programs, in quantities that were measured for several programs, can be compared with the paper's. **25** of them agree within a quarter of the paper's number. If each program is compared with the paper's number for another program, **26.1** agree. So the numbers agree no more often than by chance. Most findings of CounterMiner are not confirmed (table near the end).
+# > **Answer** (paper profile with all public sets, default parameters). Of the **57** tables and figures of the five papers, **7** are reproduced and **50** in part. The seven are diagrams and lists, so no measurement is reproduced completely. The others show fewer programs than the paper or programs that stand in for them, and many show software events in place of hardware counters. **60** of our numbers are for a single program for which the paper prints a number as well. **25** of them agree within a quarter of the paper's number; 21 of these are from AutoPerf, whose numbers are nearly the same for all programs. If each program is compared with the paper's numbers for the other programs instead, **26.1** agree on average. So the numbers agree no more often than by chance. Most findings of CounterMiner are not confirmed (table near the end).
 
 # %% tags=["parameters"]
 settings: dict = {}  # profile: smoke, paper or live; results_folder
@@ -124,7 +124,7 @@ pd.DataFrame([{"data": one.kind, "public set": one.public_set, "programs": len(o
                "first events": ", ".join(one.events[:3])} for one in read])
 
 # %% [markdown]
-# The state follows from these rows. The set `spec-llc` holds some of the paper's cases, and they count as the paper's. Without the set, the notebook reads cmlib's own recordings of programs of Debian, which are stand-ins. Either way the item is reproduced in part only.
+# The state follows from these rows. The programs of the set `spec-llc` are programs of the paper, although others recorded them. Without the set, the notebook reads cmlib's own recordings of programs of Debian, which are stand-ins. Either way the item is reproduced in part only.
 
 # %%
 items = reproduction(folder, manifests.values())
@@ -146,8 +146,8 @@ results.table(counts.join(measured).reset_index(), "reproduced-counts", "**Table
 figure, ax = plot.counts(counts, ylabel="tables and figures")
 ax.yaxis.get_major_locator().set_params(integer=True)
 results.figure(figure, "reproduced", "**Figure.** Tables and figures of each paper by their state. "
-               "Look at how small the reproduced part is. The table below shows whether it "
-               "contains any measurement.")
+               "Look at how small the reproduced part is. By the next table, it holds only "
+               "diagrams and lists if no other data have a count in *reproduced*.")
 
 # %%
 by_data = pd.crosstab(items["data"].replace("", "none"), items["status"]).reindex(
@@ -178,7 +178,7 @@ results.table(commands, "record",
 #
 # $$|q_{\mathrm{here}} - q_{\mathrm{paper}}| \le 0.25\, |q_{\mathrm{paper}}|$$
 #
-# Some numbers agree by chance, for example where a paper prints nearly the same number for all programs. The baseline is therefore a *shuffle*: each program is compared with the paper's numbers for the other programs. If as many agree after the shuffle, the agreement has nothing to do with the program.
+# Some numbers agree by chance, for example where a paper prints nearly the same number for all programs. The baseline is therefore a *shuffle*: each program is compared with the paper's number for another program. *Shuffled* is the mean over all other programs, so it need not be a whole number. If as many agree after the shuffle, the agreement has nothing to do with the program.
 
 # %%
 TOLERANCE = 0.25  # of the paper's number
@@ -207,7 +207,7 @@ print(f"shuffled: {count_shuffled(list(example['here']), list(example['paper']))
 example
 
 # %% [markdown]
-# The numbers come from tables of other notebooks. CounterMiner's Table I prints the share of samples below a threshold. That share is above 90 % for any distribution (Cantelli's inequality), so it agrees whatever is measured. Therefore, the share of samples *above* the threshold is compared. F1 and false alarms of AutoPerf are by notebook 06's calibrated rule, because that notebook keeps only means for the paper's own rule.
+# The numbers come from tables of other notebooks. CounterMiner's Table I prints the share of samples below a threshold. For any distribution, at least 90 % of the samples are below the mean plus three standard deviations (Cantelli's inequality), so this share would always agree. Therefore, the share of samples *above* the threshold is compared. F1 and false alarms of AutoPerf are those of this project's own decision rule (the *calibrated* rule of notebook 06). For the paper's rule, that notebook stores means over the programs, and no numbers of single programs.
 
 # %%
 COLUMNS = ["quantity", "program", "here", "paper", "data", "notebook"]
@@ -294,8 +294,9 @@ agreement = pd.DataFrame([
     columns=["quantity", "programs", "agree", "shuffled", "data"])
 agreement = agreement.astype({"programs": int, "agree": int, "shuffled": float})
 results.table(agreement, "agreement", "**Table.** How many programs were compared and how "
-              "many agree, by quantity. *Shuffled*: how many agree if each program is compared "
-              "with the paper's number for another program.", decimals={"shuffled": 1})
+              "many agree, by quantity. *Shuffled*: how many agree on average if each program is "
+              "compared with the paper's numbers for the other programs. It is empty if there is "
+              "only one program.", decimals={"shuffled": 1})
 
 
 # %%
@@ -333,7 +334,7 @@ results.table(compared[["quantity", "program", "here", "paper", "ratio", "agrees
 #
 # Three numbers are left out because they could hardly have disagreed:
 #
-# * The stopping run of AutoPerf's Algorithm 1. The authors published two series of numbers from their training runs. On these, a constant that the paper does not print was chosen so that the algorithm stops where the paper says.
+# * The stopping run of AutoPerf's Algorithm 1. The algorithm has a constant that the paper does not print. We chose it so that, on two series of numbers published by the authors, the algorithm stops where the paper says.
 # * The accuracy on simulated micro-benchmarks in ten folds. Slices of one simulated program hardly differ.
 # * The number of events counted. It is a property of the processor.
 #
@@ -347,7 +348,11 @@ results.table(compared[["quantity", "program", "here", "paper", "ratio", "agrees
 # | Eq. 12 | CounterMiner's measure of how strongly two events interact |
 # | ISIF, BIEB | cycles with a full instruction queue, and branches executed |
 # | topology | numbers of neurons in the layers of an autoencoder |
-# | samples a line | samples that one straight line replaces |
+# | OCOE | one counter, one event: counts without multiplexing |
+# | as perf prints | multiplexed counts before cleaning |
+# | fixed, 10 % | a threshold that the AutoPerf paper compares with its own |
+# | Friedman's H | a measure of interaction that finds planted pairs (notebook 04) |
+# | samples a line | samples that one straight line replaces; the paper calls it the reduction ratio |
 # | MNESD | largest standard deviation of samples about their line, as a share of the event's count |
 
 # %%
@@ -372,27 +377,27 @@ results.table(means[["number", "here", "paper", "ratio", "data", "notebook", "no
 # | finding | section | notebook | data | answer |
 # |---|---|---|---|---|
 # | Multiplexing causes large errors. | II-B | [02](02_cleaning.ipynb) | own hardware | In part. About half of the mean error over all events is a difference between runs. |
-# | Outliers and missing values cause them. | II-B | [outliers](studies/outliers.ipynb), [missing_counts](studies/missing_counts.ipynb) | own and others' hardware | No. Most outliers are bursts of the program. Zeros are true counts if perf prints running shares, as it does today. |
+# | Outliers and missing values cause them. | II-B | [outliers](studies/outliers.ipynb), [missing_counts](studies/missing_counts.ipynb) | own and others' hardware | No. Most outliers are bursts of the program. Zeros are true counts: today's perf marks missing counts itself. |
 # | Errors grow with the number of events. | II-B, V-A | [more_events](studies/more_events.ipynb) | others' hardware, replayed | Yes. |
-# | Fewer than half of the events are Gaussian. GEV fits the others best. | III-B | [outliers](studies/outliers.ipynb) | own hardware | Yes. Far fewer are Gaussian than in the paper. GEV fits most of the others best. |
+# | Fewer than half of the events are Gaussian. The generalized extreme value distribution (GEV) fits the others best. | III-B | [outliers](studies/outliers.ipynb) | own hardware | Yes. Far fewer are Gaussian than in the paper. GEV fits most of the others best. |
 # | Almost all samples are below mean + 5 sd. | III-B | [02](02_cleaning.ipynb) | own hardware | Yes, but at least 96 % of the samples are below it for any distribution. |
 # | Cleaning removes most of the error. | V-A | [02](02_cleaning.ipynb), [repair](studies/repair.ipynb) | own and others' hardware | No. The paper's cleaning changes little on our recordings and adds to the error where the truth is exact. |
 # | At most 20 events should be counted at a time. | V-A | [more_events](studies/more_events.ipynb) | others' hardware, replayed | No limit shows at 20: the error grows before and after it. |
 # | Fewer events make a better model of IPC. | V-B | [03](03_ranking.ipynb) | own hardware | Hardly. The error on unseen parts of a program stays about the same. |
 # | One to three events are much more important than the others. | V-B | [03](03_ranking.ipynb) | own hardware | No. They change when the model is refitted. |
-# | The ranking varies across programs. | V-B | [across_programs](studies/across_programs.ipynb) | own hardware | Yes. Different programs share fewer leading events than repeated rankings of one program. |
-# | Instruction queue, branches, TLBs and memory lead everywhere. | V-B | [cloudsuite](studies/cloudsuite.ipynb) | others' hardware | Only branches and caches were counted. Data caches have about half of the importance with a third of the events, but this could be chance. |
+# | The ranking varies across programs. | V-B | [across_programs](studies/across_programs.ipynb) | own hardware | Yes. Two programs share fewer leading events than two rankings of the same program. |
+# | Instruction queue, branches, TLBs and memory lead everywhere. | V-B | [cloudsuite](studies/cloudsuite.ipynb) | others' hardware | Not confirmed; only branches and caches were counted. A third of the events are of data caches. They have about half of the importance, but this could be chance. |
 # | Stalls because the instruction queue is full are most important. | V-B | – | – | Cannot be examined. No processor recorded here counts them. |
 # | HiBench is more diverse than CloudSuite. | V-B | [cloudsuite](studies/cloudsuite.ipynb) | others' hardware | Examined for CloudSuite only. Its programs show no diversity. HiBench is not recorded on the same processor. |
 # | One or two pairs of events dominate. | V-C | [04](04_interactions.ipynb), [cloudsuite_pairs](studies/cloudsuite_pairs.ipynb) | own and others' hardware | No pair is certain. |
-# | Most strong pairs have a branch event. | V-C | [04](04_interactions.ipynb), [cloudsuite_pairs](studies/cloudsuite_pairs.ipynb) | own and others' hardware | No. On our recordings fewer pairs have one than in the paper. On CloudSuite, strong pairs have one as often as all pairs. |
+# | Most strong pairs have a branch event. | V-C | [04](04_interactions.ipynb), [cloudsuite_pairs](studies/cloudsuite_pairs.ipynb) | own and others' hardware | No. On our recordings, fewer of the strong pairs have a branch event than in the paper. On CloudSuite, strong pairs have a branch event as often as all pairs. |
 # | Branches and mispredicted branches are the strongest pair of most programs. | V-C | [cloudsuite_pairs](studies/cloudsuite_pairs.ipynb) | others' hardware | No. |
 # | Pairs of CloudSuite are stronger than those of HiBench. | V-C | – | – | Cannot be examined. HiBench is not recorded on the same processor. |
 # | Pairs of an event and a parameter name the parameter to tune. | V-D | [08](08_tuning.ipynb) | software events | Not reliably. A model of the time by the parameters alone does. |
 # | Block size of broadcasts changes the time of sort much, network timeout less. | V-D | [08](08_tuning.ipynb) | run times | No. Neither has an effect that the runs can show. |
 # | Important events can be tuned. | V-D | [causes](studies/causes.ipynb) | software events | No event is shown to cause the time. |
 # | The method that uses events needs a quarter of the runs. | V-D | [number_of_runs](studies/number_of_runs.ipynb) | software events | No. The method that uses only the parameters needs fewer runs. |
-# | A neighbor changes the ranking of events. | V-E | [09](09_colocation.ipynb) | others' hardware | Yes in most recordings. In the others, two halves of one run differ as much. |
+# | A neighbor changes the ranking of events. | V-E | [09](09_colocation.ipynb) | others' hardware | Yes in most recordings. In the others, the ranking changes no more than between two halves of one recording. |
 # | Events of the L2 cache rise to the top beside a neighbor. | V-E | [09](09_colocation.ipynb) | others' hardware | In half of the recordings. |
 # | A program beside a copy of itself ranks nearly the same events. | V-E | – | – | Not examined. No recording here has such a pair. |
 
