@@ -83,6 +83,21 @@ def test_a_rate_is_counts_by_seconds_or_by_another_event(url):
         assert "cycles" in data.X and data.ipc.name == target.name
 
 
+def test_a_copy_of_the_target_is_not_ranked(lines, tmp_path):
+    copied = []
+    for line in lines:
+        copied.append(line)
+        if MISSES in line:
+            copied.append(line.replace(MISSES, "copy-of-misses"))
+    (tmp_path / "copied.csv").write_text("".join(copied))
+    import_files("copied", [tmp_path / "copied.csv"], folder=tmp_path / "recordings")
+    url = store.refresh(tmp_path / "recordings", f"sqlite:///{tmp_path}/store.sqlite")
+    _, target = study.choose_target(url, "copied", f"{MISSES} per cycles")
+    data = study.recorded_matrix(url, "copied", target)
+    assert list(data.aliases) == list(data.alias_rules.index) == ["copy-of-misses"]
+    assert "copy-of-misses" not in data.X and "instructions" in data.X
+
+
 def test_without_ipc_the_target_taken_is_named_with_the_others(url):
     programs, target = study.choose_target(url, "no-cycles")
     assert target.name == "instructions per second"

@@ -353,9 +353,10 @@ results.figure(figure, "ranking", "**Figure.** Our ranking, without aliases: imp
 
 # %%
 panel = explore.ranking(refined, draws)
-notebook.widget(panel, "explore", "**Figure.** Two programs side by side: the ten most important "
-                "events of each. Dark blue here means that an event is in both lists. If all bars "
-                "are light, the two lists have no event in common.")
+notebook.widget(panel, "explore", "**Figure.** Two programs side by side (or one, if only one is "
+                "studied): the ten most important events of each. Dark blue here means that an "
+                "event is in both lists. If all bars are light, the two lists have no event in "
+                "common.")
 
 # %%
 listed = pd.concat(spreads, names=["program"]).reset_index()
@@ -396,12 +397,12 @@ for name, m in matrices.items():
         agreement[name, ranking] = pd.concat([ratios, same])
 agreement = pd.DataFrame(agreement).T.rename_axis(["program", "ranking"])
 shares = agreement.filter(like="same").columns
-shown = agreement.astype(float).round(dict.fromkeys(shares, 0))
-shown = shown.astype(dict.fromkeys(shares, "Int64"))
-results.table(shown, "law", "**Table.** Left: importance of an event divided by that of the next "
-              "one, mean importances. Right: share of the refitted models [%] in which the one, "
-              "two or three events with the highest mean importance lead, in any order.",
-              decimals=1)
+agreement = agreement.astype(float)
+digits = {column: 0 if column in shares else 1 for column in agreement}
+results.table(agreement, "law", "**Table.** Left: importance of an event divided by that of the "
+              "next one, mean importances. Right: share of the refitted models [%] in which the "
+              "one, two or three events with the highest mean importance lead, in any order. A "
+              "dash: there are too few events.", decimals=digits)
 
 # %% [markdown]
 # ## The formula that the paper prints

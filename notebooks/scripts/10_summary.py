@@ -146,8 +146,8 @@ results.table(counts.join(measured).reset_index(), "reproduced-counts", "**Table
 figure, ax = plot.counts(counts, ylabel="tables and figures")
 ax.yaxis.get_major_locator().set_params(integer=True)
 results.figure(figure, "reproduced", "**Figure.** Tables and figures of each paper by their state. "
-               "Look at how small the reproduced part is. By the next table, it holds only "
-               "diagrams and lists if no other data have a count in *reproduced*.")
+               "Look at how small the reproduced part is. The next table shows which data it is "
+               "from.")
 
 # %%
 by_data = pd.crosstab(items["data"].replace("", "none"), items["status"]).reindex(
