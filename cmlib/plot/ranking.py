@@ -70,6 +70,7 @@ def refinement(
             ax.plot(list(printed), list(printed.values()), label="paper: mean of its programs", **PAPER)
         ax.axvline(marked[program], color="#555555", lw=0.8, ls="-.", label="lowest error")
         ax.set(title=program, xlabel="number of events", ylabel="error [%]", ylim=(0, None))
+        ax.xaxis.get_major_locator().set_params(integer=True)
         ax.tick_params(labelbottom=True)
     axes[0].invert_xaxis()
     labelled = max(axes, key=lambda ax: len(ax.get_legend_handles_labels()[1]))
