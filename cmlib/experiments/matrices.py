@@ -48,6 +48,8 @@ OPS_OF_ALL_KINDS = "micro-ops fetched or dispatched"
 ALL_IDLE_CYCLES = "cycles without retirement, all reasons"
 CYCLES_OF_A_KIND = "cycles of a kind"
 CONSTANT_RATE = "constant rate per instruction"
+CONSTANT_RATIO = "constant ratio to the target"  # the only rule for another target than IPC
+_COPY = 0.1  # part of an event's standard deviation that the ratio may leave unexplained
 # The rules that follow from an event's class (data/events/kinds.yaml), by what the counts are divided by.
 _RULE_BY_CLASS = {
     "cycles": {"mix": KIND_OF_INSTRUCTION, "target": ALL_IDLE_CYCLES},
@@ -212,7 +214,8 @@ def matrix(
 
     If the target is IPC, the start and the exit of the process are left out (:func:`cmlib.rank.find_start_and_exit`),
     except from totals of whole runs. Aliases, which are events that are IPC under another name, are left out, too
-    (:func:`find_aliases`); the Matrix has their rates.
+    (:func:`find_aliases`); the Matrix has their rates. For another target, an event is an alias if its ratio to the
+    target is constant (it explains 99 % of the event's variance), as that of minor faults to page faults usually is.
 
     Parameters
     ----------
@@ -245,8 +248,10 @@ def matrix(
     else:
         data = _align_by_progress(chosen, complete[:2], per)
     if target == IPC:
-        data = _separate_aliases(data, per, table)
-    return replace(data, ticking=ticking)
+        rules = find_aliases(data.X, data.ipc, per=per, table=table)
+    else:
+        rules = _find_copies(data.X, data.ipc)
+    return replace(_separate_aliases(data, rules, target), ticking=ticking)
 
 
 def _align_by_progress(runs, passes, per):
@@ -258,15 +263,15 @@ def _align_by_progress(runs, passes, per):
     return Matrix(*tables[0], holdout, ends=(n_start, n_exit))
 
 
-def _separate_aliases(data, per, table):
-    """Move the events of a Matrix that are IPC under another name from X to `aliases`."""
-    rules = find_aliases(data.X, data.ipc, per=per, table=table)
+def _separate_aliases(data, rules, target):
+    """Move the events of a Matrix that are the target under another name from X to `aliases`."""
     names = list(rules.index)
     if len(names) == data.X.shape[1]:
         shown = ", ".join(names[:8])
         raise UnfitRecordingError(
-            f"all events that were counted are IPC under another name ({shown}), so that they explain nothing. "
-            "Record events that cost cycles, such as misses and mispredictions; `cmlib doctor` lists core events."
+            f"all events that were counted are {target.name} under another name ({shown}), so that they explain "
+            "nothing. Record events that cost cycles, such as misses and mispredictions; `cmlib doctor` lists core "
+            "events."
         )
     holdout = data.holdout
     if holdout:
@@ -274,6 +279,14 @@ def _separate_aliases(data, per, table):
         holdout = held_out_X.drop(columns=names), held_out_ipc
     X = data.X.drop(columns=names)
     return replace(data, X=X, aliases=data.X[names], alias_rules=rules, holdout=holdout)
+
+
+def _find_copies(X, rate):
+    """Return the rule of each event whose ratio to the target is constant, as that of minor faults to page faults."""
+    ratio = X.mean() / rate.mean()
+    expected = pd.DataFrame({event: ratio[event] * rate for event in X})
+    is_copy = (X - expected).std() < _COPY * X.std()
+    return pd.Series(CONSTANT_RATIO, index=X.columns[is_copy], dtype=str, name="rule")
 
 
 def find_aliases(

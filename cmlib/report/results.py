@@ -349,16 +349,11 @@ def _describe_read(provenances):
 
 
 def _describe_provenance(provenance):
-    """Describe a Provenance in a few words: kind of counts, number of events, and programs."""
+    """Describe a Provenance in a few words: kind of counts, and programs."""
     programs = provenance.programs
     if len(programs) > _MOST_PROGRAMS_NAMED:
-        names = f"{len(programs)} programs"
-    else:
-        names = ", ".join(programs)
-    counted = f"{len(provenance.events)} events" if provenance.events else ""
-    if counted and names:
-        return f"{provenance}, {counted} in {names}"
-    return ", ".join(filter(None, [str(provenance), counted, names]))
+        return f"{provenance}, {len(programs)} programs"
+    return ", ".join([str(provenance), *programs])
 
 
 def _has_named_index(frame):
