@@ -146,15 +146,21 @@ class Parameter:
         kind = type(self.default)
         if type(value) is not kind and not (kind is float and type(value) is int):
             hint = "; write it in quotes" if kind is str else ""
-            wanted = _KINDS.get(kind, kind.__name__)
-            got = f"{written(value)}{hint} ({self.comment})"
-            raise InputError(f"{where}: {self.name} takes a {wanted}, got {got}.")
-        told = f"{where}: {self.name} = {written(value)}"
-        if self.limits and kind is not str:
-            if not self.limits[0] <= value <= self.limits[1]:
-                raise InputError(f"{told} is outside {list(self.limits)} ({self.comment}).")
-        elif self.limits and value not in (choices := _choices(self.limits)):
-            raise InputError(f"{told} is none of {', '.join(choices)}{_nearest(value, choices)}")
+            kind_name = _KINDS.get(kind, kind.__name__)
+            raise InputError(
+                f"{where}: {self.name} takes a {kind_name}, got {written(value)}{hint} ({self.comment})."
+            )
+        if not self.limits:
+            return
+        assignment = f"{where}: {self.name} = {written(value)}"
+        if kind is str:
+            choices = _list_choices(self.limits)
+            if value not in choices:
+                raise InputError(
+                    f"{assignment} is none of {', '.join(choices)}{_suggest_nearest(value, choices)}"
+                )
+        elif not self.limits[0] <= value <= self.limits[1]:
+            raise InputError(f"{assignment} is outside {list(self.limits)} ({self.comment}).")
 
 
 # Settings that several notebooks take, named in the comment of a notebook's line ``settings: dict = {}``.
@@ -179,11 +185,11 @@ def check_parameters(notebook: str | Path, values: dict, where: str) -> None:
         If a name is not a parameter of the notebook, a value has another type than its default (an int may stand for
         a float), or is outside its limits.
     """
-    known = declared_parameters(notebook)
+    declared = declared_parameters(notebook)
     for name, value in values.items():
-        if name not in known:
-            raise InputError(unknown_parameter(name, known, f"{where}: {Path(notebook).name}"))
-        known[name].check(value, where)
+        if name not in declared:
+            raise InputError(unknown_parameter(name, declared, f"{where}: {Path(notebook).name}"))
+        declared[name].check(value, where)
 
 
 def for_papermill(notebook, values):
@@ -203,9 +209,10 @@ def unknown_parameter(name, known, where):
 
     `known` are the declared names; `where` (str) begins the message.
     """
-    hint = _nearest(name, known)
-    others = f"; it takes {', '.join(known)}." if hint == "." else hint
-    return f"{where} has no parameter {written(name)}{others}"
+    suggestion = _suggest_nearest(name, known)
+    if suggestion == ".":
+        suggestion = f"; it takes {', '.join(known)}."
+    return f"{where} has no parameter {written(name)}{suggestion}"
 
 
 def read_parameters(file: str | Path) -> dict:
@@ -296,7 +303,7 @@ def _load(content, where):
         raise InputError(f"{where} is not YAML that can be read: {reason}") from None
 
 
-def _choices(limits):
+def _list_choices(limits):
     """Return a list of choices; `limits` may be the dotted name of one, such as ``"cmlib.clean.METHODS"``."""
     if isinstance(limits, str):
         module, _, name = limits.rpartition(".")
@@ -304,7 +311,7 @@ def _choices(limits):
     return limits
 
 
-def _nearest(name, known):
+def _suggest_nearest(name, known):
     """Return the end of a message: ``; did you mean 'NAME'?`` with the nearest known name, or a full stop."""
     near = difflib.get_close_matches(str(name), known, n=1)
     return f"; did you mean {near[0]!r}?" if near else "."

@@ -167,12 +167,31 @@ class Results:
     ) -> HTML:
         """Save a DataFrame as CSV and Parquet, display its caption, and return its first rows as HTML.
 
-        `frame` is the DataFrame, `name` that of its files, `caption` sentences in Markdown. At most `rows` rows and
-        eight columns are returned; the files have all. `decimals` is the number of digits after the decimal point: an
-        int, or a dict with an int for some columns (two for the others). The index is a column of the CSV if it has a
-        name. `on_page` is False for a table that is only saved; `data` is the provenance of its counts, as for
-        :meth:`figure`.
-        ValueError if another table has the name.
+        Parameters
+        ----------
+        frame : DataFrame
+            The index is a column of the CSV if it has a name.
+        name : str
+            Name of its files.
+        caption : str
+            Sentences in Markdown.
+        rows : int, default 40
+            Maximum number of rows that are returned. At most eight columns are returned; the files have all.
+        decimals : int or dict of str to int, default 2
+            Number of digits after the decimal point, for all columns or by column (2 for other columns).
+        on_page : bool, default True
+            False for a table that is only saved.
+        data : Provenance or iterable of them, optional
+            Provenance of its counts, as for :meth:`figure`.
+
+        Returns
+        -------
+        IPython.display.HTML
+
+        Raises
+        ------
+        ValueError
+            If another table has the name.
         """
         caption = self._with_provenance(caption, data)
         frame.to_csv(self._draft / f"{name}.csv", index=_has_named_index(frame))
@@ -181,15 +200,9 @@ class Results:
         entry["data"] = self._keep_provenance(data)
         self._add("tables", name, entry)
         display(_paragraph(caption))
-        shown = frame.reset_index(allow_duplicates=True) if _has_named_index(frame) else frame
-        table = shown.iloc[:rows, :_COLUMNS]
-        cut = [
-            f"the first {there} of {len(all_of)} {what}"
-            for there, all_of, what in zip(table.shape, shown.axes, ("rows", "columns"), strict=True)
-            if there < len(all_of)
-        ]
-        note = f"<p><small>{' and '.join(cut).capitalize()}; all are in <code>{name}.csv</code>.</small></p>"
-        return HTML(_html(table, decimals) + note * bool(cut))
+        whole = frame.reset_index(allow_duplicates=True) if _has_named_index(frame) else frame
+        table = whole.iloc[:rows, :_COLUMNS]
+        return HTML(_html(table, decimals) + _note_cut(table, whole, name))
 
     def number(
         self,
@@ -238,10 +251,18 @@ class Results:
         self._add("numbers", name, entry)
 
     def finding(self, text: str, *, program: str = "") -> HTML:
-        """Keep a finding in the manifest, and return it to be displayed (IPython's HTML).
+        """Keep a finding in the manifest, and return it to be displayed.
 
-        `text` has sentences in Markdown; `program` is the name of the program that they describe, "" if there is not
-        exactly one.
+        Parameters
+        ----------
+        text : str
+            Sentences in Markdown.
+        program : str, default ""
+            Name of the program that they describe; "" unless there is exactly one.
+
+        Returns
+        -------
+        IPython.display.HTML
         """
         text = self._with_provenance(text)
         self._record["findings"].append({"program": program, "text": text})
@@ -249,11 +270,23 @@ class Results:
         return HTML(f"<p>{about}{to_html(text)}</p>")
 
     def note_stop(self, reason: str) -> None:
-        """Keep the reason (str, Markdown) why the notebook stopped early, which the overview shows."""
+        """Keep the reason why the notebook stopped early, which the overview shows.
+
+        Parameters
+        ----------
+        reason : str
+            A sentence in Markdown.
+        """
         self._record["stopped"] = reason
 
     def summaries(self, summaries: dict[str, dict]) -> None:
-        """Keep the summaries of programs (dict by name) for the overview, which shows one row per program."""
+        """Keep the summaries of programs for the overview, which shows one row per program.
+
+        Parameters
+        ----------
+        summaries : dict of str to dict
+            By name of the program.
+        """
         text = json.dumps(summaries, indent=1, ensure_ascii=False)
         (self._draft / SUMMARIES).write_text(text + "\n", encoding="utf-8")
 
@@ -356,6 +389,18 @@ def _describe_provenance(provenance):
     return ", ".join([str(provenance), *programs])
 
 
+def _note_cut(table, whole, name):
+    """Return a note (HTML) on the rows and columns of a frame that its displayed table lacks; "" if it has all."""
+    cut = []
+    if len(table) < len(whole):
+        cut.append(f"the first {len(table)} of {len(whole)} rows")
+    if table.shape[1] < whole.shape[1]:
+        cut.append(f"the first {table.shape[1]} of {whole.shape[1]} columns")
+    if not cut:
+        return ""
+    return f"<p><small>{' and '.join(cut).capitalize()}; all are in <code>{name}.csv</code>.</small></p>"
+
+
 def _has_named_index(frame):
     """Return True if a DataFrame's index has a name, or several levels."""
     return frame.index.name is not None or frame.index.nlevels > 1
@@ -366,17 +411,23 @@ def _html(frame, decimals, *, whole_as_counts=False):
 
     With `whole_as_counts`, values that are whole numbers are written without decimals.
     """
-    by_column = decimals if isinstance(decimals, dict) else {}
-    usual = _formatter(_DECIMALS if isinstance(decimals, dict) else decimals)
+    decimals_by_column = decimals if isinstance(decimals, dict) else {}
+    write_number = _formatter(_DECIMALS if isinstance(decimals, dict) else decimals)
 
     def write(value):
-        return f"{float(value):,.0f}" if whole_as_counts and float(value).is_integer() else usual(value)
+        if whole_as_counts and float(value).is_integer():
+            return f"{float(value):,.0f}"
+        return write_number(value)
 
-    look = {"na_rep": "–", "border": 0, "float_format": write}
-    look["formatters"] = {name: _formatter(digits) for name, digits in by_column.items()}
-    table = frame.rename_axis(columns=None).to_html(index=False, **look)
-    sides = itertools.cycle([kind.kind not in "iufc" for kind in frame.dtypes])
-    return re.sub("<(t[hd])>", lambda cell: f"<{cell[1]} {_LEFT}>" if next(sides) else cell[0], table)
+    table = frame.rename_axis(columns=None).to_html(
+        index=False,
+        na_rep="–",
+        border=0,
+        float_format=write,
+        formatters={name: _formatter(digits) for name, digits in decimals_by_column.items()},
+    )
+    is_left = itertools.cycle([dtype.kind not in "iufc" for dtype in frame.dtypes])  # cells come row by row
+    return re.sub("<(t[hd])>", lambda cell: f"<{cell[1]} {_LEFT}>" if next(is_left) else cell[0], table)
 
 
 def _formatter(decimals):

@@ -104,12 +104,32 @@ def run_profile(
         other notebooks and of earlier runs stay.
     """
     parameters = dict(parameters or {})
-    asked = "jobs" in parameters
-    SHARED["jobs"].check(asked_jobs := parameters.pop("jobs", -1), "-p")
-    processes = asked_jobs if asked_jobs > 0 else joblib.cpu_count()
+    jobs_are_set = "jobs" in parameters
+    n_jobs = parameters.pop("jobs", -1)
+    SHARED["jobs"].check(n_jobs, "-p")
+    processes = n_jobs if n_jobs > 0 else joblib.cpu_count()
     jobs, secret = _without_passwords(plan(profile, notebooks, parameters))
     results = Path(results or parameters.get("results_folder") or places.results_dir()).absolute()
     folder = results / place_of(profile, parameters)
+    _make_folder(folder, results, profile)
+    n_at_once = min(_SIDE_BY_SIDE, processes, len(jobs))
+    jobs = [_with_share(job, max(1, processes // n_at_once), always=jobs_are_set) for job in jobs]
+    one_thread = ONE_THREAD if n_at_once > 1 else {}
+    with results_lock(folder), places.export_environment(results, **secret, **one_thread):
+        _refresh_stores(jobs)
+        if place_of(profile, parameters).startswith(f"{BY_PROGRAM}/"):
+            first_page = _write_first_page(jobs, folder, parameters)
+            if first_page and on_first_page:
+                on_first_page(first_page)
+        kernels.prepare()
+        return _run(jobs, folder, n_at_once, may_lack=not notebooks)
+
+
+def _make_folder(folder, results, profile):
+    """Make the folder of a profile's results, and check that it can be written.
+
+    InputError if it is the folder of parameters or of the cache, CmlibError if it can't be written.
+    """
     if folder.resolve() == (places.params_dir() / profile).resolve():
         raise InputError(
             f"results would be written to {folder}, which contains parameters; give another folder with "
@@ -127,21 +147,17 @@ def run_profile(
             f"results can't be written to {folder}: {error.strerror}. Give another folder with "
             "-p results_folder=…, or in the environment variable CMLIB_RESULTS."
         ) from error
-    n = min(_SIDE_BY_SIDE, processes, len(jobs))
-    jobs = [_with_share(job, max(1, processes // n), always=asked) for job in jobs]
-    one_thread = ONE_THREAD if n > 1 else {}
-    with results_lock(folder), places.export_environment(results, **secret, **one_thread):
-        for url in {job.parameters.get("database", "") for job in jobs if "database" in job.declared}:
-            # Once for all notebooks. That nothing is recorded, they tell.
-            with contextlib.suppress(NothingRecordedError):
-                for reason in store.refused(store.refresh(url=url))["reason"]:
-                    say(f"left out: {one_line(reason)}", err=True)
-        if place_of(profile, parameters).startswith(f"{BY_PROGRAM}/"):
-            first_page = _write_first_page(jobs, folder, parameters)
-            if first_page and on_first_page:
-                on_first_page(first_page)
-        kernels.prepare()
-        return _run(jobs, folder, n, may_lack=not notebooks)
+
+
+def _refresh_stores(jobs):
+    """Bring the stores of all notebooks up to date once, and print which recordings were left out.
+
+    A store without recordings is no error here: the notebooks that need recordings raise it.
+    """
+    for url in {job.parameters.get("database", "") for job in jobs if "database" in job.declared}:
+        with contextlib.suppress(NothingRecordedError):
+            for reason in store.refused(store.refresh(url=url))["reason"]:
+                say(f"left out: {one_line(reason)}", err=True)
 
 
 def _write_first_page(jobs, folder, parameters):
@@ -196,8 +212,9 @@ def _run(jobs, folder, n, *, may_lack):
     A notebook for which nothing is recorded is left out if `may_lack`, else NothingRecordedError; also if all are
     left out. NotebookError if any failed.
     """
-    noted_before = {entry["notebook"] for entry in read_manifests(folder).left_out}
-    to_come, finished, left_out, failed = {job.name: job.title for job in jobs}, [], {}, {}
+    left_out_before = {entry["notebook"] for entry in read_manifests(folder).left_out}
+    to_come = {job.name: job.title for job in jobs}
+    finished, left_out, failed = [], {}, {}
     pages = to_come.keys() | notebooks_with_pages(folder)
     ended = contextlib.closing(_executed(jobs, folder, n, pages))
     bar = progress_bar(total=len(jobs), desc=one_line(folder.name), unit="notebook")
@@ -226,7 +243,7 @@ def _run(jobs, folder, n, *, may_lack):
             build_index(folder)
         raise
     if len(left_out) == len(jobs):
-        for name in left_out.keys() - noted_before:
+        for name in left_out.keys() - left_out_before:
             remove_note(folder, name)
         raise NothingRecordedError(next(iter(left_out.values())))
     if finished:
