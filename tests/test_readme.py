@@ -58,7 +58,10 @@ def typed(line, **names):
 
 
 def test_readme_is_short():
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 800
+    """Its list of studies is not counted, so that a study can be added."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    before, _, after = text.partition("Studies ask further questions")
+    assert len(before.split()) + len(after.partition("\n## ")[2].split()) <= 700
 
 
 def test_every_line_for_one_s_own_program_is_typed_in_some_test():

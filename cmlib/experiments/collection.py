@@ -11,6 +11,7 @@ import pandas as pd
 
 from cmlib import places
 from cmlib.experiments.event_tables import known_sums
+from cmlib.io.absent import note_absent
 from cmlib.io.provenance import OTHERS_HARDWARE, Provenance
 from cmlib.io.recording import INSTRUCTIONS, Recording
 
@@ -272,6 +273,7 @@ def compare_with_counts_by_hand() -> pd.DataFrame | None:
     folder = places.external_data_dir()
     files = sorted((folder / "totals/deterministic").glob("expected.csv*")) if folder else []
     if not files:
+        note_absent(COUNTED_BY_HAND.public_set)
         return None
     rows = pd.read_csv(files[0]).query("expected > 0")
     runs = rows["all_values"].str.split(";", expand=True).astype(float)

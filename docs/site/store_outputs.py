@@ -2,6 +2,7 @@
 
 import base64
 import io
+import json
 import re
 import sys
 from pathlib import Path
@@ -69,14 +70,24 @@ def _palette(encoded):
     return base64.b64encode(small.getvalue()).decode()
 
 
+def _read_absent_sets(executed):
+    """Return the names of public sets that an executed notebook did not find (list of str)."""
+    manifest = executed.with_name("manifest.json")
+    return json.loads(manifest.read_text(encoding="utf-8"))["absent_sets"]
+
+
 def main(results):
     left = 0
     for notebook in places.notebook_files().values():
         executed = Path(results) / notebook.stem / notebook.name
-        if executed.is_file():
-            store(notebook, executed)
-        else:
+        if not executed.is_file():
             left += 1
+        elif absent := _read_absent_sets(executed):
+            print(
+                f"{notebook.stem} ran without {', '.join(absent)}, so that its stored outputs stay as they are"
+            )
+        else:
+            store(notebook, executed)
     print(f"{left} notebooks are not in {results}, so that their stored outputs stay as they are")
 
 
