@@ -8,6 +8,7 @@ import codecs
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -370,7 +371,7 @@ def _make_recording(piece: _Piece, derived: Derived, options: ReadOptions, mode:
 
 def _describe_storage(piece: _Piece, options: ReadOptions) -> dict:
     """Return the entries of metadata that say how to read the recording again from its file."""
-    entries = {"format": piece.format}
+    entries: dict[str, Any] = {"format": piece.format}
     selection = piece.selection.as_metadata()
     if piece.others:
         entries["parts"] = [

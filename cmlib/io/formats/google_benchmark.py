@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 from cmlib.io.formats.readings import FormatError, Program, Readings, ReadOptions, Run, make_counts
 from cmlib.io.formats.vocabulary import is_event
@@ -98,7 +99,7 @@ def _get_event(key: str) -> str:
     return key.rpartition("::")[2]
 
 
-def _check_number(value: object, name: str) -> float:
+def _check_number(value: Any, name: str) -> float:
     if type(value) not in (int, float) or not 0 <= value <= _MOST:
         raise FormatError(f"{str(value)[:60]!r} of {name} is no number from 0 to 10^18.")
     return float(value)

@@ -133,9 +133,14 @@ class _TableReader(ABC):
                 tables.setdefault(region, []).append(table)
             elif cells[0] == "Metric":
                 kind = "metrics" if table is not None and cells[1:] == table.places else "statistics"
-            elif kind == "counts" and len(cells) > 2 and _COUNTER.fullmatch(cells[1]):
+            elif table is not None and kind == "counts" and len(cells) > 2 and _COUNTER.fullmatch(cells[1]):
                 table.add_counts(cells, number)
-            elif kind == "metrics" and len(cells) > 1 and cells[0] not in ("TABLE", "STRUCT"):
+            elif (
+                table is not None
+                and kind == "metrics"
+                and len(cells) > 1
+                and cells[0] not in ("TABLE", "STRUCT")
+            ):
                 table.add_metrics(cells, number)
             elif cells[0] in _RUNTIME:
                 seconds = _find_longest(cells[1:])

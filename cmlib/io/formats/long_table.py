@@ -117,9 +117,10 @@ def _read_columns(columns: dict[str, tuple[str, ...]], rows: Rows) -> tuple[pd.D
             continue
         used.add(name)
     if "running" in data:
-        data["running"] = np.where(np.isnan(values), 0.0, data["running"])
-        if np.nanmax(data["running"], initial=0.0) > 1:
+        shares = np.where(np.isnan(values), 0.0, np.asarray(data["running"]))
+        if np.nanmax(shares, initial=0.0) > 1:
             raise FormatError("a running share is above 100 %; running goes from 0 to 1, pct_running to 100.")
+        data["running"] = shares
     return pd.DataFrame(data), used
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 from cmlib.io.formats.readings import FormatError, Program, Readings, ReadOptions, Run, make_counts
 
@@ -119,7 +120,7 @@ class PapiJson:
         return Readings(tuple(programs), str(document.get("cpu_info", "")), notes=notes)
 
     @staticmethod
-    def _parse_total(value: object, event: str) -> float:
+    def _parse_total(value: Any, event: str) -> float:
         """Parse a count, or the total over a region's calls."""
         total = value["total"] if isinstance(value, dict) else value
         number = float(total)

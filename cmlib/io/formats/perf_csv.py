@@ -148,15 +148,15 @@ def _match_dialect(separator: str, lines: list[str]) -> _Dialect | None:
 
 def _describe_beginning(separator: str, line: str) -> tuple[bool, str]:
     """Return whether a line begins with a time, and the kind of place that follows."""
-    time = re.match(rf" *+(?:[0-9]{{1,12}}[.,][0-9]{{9}}(?P<time>{re.escape(separator)}))?", line)
-    rest = line[time.end() :]
+    time = re.match(rf" *+[0-9]{{1,12}}[.,][0-9]{{9}}{re.escape(separator)}", line)
+    rest = line[time.end() :] if time else line.lstrip(" ")
     if rest.startswith("CPU"):
         place = "cpu"
     elif re.match(r"[SN][0-9]", rest):
         place = "aggregate"
     else:
         place = "thread" if re.match(r"[^0-9<]", rest) else ""
-    return bool(time["time"]), place
+    return time is not None, place
 
 
 def _make_patterns(dialect: _Dialect) -> list[str]:

@@ -256,7 +256,7 @@ def _to_numbers(column: pa.Array) -> pa.Array:
 def _make_metrics(counts: Columns, on_own_lines: list[dict[str, object]]) -> Columns:
     """Join the metrics beside counts and those on lines of their own, in the file's order, with a column ``line``."""
     names = counts["metric_name"]
-    has_text = np.array([bool(name) for name in names.categories], bool)
+    has_text = np.array([name != "" for name in names.categories], dtype=bool)
     is_metric = has_text[names.codes] & ~np.isnan(counts["metric"])
     columns = {name: name for name in ("line", "time_s", "place", "event", "running", "cgroup")}
     columns |= {"value": "metric", "name": "metric_name"}

@@ -8,6 +8,7 @@ tables are dicts of arrays: most files are small, and to make a DataFrame of eac
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,8 +36,8 @@ _WORK = re.compile(
 _PMU = re.compile(r"(?P<pmu>[^/:]{1,80})/(?P<event>[^/]{1,400})/[A-Za-z]{0,16}")
 
 
-# Columns of equal length by their name; texts are categorical.
-Columns = dict[str, np.ndarray | pd.Categorical]
+# Columns of equal length by their name: ndarray, or pd.Categorical for texts.
+Columns = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -190,15 +191,17 @@ def _list_events(n_parts: int, counts: Columns, metrics: Columns) -> list[tuple[
         starts = np.searchsorted(table["part"], np.arange(n_parts + 1))
         columns.append((codes, table["time_s"], starts))
     for number in range(n_parts):
-        is_timed, lists = False, []
+        is_timed = False
+        lists = []
         for codes, times, starts in columns:
             rows = slice(starts[number], starts[number + 1])
             part_is_timed = bool(np.isfinite(times[rows]).any())
             lists.append((np.unique(codes[rows]) if part_is_timed else codes[rows]).tobytes())
             is_timed = is_timed or part_is_timed
-        if lists[0]:  # metrics beside counts do not tell lists of events apart
-            lists[1] = b""
-        listed.append((is_timed, *lists))
+        events, metric_names = lists
+        if events:  # metrics beside counts do not tell lists of events apart
+            metric_names = b""
+        listed.append((is_timed, events, metric_names))
     return listed
 
 
@@ -242,16 +245,15 @@ def _select_parts(
     table: Columns, names: Sequence[str], numbers: list[int], n_parts: int
 ) -> dict[str, object]:
     """Return some columns of the rows of some parts, with ``run`` numbered from 1 in the order of the parts."""
-    run = 1
+    columns = {name: table[name] for name in names if name in table}
+    columns["run"] = 1
     if n_parts > 1:
         run_of_part = np.zeros(n_parts, np.int64)
         run_of_part[numbers] = np.arange(1, len(numbers) + 1)
-        run = run_of_part[table["part"]]
-    columns = {name: table[name] for name in names if name in table}
+        columns["run"] = run_of_part[table["part"]]
     if len(numbers) < n_parts:
-        columns, run = select_rows(columns, run > 0), run[run > 0]
+        columns = select_rows(columns, columns["run"] > 0)
     for name, values in columns.items():
         if isinstance(values, pd.Categorical):
             columns[name] = remove_unused(values)
-    columns["run"] = run
     return columns

@@ -68,7 +68,7 @@ class _Row(NamedTuple):
     time_s: float
     place: str
     is_absent: bool
-    count: str
+    written: str
     unit: str
     event: str
     cgroup: str
@@ -294,9 +294,10 @@ class _Reader:
         """Return an empty table."""
         table = _Table(block.command, block.repeats, started, first_line, block.end, block.is_timed)
         if block.is_timed:
-            columns = _INTERVAL_HEADING.match(self._lines[block.heading])["columns"]
-            if not columns.rstrip().endswith(" events"):
-                table.names = [columns[_PLACE_HEADINGS.match(columns).end() :]]
+            heading = _INTERVAL_HEADING.match(self._lines[block.heading])
+            columns = heading["columns"] if heading else ""
+            if columns and not columns.rstrip().endswith(" events"):
+                table.names = [_PLACE_HEADINGS.sub("", columns, count=1)]
         return table
 
     def _begins_anew(self, table: _Table, number: int, rest: str) -> bool:
@@ -304,7 +305,7 @@ class _Reader:
         if not _TIME.match(rest) or not (table.rows or table.metrics):
             return False
         times = [row.time_s for row in (table.rows[:1] + table.rows[-1:])]
-        times = times or [float(metric["time_s"]) for metric in (table.metrics[0], table.metrics[-1])]
+        times = times or [float(str(metric["time_s"])) for metric in (table.metrics[0], table.metrics[-1])]
         time = float(rest.split()[0])
         if time >= times[-1]:
             return False
@@ -392,19 +393,20 @@ class _Reader:
 
     def _read_values(self, table: _Table, number: int, time_s: float, rest: str) -> bool:
         """Read a line of metrics below their names; return False if it is none."""
-        values = _parse_values(rest)
-        if not values:
+        place_and_values = _parse_values(rest)
+        if place_and_values is None:
             return False
-        place, cells = values
-        if len(table.names) == 1:
-            table.names = _split_names(table.names[0], len(cells))
-        if len(table.names) != len(cells):
+        place, values = place_and_values
+        names = table.names or []
+        if len(names) == 1:
+            names = _split_names(names[0], len(values))
+            table.names = names
+        if len(names) != len(values):
             raise FormatError(
-                f"line {number + 1} has {len(cells)} metrics, and its heading {len(table.names)}: "
+                f"line {number + 1} has {len(values)} metrics, and its heading {len(names)}: "
                 f"{quote_line(self._lines[number])}."
             )
-        for name, cell in zip(table.names, cells, strict=True):
-            value = _VALUE.fullmatch(cell)
+        for name, value in zip(names, values, strict=True):
             is_named = name.startswith("%") or not value["percent"]
             table.metrics.append(
                 {
@@ -503,14 +505,15 @@ def _split_words(behind: str) -> tuple[str, str, str] | None:
     return unit, words[0], cgroup
 
 
-def _parse_values(line: str) -> tuple[str, list[str]] | None:
+def _parse_values(line: str) -> tuple[str, list[re.Match]] | None:
     """Return the place and the values of a line of metrics alone; None for another line."""
     rest = line.strip()
     place = _PLACE.match(rest)
     cells = (rest[place.end() :] if place else rest).split()
-    if not cells or not all(_VALUE.fullmatch(cell) for cell in cells):
+    values = [value for cell in cells if (value := _VALUE.fullmatch(cell))]
+    if not cells or len(values) < len(cells):
         return None
-    return (place["place"] if place else ""), cells
+    return (place["place"] if place else ""), values
 
 
 def _split_names(heading: str, n_names: int) -> list[str]:
@@ -522,19 +525,18 @@ def _split_names(heading: str, n_names: int) -> list[str]:
     return names
 
 
+def _is_summary(table: _Table, before: _Table) -> bool:
+    """Return whether a table has the totals of the intervals in the table before."""
+    is_of_same_run = before.is_timed and not table.is_timed and not table.started
+    return is_of_same_run and {row.event for row in table.rows} == {row.event for row in before.rows}
+
+
 def _leave_out_summaries(tables: list[_Table]) -> tuple[list[_Table], list[str]]:
     """Leave out tables of totals that perf printed below the intervals of the same events (``--summary``)."""
     kept, n_left_out = [], 0
     for table in tables:
         before = kept[-1] if kept else None
-        is_summary = (
-            before is not None
-            and before.is_timed
-            and not table.is_timed
-            and not table.started
-            and {row.event for row in table.rows} == {row.event for row in before.rows}
-        )
-        if is_summary:
+        if before is not None and _is_summary(table, before):
             before.command = before.command or table.command
             before.seconds = before.seconds or table.seconds
             n_left_out += 1
@@ -549,7 +551,7 @@ def _make_readings(lines: list[str], tables: list[_Table], notes: list[str]) -> 
     starts = [0, *itertools.accumulate(len(line) + 1 for line in lines)]
     parts, count_rows, metric_rows = [], [], []
     for table in tables:
-        locale = find_locale([(row.line, row.count, bool(row.unit)) for row in table.rows], table.decimals)
+        locale = find_locale([(row.line, row.written, bool(row.unit)) for row in table.rows], table.decimals)
         cgroups = list(dict.fromkeys([row.cgroup for row in table.rows])) or [""]
         seconds = {kind: locale.read_decimal(written) for kind, written in table.seconds.items()}
         run = Run(
@@ -594,8 +596,8 @@ def _convert_row(row: _Row, share: str, locale: Locale, part: int) -> dict[str, 
     """
     unit, value = row.unit, nan
     event = row.event.removesuffix("-msecs")
-    if not row.count.startswith("<"):
-        value, has_decimals = locale.read_count(row.count, row.line)
+    if not row.written.startswith("<"):
+        value, has_decimals = locale.read_count(row.written, row.line)
         if _CLOCK.fullmatch(row.event) and not unit:
             # Up to perf 3.14 in ms with decimals, in some versions of perf 6 in ns; both without saying so.
             value, unit = (value if has_decimals else value / 1e6), "msec"
@@ -604,10 +606,10 @@ def _convert_row(row: _Row, share: str, locale: Locale, part: int) -> dict[str, 
         "place": row.place,
         "event": event,
         "value": value,
-        "supported": row.count != NOT_SUPPORTED and not row.is_absent,
+        "supported": row.written != NOT_SUPPORTED and not row.is_absent,
         "running": locale.read_decimal(share) / 100 if share else 1.0,
         "unit": unit,
-        "on_counter_s": 0.0 if row.count == NOT_COUNTED and not share else nan,
+        "on_counter_s": 0.0 if row.written == NOT_COUNTED and not share else nan,
         "part": part,
     }
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import nan
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -164,7 +164,7 @@ class ReadOptions:
     interval_ms: float | None = None
 
 
-def make_counts(columns: Mapping[str, object]) -> pd.DataFrame:
+def make_counts(columns: Mapping[str, Any]) -> pd.DataFrame:
     """Make a frame of counts with the columns and types of `Program.counts`.
 
     Parameters
@@ -185,7 +185,7 @@ def make_counts(columns: Mapping[str, object]) -> pd.DataFrame:
     return _make_frame(columns, _COUNTS)
 
 
-def make_metrics(columns: Mapping[str, object]) -> pd.DataFrame:
+def make_metrics(columns: Mapping[str, Any]) -> pd.DataFrame:
     """Make a frame of metrics with the columns and types of `Program.metrics`.
 
     Parameters
@@ -206,7 +206,7 @@ def make_metrics(columns: Mapping[str, object]) -> pd.DataFrame:
     return _make_frame(columns, _METRICS)
 
 
-def _make_frame(columns: Mapping[str, object], types: Mapping[str, tuple[str, object]]) -> pd.DataFrame:
+def _make_frame(columns: Mapping[str, Any], types: Mapping[str, tuple[str, object]]) -> pd.DataFrame:
     """Make a frame with the columns of `types`; those without a default must be given."""
     unknown = columns.keys() - types.keys()
     if unknown:
@@ -218,7 +218,7 @@ def _make_frame(columns: Mapping[str, object], types: Mapping[str, tuple[str, ob
     return pd.DataFrame(arrays, index=range(n_rows), copy=False)
 
 
-def _make_array(values: object, dtype: str, n_rows: int) -> np.ndarray | pd.Categorical:
+def _make_array(values: Any, dtype: str, n_rows: int) -> np.ndarray | pd.Categorical:
     """Convert a column, or one value for all rows, to an array of a type.
 
     For small files, this takes a tenth of the time of DataFrame.astype.

@@ -6,7 +6,7 @@ A format is a class in a module of this package; it needs no entry anywhere else
 import inspect
 import pkgutil
 from importlib import import_module
-from typing import Protocol
+from typing import Any, Protocol
 
 from cmlib.io import formats as package
 from cmlib.io.formats import unsupported
@@ -51,7 +51,8 @@ def _find_formats() -> dict[str, type[Format]]:
         module_name = f"{package.__name__}.{module_info.name}"
         if module_name == __name__:
             continue
-        for _, candidate in inspect.getmembers(import_module(module_name), inspect.isclass):
+        candidates: list[tuple[str, Any]] = inspect.getmembers(import_module(module_name), inspect.isclass)
+        for _, candidate in candidates:
             is_format = all(
                 hasattr(candidate, name) for name in ("name", "recorded_by", "sample", "sniff", "read")
             )

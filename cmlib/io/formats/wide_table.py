@@ -112,6 +112,7 @@ class _Table:
         self.count_columns = [k for k, name in enumerate(names) if name in options.columns or is_event(name)]
         others = [k for k in range(len(names)) if k not in set(self.count_columns)]
         self.time_column = next((k for k in others if delimited.is_time(names[k])), None)
+        self.time_name = "" if self.time_column is None else names[self.time_column]
         self.duration_column = next((k for k in others if delimited.is_duration(names[k])), None)
         self.run_column = next((k for k in others if _TIMED_RUN_NAME.fullmatch(names[k])), None)
         self.metric_columns = [k for k in others if _METRIC_NAME.fullmatch(names[k])]
@@ -212,30 +213,24 @@ class _Table:
         return tuple(programs)
 
     def _split_into_blocks(self, rows: np.ndarray) -> list[_Block]:
-        if self.times is None and self.options.interval_ms is None:
-            whole_runs = (
-                np.full(len(rows), nan),
-                np.arange(1, len(rows) + 1),
-                self.counts[rows],
-                self.metrics[rows],
-            )
-            return [_Block(*whole_runs)]
+        """Split the rows of a program into blocks: runs by interval, or all its whole runs."""
+        numbers = np.arange(1, len(rows) + 1)
         if self.times is None:
-            ends = np.arange(1, len(rows) + 1) * self.options.interval_ms / 1000
-            return [self._make_block(1, rows, ends)]
+            if self.options.interval_ms is None:
+                return [_Block(np.full(len(rows), nan), numbers, self.counts[rows], self.metrics[rows])]
+            return [self._make_block(1, rows, numbers * self.options.interval_ms / 1000)]
         blocks, seen = [], set()
-        for run_rows in self._split_at_pauses(rows):
+        for run_rows in self._split_at_pauses(rows, self.times[rows]):
             content = (self.times[run_rows].tobytes(), self.counts[run_rows].tobytes())
             if content in seen:
                 self._n_copies += 1
                 continue
             seen.add(content)
-            blocks.append(self._make_block(len(blocks) + 1, run_rows, self._find_ends(run_rows)))
+            blocks.append(self._make_block(len(blocks) + 1, run_rows, self._find_ends(self.times[run_rows])))
         return blocks
 
-    def _split_at_pauses(self, rows: np.ndarray) -> list[np.ndarray]:
+    def _split_at_pauses(self, rows: np.ndarray, times: np.ndarray) -> list[np.ndarray]:
         """Split the rows of a program into runs: where time falls, stands still or pauses for long."""
-        times = self.times[rows]
         steps = np.diff(times)
         changes_run = np.zeros(len(steps), dtype=bool)
         if self.run_column is not None:
@@ -245,25 +240,23 @@ class _Table:
         n_backward = int(is_backward.sum())
         if n_backward > max(1, MOST_BACKWARD_STEPS * len(steps)):
             k = int(np.flatnonzero(is_backward)[0]) + 1
-            name = self.heading.names[self.time_column]
             raise FormatError(
-                f"line {self.rows.lines[rows[k]]}: column {name!r} does not grow from row to row, here and in "
-                f"{n_backward - 1:,} other rows, so it can't be the end of an interval. If it says how long a run "
+                f"line {self.rows.lines[rows[k]]}: column {self.time_name!r} does not grow from row to row, here and "
+                f"in {n_backward - 1:,} other rows, so it can't be the end of an interval. If it says how long a run "
                 "took, name it elapsed_s; if several rows belong to one interval, such as one per CPU, add them up."
             )
         begins = (steps <= 0) | (steps > LONGEST_PAUSE * delimited.find_step(times)) | changes_run
         return np.split(rows, np.flatnonzero(begins) + 1)
 
-    def _find_ends(self, rows: np.ndarray) -> np.ndarray:
+    def _find_ends(self, times: np.ndarray) -> np.ndarray:
         """Return the ends of a run's intervals since the beginning of its first one [s]."""
-        times = self.times[rows]
-        if len(rows) == 1 and self.begin_ns is None:
+        if len(times) == 1 and self.begin_ns is None:
             return times
         step = delimited.find_step(times)
         begin = times[0] - step
         # Times count from the start of the run if the first one is about as long as an interval.
         ends = times if -step < begin <= 0.5 * step else times - begin
-        has_unit = delimited.find_seconds_per_unit(self.heading.names[self.time_column]) > 0
+        has_unit = delimited.find_seconds_per_unit(self.time_name) > 0
         if self.options.interval_ms is None or has_unit or self.begin_ns is not None:
             return ends
         ratio = self.options.interval_ms / 1000 / step

@@ -96,8 +96,9 @@ def select(readings: Readings, selection: Selection) -> Program:
         counts = _select_kind(counts, selection.kind)
         metrics = _select_metrics_of_kind(metrics, selection.kind)
     if selection.start_s is not None:
-        counts = _select_times(counts, selection.start_s, selection.end_s)
-        metrics = _select_times(metrics, selection.start_s, selection.end_s)
+        end_s = np.inf if selection.end_s is None else selection.end_s
+        counts = _select_times(counts, selection.start_s, end_s)
+        metrics = _select_times(metrics, selection.start_s, end_s)
     return replace(program, counts=counts, metrics=metrics)
 
 

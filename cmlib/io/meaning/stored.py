@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -232,7 +232,10 @@ def _read_text(text: str, meta: Mapping, part: Mapping) -> Readings:
 
 
 def _read(
-    text: str, format_name: str | None, columns: tuple[tuple[str, str], ...], interval_ms: float | None
+    text: str,
+    format_name: str | None,
+    columns: tuple[tuple[str, Literal["count", "level"]], ...],
+    interval_ms: float | None,
 ) -> Readings:
     """Read a text in a format."""
     _, readings = read_counts(text, format_name, ReadOptions(columns=dict(columns), interval_ms=interval_ms))
