@@ -20,7 +20,7 @@
 # The paper's formula and the paper's text describe two different measures. This notebook computes both, and a third one, Friedman's H. It first checks on data with known interactions which of them finds the interacting pair. Then it ranks the pairs of the recorded programs, and repeats the ranking to see whether it is stable.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, default parameters). No interacting pair is certain: in **0** of 4 programs, the program's first pair by Friedman's H stays first in all of five models with other seeds. In **2** programs the interaction of the first pair is larger than any that is found in data without interactions. **0** programs pass both tests. On synthetic data with two planted pairs, H ranks them first in **10** of 10 data sets, the measure of the paper's text in **3**, and the paper's Eq. 12 as printed in **0**. Pairs are ranked by the numerator of H (see *The algorithm*).
+# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, default parameters). No interacting pair is certain. Two tests were made for the strongest pair of each program, measured by Friedman's H. In the first, the model is fitted again with five other seeds: in **0** of 4 programs the pair stays the strongest in all five models. In the second, models are fitted to data without any interaction, and what H finds there is noise: in **2** programs the pair is stronger than this noise. **0** programs pass both tests. On synthetic data with two planted pairs, H ranks these two first in **10** of 10 data sets, the measure of the paper's text in **3**, and the paper's Eq. 12 as printed in **0**.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas
@@ -66,7 +66,7 @@ MEASURES = {"h_statistic": "H", "residual_variance": "residual variance",
 # %% [markdown]
 # ## Data
 #
-# The model is that of notebook 03. If one run counted all events, a row is an interval of its time. If several runs were merged, as in this project's recordings, a row is a step of progress: the program's instructions are cut into equal parts. Columns are events, in counts per cycle. Events that occur at a nearly constant rate per instruction, such as retired branches, are left out: per cycle, they are IPC under another name. The least important events are dropped until the model predicts unseen parts of the program best. The pairs of its `n_events` most important events are ranked below.
+# The model is that of notebook 03. If one run counted all events, a row is an interval of its time. If several runs were merged, as in this project's recordings, a row is a step of progress: the program's instructions are cut into equal parts. Columns are events, in counts per cycle. Events that occur at a nearly constant rate per instruction are left out. Retired branches, for example, are about a fifth of the instructions everywhere, so branches per cycle are about a fifth of IPC and would predict it trivially. The least important events are dropped step by step, and the model that predicts unseen parts of the program best is kept. The pairs of its ten most important events (parameter `n_events`) are ranked below.
 
 # %%
 table = experiments.event_table(url)
@@ -128,7 +128,7 @@ class Curve:
 #
 # $$v^{\mathrm{residual}}_{ab} = \sum_{i=1}^{n} (p_i - \hat f(x_{ia}, x_{ib}, \bar x))^2$$
 #
-# **Friedman's H** (Friedman and Popescu 2008). The partial dependence $F_{ab}$ has a value for each row $i$: give both events in all rows the values that they have in row $i$, and average the predictions. Then subtract the mean over all $i$. For $F_a$, only event $a$ gets its value of row $i$; for $F_b$, only event $b$.
+# **Friedman's H** (Friedman and Popescu 2008). The partial dependence $F_{ab}$ is computed for the values of $a$ and $b$ in one row $i$ at a time. These two values are put into a copy of all rows, the model predicts IPC for this copy, and the predictions are averaged. For $F_a$, only the value of $a$ is put in, and for $F_b$ only that of $b$. The mean over all $i$ is subtracted from each of the three.
 #
 # $$v^{H}_{ab} = \sum_{i=1}^{n} (F_{ab}(x_{ia}, x_{ib}) - F_a(x_{ia}) - F_b(x_{ib}))^2$$
 #
@@ -223,13 +223,15 @@ found = (places == len(product_pair_data().pairs)).sum()
 recovery = pd.DataFrame({"data sets": n_planted, "planted pairs first": found,
                          "mean place": places.mean(),
                          "worst place": places.max()}).rename_axis("measure")
-results.table(recovery, "planted", "**Table.** Synthetic data: in how many data sets the planted "
-              "pairs are first, and the place of the planted pair that is ranked lower, mean and "
-              "worst of the data sets; 2 is best. *Random order* is the baseline.",
+results.table(recovery, "planted", "**Table.** Synthetic data. *Planted pairs first*: number of "
+              "data sets in which the two planted pairs have the places 1 and 2. The last two "
+              "columns are about the planted pair that is ranked lower: its place, which is 2 at "
+              "best, in the mean of the data sets and in the worst one. *Random order* is the "
+              "baseline.",
               decimals=1)
 
 # %% [markdown]
-# The residual variance mistakes the curve of one strong event for an interaction, so that this event is in most of the pairs that it ranks first. Eq. 12 as printed ranks first the pair that explains IPC least. Only H is used for the tests below.
+# The residual variance mistakes the curve of one strong event for an interaction, so it ranks pairs with this event first. Eq. 12 as printed ranks first the pair that explains IPC least. Only H is used for the tests below.
 #
 # ## The pairs of the programs
 #
@@ -277,8 +279,8 @@ for name in programs:
 figure, _ = plot.dots_by_pair({name: first_pairs[name] for name in programs[:4]}, label="label",
                               value="importance", others=SEEDS, xlabel="importance [%]",
                               names=("model of notebook 03", "five other seeds"))
-results.figure(figure, "fig11-h", "**CounterMiner, Fig. 11 and 12, by Friedman's H.** The first "
-               "pairs of the first four programs and their importance (Eq. 13). There are five "
+results.figure(figure, "fig11-h", "**CounterMiner, Fig. 11 and 12, by Friedman's H.** The "
+               "strongest pairs of each program and their importance (Eq. 13). There are five "
                "rings per pair; some lie on top of others. A pair is stable if its rings lie at "
                "its filled dot. Rings near 0 mean that other models do not use the pair. The "
                "paper's figures show one model per program, ranked by the paper's measure. The "
@@ -294,7 +296,7 @@ results.table(listed, "events", "**Table.** The events of the pairs in the figur
               rows=60)
 
 # %% [markdown]
-# The next table adds a second test. An additive model, whose trees have one split each, is fitted to IPC. It cannot contain an interaction. Its predictions then take the place of IPC: five models that allow interactions, each with another seed, are fitted to these predictions. Whatever H finds in these five models is noise. The first pair of a program is *certain* if it is first in all five models of IPC, and if its intensity in the model of notebook 03 is larger than that of any pair in the five models of noise.
+# The next table adds a second test. First, data without interactions are made: an additive model, whose trees have one split each, is fitted to IPC, and its predictions replace the measured IPC. Then five models that allow interactions are fitted to these data, each with another seed. The data have no interaction, so whatever H finds in these five *noise models* is noise. The first pair of a program is *certain* if it passes both tests: it is first in all five reseeded models of IPC, and it is stronger (in the model of notebook 03) than every pair in the noise models.
 
 # %%
 rows = {}
@@ -352,9 +354,10 @@ flat = pd.concat({(name, MEASURES[measure]): pairs for name, by_measure in ranke
                   for measure, pairs in by_measure.items()}, names=["program", "measure"])
 flat = flat.reset_index(["program", "measure"]).reset_index(drop=True).drop(columns="pair")
 results.table(flat, "pairs", "**Table.** All pairs by each measure: intensity [IPC²] and "
-              "importance (Eq. 13) [%]. The column *h* is H after the division: 0 "
-              "if the joint effect is the sum of the single effects, 1 if there are no single "
-              "effects. The order is by intensity, so *h* need not fall.",
+              "importance (Eq. 13) [%]. The column *h* is Friedman and Popescu's own H, after the "
+              "division and the square root: 0 if the joint effect is the sum of the single "
+              "effects, 1 if there are no single effects. The order is by intensity, so *h* need "
+              "not fall.",
               rows=top, decimals=3)
 
 # %% [markdown]
@@ -386,11 +389,11 @@ def errors_on_unseen_blocks(name):
 judged = pd.DataFrame(parallel_map(errors_on_unseen_blocks, programs, workers), programs)
 results.table(judged.rename_axis("program"), "held-out", "**Table.** Error on unseen blocks [% of "
               "the mean]: models with interactions and without (*additive*), a line through the "
-              "best single event, and the mean. *Gain*: the error of the additive model minus that "
-              "of the model with interactions; *low* and *high*: the mean of the twelve blocks "
-              "minus and plus 1.8 standard errors, which would hold in 90 % of cases if the blocks "
-              "were independent. This range is not a confidence interval, because blocks of a fold "
-              "are predicted by the same model. Interactions help clearly only where *low* is "
+              "best single event, and the mean. *Gain*: the error of the additive model minus "
+              "that of the model with interactions, mean of the twelve blocks. *Low* and *high* "
+              "are this mean minus and plus 1.8 standard errors. This would be a 90 % interval if "
+              "the blocks were independent, which they are not: blocks of a fold are predicted by "
+              "the same model. Interactions help clearly only where *low* is "
               "above 0.")
 
 # %% [markdown]
@@ -398,7 +401,7 @@ results.table(judged.rename_axis("program"), "held-out", "**Table.** Error on un
 #
 # ## Do the measures agree, and how often is a branch involved?
 #
-# Of the paper's 160 strongest pairs (ten for each of 16 programs), 98 have one branch event and 36 have two. The paper prints the sum as 83.4 %; it is 83.75 %. A branch event is one whose description names branches or near returns, in its first words. The baseline is the share of branch pairs among all pairs, which a random choice would give.
+# Of the paper's 160 strongest pairs (ten for each of 16 programs), 98 have one branch event and 36 have two. Together these are 134 pairs or 83.75 %; the paper prints 83.4 %. A branch event is one whose description names branches or near returns, in its first words. The baseline is the share of branch pairs among all pairs, which a random choice would give.
 
 # %%
 branches = r"^[^(]*(?:branch|far transfer|near return)"
@@ -428,7 +431,7 @@ results.table(agreement, "agreement", "**Table.** *First*: importance of the fir
 # %% [markdown]
 # ## Result
 #
-# The paper's numbers are of 16 programs on another processor. Some rows therefore use only the programs that the paper has too (suites HiBench and CloudSuite): where the last column names programs, the number is their mean, smallest or largest value. The paper's shares of first pairs are by its own measure, ours by H. Where they are close, it is a coincidence: the first pairs change with the seed.
+# The paper's numbers are of 16 programs on another processor. Where the last column names programs, the row is about these programs only, because the paper has them too (in its suites HiBench and CloudSuite). The name of a row says whether it is the largest or the smallest value; if it says neither, it is the mean. The paper's shares of first pairs are by its own measure, ours by H. Where they are close, it is a coincidence: the first pairs change with the seed.
 
 # %%
 like_paper = experiments.of_suites(programs, ["HiBench", "CloudSuite 3.0"])
@@ -463,7 +466,7 @@ results.numbers()
 # ## Limitations
 #
 # * The synthetic test has the form that H measures, and its events are independent, while recorded events often count nearly the same. So it shows that the other two measures fail, not that H is right on recordings.
-# * The data without interactions are predictions of a model, which have less noise than measured IPC. So the second test is easier to pass than it should be.
+# * The data without interactions are predictions of a model, which have less noise than measured IPC. So the test against noise is easier to pass than it should be.
 # * The events are those that one model kept, with one seed. Unlike notebook 03, this notebook does not resample the rows.
 # * An interaction in a model is not a mechanism in the processor. If two events have the same cause, each of them can show a part of its effect.
 # * The paper explains the strong pair of retired and mispredicted branches by their correlation. A correlation of two events is not an interaction.
