@@ -20,7 +20,7 @@
 # This notebook of the package cmlib applies the method to every selected program. Nothing is fitted or trained, so it is a good notebook to read first. The recordings that come with it are this project's own, not Yasin's.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (the four programs recorded for this project, default parameters). The front end, which delivers instructions, is the largest loss in bzip2 (**42** to **43 %**), gcc (**52** to **53 %**) and wordcount (**36** to **38 %**). The programs use only **18** to **29 %** of the pipeline's capacity. In kmeans the front end and the back end take **32** to **34 %** each, and either may be larger. These are shares of whole runs, and phases differ: in the last phase of wordcount, the back end loses more (**34 %**) than the front end (**26 %**). The same holds for the last phase of kmeans (**36** and **29 %**). The four shares add up to **98.9** to **100.7 %** of the slots, although they come from three different runs. One run is not enough if it counts other events than these four shares need: the first run of each program, with twelve events beside instructions and cycles, tells the largest loss in **0** of 4 programs. All 29 runs tell it in **3** of them. What to try first follows from the largest loss. In bzip2, gcc and wordcount this is to look at instruction-cache misses, ITLB misses and mispredicted branches; in kmeans it is to make fewer accesses to memory. No remedy was tried here.
+# > **Answer** (the four programs recorded for this project, default parameters). The front end, which delivers instructions, is the largest loss in bzip2 (**42** to **43 %**), gcc (**52** to **53 %**) and wordcount (**36** to **38 %**). The programs use only **18** to **29 %** of the pipeline's capacity. In kmeans the front end and the back end take **32** to **34 %** each, and either may be larger. These are shares of whole runs, and phases differ: in the last phase of wordcount, the back end loses more (**34 %**) than the front end (**26 %**). The same holds for the last phase of kmeans (**36** and **29 %**). As a test, the four shares were also counted independently of each other, in three different runs of each program. Their sum, which should be 100 %, is **98.9** to **100.7 %**. A single run is enough only if it counts the right events. The first run of each program counts twelve others, and shows the largest loss in **0** of 4 programs; all 29 runs of a program together show it in **3**. What to try first follows from the largest loss. In bzip2, gcc and wordcount this is to look at instruction-cache misses, ITLB misses and mispredicted branches; in kmeans it is to make fewer accesses to memory. No remedy was tried here.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
@@ -86,7 +86,7 @@ results.table(overview.drop(columns=["lowest", "highest"]).rename_axis("program"
               decimals={"time [s]": 1, "instructions [10⁹]": 1})
 
 # %% [markdown]
-# Events of different runs are combined below, as if all runs did the same work at the same speed. The next table shows how far this holds. Where runs differ, the combination is doubtful. The section *Do the shares add up?* tests it.
+# The runs of a program counted different events. Below, their events are combined as if they came from one run. This is right only if all runs do the same work at the same speed. The next table shows how much the speed differs. The section *Do the shares add up?* tests it.
 
 # %%
 agreement = overview[["runs", "lowest", "highest"]].rename_axis("program")
@@ -215,7 +215,7 @@ else:
 #
 # In this project's recordings the events come from three runs: $r$ from one, $d$ from another, $f$ and $b$ from a third. Nothing forces the four shares to add up to 100 %, so their sum tests the counts. It does not test how slots are divided between retired and bad speculation, because $r$ appears in both and cancels.
 #
-# The rate of an event over a whole program is the sum of its counts divided by the cycles in which it was counted, over all intervals $i$ of all runs. The weight $w_i$ is the part of the interval in which the event was on a counter. The count $e_i$ is what perf prints: it extrapolates the count of this part to the whole interval.
+# The rate of an event over a whole program is its count divided by the cycles in which it was counted. Both are added up over all intervals $i$ of the runs that counted the event. Here $w_i$ is the part of interval $i$ in which the event was on a counter, $c_i$ are the cycles of the interval, and $e_i$ is the count that perf prints for the whole interval, extrapolated from this part.
 #
 # $$\bar e = \frac{\sum_i w_i \, e_i}{\sum_i w_i \, c_i}.$$
 
@@ -278,7 +278,7 @@ if progress:
     display(notebook.widget(panel, "progress", caption))
 
 # %% [markdown]
-# The run is cut into phases. A new phase begins where the mean IPC changes by more than the noise, that is, by more than neighboring steps usually differ. The largest loss of a phase can be another one than that of the whole run.
+# The run is cut into phases. A new phase begins where the mean IPC changes by more than the noise, that is, by more than neighboring steps usually differ. A phase and the whole run can have different largest losses.
 
 # %%
 phases = {}
@@ -303,7 +303,7 @@ if phases:
 #
 # ## What to try
 #
-# The library has remedies for each category and for its parts. The table lists the largest loss first. After it come the other losses whose upper bound is at least two thirds of the largest lower bound. ITLB is the cache of address translations of code.
+# The library has remedies for each category and for its parts. The table lists the largest loss first. After it come all losses that may be nearly as large (at least two thirds of it). ITLB is the cache of address translations of code.
 #
 # *Saves at most* is the upper bound of the loss over the whole run. A share of the slots is the same share of the cycles, so a remedy that removed the whole loss would save at most this share of the time. There is one exception: fewer mispredicted branches can save more than their row says, because a part of their cost counts as front end. The values of one program cannot be added up. A remedy that acts in only one phase saves less.
 
@@ -316,7 +316,7 @@ results.table(advice, "advice", "What to try, one row per remedy. The loss with 
               "bound is first in each program.", decimals=1)
 
 # %% [markdown]
-# If the largest loss is not decided because events are missing, the next table has the command that records them. A dash means that no further event would help.
+# The largest loss can be undecided because events are missing. Then the next table has the command that records these events. A dash means that no further event would help: the largest loss is decided, or two losses are equally large.
 
 # %%
 commands = pd.Series({name: summary["account"]["decide"] for name, summary in summaries.items()})
@@ -353,7 +353,7 @@ results.numbers()
 # * A share says how many slots were lost, not which function lost them. Use `perf record` for that.
 # * Slots lost while the front end recovers from a mispredicted branch count as front end, not as bad speculation. Bad speculation therefore understates the cost of mispredictions, and avoiding them can save more than the share of bad speculation.
 # * In this project's recordings each of the four events was counted in one run of each program. The bounds include the error of multiplexing, but not the differences between runs. The study [sums](studies/sums.ipynb) tests other events whose counts should add up.
-# * The shares over the run ignore the error of multiplexing, so a single step is less certain than the whole run.
+# * The shares over the run have no bounds for the error of multiplexing that remains after cleaning, so a single step is less certain than the whole run. They are means over steps in which runs are combined, so their mean can differ by a percent or two from the shares of the whole run.
 # * The method assumes one thread per core. Where two threads share a core, it counts the slots taken by the other thread as lost.
 # * `cmlib record` counts user mode only. Work of the kernel is missing.
 # * The costs of misses and mispredictions are ranges over plausible latencies, not confidence intervals.
@@ -361,7 +361,7 @@ results.numbers()
 #
 # ## Your own program
 #
-# One file is enough for bounds, and it takes seconds. `cmlib summarize` then prints the command with the events that your processor needs:
+# One file is enough for bounds. `cmlib summarize` prints them within seconds, and also prints the `perf` command with the events that your processor needs:
 #
 # ```sh
 # perf stat -I 100 -x, -o myapp.csv -e instructions:u,cycles:u,branch-misses:u,cache-misses:u -- ./myapp

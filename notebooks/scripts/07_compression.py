@@ -20,7 +20,7 @@
 # This notebook runs the method by hand on ten samples, then on published recordings of the paper's suite and the paper's event (its Fig. 1 to 9). It compares the lines with a method that needs no regression: keeping every n-th sample.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (20 cases of SPEC CPU2006, last-level load misses recorded by others; default parameters). The lines take **14** times less space than the samples in the median of the 20 cases (**3.7** to **128** times). In the worst case, a sample is **3.6 %** of the run's count (the count at the end of the run) away from its line. A simpler method, keeping every n-th sample in the same space, does about as well on these recordings: in **11** of 20 cases its largest distance is smaller than that of the lines. On other kinds of recordings, which this page also compresses, the simpler method fails: its worst distance is **35 %** of the run's count, that of the lines **3.1 %**. A test for drift, which the paper does not have, lowers the **3.6 %** of the 20 cases to **0.34 %**, but its lines take more space. The paper's measure of fit is lenient: even a single line for the whole run passes it in **18** of 20 cases.
+# > **Answer** (20 cases of SPEC CPU2006, last-level load misses recorded by others; default parameters). The lines take **14** times less space than the samples in the median of the 20 cases (**3.7** to **128** times). The largest distance of a sample from its line is **3.6 %** of all misses of the run. There is a simpler method: keep every n-th sample, with n chosen so that it takes as much space as the lines. On these recordings it does about as well; in **11** of 20 cases its largest distance is smaller than that of the lines. On two other events, which this page also compresses, its largest distance is **35 %**, and that of the lines **3.1 %**. The paper's lines can drift away from the samples. A test for drift, which the paper does not have, lowers the **3.6 %** above to **0.34 %**, but these lines take more space. The paper's measure of fit hardly ever fails: even a single line for the whole run passes it in **18** of 20 cases.
 
 # %% tags=["parameters"]
 suite: str = "spec-llc"  # streams to compress
@@ -86,7 +86,7 @@ next(iter(totals.values())).head()
 #
 # $$r_{n+1} = |y_{n+1} - \hat y_{n+1}| > 3\hat\sigma$$
 #
-# After two samples there is no $\hat\sigma$ yet; then the tolerance is $\alpha\,|\hat y_3|$ with $\alpha = 0.01$. The predicted value is a count since the start of the run, so this tolerance is larger for lines that begin later in the run. A new line starts at the last sample of the old one. The next cell is the paper's procedure (§3.5). It subtracts the line's first sample from $x$ and $y$, because sums over a long run lose digits. It computes $\hat\sigma$ by Eq. 7, which needs all samples of the line. The paper's Eq. 8 gives the same $\hat\sigma$ from five sums ($S_x$, $S_y$, $S_{xy}$, $S_{x^2}$, $S_{y^2}$), so its time and memory per sample are constant.
+# After two samples there is no $\hat\sigma$ yet; then the tolerance is $\alpha\,|\hat y_3|$ with $\alpha = 0.01$. Counts are cumulative, so $\hat y_3$ grows during the run, and this tolerance grows with it. A new line starts at the last sample of the old one. The next cell is the paper's procedure (§3.5). It subtracts the line's first sample from $x$ and $y$, because sums over a long run lose digits. It computes $\hat\sigma$ by Eq. 7, which needs all samples of the line. The paper's Eq. 8 gives the same $\hat\sigma$ from five sums ($S_x$, $S_y$, $S_{xy}$, $S_{x^2}$, $S_{y^2}$), so its time and memory per sample are constant.
 
 
 # %%
@@ -141,13 +141,13 @@ pd.DataFrame({"case": [shortest], "samples": [len(x)], "lines, cell above": [cel
 # %% [markdown]
 # ## All cases, and what the lines must beat
 #
-# The paper names a weakness of its rule: samples that move slowly to one side widen $\hat\sigma$ until any sample fits. The table below compares the paper's rule with two others that avoid this. They are not in the paper.
+# The paper names a weakness of its rule. If samples move slowly away from the line, $\hat\sigma$ grows with them, and in the end every sample is within $3\hat\sigma$. The table below compares the paper's rule with two others that avoid this. They are not in the paper.
 #
 # * **paper's rule**: the one above.
-# * **drift test** (E. S. Page, 1954): one sum collects the residuals above the line, $g^{+}_{n+1} = \max(0,\ g^{+}_n + (y_{n+1} - \hat y_{n+1})/\hat\sigma - \tfrac12)$, and another sum, $g^{-}$, collects those below it. Subtracting ½ keeps the sums near 0 as long as residuals only scatter. The line also ends when one of the sums exceeds `drift` (20 by default).
-# * **hard bound** (O'Rourke 1981): the line ends when no straight line is within `bound` of all its samples, $|y_i - k x_i - b| \le bound$. By default `bound` is 1 % of the run's count.
+# * **drift test** (E. S. Page, 1954): the line also ends if the residuals stay on one side for long. For this, residuals above the line are added up in $g^+$, and residuals below it in $g^-$ in the same way. A sum grows by the residual in units of $\hat\sigma$, minus ½, and never falls below 0: $g^{+}_{n+1} = \max(0,\ g^{+}_n + (y_{n+1} - \hat y_{n+1})/\hat\sigma - \tfrac12)$. The line ends when a sum exceeds `drift` (20 by default).
+# * **hard bound** (O'Rourke 1981): every sample must be within `bound` of its line, $|y_i - k x_i - b| \le bound$. A line ends when no choice of $k$ and $b$ fulfills this any more. By default `bound` is 1 % of the run's count, which is usually much wider than $3\hat\sigma$.
 #
-# The baseline uses no regression: keep **every n-th** sample, and draw straight lines between those. The step $n$ is the smallest for which the kept samples take at most as many bytes as the lines of the paper's rule. The last sample is kept as well. Another baseline is **one line**, the least-squares line of the whole run.
+# The baseline uses no regression: keep **every n-th** sample, and draw straight lines between those. The step $n$ is chosen so that the kept samples take about as many bytes as the lines of the paper's rule, and never more. The last sample is kept as well. Another baseline is **one line**, the least-squares line of the whole run.
 
 
 # %%
@@ -206,14 +206,15 @@ overview = pd.DataFrame({
     "largest distance, worst case [%]": 100 * largest.max(),
     "rms distance, median [%]": 100 * rms.median()})
 overview = overview.loc[list(METHODS)].rename(METHODS).rename_axis("method")
-results.table(overview, "methods", "**Table.** Medians over the cases. Exceptions are *worst "
-              "case* and *MNESD, largest*, which are the largest values of the cases. *Bytes of "
+results.table(overview, "methods", "**Table.** Medians over the cases; two columns are "
+              "the largest value of all cases instead (*worst case*, and *MNESD, largest*, a "
+              "measure of fit explained below). *Bytes of "
               "samples / bytes kept*: 16 bytes for each sample, divided by the bytes that are "
               "kept. Distances of samples from their line are in percent of the run's count, which "
               "is the count at its end. *Pieces* are lines, or intervals between kept samples. "
               "Compare *paper's rule* with *every n-th sample*, which takes at most the same "
-              "space. The hard bound saves more than the other two rules, because every sample may "
-              "be as far from its line as the bound.",
+              "space. The hard bound saves more than the other two rules, because it is so "
+              "wide.",
               decimals=3)
 
 # %%
@@ -234,8 +235,8 @@ figure, _ = plot.by_case(sizes, ylabel="size [MB]", levels={
     "paper's samples, most below": most["most_to"]})
 results.figure(figure, "fig01", "**Online regression, Fig. 1.** Size of the samples (two numbers "
                "each) and of the lines by the paper's rule (three numbers each). Look at the "
-               "distance between the two marks of a case. Most cases of the paper need a space "
-               "between the two horizontal levels for their samples, because the paper samples "
+               "distance between the two marks of a case. The samples of most of "
+               "the paper's cases take 10 to 100 MB (horizontal lines), because the paper samples "
                "about a hundred times as often and counts more events.",
                data=provenance)
 
@@ -286,11 +287,11 @@ for ax, (samples, *_) in zip(axes, panels.values(), strict=True):
 results.figure(figure, "fig03-fig04", "**Online regression, Fig. 3 and 4.** The first percent of "
                "the run (at least 60 samples) of two cases: the one with the fewest and the one "
                "with the most samples per line over the whole run. A stroke at the foot marks "
-               "where a line begins. The title says how many of the run's lines begin here. Where "
-               "lines no longer begin, look at the distances below: near 0, the program is steady; "
-               "far from 0, the tolerance has become too wide. The lower panels show the distances "
-               "of the samples from their lines. The paper draws whole runs of 450.soplex and "
-               "453.povray.",
+               "where a line begins. The title says how many of the run's lines begin here. The "
+               "lower panels show the distances of the samples from their lines. After the last "
+               "stroke, one line continues. If distances stay near 0 there, the program is steady; "
+               "if they become large, the tolerance has become too wide. The paper draws whole "
+               "runs of 450.soplex and 453.povray.",
                data=provenance)
 
 # %% [markdown]
@@ -326,7 +327,7 @@ results.figure(figure, "fig06-fig09", "**Online regression, Fig. 6 to 9.** Whole
                data=provenance)
 
 # %% [markdown]
-# **Explore.** In JupyterLab, the panel below draws any case and event with other tolerances. Raise the slider of the drift test from 0 (no test): long lines that are far from their samples are cut.
+# **Explore.** In JupyterLab, the panel below draws any case and event with other tolerances. Switch the drift test on by moving its slider from 0 (no test) to 20: long lines that are far from their samples are cut.
 
 
 # %%
@@ -356,7 +357,7 @@ notebook.widget(panel, "explore", "**Figure.** The panel as it opens: the case w
 # %% [markdown]
 # ## Other timers and another suite
 #
-# The paper's timing event is cycles. Only the recordings of store misses also have cycles. So store misses are compressed twice, with cycles and with instructions as the timing event. The second suite is SPEC CPU2000 on an AMD processor (`cmlib fetch spec2000`): mispredicted branches by instructions.
+# The paper's timing event is cycles. Of the recordings here, only those of store misses have cycles as well. So store misses are compressed twice, with cycles and with instructions as the timing event. The second suite is SPEC CPU2000 on an AMD processor (`cmlib fetch spec2000`): mispredicted branches by instructions.
 
 # %%
 others = {f"{event} by {timer}": fits}
@@ -428,7 +429,7 @@ results.numbers()
 #
 # * These are 20 of the paper's 57 cases. 453.povray and 998.specrand, which it draws, are not among them.
 # * Processor and cache differ from the paper's, and a sample is taken every 100 million instructions. What a program does within a sample is not seen. Another notebook, [Recording lines](studies/recording_lines.ipynb), compresses kernel events at the paper's rate of samples. It measures the overhead (the paper's Fig. 10) and tests whether lines change a ranking of events.
-# * The space of *every n-th sample* is that of the lines by the paper's rule. Its $n$ is chosen after the run, because it depends on the number of lines. A recorder would have to fix it beforehand.
+# * *Every n-th sample* is given the space that the paper's rule happens to need, so its $n$ is known only after the run. A recorder would have to fix $n$ beforehand.
 # * The drift test and the hard bound have other numbers of lines than the paper's rule. So a comparison of their distances is not at equal space.
 # * Sizes are plain numbers of eight bytes. A general compressor would make both samples and lines smaller.
 # * Counts are of user mode only.
@@ -442,7 +443,7 @@ results.numbers()
 # papermill notebooks/07_compression.ipynb out.ipynb -p program myapp
 # ```
 #
-# The notebook needs samples at a fine rate. It refuses recordings in intervals, such as an imported file of `perf stat -I`, because they have too few values for lines. By default it compresses the first event of the samples (parameter `event`). The parameter to change first is `n_sigma` (3 by default), the factor of $\hat\sigma$ in the rule: a larger one makes fewer and coarser lines.
+# The notebook needs samples at a fine rate. It refuses recordings with a few hundred intervals, such as an imported file of `perf stat -I`, because lines cannot save much there. By default it compresses the first event of the samples (parameter `event`). The parameter to change first is `n_sigma` (3 by default), the factor of $\hat\sigma$ in the rule: a larger one makes fewer and coarser lines.
 #
 # ## References
 #
