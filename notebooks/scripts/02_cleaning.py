@@ -20,7 +20,7 @@
 # This notebook runs the algorithm on every program recorded in both ways (CounterMiner, Fig. 1, 2, 5 and 6, Table I). It then compares it with two other methods. *Straight lines* connect the counts of the times at which an event was on a counter. *Shrinkage* moves each count towards its neighbors in time. Simple rules, which every method has to beat, stand beside them.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, two multiplexed runs per program, default parameters). CounterMiner's cleaning hardly changes the error of multiplexed counts: its mean over all events is **20.1 %** before and after. This error, Eq. 4 of the paper, compares distances between series. It is 0 % if a multiplexed run is as far from an exact run as another exact run is. Even `instructions`, which was never multiplexed, has **10.3 %**, because runs differ. The cleaning (threshold n = 5, gaps as perf marks them) brings **7** of 48 series, one per program and event, nearer to the exact runs. It leaves most of the others as they are. Straight lines and shrinkage, two other methods, bring **46** nearer each. Part of this gain is smoothing: shrinkage beats a plain running mean of three samples in **7** of 8 runs, which is too few to call it better, and shrinkage and straight lines do not differ clearly from each other. These recordings have hardly any gaps. A second test uses a recording by others, in which we hid counts to make gaps. There, CounterMiner's filling lowers the error of four frequent events from **23** to **5 %** of their mean, as the running mean does. For a rare event of the same recording its cleaning does harm: after outliers are replaced, the total is only **16 %** of the true one. The paper also fills zeros, because it takes them for gaps; then the total is **35** times the true one.
+# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, two multiplexed runs per program, default parameters). CounterMiner's cleaning hardly changes the error of multiplexed counts: its mean over all events is **20.1 %** before and after. This error, Eq. 4 of the paper, compares distances between series. It is 0 % if multiplexed runs are as far from exact runs as exact runs are from each other. Even `instructions`, which was never multiplexed, has **10.3 %**, because runs differ. The cleaning (threshold n = 5, gaps as perf marks them) brings **7** of 48 series, one per program and event, nearer to the exact runs. It leaves most of the others as they are. Straight lines and shrinkage, two other methods, bring **46** nearer each. Part of this gain is mere smoothing. Against a running mean of three samples, shrinkage is nearer in **7** of 8 runs; we would call it better only with all 8. Shrinkage and straight lines do not differ clearly from each other. These recordings have hardly any gaps. A second test uses a recording by others, in which we hid counts to make gaps. There, CounterMiner's filling lowers the error of four frequent events from **23** to **5 %** of their mean, as the running mean does. For a rare event of the same recording its cleaning does harm: after outliers are replaced, the total is only **16 %** of the true one. The paper also fills zeros, because it takes them for gaps; then the total is **35** times the true one.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas
@@ -84,7 +84,7 @@ results.table(data, "data", "**Table.** Events and runs compared. The last three
               "`<not counted>`).", decimals=0)
 
 # %% [markdown]
-# The paper shows instruction-cache misses. This notebook also shows a second event, which multiplexing changes in all programs. To choose it, each event is judged by the program in which multiplexing changes it least, and the event with the largest change is taken. (Change is measured by the distance ratio, which is defined below.) So its error is larger than that of most events. The figure shows this second event.
+# The paper shows instruction-cache misses. This notebook also shows a second event, which multiplexing changes in all programs. For each event, we look at the program in which multiplexing changes it least, measured by the distance ratio that is defined below. The event for which even this smallest change is large is taken. So its error is larger than that of most events. The figure shows this second event.
 
 # %%
 INSTRUCTION_CACHE_MISSES = ["ic_tag_hit_miss.instruction_cache_miss", "icache_64b.iftag_miss",
@@ -100,7 +100,7 @@ events_shown = list(dict.fromkeys([paper_event, event]))
 lines = {name: {"OCOE": references[name][event].series[0],
                 "MLPX": compared[name][0].whole()[0][event]} for name in programs[:4]}
 figure, _ = plot.series_by_program(lines, ylabel="count per interval")
-results.figure(figure, "first-look", f"**Figure.** `{event}` in one run of each mode, in the first "
+results.figure(figure, "first-look", f"**Figure.** `{event}` in one run of each mode, in up to "
                "four programs. The runs differ in length and their peaks are shifted, so their "
                "difference at one time is not the error.")
 
@@ -233,9 +233,9 @@ np.testing.assert_allclose(clean.folded_error(DTW(ocoe_1, ocoe_2), dist_mea),
 #
 # `clean.clean_run` cleans all events of a run. Its methods are
 #
-# * *CounterMiner*: the algorithm above with $n = 5$. A gap is what perf marks as a gap. There are two variants. *n = 3 if Gaussian* uses $n = 3$ for series that pass the Anderson-Darling test for a Gaussian, and $n = 5$ for the others. *Zeros as gaps* uses the same $n$ as this first variant. In addition it takes every zero for a gap, which is the paper's rule.
+# * *CounterMiner*: the algorithm above with $n = 5$. A gap is what perf marks as a gap. There are two variants. *n = 3 if Gaussian* uses $n = 3$ for series that pass the Anderson-Darling test for a Gaussian, and $n = 5$ for the others. *Zeros as gaps* does the same, and also takes every zero for a gap, which is the paper's rule.
 # * *straight lines*: the count changes linearly between the times at which the event was on a counter (Mathur and Cook 2005).
-# * *shrinkage*, this project's default: each count moves towards the mean of its two neighbors in time. How far it moves depends on the expected error of multiplexing: the shorter the time on a counter, the larger this error, and the farther the count moves (notebook [repair](studies/repair.ipynb)). The constants of this expectation were tuned on recordings of bzip2 and gcc, among others.
+# * *shrinkage*, this project's default: each count moves towards the mean of its two neighbors in time. How far it moves depends on the expected error of multiplexing: the shorter the time on a counter, the larger this error, and the farther the count moves (study [repair](studies/repair.ipynb)). The constants of this expectation were tuned on recordings of bzip2 and gcc, among others.
 #
 # They have to beat three rules. *As perf prints* changes nothing. The *running mean* of three intervals knows nothing of multiplexing. The *mean* replaces every count by the mean of its series. The last row of the next table shows how large the error is without any multiplexing. It is measured on `instructions`, which had a counter all the time in the same runs. Other events can have a smaller error, if they vary less between runs.
 
@@ -308,8 +308,8 @@ results.table(runs_nearer.rename_axis("method"), "run-by-run", "**Table.** Numbe
 # %% [markdown]
 # DTW favors smooth series. A method that does nothing but smooth would shorten the distance between two *exact* runs as much as it shortens that of a multiplexed run. As a check, we smooth exact counts to the same degree:
 #
-# 1. For each event we compute the degree of smoothing: how far cleaning moved the multiplexed counts on average, divided by how far they are from the mean of their two neighbors on average. It is 0 if nothing changed, and 1 if each count became the mean of its neighbors.
-# 2. We move each count of the OCOE runs towards the mean of its neighbors, by this part of the way.
+# 1. For each event we compute a degree of smoothing. It is 0 if cleaning changed nothing, and 1 if it moved the counts as far as if each had become the mean of its two neighbors.
+# 2. We smooth the OCOE runs to the same degree. With a degree of 0.3, for example, each count moves 30 % of the way towards the mean of its neighbors.
 # 3. We measure the distance of the result to the other OCOE runs.
 #
 # The table has the distance after cleaning divided by the distance before. With the default parameters, its mean over the four programs is 0.93 for straight lines and 0.92 for shrinkage. Exact counts, smoothed to the same degree, have 0.97 and 0.99. In wordcount, smoothing explains nearly all of the gain.
@@ -482,7 +482,7 @@ notebook.widget(panel, "explore", "**Figure.** The panel's first setting: the pr
 #
 # The paper's Fig. 2 (b) and 5 (b) show missing values, which perf of its time printed as zeros, and their replacements by Eq. 8. But a zero can also be a true count: the event did not happen. For a rare event, most zeros are true, so taking them for gaps changes the total.
 #
-# Our recordings have hardly any gaps. We therefore *replay* multiplexing on a recording by others (`a15-cbench`: cBench on an Arm Cortex-A15, all events counted all the time in slots of 0.5 s). Five events take turns, one per slot, and four slots make an interval. In every fifth interval an event has no turn, which is a gap. The counts of the slots without a turn are hidden from the methods. As they were recorded, the true counts are known.
+# Our recordings have hardly any gaps. We therefore *replay* multiplexing on a recording by others (`a15-cbench`: cBench on an Arm Cortex-A15, all events counted all the time in slots of 0.5 s). Five events take turns, one per slot, and four slots make an interval. So in each interval one of the five events has no turn, which is a gap. The counts of the slots without a turn are hidden from the methods. As they were recorded, the true counts are known.
 #
 # `CID_WRITE_RETIRED` counts writes to the register that identifies the running process, as in a context switch. It happens in about 3 % of the slots. The study [repair](studies/repair.ipynb) leaves it out, because it replays only events that happen in at least half of the slots. The scores of that notebook therefore say nothing about rare events.
 #
@@ -595,7 +595,7 @@ results.numbers()
 # * OCOE runs are other runs than the multiplexed ones. A difference of the runs themselves counts as an error, and no cleaning can remove it. Where the total of an event is far off (column *total*), suspect such a difference.
 # * Each program has two multiplexed runs, and two OCOE runs per event. All numbers of a program come from these few runs, so they are not independent.
 # * In the recordings that come with cmlib, twelve events take turns every 4 ms in intervals of 100 ms. Each event has its turn about six times per interval, so multiplexing errors are small to begin with. The notebook [more events](studies/more_events.ipynb) lets the number of events grow.
-# * The constants of shrinkage were set on recordings of bzip2 and gcc, among others. Where the truth of the same run is known, the notebook [repair](studies/repair.ipynb) compares the methods on more recordings. Neither straight lines nor shrinkage is always nearer.
+# * The constants of shrinkage were set on recordings of bzip2 and gcc, among others. The study [repair](studies/repair.ipynb) compares the methods on more recordings, in which the truth of the same run is known. Neither straight lines nor shrinkage is always nearer.
 # * Shrinkage stays the default because it also gives each count a standard error, not because it is nearer here.
 #
 # ## Your own program

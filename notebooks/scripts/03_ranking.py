@@ -20,7 +20,7 @@
 # This notebook first runs the algorithm as the papers do (CounterMiner, Fig. 4, 8 and 9; GBRT paper, Fig. 4 and 5). Then it changes three things. It leaves out events that are IPC under another name. It tests on parts of the program that the model has not seen. It refits the model many times, to see whether the ranking stays the same (CounterMiner, Table III).
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (the four programs recorded for this project, default parameters). No small set of events is reliably the most important one. We refitted the model of each program on other samples of its rows. In **0** of 4 programs the refitted models agree on the first event, on the first two, or on the first three. (They agree if at least 95 % of them have the same set.) Single events do better: two are among the first three in nearly all refitted models, `ex_no_retire.empty` for bzip2 (cycles in which the retire queue was empty) and `wcb_close.full_line_64b` for gcc (cache lines that were written completely). The latter is also about three times as important as the next event. With the papers' method, **12** of the 20 leading events of these programs are IPC under another name. Without such events, a model of the others still predicts IPC: on unseen parts of a program its error is **4.2 %**. The error is **7.0 %** for a straight line through one event, and **20.3 %** for the mean. Dropping the less important events hardly changes the error of the model (**4.2 %** before and after).
+# > **Answer** (the four programs recorded for this project, default parameters). In none of the programs is there a small set of events that is reliably the most important. We refitted the model of each program on other samples of its rows. In **0** of 4 programs the refitted models agree on the first event, on the first two, or on the first three. (They agree if at least 95 % of them have the same set.) Single events do better. In bzip2, `ex_no_retire.empty` (cycles in which the retire queue was empty) is among the first three in nearly all refitted models, and so is `wcb_close.full_line_64b` (cache lines that were written completely) in gcc. The latter is also about three times as important as the next event. With the papers' method, **12** of the 20 leading events of these programs are IPC under another name. Without such events, a model of the others still predicts IPC: on unseen parts of a program its error is **4.2 %**. The error is **7.0 %** for a straight line through one event, and **20.3 %** for the mean. Dropping the less important events hardly changes the error of the model (**4.2 %** before and after).
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas
@@ -65,7 +65,7 @@ AGREED = 95  # refitted models agree if at least this share of them does [%]
 #
 # ## Data
 #
-# A run counts only a few events at a time, so a program is run many times with different events. The runs that together count every event once are a *pass*. This notebook uses the first pass, and merges its runs into one matrix. The runs are joined by *progress*, the share of the program's instructions that have retired. Each row of the matrix is a step of progress, and each column is an event, in counts per cycle. The IPC of a row is the mean of all merged runs at this step. (A recording of your own may be a single run that counted all events. Then the rows are its time intervals.) The study [merging runs](studies/merging_runs.ipynb) compares this with the papers' way, which puts the rows of all runs below each other.
+# A run counts only a few events at a time, so a program is run many times with different events. The runs that together count every event once are a *pass*. This notebook uses only the first pass (of this project's recordings, 23 of the 29 runs of a program), and merges its runs into one matrix. The runs are joined by *progress*, the share of the program's instructions that have retired. Each row of the matrix is a step of progress, and each column is an event, in counts per cycle. The IPC of a row is the mean of all merged runs at this step. (A recording of your own may be a single run that counted all events. Then the rows are its time intervals.) The study [merging runs](studies/merging_runs.ipynb) compares this with the papers' way, which puts the rows of all runs below each other.
 
 # %%
 programs, explained = experiments.choose_target(url, program, target)
@@ -105,7 +105,7 @@ results.table(described.astype(integers), "data", "**Table.** The matrices. *Cou
 # The ranking leaves out four things:
 #
 # * **Start and exit.** Rows at the very beginning or end of a run, if their IPC is far outside the range of all other rows.
-# * **IPC under another name (aliases).** An event is an alias if it only counts how much work was done, or only counts cycles without any work. For example, branches per cycle are IPC times the share of branches among the instructions. An event that counts cycles without work for one particular reason is no alias. The table below counts the events by rule. *Constant rate per instruction* is measured; the other rules follow from an event's name and description.
+# * **IPC under another name (aliases).** An event is an alias if it only counts how much work was done, or only counts cycles without any work. For example, branches per cycle are IPC times the share of branches among the instructions. An event that counts cycles without work for one particular reason is no alias. The table below counts the events by rule. Most rules follow from an event's name and description. The rule *constant rate per instruction* is measured instead.
 # * **Clocks.** Events at a constant rate in time, such as timer interrupts, only measure how long a row took.
 # * **Programs of constant speed.** The standard deviation of IPC must be at least 2 % of its mean; otherwise there is nothing to explain.
 #
@@ -272,7 +272,7 @@ results.figure(figure, "fig09", f"**{label}.** As the papers rank: importance of
 #
 # A random fifth is an easy test, because most test rows have a neighbor in the training set. A harder test holds out *blocks*. The run is cut into twelve blocks of consecutive rows. There are four folds. In each, three of the blocks (every fourth one) are held out, and the model is fitted to the other nine. So each row is predicted once, by a model that saw nothing of its block.
 #
-# The number of events is chosen by cross-validation as well. To keep this choice apart from the test, it is made anew in each fold, with the other three folds only (nested cross-validation). `rank.refine` does both.
+# The number of events is chosen by cross-validation as well. The choice must not see the rows that it is tested on. Therefore each fold is tested with a number of events that was chosen with the other three folds only (nested cross-validation). `rank.refine` does both.
 
 # %%
 refine = partial(experiments.refine, step=step, test_share=test_share, seed=seed)
@@ -288,8 +288,8 @@ errors = errors.T.astype({"events left": int}).rename_axis("program")
 results.table(errors, "errors", "**Table.** Error [%] on unseen blocks: the model with all events; "
               "the refined model, with its error in the best and the worst of the four folds; the "
               "mean; and a straight line through the best single event. *Events left* is the "
-              "number of events of the ranking below, chosen with all rows. In the test of the "
-              "refined model each fold chose its own number.")
+              "number of events of the ranking below, chosen with all rows. (The error *after "
+              "refinement* is from the four folds, each with its own number.)")
 
 # %%
 ratio = errors["one event"] / errors["after refinement"]
@@ -315,9 +315,10 @@ figure, _ = plot.refinement(
 results.figure(figure, "unseen", "**Figure.** Without aliases: error while events are dropped. The "
                "distance between the blue and the gray line shows how much easier a random fifth "
                "is. (The two black lines are also tests on unseen blocks; do not compare them with "
-               "the gray line.) The lowest point of the blue line can lie "
-               "below *after refinement* in the table, because it is the smallest of many errors; "
-               "the table's error is nested.")
+               "the gray line.) The lowest point "
+               "of the blue line can lie below *after refinement* in the table, because it is the "
+               "smallest of many errors on the same rows. The error in the table is not chosen in "
+               "this way.")
 
 # %%
 history = pd.concat({name: r.history for name, r in refined.items()}, names=["program"])
@@ -431,7 +432,7 @@ results.table(formulas, "formula", "**Table.** The first three events by both fo
 # %% [markdown]
 # ## Result
 #
-# The papers' numbers come from other programs, another processor and single intervals as rows, so only orders of magnitude can be compared.
+# The papers' numbers are means of other programs on another processor, with single intervals as rows. So only orders of magnitude can be compared. A name in brackets in the first column is the set of events, as in the table above; *(papers')* is our data with the papers' events.
 
 # %%
 n_programs = f"of {len(programs)}"

@@ -20,7 +20,7 @@
 # The counts can come from a processor: `cmlib record-micro` records the micro-benchmarks. Without such recordings, counts simulated by Valgrind are used, which come with cmlib (the package of this notebook). The table *Data* says which. The tree is compared with a rule that learns nothing.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (micro-benchmarks and 19 other programs of this project, **simulated** by Valgrind, not measured; default parameters). Only in part. A rule that learns nothing names about as many bottlenecks, but raises more false alarms. The fairest test are 7 cases with a bottleneck that were recorded after the events, the thresholds and the simulated prefetcher had been chosen. The tree names the bottleneck in **6** of them, the rule in **7**. In all 23 cases with a bottleneck, the tree names **18** and the rule **20**; the best single class would be right in **12**. Of 23 healthy cases, the tree raises a false alarm in **5** and the rule in **11**. Most false alarms of the tree are programs that read arrays in order. On the micro-benchmarks themselves the tree is right in **100.00 %** of the slices (paper: 99.96 %), but the slices of a case are nearly copies. If a whole micro-benchmark is left out of the training, it is right in **91 %**.
+# > **Answer** (micro-benchmarks and 19 other programs of this project, **simulated** by Valgrind, not measured; default parameters). Only in part. A rule that learns nothing names about as many bottlenecks, but raises more false alarms. In 23 cases with a bottleneck, the tree names **18** and the rule **20**; the best single class would be right in **12**. Some of these cases were looked at while the method was set up, so the score may be too good. In the first 7 cases that were recorded afterwards, the tree names **6** and the rule **7**. Of 23 healthy cases, the tree raises a false alarm in **5** and the rule in **11**. Most false alarms of the tree are programs that read arrays in order. On the micro-benchmarks themselves the tree is right in **100.00 %** of the slices (paper: 99.96 %), but the slices of a case are nearly copies. If a whole micro-benchmark is left out of the training, it is right in **91 %**.
 
 # %% tags=["parameters"]
 program: str = "all"  # a program recorded for fingerprinting, to be drawn; all: the paper's case
@@ -84,7 +84,7 @@ if not notebook.of_program:
 # * `P_CPU`: the core itself is the limit, for example because of mispredicted branches.
 # * Classes that begin with `N`: healthy. For simulated counts there is one healthy class, `N`. For measured counts there is one for each level.
 #
-# A slice whose counts are far from those of all training slices gets no class. It is *unknown*. Names of cases give the form and the size: in `hash_join-P-L3-2`, the data fit the third level, and it is the second such size.
+# A slice whose counts are far from those of all training slices gets no class. It is *unknown*. Names of cases give the form and the size: in `hash_join-P-L3-2`, the data fit into the third cache level, and 2 numbers the sizes that do.
 #
 # A slice of a measured run is 0.4 s long, as in the paper, and its counts are divided by its cycles. Valgrind simulates caches and a branch predictor, but no time. Therefore, a simulated slice is a fixed number of executed basic blocks, and its counts are divided by KCachegrind's estimate of cycles. The estimate charges 1 cycle for each of the $I$ instructions, 10 cycles for each miss of a first-level cache ($M_{L1}$) and for each mispredicted branch ($B$), and 100 cycles for each miss of the last level ($M_{LL}$):
 #
@@ -116,9 +116,9 @@ results.table(table_1(about), "table1", "**Fingerprinting, Table 1.** The micro-
 # %% [markdown]
 # ### What a simulation cannot distinguish
 #
-# A simulation without latencies does not see every bottleneck. Instructions that wait for each other cost the same as independent ones, and software that emulates floating point only adds instructions. So the tree is trained only on micro-benchmarks whose two forms differ in the simulation. The estimate charges cycles to instructions, to misses of each cache, and to mispredictions. The two forms differ if, in at least one case, one of these causes (other than instructions) takes at least 10 % of the cycles of form P, and at least twice the share that it takes in form N.
+# A simulation without latencies does not see every bottleneck. Instructions that wait for each other cost the same as independent ones, and software that emulates floating point only adds instructions. So the tree is trained only on micro-benchmarks whose two forms differ in the simulation. The estimate charges cycles to instructions, to cache misses, and to mispredictions. A program has a visible bottleneck if one of these causes, other than instructions, takes at least 10 % of the cycles of form P at some size, and at least twice the share that it takes in form N.
 #
-# The programs that the tree is tested on are scored even if their forms do not differ. If the counts are measured, this section has no table.
+# The programs that the tree is tested on are scored even if their forms do not differ. (If the page is made from measured counts, this table is left out.)
 
 # %%
 if recorded.simulated:
@@ -135,7 +135,7 @@ if recorded.simulated:
 #
 # Eight made-up slices have two events that matter and one that does not. A tree first asks about the event that says most about the class $C$. The entropy of the classes is $H(C) = 1.56$ bits: three slices of `P_Mem_M`, two of `P_CPU` and three of `N`.
 #
-# The question *memory misses ≤ 4?* is answered with *no* by exactly the three slices of `P_Mem_M`. The other five have an entropy of 0.97 bits, so 5/8 · 0.97 = 0.61 bits remain. The *gain* is 1.56 − 0.61 = 0.95 bits. The *gain ratio* divides this by the entropy of the answers (3 *no*, 5 *yes*), which is also 0.95 bits. So it is 1, the largest possible value: if the class is known, so is the answer.
+# The question *memory misses ≤ 4?* is answered with *no* by exactly the three slices of `P_Mem_M`. The other five have an entropy of 0.97 bits, so 5/8 · 0.97 = 0.61 bits remain. The *gain* is 1.56 − 0.61 = 0.95 bits. The *gain ratio* divides this by the entropy of the answers (3 *no*, 5 *yes*), which is also 0.95 bits. So the gain ratio is 1, the largest possible value: the class of a slice determines the answer to the question.
 #
 # The question *mispredictions ≤ 4.5?* has a gain ratio of 1, too, but gains only 0.81 bits. The best question about instruction misses gains only 0.06 bits, and its gain ratio is 0.06.
 
@@ -220,7 +220,7 @@ results.table(leaves, "example", "**Table.** Made-up slices: the leaves of their
 #
 # $$M_S = \frac{k\,\overline{r_{cf}}}{\sqrt{k + k(k-1)\,\overline{r_{ff}}}}, \qquad r(a, b) = 2\,\frac{H(a) + H(b) - H(a, b)}{H(a) + H(b)}$$
 #
-# The event with the worst mean of its two ranks is removed. Then both rankings are made again without it. With simulated counts, the tree gets a fixed set of events instead: those that depend on the caches and on the branch predictor. The table below shows in which order they would be removed.
+# The event with the worst mean of its two ranks is removed. Then both rankings are made again without it. With simulated counts, the tree gets a fixed set of events instead: those that depend on the caches and on the branch predictor. The table below shows in which order this procedure would remove them; the last one to be removed is first.
 
 
 # %%
@@ -365,7 +365,7 @@ results.table(folds, "table2", "**Fingerprinting, Table 2.** Accuracy on the mic
 #
 # The programs are in three groups:
 #
-# * *After the choices*: the first programs recorded when the events, the thresholds and the simulated prefetcher had been chosen.
+# * *After the choices*: the first programs that were recorded after the choice of the events, of the limits and of the simulated prefetcher.
 # * *Written as a test*: recorded later still. They read arrays in order (streams) or emulate quadruple precision, and nothing was changed for them.
 # * *Used for the choices*: inspected while the choices were made. Their scores are therefore too optimistic.
 #
@@ -433,7 +433,7 @@ results.figure(figure, "unseen", "**Figure.** The true class of each case, and t
 # %% [markdown]
 # ### Unknown slices
 #
-# A slice is unknown if its distance to the nearest training slice exceeds a limit. The limit is set by the micro-benchmarks themselves, which play the part of new programs: for each training slice, we compute the distance to the nearest slice of any *other* micro-benchmark. The limit is the 99 % quantile of these distances (parameter `quantile`), multiplied by the parameter `margin`. Distances are Euclidean, between standardized logarithms of the rates.
+# A slice is unknown if its distance to the nearest training slice exceeds a limit. To set the limit, each micro-benchmark is treated as if it were a new program: for each of its slices, we compute the distance to the nearest slice of the *other* micro-benchmarks. The limit is the 99 % quantile of these distances (parameter `quantile`), multiplied by the parameter `margin`. Distances are Euclidean, between standardized logarithms of the rates.
 #
 # The limit protects against errors only if it makes wrong classes unknown more often than right ones.
 
@@ -527,7 +527,7 @@ if recorded.simulated:
 # papermill notebooks/05_fingerprinting.ipynb out.ipynb -p program myapp
 # ```
 #
-# With `-p program NAME` the notebook draws a program that `cmlib diagnose --keep` recorded. Of the shipped recordings, it can draw the simulated ones of `bzip2` and `gcc`. The first parameter to change is `margin` (1 by default): a smaller value makes more slices unknown.
+# With `-p program NAME` the notebook draws a program that `cmlib diagnose --keep` recorded. From the recordings that come with cmlib, it can also draw `bzip2` and `gcc` (simulated). The first parameter to change is `margin` (1 by default): a smaller value makes more slices unknown.
 #
 # ## References
 #

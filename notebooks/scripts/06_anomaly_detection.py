@@ -17,10 +17,10 @@
 #
 # AutoPerf (Alam, Gottschlich and Muzahid, called *the paper* here) counts events in the functions that changed. It trains an *autoencoder*, a neural network, on runs of the old version. A run of the new version is anomalous if the network cannot reproduce its counts.
 #
-# None of the paper's programs was run. A *kernel* represents each of them: a small program of this project with one function, written from the paper's description of the fault. Each kernel has a good form and a bad form. In the bad form, threads compete for a cache line or a lock. This notebook shows the method on two counters and on one kernel, and then compares it with simpler rules on all kernels.
+# None of the paper's programs was run. A *kernel* represents each of them, except two that need several NUMA nodes: a small program of this project with one function, written from the paper's description of the fault. Each kernel has a good form and a bad form. In the bad form, threads compete for a cache line or a lock. This notebook shows the method on two counters and on one kernel, and then compares it with simpler rules on all kernels.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (13 kernels of this project, which represent the paper's programs, recorded with software events; default parameters). No: a comparison of run times does better. In this comparison, *time alone*, a run is anomalous if it takes longer than the slowest good run in training. It reaches a mean F1 of **0.89** over the kernels, and **0.97** when it is given as many good runs as the paper used. The paper's rule, an autoencoder with a threshold, reaches **0.84** here (paper: 0.97, of its own programs). A calibrated rule of this project, with the same autoencoders, reaches **0.85** (**0.83** to **0.86**, depending on the initial weights). Calling every run anomalous gives **0.65**. The paper's rule raises a false alarm in **27 %** of the good runs, the calibrated rule in **0.8 %** (means of the kernels). The cause is hardly ever named: in **10** of the 12 kernels with a detected run it is processor time itself, because no cache event was counted.
+# > **Answer** (13 kernels of this project, which represent the paper's programs, recorded with software events; default parameters). No: a comparison of run times does better. In this comparison, *time alone*, a run is anomalous if it takes longer than the slowest good run in training. It reaches a mean F1 of **0.89** over the kernels, and **0.97** with fewer training runs, namely as many as the paper used. The paper's rule, an autoencoder with a threshold, reaches **0.84** here (paper: 0.97, of its own programs). A calibrated rule of this project, with the same autoencoders, reaches **0.85** (**0.83** to **0.86**, depending on the initial weights). Calling every run anomalous gives **0.65**. The paper's rule raises a false alarm in **27 %** of the good runs, the calibrated rule in **0.8 %** (means of the kernels). The named cause is of little help: in **10** of the 12 kernels with a detected run, it is processor time itself, because no cache event was counted.
 
 # %% tags=["parameters"]
 program: str = "all"  # kernels to study, by their names here, separated by commas, or all
@@ -255,13 +255,14 @@ optimizers = pd.DataFrame({name: {label: RE.mean() for label, RE in by_label.ite
                            for name, by_label in errors.items()})
 results.table(optimizers.rename_axis("returned by"), "optimizers", "**Table.** Mean reconstruction "
               "error of the training samples: of the made-up samples above, and of one kernel. "
-              "*The mean of all samples* returns this mean for every sample. An autoencoder has "
-              "learned something only if its error is smaller.", decimals=4)
+              "*The mean of all samples* is the baseline: it returns the mean counts for every "
+              "sample. An autoencoder has learned something only if its error is smaller.",
+              decimals=4)
 
 # %% [markdown]
 # ### On one kernel
 #
-# The next cell judges the runs of one kernel by the paper's rule. The network is trained by `cmlib.anomaly.Autoencoder` on the first recording. It tries *topologies* with one to four hidden layers, and keeps the one with the smallest error of the training samples (§4.2). The detectors of the later sections are trained on other numbers of runs (next section), so their results differ.
+# The next cell judges the runs of one kernel by the paper's rule. The network is trained by `cmlib.anomaly.Autoencoder` on the first recording. It tries *topologies* with one to four hidden layers, and keeps the one with the smallest error of the training samples (§4.2). In the next section, Algorithm 1 sets the number of training runs. The results for this kernel are different there.
 
 # %%
 start = {"random_state": np.random.RandomState(seed).randint(2**31)}
@@ -330,9 +331,9 @@ cases = {name: trained[name] for name in programs}
 #
 # By the paper's rule, one sample above the threshold is enough. If errors were normally distributed, 2.3 % of the good samples would exceed it, and more than a third of all good runs of 20 samples would be false alarms.
 #
-# The *calibrated* rule is this project's own. It uses the same autoencoders, but compares a run with good runs that the network did not learn. The distance of a sample is $d = \sqrt{RE / RE_{threshold}}$. A run is described by two distances: the median and the 90th percentile of its samples. The good runs for comparison are those that Algorithm 1 left over, if there are at least ten. Otherwise cross-validation is used: the training runs are divided into fifths, and each fifth is judged by a network that was trained on the other four. No test run takes part.
+# The *calibrated* rule is this project's own. It uses the same autoencoders, but compares a run with good runs that the network did not learn. The distance of a sample is $d = \sqrt{RE / RE_{threshold}}$. A run is described by two distances: the median and the 90th percentile of its samples. The good runs for comparison are the training runs that Algorithm 1 did not use, if there are at least ten. Otherwise cross-validation is used: the training runs are divided into fifths, and each fifth is judged by a network that was trained on the other four. No test run takes part.
 #
-# The following is done twice, once with each of the two distances. Let $m$ be the median of $d$ over the good runs for comparison, $k$ the number of those with $d > m$, and $S$ the sum of their $d - m$. The probability that a good run has a distance of $d$ or more is estimated as
+# The following is done twice, once with each of the two distances of a run, now called $d$. Let $m$ be the median of $d$ over the good runs for comparison, $k$ the number of those with $d > m$, and $S$ the sum of their $d - m$. The probability that a good run has a distance of $d$ or more is estimated as
 #
 # $$p(d) = \tfrac{1}{2}\left(1 + \frac{d - m}{S}\right)^{-k} \quad (d > m)$$
 #
@@ -420,9 +421,9 @@ rule_table = pd.DataFrame({
     "false alarms, paper's number of runs [%]": like_paper["false alarms"]}).loc[order]
 results.table(rule_table.rename_axis("rule"), "rules", "**Table.** Mean of the kernels. *Lowest* "
               "and *highest*: range of the mean F1 over the seeds. *Paper*: its geometric mean of "
-              "its own programs, by hardware events. Columns with *paper's number of runs*: our "
-              "kernels again, with as many training runs as the paper used instead of those of "
-              "Algorithm 1 (one seed; only the two rules for which it was computed).")
+              "its own programs, by hardware events. In columns with *paper's number of runs*, our "
+              "kernels are judged once more (one seed), by two of the rules, after training with "
+              "as many runs as the paper used.")
 
 # %% [markdown]
 # Time alone depends on the number of training runs, because it compares with the slowest one. If Algorithm 1 does not stop, the training runs include the second recording, in which the machine may have been slower at times.
@@ -515,9 +516,9 @@ results.numbers()
 #
 # * The recordings that come with cmlib hold software events only. They cannot show whether hardware counters would name the cause. `cmlib record-kernels` records the kernels with hardware events on a machine that has them, and this notebook then uses those recordings.
 # * The recordings favor time alone. They were made with real-time priority, and executions while the machine was slow were discarded and repeated. Without these precautions, the time of an invocation varies several times as much.
-# * Each kernel has one changed function, and its pattern of sharing stands alone. In a large program a bad form is harder to see. The study [many functions](studies/many_functions.ipynb) has several changed functions.
+# * Each kernel does nothing but execute the one function that changed. In a large program a bad form is harder to see. The study [many functions](studies/many_functions.ipynb) has several changed functions.
 # * The two NUMA programs need two nodes, and were not run.
-# * The studies [small slowdowns](studies/small_slowdowns.ipynb) and [other detectors](studies/other_detectors.ipynb) examine smaller faults, false alarms between recordings of one version, and simpler models.
+# * The study [small slowdowns](studies/small_slowdowns.ipynb) examines smaller faults, and false alarms between recordings of one version. The study [other detectors](studies/other_detectors.ipynb) examines simpler models.
 #
 # ## Your own program
 #
