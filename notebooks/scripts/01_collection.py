@@ -23,7 +23,7 @@
 # This notebook lists what was recorded and on which machine. Then it checks the counts in two ways: against runs without multiplexing, and against sums that must hold. A last table shows how counters of other machines compare with counts by hand. All other notebooks use the same recordings.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project). The **116** runs count **231** events beside instructions and cycles, of which **225** happen in at least one program. (The paper measured 229 events of its processor.) Whole-run totals can be trusted to a few percent for most events. For the twelve events that were counted both with and without multiplexing, the two totals differ by **1.9 %** in the median. Two totals that were both counted without multiplexing differ by **1.1 %**, also in the median. The largest differences are **170 %** and **133 %**. Counts of single intervals have larger errors (notebook 02). Where an event is the sum of others, the sum holds to **4.3** parts per million if all of them are counted at the same time. If they take turns, it is off by up to **6.8 %**.
+# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project). The **116** runs count **231** events, not counting instructions and cycles. In at least one of the programs, **225** of these events happen. (The paper measured 229 events of its processor.) Twelve events were counted both with and without multiplexing. For these, the total of a run with multiplexing differs from that of a run without it by **1.9 %** in the median, and by **170 %** in the worst case. Much of this is not the fault of multiplexing: two runs without it differ by **1.1 %** in the median and by **133 %** in the worst case. The other events were counted with multiplexing only, so their errors are not known. Counts of single intervals have larger errors (notebook 02). Where an event is the sum of others, the sum holds to **4.3** parts per million if all of them are counted at the same time. If they take turns, it is off by up to **6.8 %**.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas
@@ -122,7 +122,7 @@ results.table(frequent, "events", "**Table.** The most frequent events: counts p
 # %% [markdown]
 # ## Counts that cannot be true
 #
-# No event happens a thousand times per cycle. The next table lists such counts. They are left out of all totals on this page; the stored recordings keep them. Where an interval has no cycles, the program had already ended when its counters were read.
+# No event happens a thousand times per cycle. The next table lists such counts. They are left out of all totals on this page; the stored recordings keep them. In some of these intervals there are hardly any cycles, because the program had already ended when its counters were read.
 
 # %%
 impossible = collection.list_impossible(recordings)
@@ -154,7 +154,7 @@ results.table(example.rename_axis("event in"), "example", "**Table.** The exampl
               "and what perf prints.", decimals={"r": 1, "printed": 0}, data=())
 
 # %% [markdown]
-# Over a whole run, such errors partly cancel. The next figure compares the totals of events that were counted both ways, per 1,000 instructions. Each pass with multiplexing is compared with each pass without it, in percent of the latter, and the mean is taken. The baseline is the difference between two passes without multiplexing: even these differ, because no two runs of a program are equal. Errors within single intervals are larger; [notebook 02](02_cleaning.ipynb) measures them.
+# Over a whole run, such errors partly cancel. The next figure compares the totals of events that were counted both ways, per 1,000 instructions. Each pass with multiplexing is compared with each pass without it, in percent of the latter. The figure shows the mean of these absolute differences. The baseline is the difference between two passes without multiplexing: even these differ, because no two runs of a program are equal. Errors within single intervals are larger; [notebook 02](02_cleaning.ipynb) measures them.
 
 # %%
 modes = collection.compare_modes(totals)
@@ -255,7 +255,7 @@ results.numbers()
 # * Twelve events are few. Events that come in rarer bursts have larger errors under multiplexing.
 # * The events of `sweep` were counted with multiplexing only. So their totals cannot be compared with totals without multiplexing.
 # * The check for impossible counts finds only gross errors.
-# * The table of counts by hand needs the published recordings `totals/deterministic`, which do not come with cmlib. Without them it is left out.
+# * Weaver's table needs the published recordings `totals/deterministic`, which do not come with cmlib. Without them it is left out.
 #
 # ## Your own program
 #

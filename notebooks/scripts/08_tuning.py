@@ -81,7 +81,7 @@ results.table(describe_tuned(tuned), "data", "**Table.** The runs with random se
               "machine that they ran on.")
 
 # %% [markdown]
-# The next table lists the parameters. Random values are drawn uniformly in the logarithm between *low* and *high*. These ranges determine the result: a parameter with a narrow range is unimportant by construction. Some parameters have an effect only if Spark has other settings as well (column *needs*). All runs have these other settings, with one exception: `network.timeout` and `reducer.maxSizeInFlight` need `executor.cores` = 1. That is a parameter of the table, so its value is random, and the two act only in the runs in which it is 1.
+# The next table lists the parameters. Random values are drawn uniformly in the logarithm between *low* and *high*. These ranges determine the result: a parameter with a narrow range is unimportant by construction. Some parameters have an effect only together with another setting (column *needs*). Usually all runs have this setting. But `network.timeout` and `reducer.maxSizeInFlight` need `executor.cores` = 1, and `executor.cores` is itself a parameter with random values. So these two act only in some of the runs.
 
 # %%
 table4 = {}
@@ -127,7 +127,7 @@ results.table(pd.DataFrame(trend).T.rename_axis("program"), "trend", "**Table.**
 #
 # $$\mathrm{variation} = \left(\frac{\max_\ell \bar t_\ell}{\min_\ell \bar t_\ell} - 1\right) \times 100\,\%.$$
 #
-# It is never 0, because runs with equal settings differ too. So it is compared with variations by chance. The runs were made in *passes*: a pass has one run of each level of each parameter. If the level had no effect, the times of a pass could equally well be exchanged among the levels.
+# It is never 0, because runs with equal settings differ too. So it is compared with variations by chance. The runs were made in *passes*: a pass has one run of each level of each parameter. (The run with all defaults is shared by the parameters.) If the level of a parameter had no effect, the times of its levels could be exchanged within each pass.
 #
 # **By hand.** In each of three passes, a run with 64k takes 10 s and a run with 16m takes 20 s, so the variation is 100 %. The two times of a pass can be exchanged or not, which gives $2^3 = 8$ arrangements. In two of them (none exchanged, all exchanged) the variation is 100 %. In the other six the means are 40/3 and 50/3 s, and the variation is 25 %. So the median variation by chance is 25 %, and $p = 2/8$: three passes are too few to exclude chance.
 
@@ -145,7 +145,7 @@ np.testing.assert_allclose(tuning.compare_levels(example)["variation"], variatio
 tuning.compare_levels(example).round(2).style.hide(axis="index").format(precision=2)
 
 # %% [markdown]
-# The library makes the same comparison for all parameters that were changed alone. In these runs, `executor.cores` is 1 where it is not changed, because `network.timeout` needs 1 (Table IV); Spark's own default would be 2. So for `executor.cores` the levels *default* and *low* are the same setting here, and the figure shows both as *low*.
+# The library makes the same comparison for all parameters that were changed alone. One level differs from Table IV: in these runs, the default of `executor.cores` is 1 instead of 2, because `network.timeout` needs 1. Its levels *default* and *low* are therefore the same setting, which the figure shows as *low*.
 #
 # Runs made in turn on one machine are a *session*. Times of different sessions cannot be compared.
 
@@ -186,9 +186,9 @@ shown = shown.rename(columns={"variation": "variation [%]", "by_chance": "by cha
                               "paper": "paper [%]"})
 results.table(shown, "variation", "**Table.** Variation of the execution time by each parameter "
               "that was changed alone. *By chance*: median variation if the times of each pass are "
-              "exchanged at random. (Where a parameter has a large effect, fast and slow times are "
-              "exchanged, so this value is also larger.) *p*: share of the random exchanges with "
-              "at least the measured variation, times the number of parameters in the session "
+              "exchanged at random. (This value also grows with the effect of the parameter, "
+              "because the exchanged times then differ more.) *p*: share of the random exchanges "
+              "with at least the measured variation, times the number of parameters in the session "
               "(Bonferroni).",
               decimals={"variation [%]": 1, "by chance [%]": 1, "p": 3, "paper [%]": 1})
 
@@ -202,7 +202,7 @@ right = clear.groupby("program")["parameter"].last().reindex(programs)
 # %% [markdown]
 # ## The two methods
 #
-# **Method B** fits boosted regression trees to the time $t$ as a function of the parameters $p_1 \dots p_m$. Each split of a tree reduces the squared error. The importance of a parameter is the share of its splits in the total reduction, over all trees (Friedman 2001).
+# **Method B** fits boosted regression trees to the time $t$ as a function of the parameters $p_1 \dots p_m$. Each split of a tree reduces the squared error. The importance of a parameter is the part of the total reduction, over all trees, that is due to its splits (Friedman 2001).
 #
 # **Method A** uses two models. The first explains the performance by the events, and yields the $n$ most important ones, $e_1 \dots e_n$ (parameter `n_events`, 10 by default). Where cycles were counted, it explains the IPC of each interval, as in the papers. Otherwise it explains the time of each run. The second model explains the time by these events and all parameters together (GBRT paper, Eq. 9):
 #
@@ -420,15 +420,15 @@ both = pd.concat(both, names=["program"]).rename(FULL_NAMES, level="parameter")
 place = both.groupby("program").cumcount()
 both = pd.concat([both[place < 3], both[place >= 3]])
 results.table(both, "pairs", "**Table.** The three strongest pairs of each program by H, and their "
-              "importance by both measures. If the time depends on an event along a curve, every "
-              "pair with this event has about the same residual variance. Then the order of the "
-              "parameters is arbitrary.",
+              "importance by both measures. If the time depends on one event "
+              "in a nonlinear way, all pairs with this event have about the same residual "
+              "variance, and the order of their parameters is arbitrary.",
               rows=3 * len(programs), decimals=1)
 
 # %% [markdown]
 # ## Who names the right parameter?
 #
-# The table compares the methods with two baselines. The *rank correlation* of a parameter with the time (Spearman, absolute value) needs no model. *Random choice* takes one of all parameters. Each method is applied to all runs with random settings, and then to each resampled set of them.
+# The table compares the methods with two baselines. The *rank correlation* of a parameter with the time (Spearman, absolute value) needs no model. *Random choice* takes one of all parameters. Each method is applied to the runs with random settings: first to all of them, and then to each resampled set.
 
 # %%
 named = []

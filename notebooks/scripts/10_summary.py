@@ -26,7 +26,7 @@
 # | *Online regression* (Wu and Mencer) | lines in place of samples | [07](07_compression.ipynb), [recording_lines](studies/recording_lines.ipynb) |
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (paper profile with all public sets, default parameters). Of the **57** tables and figures of the five papers, **7** are reproduced and **50** in part. The seven are diagrams and lists, so no measurement is reproduced completely. The others show fewer programs than the paper or programs that stand in for them, and many show software events in place of hardware counters. **60** of our numbers are for a single program for which the paper prints a number as well. **25** of them agree within a quarter of the paper's number; 21 of these are from AutoPerf, whose numbers are nearly the same for all programs. If each program is compared with the paper's numbers for the other programs instead, **26.1** agree on average. So the numbers agree no more often than by chance. Most findings of CounterMiner are not confirmed (table near the end).
+# > **Answer** (paper profile with all public sets, default parameters). Of the **57** tables and figures of the five papers, **7** are reproduced and **50** in part. The seven are diagrams and lists, so no measurement is reproduced completely. The others show fewer programs than the paper or programs that stand in for them, and many show software events in place of hardware counters. Where a paper prints numbers program by program, and we measured several of these programs or their stand-ins, the numbers can be compared: there are **60** of them. **25** agree within a quarter of the paper's number. Of these, 21 are AutoPerf's F1 and false alarms, which are nearly the same for all programs. As a test, each program was also compared with the paper's numbers for the *other* programs: **26.1** agree then, in the mean over all assignments. So the numbers agree no more often than by chance. Most findings of CounterMiner are not confirmed (table near the end).
 
 # %% tags=["parameters"]
 settings: dict = {}  # profile: smoke, paper or live; results_folder
@@ -95,7 +95,7 @@ results.table(overview, "notebooks", "**Table.** Results of each notebook of thi
 #
 # Each table and figure of the papers, called an *item* below, has one of three states:
 #
-# * **Reproduced.** Hardware counters or the clock measured all of the paper's programs, and nothing is lacking. Diagrams and lists need no data and are reproduced as well.
+# * **Reproduced.** All of the paper's programs were measured, by hardware counters (or by the clock, if the item is about times), and nothing is lacking. Diagrams and lists need no data and are reproduced as well.
 # * **In part.** The counts are software events or simulated, programs are missing or replaced, or something else is lacking.
 # * **Not.** No notebook of this run made it.
 #
@@ -124,7 +124,7 @@ pd.DataFrame([{"data": one.kind, "public set": one.public_set, "programs": len(o
                "first events": ", ".join(one.events[:3])} for one in read])
 
 # %% [markdown]
-# The state follows from these rows. The programs of the set `spec-llc` are programs of the paper, although others recorded them. Without the set, the notebook reads cmlib's own recordings of programs of Debian, which are stand-ins. Either way the item is reproduced in part only.
+# The state follows from these rows. The programs of the set `spec-llc` are programs of the paper, although others recorded them. Without the set, the notebook reads cmlib's own recordings of programs of Debian, which are stand-ins. Either way the item is reproduced in part only, because 20 of the 57 cases or fewer are measured.
 
 # %%
 items = reproduction(folder, manifests.values())
@@ -259,7 +259,7 @@ comparisons = [
 ]
 
 # %% [markdown]
-# Three more numbers are for single programs. Two say how much Spark's broadcast block size (bbs) and network timeout (nwt) change the time of sort (CounterMiner, Fig. 14). The third is the share of canneal's time slices that wait for memory. The fingerprinting paper (§4) ran canneal itself; here it is rebuilt and simulated. Sort was recorded twice; the later recording is used.
+# Three more quantities have a number for one program only, so they cannot be shuffled. Two say how much Spark's broadcast block size (bbs) and network timeout (nwt) change the time of sort (CounterMiner, Fig. 14). The third is the share of canneal's time slices that wait for memory. The fingerprinting paper (§4) ran canneal itself; here it is rebuilt and simulated. Sort was recorded twice; the later recording is used.
 
 # %%
 numbers = pd.DataFrame(
@@ -340,7 +340,7 @@ results.table(compared[["quantity", "program", "here", "paper", "ratio", "agrees
 #
 # | term in the table | meaning |
 # |---|---|
-# | error by Eq. 4 | distance of multiplexed counts from exact ones, compared with the distance between two exact runs |
+# | error by Eq. 4 | CounterMiner's error of multiplexed counts: their distance from exact counts, relative to the distance between two exact runs |
 # | CounterMiner's way | the paper's cleaning of multiplexed counts |
 # | replayed | multiplexing that was computed afterwards from exact counts |
 # | random fifth | test on rows drawn at random, as in the papers |
@@ -385,7 +385,7 @@ results.table(means[["number", "here", "paper", "ratio", "data", "notebook", "no
 # | At most 20 events should be counted at a time. | V-A | [more_events](studies/more_events.ipynb) | others' hardware, replayed | No limit shows at 20: the error grows before and after it. |
 # | Fewer events make a better model of IPC. | V-B | [03](03_ranking.ipynb) | own hardware | Hardly. The error on unseen parts of a program stays about the same. |
 # | One to three events are much more important than the others. | V-B | [03](03_ranking.ipynb) | own hardware | No. They change when the model is refitted. |
-# | The ranking varies across programs. | V-B | [across_programs](studies/across_programs.ipynb) | own hardware | Yes. Two programs share fewer leading events than two rankings of the same program. |
+# | The ranking varies across programs. | V-B | [across_programs](studies/across_programs.ipynb) | own hardware | Yes. The overlap of leading events is smaller between two programs than between two rankings of one program. |
 # | Instruction queue, branches, TLBs and memory lead everywhere. | V-B | [cloudsuite](studies/cloudsuite.ipynb) | others' hardware | Not confirmed; only branches and caches were counted. A third of the events are of data caches. They have about half of the importance, but this could be chance. |
 # | Stalls because the instruction queue is full are most important. | V-B | – | – | Cannot be examined. No processor recorded here counts them. |
 # | HiBench is more diverse than CloudSuite. | V-B | [cloudsuite](studies/cloudsuite.ipynb) | others' hardware | Examined for CloudSuite only. Its programs show no diversity. HiBench is not recorded on the same processor. |
@@ -393,12 +393,12 @@ results.table(means[["number", "here", "paper", "ratio", "data", "notebook", "no
 # | Most strong pairs have a branch event. | V-C | [04](04_interactions.ipynb), [cloudsuite_pairs](studies/cloudsuite_pairs.ipynb) | own and others' hardware | No. On our recordings, fewer of the strong pairs have a branch event than in the paper. On CloudSuite, strong pairs have a branch event as often as all pairs. |
 # | Branches and mispredicted branches are the strongest pair of most programs. | V-C | [cloudsuite_pairs](studies/cloudsuite_pairs.ipynb) | others' hardware | No. |
 # | Pairs of CloudSuite are stronger than those of HiBench. | V-C | – | – | Cannot be examined. HiBench is not recorded on the same processor. |
-# | Pairs of an event and a parameter name the parameter to tune. | V-D | [08](08_tuning.ipynb) | software events | Not reliably. A model of the time by the parameters alone does. |
+# | Pairs of an event and a parameter name the parameter to tune. | V-D | [08](08_tuning.ipynb) | software events | Not reliably. A model that explains the time by the parameters alone names it. |
 # | Block size of broadcasts changes the time of sort much, network timeout less. | V-D | [08](08_tuning.ipynb) | run times | No. Neither has an effect that the runs can show. |
 # | Important events can be tuned. | V-D | [causes](studies/causes.ipynb) | software events | No event is shown to cause the time. |
 # | The method that uses events needs a quarter of the runs. | V-D | [number_of_runs](studies/number_of_runs.ipynb) | software events | No. The method that uses only the parameters needs fewer runs. |
 # | A neighbor changes the ranking of events. | V-E | [09](09_colocation.ipynb) | others' hardware | Yes in most recordings. In the others, the ranking changes no more than between two halves of one recording. |
-# | Events of the L2 cache rise to the top beside a neighbor. | V-E | [09](09_colocation.ipynb) | others' hardware | In half of the recordings. |
+# | Events of the L2 cache rise to the top beside a neighbor. | V-E | [09](09_colocation.ipynb) | others' hardware | In 5 of 10 recordings. |
 # | A program beside a copy of itself ranks nearly the same events. | V-E | – | – | Not examined. No recording here has such a pair. |
 
 # %% [markdown]
