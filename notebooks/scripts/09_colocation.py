@@ -17,10 +17,10 @@
 #
 # CounterMiner (Lv et al., MICRO 2018, §V-E, Fig. 16) ranks the events of two programs that share a cluster. The paper counts both programs together, so it cannot rank the events of each. In the recordings used here every program is counted by itself, alone and beside a neighbor.
 #
-# The notebook compares IPC and the ranking of events with and without a neighbor. It splits each slowdown into *more* misses and *slower* misses, and then tests three ways to predict the quiet machine.
+# The notebook compares IPC and the ranking of events with and without a neighbor. It splits each slowdown into *more* misses and *slower* misses, and then tests three ways to predict the speed on a quiet machine.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (five programs, each beside the solver SP, and mixes of four programs; recorded by others on a machine with two Xeons; default parameters). Of the five programs, SP slows canneal most, by **80 %**, mainly because more of its accesses miss the last-level cache. streamcluster comes next, mostly because each miss takes longer. In **7** of 10 recordings beside a neighbor, the ranking of events changes more than between two halves of one recording. One recording beside a neighbor does not show reliably what a quiet machine would give. Three ways to predict it were tested, and none is better than simple guesses everywhere. In the ten recordings of the pairs, the best one, *usual cost*, is wrong by **8.6 %** in the median; the guess that the neighbor changes nothing is wrong by **10.0 %**. Five of these ten recordings are of SP itself, and its neighbors slow it by at most 14 %. In the other five, *model* is wrong by **8.5 %**, usual cost by **10.1 %**, and no change by **24.6 %**. In the mixes, all three ways have larger median errors than no change (**16.5 %**). The guess that each program is slowed as much as the pairs on average has the smallest error there (**13.3 %**).
+# > **Answer** (five programs, each beside the solver SP, and mixes of four programs; recorded by others on machines with two Xeons each; default parameters). Of the five programs, SP slows canneal most, by **80 %**, mainly because more of its accesses miss the last-level cache. streamcluster comes next, mostly because each miss takes longer. The neighbor also changes the ranking of events: in **7** of 10 recordings beside a neighbor, the ranking differs more from that of the program alone than the rankings of two halves of one recording differ from each other. One recording beside a neighbor does not show reliably what a quiet machine would give. Three ways to predict the cycles per instruction of the program alone were tested. None is better than simple guesses everywhere. In the ten recordings beside SP or of SP, the best way, *usual cost*, has a median error of **8.6 %**; the guess that the neighbor changes nothing has **10.0 %**. Five of these ten recordings are of SP itself, and its neighbors slow it by at most 14 %. In the other five, *model* has **8.5 %**, usual cost **10.1 %**, and no change **24.6 %**. In the mixes, all three ways have larger median errors than no change (**16.5 %**). The smallest error in the mixes is that of another guess, the mean slowdown of the ten recordings (**13.3 %**).
 
 # %% tags=["parameters"]
 program: str = "all"  # programs recorded beside SP, separated by commas
@@ -100,7 +100,7 @@ results.table(
 # %% [markdown]
 # A program that ends later than its neighbor runs without it at the end. So every comparison is made over the *same work*, counted in instructions:
 #
-# * **Pairs.** Both programs are cut where the shorter one ends. The run of each alone is cut to the same number of instructions.
+# * **Pairs.** Both runs of a pair are cut where the shorter one ends. The run of a program alone is then cut to as many instructions as its run in the pair has.
 # * **Mixes.** No mix has a run alone with the same setup. But in some mixes the neighbor ends early, and the program runs on alone on its socket. Take the last third of a program's instructions, for example. In one mix the program executes this third alone, because its neighbor has ended (*quiet*). In another mix, with another neighbor, it executes the same third beside the neighbor (*shared*). So the quiet and the shared run come from two mixes. The part that both mixes have in common must be at least 20 % of the program's instructions. This leaves 13 of the 64 recordings.
 #
 # Below, *shared* is the run beside the neighbor and *quiet* the run without it.
@@ -142,7 +142,7 @@ results.figure(figure, "ipc", "IPC of each program alone and beside its neighbor
 #
 # $$CPI = m \cdot s + b,$$
 #
-# where $b$ are the cycles per instruction without a stall, in which the core executes something. The change of the product $m \cdot s$ is split evenly between its factors (Shapley values). The part of the misses is their change, multiplied by the mean of the old and the new cost per miss. The part of the cost is its change, multiplied by the mean of the old and the new number of misses. The change of $b$ is the *rest*.
+# where $b$ are the cycles per instruction without a stall (*busy cycles*: the core executes something). The change of the product $m \cdot s$ is split evenly between its factors (Shapley values). The part of the misses is their change, multiplied by the mean of the old and the new cost per miss. The part of the cost is its change, multiplied by the mean of the old and the new number of misses. The change of $b$ is the *rest*.
 #
 # $$\Delta CPI = \underbrace{\Delta m \cdot \bar s}_{\text{more misses}} + \underbrace{\Delta s \cdot \bar m}_{\text{slower misses}} + \underbrace{\Delta b}_{\text{rest}}$$
 #
@@ -237,7 +237,7 @@ results.table(table, "split-mixes", f"Mixes: slowdown and its parts. {columns} *
 #
 # This is the question of CounterMiner's Fig. 16. For each program, boosted trees explain IPC by the seven rows of the table of counts under *Data*: six counts per cycle, and the cache that the program holds (`llc_size`). Stall cycles are left out. Per cycle, they are nearly the target itself: IPC is high where few cycles stall.
 #
-# A *block* is a stretch of consecutive intervals of a recording. Each model is refitted 20 times on resampled blocks. A model is useful where its error on unseen blocks is smaller than that of the mean, and than that of a straight line through the best single event.
+# A *block* is a stretch of consecutive intervals of a recording. Each model is refitted 20 times on resampled blocks. A model is useful if it predicts unseen blocks better than two baselines: the mean, and a straight line through the best single event.
 
 # %%
 importances = colocated.read_table("importances")
@@ -298,7 +298,7 @@ results.table(agreement, "agreement", "Importance on the same events [%], the mo
               "event, and the importance of L2 misses [%].", decimals=1)
 
 # %% [markdown]
-# On average, the rankings alone and together give 63 % of the importance to the same events, and those of two halves 73 %. The rankings of SP change more with each neighbor than between its halves, except with kmeans. The halves of streamcluster agree so little that its rankings show nothing. Where the two halves of a recording agree less with each other than the program alone agrees with the program beside its neighbor, the models show no effect of the neighbor. The importance of L2 misses, which rises in the paper, rises in 5 of 10 recordings.
+# On average, the rankings alone and together give 63 % of the importance to the same events, and those of two halves 73 %. The rankings of SP change more with each neighbor than between its halves, except with kmeans. The halves of streamcluster agree so little that its rankings show nothing. If two halves of a recording agree even less than the recordings alone and beside the neighbor, the models show no effect of the neighbor. The importance of L2 misses, which rises in the paper, rises in 5 of 10 recordings.
 #
 # ## Which neighbors hurt, and which are hurt?
 #
@@ -335,7 +335,7 @@ results.table(
 # * **usual cost**: among the programs alone, the median number of stall cycles per last-level miss is taken. If a miss costs more than this median in the recording, the CPI is computed again with the median as its cost. The number of misses stays as recorded;
 # * **most cache**: the CPI over 10 % of the intervals of the same recording, namely those in which the program held the largest part of the cache.
 #
-# A candidate never predicts that the program is slower on a quiet machine: the prediction is at most the recorded CPI. The candidates have to beat two predictions that look at no event: *no change*, which takes the recorded CPI for the quiet one, and the *mean slowdown* of the other pairs. Pairs and mixes took no part in learning the candidates. The error is relative to the measured quiet CPI. Each candidate also gives a 90 % interval. It comes from the errors of the candidate on the recordings of programs alone, each predicted by a model that did not learn from it. The interval of the mean slowdown comes from the spread of the slowdowns of the other pairs. *Coverage* is the share of the recordings in which the measured quiet CPI lies in the interval. It should be 90 %.
+# A candidate never predicts that the program is slower on a quiet machine: the prediction is at most the recorded CPI. The candidates have to beat two predictions that look at no event: *no change*, which takes the recorded CPI for the quiet one, and the *mean slowdown* of the other pairs. Pairs and mixes took no part in learning the candidates. The error is relative to the measured quiet CPI. Each candidate also gives a 90 % interval. It comes from the candidate's errors on the programs alone. For this, each program is predicted by a candidate that learned from the other programs only. The interval of the mean slowdown comes from the spread of the slowdowns of the other pairs. *Coverage* is the share of the recordings in which the measured quiet CPI lies in the interval. It should be 90 %.
 
 
 # %%
@@ -415,7 +415,7 @@ results.figure(figure, "quiet-pairs", "Slowdown of the pairs, measured and predi
 # * **Pairs, without SP.** In the five recordings of the other programs, *model* (8.5 %) and *usual cost* (10.1 %) are better than no change (24.6 %) and than the mean slowdown (16.8 %). But five recordings beside the same neighbor are few.
 # * **Mixes.** All three candidates have a larger median error than no change (16.5 %); that of *usual cost* is 25.6 %.
 # * **Mean error.** A few large slowdowns dominate it. *Model* has 16.0 % in the pairs and 18.1 % in the mixes, less than no change (21.6 % and 20.8 %). The mean slowdown of other pairs looks at no event and has 17.1 % and 16.5 %, which is also less than no change. Of *model* and mean slowdown, neither is better in both settings.
-# * **Intervals.** They are too wide to be useful: in the median, the upper end is 1.7 to 4.9 times the lower one. Nevertheless, in the mixes those of the candidates cover only 62 to 69 % of the measured values.
+# * **Intervals.** They are too wide to be useful: in the median, the upper end is 1.7 to 4.9 times the lower one. Nevertheless, in the mixes the intervals of the candidates cover only 62 to 69 % of the measured values.
 #
 # So none of these candidates replaces a second recording on a quiet machine.
 #
@@ -474,7 +474,7 @@ results.numbers()
 #
 # * Five programs and SP are not many. SP is in all ten recordings of pairs: five are of SP itself, and five are of a program beside it. They are not independent.
 # * The 13 recordings of mixes are of three programs only: 8 of canneal, 4 of SP and 1 of nn.
-# * Each setting was recorded once. What varies from run to run is unknown, and ranges of refitted models do not contain it.
+# * Each setting was recorded once. How much results vary from run to run is unknown. The ranges of refitted models do not include this variation.
 # * Programs recorded together are assumed to start at the same time. The files have no time column.
 # * Seven events cannot show what a ranking of 229 shows. The front end and the branch predictor are not among them.
 # * Stall cycles per miss are no latency. Stalls with other causes count too, and misses overlap.
